@@ -42,7 +42,7 @@ bool is_whole(double value) { return value == std::floor(value); }
 
 double draw(const Fill& fill, DType dtype, Rng& rng) {
   const double value = number(fill, rng);
-  if (dtype == DType::i32) return std::trunc(value);
+  if (is_integer(dtype)) return std::trunc(value);
   if (dtype == DType::boolean) return value != 0 ? 1 : 0;
   return is_float16(dtype) ? rounded(value, dtype) : value;
 }
@@ -77,15 +77,16 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   const bool distinct = fill.draw == Fill::Draw::distinct;
   if ((range || distinct || fill.draw == Fill::Draw::integers) && fill.a >= fill.b)
     return fail("a range whose start is below its end");
-  if (distinct && dtype != DType::i32) return fail("i32 for distinct numbers");
+  if (distinct && !is_integer(dtype)) return fail("integers for distinct numbers");
   if (distinct && fill.b - fill.a < static_cast<double>(elements))
     return fail(fmt::format("{} distinct numbers", elements));
-  const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+  const bool whole = !is_float(dtype);
   if (!whole) return "";
   if (fill.draw == Fill::Draw::normal || range) return fail(fmt::format("randint or constant for {}", name(dtype)));
   const double last = one ? fill.a : fill.b - 1;
-  const double low = dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min() : 0;
-  const double high = dtype == DType::i32 ? std::numeric_limits<std::int32_t>::max() : 1;
+  // Of i64 as many as a double, in which numbers are drawn, tells apart.
+  const double low = dtype == DType::i64 ? -0x1p53 : dtype == DType::i32 ? -0x1p31 : 0;
+  const double high = dtype == DType::i64 ? 0x1p53 : dtype == DType::i32 ? 0x1p31 - 1 : 1;
   if (!is_whole(fill.a) || !is_whole(last) || fill.a < low || last > high)
     return fail(fmt::format("whole numbers that {} holds", name(dtype)));
   return "";

@@ -20,7 +20,7 @@ struct Fill {
   bool operator==(const Fill&) const = default;
 };
 
-/// One value, as a tensor of that type has it: i32 towards zero, boolean 0 or 1, of 16 bits the nearest.
+/// One value, as a tensor of that type has it: integers towards zero, boolean 0 or 1, of 16 bits the nearest.
 double draw(const Fill&, DType, Rng&);
 /// `count` values, as draw() has them; distinct ones, for which there must be as many numbers, in random order.
 std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);

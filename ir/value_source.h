@@ -11,7 +11,8 @@ namespace deplo::ir {
 struct ValueSource {
   Fill fill;
   std::shared_ptr<const Numbers> values;
-  bool given = false;  // by the user, beside the graph: kernels are measured with exactly this
+  bool given = false;    // by the user, beside the graph: kernels are measured with exactly this
+  bool guessed = false;  // the fill: nothing says what the values are
   bool operator==(const ValueSource&) const = default;
 };
 

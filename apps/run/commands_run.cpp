@@ -234,8 +234,10 @@ void add_run(Command command, int& exit_code) {
   command.flag("--no-measure", options.no_measure, "Time nothing: run each kernel once and check the outputs.")
       .seldom();
   command
-      .option("--outputs", options.outputs, "FOLDER",
-              "Write the outputs to this folder, as NumPy files of f32: 0.npy, 1.npy, …; of a tile program NAME.npy.")
+      .option(
+          "--outputs", options.outputs, "FOLDER",
+          "Write the outputs to this folder, as NumPy files of float32, int32, int64 or bool: 0.npy, 1.npy, …; of a "
+          "tile program NAME.npy.")
       .seldom();
   command
       .flag("--whole", options.whole,

@@ -19,6 +19,7 @@
 #include "core/text/text.h"
 #include "engine/source/tile_launch.h"
 #include "ir/interpret/interpret.h"
+#include "ir/torch/ranges.h"
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
 
@@ -249,14 +250,16 @@ void give(Inputs& inputs, ir::torch::Graph& graph) {
     inputs.met.insert(node.name);
     const auto found = inputs.by_name.find(node.name);
     if (found == inputs.by_name.end()) continue;
+    const ir::DType dtype = node.wide ? ir::DType::i64 : node.type.dtype;
     if (const std::string& file = found->second.file; !file.empty()) {
-      auto values = std::make_shared<const ir::Numbers>(measure::read_npy(file, node.type));
+      auto values = std::make_shared<const ir::Numbers>(measure::read_npy(file, {dtype, node.type.shape}));
       node.source = {{}, std::move(values), true};
       continue;
     }
-    check_type(found->second, node.name, node.type.dtype, ir::element_count(node.type.shape));
+    check_type(found->second, node.name, dtype, ir::element_count(node.type.shape));
     node.source = {found->second.fill, nullptr, true};
   }
+  ir::torch::fit_integers(graph);  // under what is known now of their values
 }
 
 void give(Inputs& inputs, ir::Program& loop) {

@@ -54,7 +54,8 @@ std::size_t count(const deplo::Tensor& tensor) {
 
 std::size_t bytes(const deplo::Tensor& tensor) {
   const bool half = tensor.dtype == deplo::DType::f16 || tensor.dtype == deplo::DType::bf16;
-  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : half ? 2 : 4);
+  const bool wide = tensor.dtype == deplo::DType::i64;
+  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : half ? 2 : wide ? 8 : 4);
 }
 
 /// IEEE 754 binary16: 10 bits of fraction, an exponent from -14 on. To the nearest, ties to even.
@@ -155,6 +156,7 @@ class Runtime {
                                      : tensor.dtype == deplo::DType::f16  ? stored<Half>(values)
                                      : tensor.dtype == deplo::DType::bf16 ? stored<Bfloat16>(values)
                                      : tensor.dtype == deplo::DType::i32  ? stored<std::int32_t>(values)
+                                     : tensor.dtype == deplo::DType::i64  ? stored<std::int64_t>(values)
                                                                           : stored<std::uint8_t>(values);
     check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
                                nullptr, nullptr),
@@ -169,6 +171,7 @@ class Runtime {
     if (tensor.dtype == deplo::DType::f32) return loaded<float>(memory);
     if (tensor.dtype == deplo::DType::f16) return loaded<Half>(memory);
     if (tensor.dtype == deplo::DType::bf16) return loaded<Bfloat16>(memory);
+    if (tensor.dtype == deplo::DType::i64) return loaded<std::int64_t>(memory);
     return tensor.dtype == deplo::DType::i32 ? loaded<std::int32_t>(memory) : loaded<std::uint8_t>(memory);
   }
 

@@ -58,7 +58,10 @@ std::string float16_element(int lanes, Dialect dialect) {
 
 std::string type_name(Type type, Dialect dialect) {
   if (is_float16(type.dtype)) return element_name(type, dialect);  // bits that are moved
-  const std::string scalar = type.dtype == DType::f32 ? "float" : "int";
+  const std::string scalar = type.dtype == DType::f32   ? "float"
+                             : type.dtype != DType::i64 ? "int"
+                             : dialect == Dialect::cuda ? "long long"
+                                                        : "long";
   return type.lanes == 1 || dialect == Dialect::cuda ? scalar : scalar + std::to_string(type.lanes);
 }
 
@@ -70,6 +73,12 @@ std::string element_name(Type type, Dialect dialect) {
 }
 
 std::string literal(double value, DType dtype, Dialect dialect) {
+  if (dtype == DType::i64) {
+    const std::string_view suffix = dialect == Dialect::cuda ? "LL" : "L";
+    if (value <= -0x1p63) return fmt::format("(-9223372036854775807{} - 1)", suffix);
+    if (value >= 0x1p63) return fmt::format("9223372036854775807{}", suffix);
+    return fmt::format("{}{}", static_cast<std::int64_t>(value), suffix);
+  }
   if (dtype != DType::f32) {
     const double low = INT32_MIN, high = INT32_MAX;  // the neutral elements of maximum and minimum are beyond
     if (value <= low) return "(-2147483647 - 1)";
@@ -84,13 +93,13 @@ std::string literal(double value, DType dtype, Dialect dialect) {
   return text + "f";
 }
 
-std::string convert(const std::string& value, DType from, Type to) {
+std::string convert(const std::string& value, DType from, Type to, Dialect dialect) {
   if (from == to.dtype) return value;
   const bool truth = from == DType::boolean, vector = to.lanes > 1;
   if (to.dtype == DType::boolean) return value + (from == DType::f32 ? " != 0.0f" : " != 0");
   std::string number = truth && vector ? "-" + value : value;
   if (truth && to.dtype == DType::i32) return number;
-  const std::string type = type_name(to, Dialect::opencl);
+  const std::string type = type_name(to, dialect);
   return vector ? fmt::format("convert_{}({})", type, number) : fmt::format("({}){}", type, number);
 }
 
@@ -142,6 +151,8 @@ constexpr std::array integer_spellings{
     Spelling{Op::maximum, "max({0}, {1})"}, Spelling{Op::minimum, "min({0}, {1})"},
     Spelling{Op::fma, "{0} * {1} + {2}"},
 };
+// … and those of 64 bits: functions take arguments of one type.
+constexpr std::array long_spellings{Spelling{Op::relu, "max({0}, {0} - {0})"}};
 // What OpenCL vectors of any dtype spell otherwise, and vectors of truth values, whose true is -1.
 constexpr std::array vector_spellings{Spelling{Op::select, "select({2}, {1}, {0})"}};
 constexpr std::array vector_truth_spellings{
@@ -158,6 +169,7 @@ std::string_view spelling(Op op, Type type) {
   std::string_view text;
   if (type.lanes > 1 && type.dtype == DType::boolean) text = find(vector_truth_spellings, op);
   if (type.lanes > 1 && text.empty()) text = find(vector_spellings, op);
+  if (type.dtype == DType::i64) text = find(long_spellings, op);
   if (type.dtype != DType::f32 && text.empty()) text = find(integer_spellings, op);
   return text.empty() ? find(spellings, op) : text;
 }

@@ -26,11 +26,11 @@ const Speller& speller(const Target&);
 /// where all are OpenCL vectors; of a lanes_ operation it has the lanes of the vector.
 std::string call(Op, std::span<const std::string_view> args, Type type, Dialect);
 /// A value of another dtype, of `lanes` lanes as an OpenCL vector.
-std::string convert(const std::string& value, DType from, Type to);
+std::string convert(const std::string& value, DType from, Type to, Dialect);
 /// A constant: "0.5f", "-INFINITY", "7". NVRTC has no INFINITY without a header, so CUDA spells it by its bits. The
-/// neutral elements of i32 are its ends.
+/// neutral elements of an integer type are its ends.
 std::string literal(double value, DType, Dialect);
-/// Of a value: "float", "float16", "int4"; of the bits of 16-bit floats what element_name gives.
+/// Of a value: "float", "float16", "int4", "long" or in CUDA "long long"; of the bits of 16-bit floats what element_name gives.
 std::string type_name(Type, Dialect);
 /// Of elements in memory: "float", "int", "uchar"; with lanes: "uchar4". 16-bit floats are integers: "ushort8" in OpenCL,
 /// "uint4" for eight in CUDA.

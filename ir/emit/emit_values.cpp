@@ -16,9 +16,9 @@ void Emitter::emit(const Index& s) {
   if (s.type.lanes > 1 && native_) {
     std::string value = index_vector(s.value, s.type.lanes, ranges_, spell_);
     if (truth != condition) value = truth ? "(" + value + ") != 0" : "-(" + value + ")";
-    return print(
-        "const {} {} = {};", type, s.dst,
-        convert(s.type.dtype == DType::f32 ? "(" + value + ")" : value, truth ? DType::boolean : DType::i32, s.type));
+    return print("const {} {} = {};", type, s.dst,
+                 convert(s.type.dtype == DType::f32 ? "(" + value + ")" : value, truth ? DType::boolean : DType::i32,
+                         s.type, dialect()));
   }
   for (int lane = 0; lane < s.type.lanes; ++lane) {
     const Expr value =
@@ -99,7 +99,7 @@ void Emitter::assign(const std::string& name, Type type, Op op, const std::vecto
     }
     const std::array<std::string_view, 3> views = {texts[0], texts[1], texts[2]};
     const std::string value =
-        op == Op::copy ? convert(texts[0], from.dtype, one)
+        op == Op::copy ? convert(texts[0], from.dtype, one, dialect())
                        : operation(op, std::span(views).first(args.size()), args, {from.dtype, split ? 1 : from.lanes});
     line({prefix, split ? lane_name(name, lane) : name, " = ", value, ";"});
   }

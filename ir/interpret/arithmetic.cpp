@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 
 namespace deplo::ir::exec {
 namespace {
@@ -21,9 +22,19 @@ Op vertical(Op op) {
   check_failed("a lanes_ operation reduces", __FILE__, __LINE__);
 }
 
-void convert(DType to, int lanes, double* out) {
-  if (to == DType::i32) each(lanes, out, [=](auto i) { return std::trunc(out[i]); });
+void convert(DType from, DType to, int lanes, double* out) {
+  if (is_integer(to)) each(lanes, out, [=](auto i) { return to_integer(out[i], from, to); });
   if (to == DType::boolean) each(lanes, out, [=](auto i) { return out[i] != 0 ? 1 : 0; });
+}
+
+/// Of the lanes that the mask has: the others may hold anything.
+void apply_integers(Op op, DType dtype, int n, double* out, const double* const* args, Mask mask) {
+  const auto count = static_cast<std::size_t>(arity(op));
+  for (int i = 0; i < n; ++i) {
+    if (mask != nullptr && mask[i] == 0) continue;
+    const double values[3] = {args[0][i], count > 1 ? args[1][i] : 0, count > 2 ? args[2][i] : 0};
+    out[i] = apply_integer(op, std::span(values, count), dtype);
+  }
 }
 
 void keep_active(int lanes, double* out, const double* result, Mask mask) {
@@ -59,13 +70,25 @@ void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const doub
   });
 }
 
+double result_of(const Computation& c, std::span<const double> args) {
+  if (c.op == Op::copy && c.dtype == DType::boolean) return args[0] != 0 ? 1 : 0;
+  if (!is_integer(c.dtype)) return apply(c.op, args);
+  return c.op == Op::copy ? to_integer(args[0], c.from, c.dtype) : apply_integer(c.op, args, c.dtype);
+}
+
 void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
   const int n = lanes.count;
   if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
     double* out = lanes.element(c.dst, 0);
     std::copy_n(lanes.element(c.args[0].value, 0), n, out);
-    for (int w = 1; w < c.args[0].lanes; ++w) apply_lanes(op, n, out, out, lanes.element(c.args[0].value, w));
+    for (int w = 1; w < c.args[0].lanes; ++w) {
+      const double* args[] = {out, lanes.element(c.args[0].value, w), nullptr};
+      if (is_integer(c.dtype))
+        apply_integers(op, c.dtype, n, out, args, nullptr);
+      else
+        apply_lanes(op, n, out, args[0], args[1]);
+    }
     return;
   }
   for (int w = 0; w < c.lanes; ++w) {
@@ -77,8 +100,11 @@ void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
     if (c.accumulates && c.op == Op::fma) args[count++] = out;
     // A definition is visible under its own mask only; an accumulator keeps its value in the lanes that are not active.
     const bool masked = c.accumulates && mask != nullptr;
-    apply_lanes(c.op, n, masked ? scratch : out, args[0], args[1], args[2]);
-    if (c.op == Op::copy) convert(c.dtype, n, out);
+    if (is_integer(c.dtype) && c.op != Op::copy)
+      apply_integers(c.op, c.dtype, n, masked ? scratch : out, args, mask);
+    else
+      apply_lanes(c.op, n, masked ? scratch : out, args[0], args[1], args[2]);
+    if (c.op == Op::copy) convert(c.from, c.dtype, n, out);
     if (masked) keep_active(n, out, scratch, mask);
   }
 }

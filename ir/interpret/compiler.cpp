@@ -37,6 +37,15 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
   }
   if (p.allow_tf32)
     for (std::string& product : mma::find_products(p, mma::Operands::tf32)) tf32_products.insert(std::move(product));
+  for_each(p.body, [&](const Stmt& stmt) {
+    const auto note = [&](const auto* made) {
+      if (made != nullptr && made->type.dtype != DType::f32) dtypes[made->dst] = made->type.dtype;
+    };
+    note(stmt.as<Load>());
+    note(stmt.as<ir::Index>());
+    note(stmt.as<Assign>());
+    note(stmt.as<Accum>());
+  });
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
   machine.seed = limits.seed;
   machine.global.once = program.level == Level::loop;

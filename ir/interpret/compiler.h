@@ -29,6 +29,7 @@ class Compiler {
   std::vector<const TmaDescriptor*> descriptors;
   bool producing = false;                            // inside a Produce
   std::set<std::string, std::less<>> tf32_products;  // whose factors may be rounded
+  std::map<std::string, DType, std::less<>> dtypes;  // of values that are not f32
 
   const Stmt& statement() const { return *at_; }
   [[noreturn]] void fail(const std::string& what) const;

@@ -165,6 +165,8 @@ Computation computation(Compiler& c, const std::string& dst, const Type& type, O
   const bool reduces = is_horizontal(op);
   Computation result{op, type.dtype, 0, type.lanes, accumulates, {}};
   for (const Arg& arg : args) result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes));
+  if (const auto* value = op == Op::copy ? std::get_if<std::string>(args.data()) : nullptr)
+    if (const auto known = c.dtypes.find(*value); known != c.dtypes.end()) result.from = known->second;
   if (!accumulates) {
     result.dst = c.define(dst, type.lanes);
     return result;

@@ -144,12 +144,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   };
   if (c.accumulates) take(c.dst);
   for (const Operand& arg : c.args) take(arg.value);
-  const auto apply_op = [&] {
-    double result = ir::apply(c.op, std::span<const double>(args).first(count));
-    if (c.op == Op::copy && c.dtype == DType::i32) result = std::trunc(result);
-    if (c.op == Op::copy && c.dtype == DType::boolean) result = result != 0 ? 1 : 0;
-    return result;
-  };
+  const auto apply_op = [&] { return result_of(c, std::span<const double>(args).first(count)); };
   const double result = apply_op();
   const auto arguments = std::span(args).first(count);
   const auto argument_errors = std::span<const double>(errors).first(count);

@@ -5,6 +5,7 @@
 
 #include "ir/emit/reserved.h"
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 
 namespace deplo::ir::tensor {
 
@@ -32,21 +33,30 @@ int Emitter::add(Node node) {
 
 namespace {
 
-double converted(double value, DType to) {
+double converted(double value, DType from, DType to) {
   if (to == DType::boolean) return value != 0 ? 1 : 0;
-  return to == DType::i32 ? std::trunc(value) : value;
+  return is_integer(to) ? to_integer(value, from, to) : value;
 }
 
 }  // namespace
 
 int Emitter::scalar(double value, DType dtype, std::string_view suffix) {
-  return add({named(suffix), {dtype, {}}, Scalar{converted(value, dtype)}, {}});
+  return add({named(suffix), {dtype, {}}, Scalar{converted(value, DType::f32, dtype)}, {}});
 }
 
 int Emitter::convert(int x, DType to) {
   if (dtype(x) == to) return x;
-  if (const auto* s = as_scalar(x)) return add({unique(node(x).name), {to, {}}, Scalar{converted(s->value, to)}, {}});
+  if (const auto* s = as_scalar(x))
+    return add({unique(node(x).name), {to, {}}, Scalar{converted(s->value, dtype(x), to)}, {}});
   return add({named(ir::name(to)), {to, shape(x)}, Elementwise{Op::copy}, {x}});
+}
+
+int Emitter::index(int x) {
+  if (dtype(x) == DType::i64) {
+    const int above = elementwise(Op::maximum, {x, scalar(INT32_MIN, DType::i64, "least")}, "above");
+    x = elementwise(Op::minimum, {above, scalar(INT32_MAX, DType::i64, "most")}, "index");
+  }
+  return convert(x, DType::i32);
 }
 
 int Emitter::round(int x, DType to) {
@@ -75,7 +85,7 @@ int Emitter::coordinate(const Expr& value, TensorType type, std::string_view suf
 }
 
 int Emitter::whole(const Expr& value, std::vector<int> numbers, std::string_view suffix) {
-  return add({named(suffix), {DType::i32, shape(numbers.front())}, Coordinate{value}, std::move(numbers)});
+  return add({named(suffix), {dtype(numbers.front()), shape(numbers.front())}, Coordinate{value}, std::move(numbers)});
 }
 
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {

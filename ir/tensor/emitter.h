@@ -39,6 +39,9 @@ class Emitter {
   /// A copy of another dtype; a Scalar of it; `x` itself where it has the dtype. Nothing is rounded to 16 bits: that is
   /// done where a tensor is stored.
   int convert(int x, DType);
+  /// Integers of any type as indices, which are i32: those beyond 32 bits become the ends of it, which are outside of
+  /// every tensor.
+  int index(int x);
   /// The nearest numbers that f16 or bf16 can be, of f32.
   int round(int x, DType to);
   /// `args` have one shape or are Scalars, and the dtypes that the operation wants. A Scalar comes second where that is

@@ -8,6 +8,7 @@
 
 #include "core/text/match.h"
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/tensor/tensor.h"
 
@@ -77,10 +78,14 @@ void for_each_element(const Shape& shape, std::vector<std::int64_t>& slots, F&& 
   }
 }
 
-double convert(double v, DType to) {
+double convert(double v, DType from, DType to) {
   if (to == DType::boolean) return v != 0 ? 1 : 0;
-  if (to == DType::i32) return std::trunc(v);
+  if (is_integer(to)) return to_integer(v, from, to);
   return to == DType::f32 ? rounded(v, to) : v;
+}
+
+double calculate(Op op, std::span<const double> args, DType dtype) {
+  return is_integer(dtype) ? apply_integer(op, args, dtype) : ir::apply(op, args);
 }
 
 using Values = std::vector<double>;
@@ -128,7 +133,8 @@ class Evaluator {
     const bool converts = e.op == Op::copy && node(n.args[0]).type.dtype != n.type.dtype;
     for (std::size_t k = 0; k < result.size(); ++k) {
       for (std::size_t a = 0; a < args.size(); ++a) args[a] = values(n.args[a])[values(n.args[a]).size() == 1 ? 0 : k];
-      result[k] = converts ? convert(args[0], n.type.dtype) : ir::apply(e.op, args);
+      result[k] =
+          converts ? convert(args[0], node(n.args[0]).type.dtype, n.type.dtype) : calculate(e.op, args, n.type.dtype);
     }
     return result;
   }
@@ -154,7 +160,7 @@ class Evaluator {
     Values result(size(n), *neutral(r.op));
     for (std::size_t k = 0; k < values(n.args[0]).size(); ++k) {
       double& total = result[k / (inner * extent) * inner + k % inner];
-      total = ir::apply(r.op, std::array{total, values(n.args[0])[k]});
+      total = calculate(r.op, std::array{total, values(n.args[0])[k]}, n.type.dtype);
     }
     return result;
   }

@@ -65,7 +65,7 @@ class Printer {
   // As Python prints it: a float has a point or an exponent.
   static std::string number(double value, DType dtype) {
     if (dtype == DType::boolean) return value != 0 ? "True" : "False";
-    if (dtype == DType::i32) return fmt::format("{:.0f}", value);
+    if (is_integer(dtype)) return fmt::format("{:.0f}", value);
     std::string text = fmt::format("{}", value);
     if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";
     return text;

@@ -84,7 +84,7 @@ class Verifier {
 
   void check(const Node& n, const Coordinate& c) {
     if (!variables(n, c.value, true, 0)) return;
-    require(n.type.dtype == DType::i32 || n.type.dtype == DType::boolean, n, "int32 or bool, found {}", print(n.type));
+    require(!is_float(n.type.dtype), n, "integers or bool, found {}", print(n.type));
     if (n.type.dtype != DType::boolean || element_count(n.type.shape) == 0 || !n.args.empty()) return;
     const std::optional<Interval> range = bounds(c.value, coordinate_ranges(n.type.shape));
     require(range && range->low >= 0 && range->high <= 1, n, "a condition, found {}", print(c.value));
@@ -154,8 +154,10 @@ class Verifier {
     if (error != std::errc() || end != name.data() + name.size() || a < 1) return false;
     a += first - 1;
     if (a >= n.args.size()) return false;
-    return require(arg(n, a) == TensorType{DType::i32, n.type.shape}, n, "indices {} int32, found {}",
-                   ir::print(n.type.shape), print(arg(n, a)));
+    // What chooses an element is an i32; whole numbers are calculated of their own type.
+    const bool wide = n.as<Coordinate>() != nullptr && n.type.dtype == DType::i64;
+    const TensorType wanted{wide ? DType::i64 : DType::i32, n.type.shape};
+    return require(arg(n, a) == wanted, n, "indices {}, found {}", print(wanted), print(arg(n, a)));
   }
 
   const Graph& graph_;

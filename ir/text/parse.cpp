@@ -93,7 +93,7 @@ void bind(Terms& in, const Header& head, const Symbols& given) {
 // `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)`, `in distinct(0, 9)`; of integers a range has
 // whole numbers.
 Fill fill(Terms& in, DType dtype) {
-  const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+  const bool whole = !is_float(dtype);
   Fill f{whole ? Fill::Draw::integers : Fill::Draw::uniform, 0, 0};
   if (in.take_if("normal"))
     f.draw = Fill::Draw::normal;

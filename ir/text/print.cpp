@@ -36,7 +36,7 @@ class Printer {
  private:
   // A range stands without a word: of integers whole numbers, of others reals.
   void fill(const Fill& f, DType dtype) {
-    const bool whole = dtype == DType::i32 || dtype == DType::boolean;
+    const bool whole = !is_float(dtype);
     if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
       out += " in (";
     else if (f.draw == Fill::Draw::constant)

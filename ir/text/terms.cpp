@@ -93,9 +93,9 @@ Op Terms::op() {
 }
 
 DType Terms::dtype() {
-  for (const DType d : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean})
+  for (const DType d : dtypes)
     if (take_if(ir::name(d))) return d;
-  fail("a type (f32, f16, bf16, i32 or bool)");
+  fail("a type (f32, f16, bf16, i32, i64 or bool)");
 }
 
 int Terms::lanes_of(const Token& word, std::string_view digits) {
@@ -113,14 +113,14 @@ int Terms::lanes() {
 
 Type Terms::type() {
   const Token t = peek();
-  for (const DType d : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean}) {
+  for (const DType d : dtypes) {
     if (!t.text.starts_with(ir::name(d))) continue;
     const std::string_view digits = t.text.substr(ir::name(d).size());
     const Type parsed{d, digits.empty() ? 1 : lanes_of(t, digits)};
     take();
     return parsed;
   }
-  fail("a type (f32, f16, bf16, i32 or bool)");
+  fail("a type (f32, f16, bf16, i32, i64 or bool)");
 }
 
 double Terms::constant() {

@@ -1,21 +1,53 @@
 #include "ir/torch/evaluate.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 #include "ir/torch/operations/operands.h"
 #include "ir/torch/operations/operation.h"
 
 namespace deplo::ir::torch {
 namespace {
 
+// Operations that calculate with integers; the others move, count or compare them.
+constexpr std::array calculating =
+    std::to_array<std::string_view>({"abs", "add", "cumsum", "floor_divide", "linear", "matmul", "mul", "neg", "pow",
+                                     "prod", "remainder", "scatter_add", "sub", "sum"});
+
+void require_exact(const Node& node, const Values& values) {
+  for (const double value : values)
+    if (std::abs(value) > most_exact_integer)
+      throw Error(
+          fmt::format("{} ({}): expected 64-bit integers from -2^53 to 2^53, up to which references are exact, "
+                      "found {:.0f}",
+                      node.name, node.op, value));
+}
+
+/// int32 modulo 2^32; of int64 what is beyond the integers that a double holds is refused.
+void fit(const Operands& operands, Values& values) {
+  const Node& node = operands.node;
+  if (!is_integer(node.type.dtype) || std::ranges::find(calculating, node.op) == calculating.end()) return;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands.args[i]->type.dtype == DType::i64) require_exact(node, operands.value(i));
+  require_exact(node, values);
+  if (node.type.dtype == DType::i32)
+    for (double& value : values) value = to_integer(value, DType::i64, DType::i32);
+}
+
 Values evaluate_call(const Operands& operands) {
   const Operation* operation = find_operation(operands.node.op);
   CHECK(operation);
   Values values = operation->evaluate(operands);
   CHECK(values.size() == operands.result_count());
+  fit(operands, values);
   return values;
 }
 

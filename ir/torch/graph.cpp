@@ -11,6 +11,7 @@
 #include "ir/text/words.h"
 #include "ir/torch/operations/empty.h"
 #include "ir/torch/operations/infer.h"
+#include "ir/torch/ranges.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -82,6 +83,7 @@ Id Builder::add(Node node, std::string_view name) {
   }
   names_.emplace(candidate, 0);
   node.name = std::move(candidate);
+  node.wide = node.type.dtype == DType::i64;
   graph_.nodes.push_back(std::move(node));
   return static_cast<Id>(graph_.nodes.size()) - 1;
 }
@@ -134,6 +136,7 @@ Graph Builder::finish(const std::vector<Id>& outputs) {
   for (const Id output : outputs) result.outputs.push_back(renumbered[static_cast<std::size_t>(output)]);
   graph_ = {};
   names_.clear();
+  fit_integers(result);
   return result;
 }
 

@@ -28,6 +28,8 @@ struct Node {
   Attributes attributes;  // call: all of the operation's, normalised (ops.h)
   double value = 0;       // scalar
   ValueSource source;     // input, parameter
+  /// An integer of 64 bits in PyTorch: its type is i32 if its values fit, else i64 (ranges.h).
+  bool wide = false;
   bool operator==(const Node&) const = default;
 
   /// Of an attribute that the operation has.
@@ -58,7 +60,7 @@ class Builder {
   /// more than most_elements in all.
   Id input(std::string_view name, TensorType, ValueSource = {});
   Id parameter(std::string_view name, TensorType, ValueSource = {});
-  /// A Python number: i32 or boolean where the literal is one, else f32. It does not widen the type of a tensor of its
+  /// A Python number: i64 or boolean where the literal is one, else f32. It does not widen the type of a tensor of its
   /// own kind (float, int). `name`: "" makes one up.
   Id scalar(double value, DType, std::string_view name = "");
   /// Checks and normalises the attributes, infers the type. Throws Error `matmul: expected …, found …`.
@@ -66,7 +68,7 @@ class Builder {
   const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return graph_.nodes.size(); }
-  /// Drops nodes that no output needs, inputs excepted. The builder is empty afterwards.
+  /// Drops nodes that no output needs, inputs excepted, and fits integers (ranges.h). The builder is empty afterwards.
   Graph finish(const std::vector<Id>& outputs);
 
  private:

@@ -27,7 +27,7 @@ std::string print_attribute(const Attribute& attribute) {
 
 std::string print_scalar(const Node& node) {
   if (node.type.dtype == DType::boolean) return node.value != 0 ? "True" : "False";
-  if (node.type.dtype == DType::i32) return fmt::format("{:.0f}", node.value);
+  if (is_integer(node.type.dtype)) return fmt::format("{:.0f}", node.value);
   return print_number(node.value);
 }
 

@@ -74,7 +74,8 @@ void check_pairs(const Context& c, const Loop& l) {
 void define_value(Context& c, const std::string& text, const Type& type, bool of_block) {
   Name& value = c.names.define(text, Name::Kind::value, "a value");
   value.type = type;
-  value.range = {INT32_MIN, INT32_MAX, 1};
+  constexpr std::int64_t exact = std::int64_t{1} << 53;  // of an i64, with which the interpreter calculates in double
+  value.range = type.dtype == DType::i64 ? Strided{-exact, exact, 1} : Strided{INT32_MIN, INT32_MAX, 1};
   value.of_block = of_block;
 }
 
@@ -226,10 +227,12 @@ void check(Context& c, const Index& i) {
   check_type(i.type, c.program.level);
   c.index.begin_list();
   c.index.set_gathers(true);
+  c.index.set_wide(d == DType::i64);
   const Strided range =
       (i.type.lanes > 1 ? c.index.evaluate_lanes(i.value, i.type.lanes) : c.index.evaluate(i.value)).range;
   c.index.set_gathers(false);
-  if (d != DType::boolean && (range.low < INT32_MIN || range.high > INT32_MAX))
+  c.index.set_wide(false);
+  if (d != DType::boolean && d != DType::i64 && (range.low < INT32_MIN || range.high > INT32_MAX))
     fail("`{}` is in {}..{}, more than 32 bits hold", print(i.value), range.low, range.high);
   define_value(c, i.dst, i.type, is_of_block(c, i.value));
 }
@@ -289,6 +292,7 @@ void check(Context& c, const Write& w) {
   if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable()) check_once(c, w);
   const DType stored = target.type.dtype;
   if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact to f32 only", w.buffer, name(stored));
+  if (adds(w.mode) && stored == DType::i64) fail("`{}` holds i64, which no device adds to in memory", w.buffer);
   const auto* value = std::get_if<std::string>(&w.value);
   const Name* moved = value == nullptr ? nullptr : c.names.find(*value);
   const bool bits = moved != nullptr && is_float16(moved->type.dtype);

@@ -7,11 +7,13 @@
 
 namespace deplo::ir::verifier {
 
-// An axis, or in a gather an i32, of which only conditions say anything.
+// An axis, or in a gather an integer, of which only conditions say anything.
 Value IndexProver::variable(const std::string& text) {
   Name* name = names_.find(text);
   if (name != nullptr && name->kind == Name::Kind::value && gathers_) {
-    if (names_.use(text).type != Type{DType::i32, 1}) fail("`{}` is not an i32", text);
+    const Type& type = names_.use(text).type;
+    const bool whole = type.dtype == DType::i32 || (wide_ && type.dtype == DType::i64);
+    if (!whole || type.lanes != 1) fail("`{}` is not an i32", text);
     return {name->range, !name->of_block};
   }
   if (name == nullptr || name->kind != Name::Kind::axis || !name->active) fail("`{}` is not an axis in scope", text);

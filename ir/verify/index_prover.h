@@ -27,6 +27,8 @@ class IndexProver {
   void in_range(const Expr&, std::int64_t extent, int lanes = 1, std::size_t dim = 0);
   /// Whether expressions may name values: those that a Load gathers by.
   void set_gathers(bool gathers) { gathers_ = gathers; }
+  /// … i64 among them: those of an Index that is one. What chooses elements of memory is i32.
+  void set_wide(bool wide) { wide_ = wide; }
 
   /// From here on is_indexed() speaks of what is evaluated next.
   void begin_list() { ++stamp_; }
@@ -63,7 +65,7 @@ class IndexProver {
   std::vector<Name*> axes_;
   std::vector<Fact> facts_;
   std::vector<std::pair<Name*, Strided>> saved_;  // ranges before the conditions around
-  bool gathers_ = false;
+  bool gathers_ = false, wide_ = false;
   int unreachable_ = 0;  // bodies around that never run
   std::uint32_t stamp_ = 0;
 };

@@ -31,7 +31,7 @@ struct Name {
   bool of_block = false;              // a value that all threads of a block have alike, in all registers and lanes
   bool active = false;                // an axis that is in scope
   std::uint32_t stamp = 0;            // the last index list that held this axis
-  Strided range;                      // of an axis, or of an i32
+  Strided range;                      // of an axis, or of an integer
   std::vector<std::int64_t> extents;  // of a buffer, or of an array of barriers
   // Where it is visible; of an accumulator above Kernel IR: the innermost body that holds its uses; of the program's
   // buffers: nullptr, everywhere.

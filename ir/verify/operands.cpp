@@ -12,8 +12,9 @@ namespace {
 void check_constant(double value, DType d) {
   if (std::isnan(value)) fail("a constant is not a number");
   if (d == DType::boolean && value != 0 && value != 1) fail("{} is not 0 or 1 (bool)", value);
-  const bool whole = std::trunc(value) == value && value >= INT32_MIN && value <= INT32_MAX;
-  if (d == DType::i32 && !whole) fail("{} is not an i32", value);
+  const double end = d == DType::i64 ? 0x1p63 : 0x1p31;
+  const bool whole = std::trunc(value) == value && value >= -end && value < end;
+  if (is_integer(d) && !whole) fail("{} is not an {}", value, name(d));
 }
 
 // Of the first value among the arguments; f32 where all are constants.
@@ -58,6 +59,7 @@ void check_lanes(int n) {
 void check_type(const Type& t, Level level) {
   if (is_float16(t.dtype)) fail("{} is a type of memory: its values are f32", name(t.dtype));
   if (t.lanes != 1 && level != Level::kernel) fail("vector values belong to Kernel IR");
+  if (t.lanes != 1 && t.dtype == DType::i64) fail("an i64 has one lane");
   check_lanes(t.lanes);
 }
 
@@ -74,13 +76,13 @@ void check_arg(Names& names, const Arg& arg, const Type& expected, bool horizont
 }
 
 // copy converts; comparisons take one type and give bool; logical operations take and give bool; select takes a bool
-// and two of the result's type; the others take and give the result's type, no bool, and where real no i32.
+// and two of the result's type; the others take and give the result's type, no bool, and where real no integer.
 void check_operands(Names& names, const Assign& a) {
   const DType result = a.type.dtype;
   const bool logical = a.op == Op::logical_not || a.op == Op::logical_and || a.op == Op::logical_or;
   if (gives_truth(a.op) != (result == DType::boolean) && a.op != Op::copy && a.op != Op::select)
     fail("{} does not give {}", name(a.op), name(result));
-  if (is_real(a.op) && result == DType::i32) fail("{} does not give i32", name(a.op));
+  if (is_real(a.op) && is_integer(result)) fail("{} does not give {}", name(a.op), name(result));
   const bool constant_copy = a.op == Op::copy && std::get_if<double>(a.args.data()) != nullptr;
   const bool own = (gives_truth(a.op) && !logical) || (a.op == Op::copy && !constant_copy);  // not the result's type
   const Type all = {own ? dtype_of(a.args, names) : result, a.type.lanes};

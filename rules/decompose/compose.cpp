@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/text/match.h"
+#include "ir/integers.h"
 #include "rules/decompose/coordinates.h"
 #include "rules/decompose/decompose.h"
 #include "rules/decompose/equal_nodes.h"
@@ -102,9 +103,10 @@ class Composer {
   std::optional<int> fold(const Node& n, Op op) {
     std::vector<double> args;
     for (const int a : n.args) args.push_back(node(a).as<tensor::Scalar>()->value);
-    double value = ir::apply(op, args);
+    const bool integer = ir::is_integer(n.type.dtype);
+    double value = integer ? ir::apply_integer(op, args, n.type.dtype) : ir::apply(op, args);
     if (std::isnan(value)) return std::nullopt;
-    if (n.type.dtype == DType::i32) value = std::trunc(value);
+    if (integer) value = ir::to_integer(value, node(n.args.back()).type.dtype, n.type.dtype);
     if (n.type.dtype == DType::boolean) value = value != 0 ? 1 : 0;
     const std::string name = n.type.shape.empty() ? n.name : fresh(n.name + "_value");
     return intern({name, {n.type.dtype, {}}, tensor::Scalar{value}, {}});

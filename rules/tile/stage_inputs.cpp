@@ -83,7 +83,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
                               const std::vector<std::string>& before, const std::string& columns,
                               const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
-  if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
+  if (source == nullptr || source->role != ir::Role::input || source->dtype == ir::DType::i64) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;

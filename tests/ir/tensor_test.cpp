@@ -102,7 +102,7 @@ std::vector<Refused> refused() {
       {"n: expected arguments of bool, found x: (4, 3) float32",
        elementwise("n", Op::logical_not, {0}, {4, 3}, DType::boolean)},
       {"n: expected a bool condition, found (4, 3) float32", elementwise("n", Op::select, {0, 0, 0}, {4, 3})},
-      {"n: expected int32 or bool, found (2,) float32", coordinates("n", i, {2}, DType::f32)},
+      {"n: expected integers or bool, found (2,) float32", coordinates("n", i, {2}, DType::f32)},
       {"n: expected a condition, found i", coordinates("n", i, {3}, DType::boolean)},
       {"n: expected a coordinate, found j", coordinates("n", j, {3}, DType::i32)},
       {"n: expected an axis of (4, 3), found 2", reduction("n", Op::add, 2, 0, {4, 1})},

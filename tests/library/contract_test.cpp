@@ -37,6 +37,7 @@ bool same(ir::DType graph, deplo::DType program) {
                    : program == deplo::DType::f16  ? ir::DType::f16
                    : program == deplo::DType::bf16 ? ir::DType::bf16
                    : program == deplo::DType::i32  ? ir::DType::i32
+                   : program == deplo::DType::i64  ? ir::DType::i64
                                                    : ir::DType::boolean);
 }
 

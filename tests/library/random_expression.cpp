@@ -302,7 +302,7 @@ std::vector<std::vector<double>> random_sources(const std::string& text) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const ir::torch::Node& node = graph.nodes[i];
     if (node.kind != ir::torch::Node::Kind::input && node.kind != ir::torch::Node::Kind::parameter) continue;
-    const bool whole = node.type.dtype == ir::DType::i32;
+    const bool whole = ir::is_integer(node.type.dtype);
     for (std::int64_t n = ir::element_count(node.type.shape); n > 0; --n)
       sources[i].push_back(whole ? std::floor(rng.uniform(node.source.fill.a, node.source.fill.b))
                                  : static_cast<double>(static_cast<float>(rng.uniform(-1, 1))));

@@ -1,6 +1,9 @@
 // Buffers of every dtype, and views of their memory, on each device.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "ir/program.h"
 #include "measure/device.h"
 
@@ -29,6 +32,21 @@ TEST_P(AnyArrays, ArraysOfIntegersAndTruthValues) {
   arrays->poison(1);
   EXPECT_EQ(arrays->read(0), std::vector<float>(4, -1));
   EXPECT_EQ(arrays->read(1), std::vector<float>(5, 255));
+}
+
+TEST_P(AnyArrays, IntegersAreExact) {
+  const ir::Program p = ir::parse("=== loop: p ===\ninput i: i32[3]\ninput j: i64[3]\noutput y: f32[1]\ny[0] = 1\n");
+  const auto arrays = device_->allocate(p.buffers);
+  const std::vector<std::int32_t> narrow{std::numeric_limits<std::int32_t>::min(), 16777217, 2147483647};
+  const std::vector<std::int64_t> wide{std::numeric_limits<std::int64_t>::min(), (std::int64_t{1} << 53) + 1, -1};
+  arrays->write(0, narrow);
+  arrays->write(1, wide);
+  EXPECT_EQ(arrays->read(0), narrow);
+  EXPECT_EQ(arrays->read(1), wide);
+  arrays->write(1, narrow);
+  EXPECT_EQ(arrays->read(1), narrow);
+  arrays->poison(1);
+  EXPECT_EQ(arrays->read(1), std::vector<std::int64_t>(3, -1));
 }
 
 TEST_P(AnyArrays, AViewSharesMemory) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -27,12 +26,10 @@ bool is_inside(const Object* inner, const Object* outer) {
   return false;
 }
 
-// An integer that 32 bits do not hold is a float: what it is combined with must be one as well.
+// An integer of any size: what is calculated with it refuses one that references do not hold exactly (ranges.h).
 DType scalar_dtype(const Value& number) {
   if (number.as<bool>()) return DType::boolean;
-  const auto* i = number.as<std::int64_t>();
-  using Limits = std::numeric_limits<std::int32_t>;
-  return i && *i >= Limits::min() && *i <= Limits::max() ? DType::i32 : DType::f32;
+  return number.as<std::int64_t>() ? DType::i64 : DType::f32;
 }
 
 }  // namespace

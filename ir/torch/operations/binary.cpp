@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/integers.h"
+#include "ir/simplify/simplify_impl.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
 
@@ -38,10 +40,11 @@ TensorType infer_div(const Inference& call) {
 constexpr AttributeSpec divisor_attributes[] = {{"divisor", Kind::integer, Required{}}};
 
 TensorType infer_floor_divide(const Inference& call) {
-  if (call.dtype(0) != DType::i32) call.expected("integers");
+  if (!is_integer(call.dtype(0))) call.expected("integers");
   const std::int64_t divisor = call.node().integer("divisor");
-  if (divisor < 1 || divisor > std::numeric_limits<std::int32_t>::max())
-    call.expected("a divisor from 1 to 2^31 - 1", std::to_string(divisor));
+  const bool wide = call.dtype(0) == DType::i64 || call.arg(0).wide;
+  if (divisor < 1 || divisor > (wide ? std::int64_t{1} << 53 : std::int64_t{std::numeric_limits<std::int32_t>::max()}))
+    call.expected(wide ? "a divisor from 1 to 2^53" : "a divisor from 1 to 2^31 - 1", std::to_string(divisor));
   return call.type(0);
 }
 
@@ -64,7 +67,8 @@ Values evaluate_pairs(const Operands& o) {
                  [&](std::size_t i, std::size_t j) { result.push_back(apply(a[i], b[j])); });
   // The sum of two truth values is one; an integer to a negative power rounds towards zero.
   if (o.node.type.dtype == DType::boolean) std::ranges::transform(result, result.begin(), to_truth);
-  if (o.node.type.dtype == DType::i32) std::ranges::transform(result, result.begin(), to_integer);
+  if (is_integer(o.node.type.dtype))
+    std::ranges::transform(result, result.begin(), [](double x) { return std::trunc(x); });
   return result;
 }
 
@@ -127,16 +131,25 @@ int decompose_arithmetic(Emitter& e, const TensorCall& call) {
 
 template <bool remainder>
 Values evaluate_floor_divide(const Operands& o) {
-  const auto divisor = static_cast<double>(o.node.integer("divisor"));
+  const std::int64_t divisor = o.node.integer("divisor");
   Values result = o.value(0);
-  for (double& x : result) x = remainder ? x - divisor * std::floor(x / divisor) : std::floor(x / divisor);
+  for (double& x : result) {
+    const auto whole = static_cast<std::int64_t>(x);
+    x = static_cast<double>(remainder ? floor_mod(whole, divisor) : floor_div(whole, divisor));
+  }
   return result;
+}
+
+// Products of int32 are exact before they are taken modulo 2^32.
+double multiply_i32(double a, double b) { return apply_integer(Op::multiply, std::array{a, b}, DType::i32); }
+Values evaluate_mul(const Operands& o) {
+  return o.node.type.dtype == DType::i32 ? evaluate_pairs<multiply_i32>(o) : evaluate_pairs<multiply>(o);
 }
 
 // As an index expression, whose division rounds down.
 template <ExprOp op>
 int decompose_floor_divide(Emitter& e, const TensorCall& call) {
-  return e.whole(Expr(op, var("g1"), call.node.integer("divisor")), {call.args[0]}, "ew");
+  return e.whole(Expr(op, var("g1"), call.node.integer("divisor")), {e.convert(call.args[0], call.dtype())}, "ew");
 }
 
 // x * x * … by squares, of a constant n of at least 0.
@@ -212,7 +225,9 @@ enum class Order : bool { kept, swapped };  // a > b is b < a
 
 template <Op op, Order order>
 int decompose_comparison(Emitter& e, const TensorCall& call) {
-  const DType t = arithmetic_type(promote(call.arg(0), call.arg(1)));
+  DType t = arithmetic_type(promote(call.arg(0), call.arg(1)));
+  // A number that 32 bits do not hold is compared as what it is.
+  if (is_integer(t) && (call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64)) t = DType::i64;
   const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
   return e.elementwise(op, order == Order::swapped ? std::vector{b, a} : std::vector{a, b}, "ew");
 }
@@ -377,7 +392,7 @@ std::vector<Operation> binary_operations() {
       {"minimum", 2, 2, {}, infer_arithmetic, evaluate_extremum<minimum>, decompose_arithmetic<Op::minimum>,
        {{"minimum", either, pair, call_binary}},
        {{"aten.minimum", read_binary}}},
-      {"mul", 2, 2, {}, infer_arithmetic, evaluate_pairs<multiply>, decompose_arithmetic<Op::multiply>,
+      {"mul", 2, 2, {}, infer_arithmetic, evaluate_mul, decompose_arithmetic<Op::multiply>,
        {{"mul", either, pair, call_binary}, {"multiply", either, pair, call_binary},
         {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_square},
         {"outer", either, "input, vec2", call_outer}},

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
 
@@ -99,8 +100,8 @@ Values evaluate_to(const Operands& o) {
   const DType from = o.args[0]->type.dtype, to = o.node.type.dtype;
   if (from == to) return o.value(0);
   Values result(o.value(0).size());
-  std::ranges::transform(o.value(0), result.begin(), [to](double x) {
-    return to == DType::i32 ? to_integer(x) : to == DType::boolean ? to_truth(x) : rounded(x, to);
+  std::ranges::transform(o.value(0), result.begin(), [from, to](double x) {
+    return is_integer(to) ? to_integer(x, from, to) : to == DType::boolean ? to_truth(x) : rounded(x, to);
   });
   return result;
 }
@@ -152,7 +153,7 @@ std::vector<Operation> choice_operations() {
         {"half", as_method, "input", call_cast<DType::f16>},
         {"bfloat16", as_method, "input", call_cast<DType::bf16>},
         {"int", as_method, "input", call_cast<DType::i32>},
-        {"long", as_method, "input", call_cast<DType::i32>},
+        {"long", as_method, "input", call_cast<DType::i64>},
         {"bool", as_method, "input", call_cast<DType::boolean>}},
        {{"aten.to", read_to}, {"aten._to_copy", read_to}, {"aten.type_as", read_to}}},
       {"where", 3, 3, {}, infer_where, evaluate_where, decompose_where,

@@ -2,15 +2,18 @@
 //   arange(start=0, end, step=1, dtype)   full(shape, value, dtype)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "ir/hardware/float16.h"
+#include "ir/integers.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_value = (std::int64_t{1} << 31) - 1;  // i32 stands for PyTorch's int64
+constexpr std::int64_t most_value = std::int64_t{1} << 53;  // up to which references are exact
 
 // What a `.pt2` file states as the result's type.
 void ignore_type(pt2::Call& call) {
@@ -26,8 +29,8 @@ constexpr AttributeSpec arange_attributes[] = {{"start", Kind::integer, std::int
 
 void check_bound(const Inference& call, std::string_view attribute) {
   const std::int64_t value = call.node().integer(attribute);
-  if (value < -most_value - 1 || value > most_value)
-    call.expected(fmt::format("{} from -2^31 to 2^31 - 1", attribute), std::to_string(value));
+  if (value < -most_value || value > most_value)
+    call.expected(fmt::format("{} from -2^53 to 2^53", attribute), std::to_string(value));
 }
 
 TensorType infer_arange(const Inference& call) {
@@ -37,7 +40,7 @@ TensorType infer_arange(const Inference& call) {
   if (step == 0) call.expected("a step other than 0", "0");
   if (step > 0 ? start > end : start < end)
     call.expected("bounds in the direction of the step", fmt::format("{} to {} by {}", start, end, step));
-  if (!call.has("dtype")) call.set("dtype", DType::i32);
+  if (!call.has("dtype")) call.set("dtype", DType::i64);
   if (std::get<DType>(node.attributes.at("dtype")) == DType::boolean) call.expected("a dtype of numbers", "bool");
   const std::int64_t count = start == end ? 0 : 1 + (step > 0 ? end - start - 1 : start - end - 1) / std::abs(step);
   return {std::get<DType>(node.attributes.at("dtype")), {count}};
@@ -53,8 +56,16 @@ Values evaluate_arange(const Operands& o) {
 }
 
 int decompose_arange(Emitter& e, const TensorCall& call) {
-  const Expr value = tensor::coordinate(0) * call.node.integer("step") + call.node.integer("start");
-  return e.convert(e.coordinate(value, {DType::i32, call.shape()}, "range"), call.dtype());
+  const std::int64_t start = call.node.integer("start"), step = call.node.integer("step");
+  const std::int64_t last = start + step * (call.shape()[0] - 1);
+  if (std::min({start, last, step}) >= INT32_MIN && std::max({start, last, step}) <= INT32_MAX)
+    return e.convert(e.coordinate(tensor::coordinate(0) * step + start, {DType::i32, call.shape()}, "range"),
+                     call.dtype());
+  const int place = e.convert(e.coordinate(tensor::coordinate(0), {DType::i32, call.shape()}, "place"), DType::i64);
+  const int steps =
+      e.elementwise(Op::multiply, {place, e.scalar(static_cast<double>(step), DType::i64, "step")}, "steps");
+  const int range = e.elementwise(Op::add, {steps, e.scalar(static_cast<double>(start), DType::i64, "start")}, "range");
+  return e.convert(range, call.dtype());
 }
 
 // A whole number, also as a float; `real` says that one was.
@@ -62,7 +73,7 @@ std::int64_t whole(const python::Call& c, std::string_view parameter, bool& real
   const double* d = c.value(parameter).as<double>();
   if (!d) return c.integer(parameter);
   real = true;
-  if (*d != std::floor(*d) || std::abs(*d) > 0x1p31) c.fail(parameter, "a whole number");
+  if (*d != std::floor(*d) || std::abs(*d) > most_exact_integer) c.fail(parameter, "a whole number");
   return static_cast<std::int64_t>(*d);
 }
 
@@ -76,7 +87,7 @@ python::Value call_arange(const python::Call& c) {
   return c.node({}, {{"start", c.given("end") ? first : 0},
                      {"end", end},
                      {"step", step},
-                     {"dtype", c.dtype("dtype", real ? c.session.default_dtype : DType::i32)}});
+                     {"dtype", c.dtype("dtype", real ? c.session.default_dtype : DType::i64)}});
 }
 
 std::int64_t whole(pt2::Call& call, std::string_view argument, std::int64_t fallback) {
@@ -99,7 +110,7 @@ constexpr AttributeSpec full_attributes[] = {
 
 DType kind_of(const Attribute& literal) {
   if (std::holds_alternative<bool>(literal)) return DType::boolean;
-  return std::holds_alternative<std::int64_t>(literal) ? DType::i32 : DType::f32;
+  return std::holds_alternative<std::int64_t>(literal) ? DType::i64 : DType::f32;
 }
 
 double value_of(const Attribute& literal) {
@@ -113,9 +124,11 @@ TensorType infer_full(const Inference& call) {
   if (!call.has("dtype")) call.set("dtype", kind_of(literal));
   const DType dtype = std::get<DType>(call.node().attributes.at("dtype"));
   double value = value_of(literal);
-  if (dtype == DType::i32 && !(value >= -most_value - 1 && value <= most_value))
+  if (dtype == DType::i32 && !(value >= -0x1p31 && value < 0x1p31))
     call.expected("a value that int32 holds", fmt::format("{}", value));
-  if (dtype == DType::i32) value = std::trunc(value);
+  if (dtype == DType::i64 && !(std::abs(value) <= most_exact_integer))
+    call.expected("a value from -2^53 to 2^53", fmt::format("{}", value));
+  if (is_integer(dtype)) value = std::trunc(value);
   if (dtype == DType::boolean) value = value != 0 ? 1 : 0;
   if (is_float16(dtype)) value = rounded(value, dtype);
   call.set("value", value);

@@ -46,7 +46,7 @@ Caller caller_of(python::Session& session, std::string_view name) {
           },
           [&session, name](double value, DType dtype) {
             const auto whole = static_cast<std::int64_t>(value);
-            return session.operand(dtype == DType::i32 ? python::Value{whole} : python::Value{value}, name, 1);
+            return session.operand(is_integer(dtype) ? python::Value{whole} : python::Value{value}, name, 1);
           },
           [&session](Id id) -> const Node& { return session.node(id); }};
 }

@@ -65,7 +65,7 @@ int decompose_tril(Emitter& e, const TensorCall& call) {
 // embedding, index_select
 
 void check_index(const Inference& call, std::size_t arg) {
-  if (call.dtype(arg) != DType::i32) call.expected("indices of dtype int32");
+  if (!is_integer(call.dtype(arg))) call.expected("indices of integers");
 }
 
 // The tensor's dimension gives way to those of the indices.
@@ -111,7 +111,7 @@ Values evaluate_index_select(const Operands& o) {
 
 // out[a…, i…, b…] = x[a…, indices[i…], b…]
 int select_along(Emitter& e, const TensorCall& call, std::size_t dim, bool wraps) {
-  const int x = call.args[0], indices = e.convert(call.args[1], DType::i32);
+  const int x = call.args[0], indices = e.index(call.args[1]);
   const Coordinates all = identity(call.shape());
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(dim);
   const auto last = first + static_cast<std::ptrdiff_t>(e.rank(indices));
@@ -203,7 +203,7 @@ Values evaluate_gather(const Operands& o) {
 }
 
 int decompose_gather(Emitter& e, const TensorCall& call) {
-  const int x = call.args[0], indices = e.convert(call.args[1], DType::i32);
+  const int x = call.args[0], indices = e.index(call.args[1]);
   Coordinates coordinates = identity(call.shape());
   const std::int64_t dim = call.node.integer("dim");
   coordinates[static_cast<std::size_t>(dim)] = index_below(e.extent(x, dim));
@@ -230,7 +230,7 @@ TensorType infer_one_hot(const Inference& call) {
   const std::int64_t classes = call.node().integer("num_classes");
   if (classes < 1)
     call.expected("num_classes of at least 1 (no kernel's shape depends on data)", std::to_string(classes));
-  TensorType type = call.type(0);
+  TensorType type = {DType::i64, call.shape(0)};
   type.shape.push_back(classes);
   return type;
 }
@@ -251,9 +251,9 @@ int decompose_one_hot(Emitter& e, const TensorCall& call) {
   Coordinates row = identity(call.shape());
   const Expr last = row.back();
   row.pop_back();
-  const int index = e.map(e.convert(call.args[0], DType::i32), call.shape(), std::move(row), "index");
+  const int index = e.map(e.index(call.args[0]), call.shape(), std::move(row), "index");
   const int place = e.coordinate(last, {DType::i32, call.shape()}, "class");
-  return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), DType::i32);
+  return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), call.dtype());
 }
 
 /// Ops whose result is not negative if no argument is.

@@ -10,7 +10,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-int category(DType t) { return t == DType::boolean ? 0 : t == DType::i32 ? 1 : 2; }
+int category(DType t) { return t == DType::boolean ? 0 : is_integer(t) ? 1 : 2; }
 
 // What may widen what: tensors with dimensions, then those without, then Python numbers.
 int priority(const Node& node) {
@@ -88,6 +88,7 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
 DType promote_types(DType a, DType b) {
   if (a == b || category(a) > category(b)) return a;
   if (category(a) < category(b)) return b;
+  if (is_integer(a)) return DType::i64;
   return DType::f32;  // two different floats: f32 with any, or f16 with bf16
 }
 

@@ -32,7 +32,6 @@ std::size_t checked_index(const Operands& o, double index, std::int64_t extent, 
   return static_cast<std::size_t>(index < 0 ? index + end : index);
 }
 
-double to_integer(double x) { return std::isnan(x) ? 0 : std::trunc(x); }
 double to_truth(double x) { return x != 0 ? 1 : 0; }
 
 }  // namespace deplo::ir::torch

@@ -42,8 +42,7 @@ Values strided(const Operands&, const Shape& strides, std::int64_t start = 0);
 /// An index as a place along a dimension, counted from the end below 0 if it wraps. Throws Error where there is none.
 std::size_t checked_index(const Operands&, double index, std::int64_t extent, bool wraps = false);
 
-/// As a conversion to i32 and to bool gives them.
-double to_integer(double);
+/// As a conversion to bool gives it.
 double to_truth(double);
 
 /// Calls f with the offset under each of the strides, for every index of the shape in row-major order.

@@ -41,7 +41,7 @@ TensorType infer_argsort(const Inference& call) {
   if (count > most_compared)
     call.expected(fmt::format("at most {} elements to sort, each of which is compared with each", most_compared),
                   std::to_string(count));
-  return {DType::i32, call.shape(0)};
+  return {DType::i64, call.shape(0)};
 }
 
 // NaN is the greatest.
@@ -93,7 +93,7 @@ int decompose_argsort(Emitter& e, const TensorCall& call) {
   const int from = e.coordinate(pairs.second(), {DType::i32, pairs.space()}, "from");
   const int hit = e.elementwise(Op::equal, {pairs.at_second(rank, "ranks"), here}, "hit");
   const int found = e.elementwise(Op::select, {hit, from, e.scalar(0, DType::i32, "zero")}, "found");
-  return pairs.reduce(Op::add, found);
+  return e.convert(pairs.reduce(Op::add, found), call.dtype());
 }
 
 // Values and indices.
@@ -168,7 +168,7 @@ TensorType infer_searchsorted(const Inference& call) {
         fmt::format("a sequence of at most {} elements, with each of which values are compared", most_compared),
         std::to_string(call.shape(0)[0]));
   check_one_dtype(call, 2);
-  return {DType::i32, call.shape(1)};
+  return {DType::i64, call.shape(1)};
 }
 
 Values evaluate_searchsorted(const Operands& o) {
@@ -182,7 +182,8 @@ Values evaluate_searchsorted(const Operands& o) {
 
 // How many of the sequence are less, or (right) not greater.
 int decompose_searchsorted(Emitter& e, const TensorCall& call) {
-  const DType t = accumulation_type(call.arg(0).type.dtype);
+  const bool wide = call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64;
+  const DType t = wide ? DType::i64 : accumulation_type(call.arg(0).type.dtype);
   const std::size_t last = call.shape().size();
   Shape space = call.shape();
   space.push_back(e.extent(call.args[0], 0));
@@ -193,7 +194,8 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
   const int below = call.node.flag("right") ? e.elementwise(Op::logical_not, {less(e, value, boundary)}, "not_above")
                                             : less(e, boundary, value);
   const Dims over = {static_cast<std::int64_t>(last)};
-  return e.drop(e.reduce(Op::add, e.convert(below, DType::i32), over, "sum"), over, "dropped");
+  const int count = e.drop(e.reduce(Op::add, e.convert(below, DType::i32), over, "sum"), over, "dropped");
+  return e.convert(count, call.dtype());
 }
 
 // Both names of it, and the words by which they say on which side of an equal element a value lies.
@@ -233,7 +235,7 @@ constexpr AttributeSpec cumsum_attributes[] = {{"dim", Kind::integer, Required{}
 TensorType infer_cumsum(const Inference& call) {
   if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
   call.normalise_dim("dim", call.rank(0));
-  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i32, call.shape(0)};
+  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i64, call.shape(0)};
 }
 
 Values evaluate_cumsum(const Operands& o) {

@@ -35,9 +35,9 @@ Shape reduced_shape(const Inference& call) {
   return shape;
 }
 
-// Integers and truth values give i32.
+// Integers and truth values give i64.
 TensorType infer_sum(const Inference& call) {
-  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i32, reduced_shape(call)};
+  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i64, reduced_shape(call)};
 }
 
 // Nothing has no extreme.

@@ -16,7 +16,7 @@ constexpr AttributeSpec scatter_attributes[] = {{"dim", Kind::integer, Required{
 constexpr std::int64_t most_pairs = std::int64_t{1} << 26;
 
 TensorType infer_scatter(const Inference& call) {
-  if (call.dtype(1) != DType::i32) call.expected("indices of dtype int32");
+  if (!is_integer(call.dtype(1))) call.expected("indices of integers");
   if (call.dtype(0) != call.dtype(2) || call.dtype(0) == DType::boolean) call.expected("numbers of one dtype");
   if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
   const auto dim = static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0)));
@@ -50,7 +50,7 @@ struct Meant {
   int hit;  // whether the index is the place
 
   Meant(Emitter& e, const TensorCall& call) : pairs(pairs_of(e, call)) {
-    const int index = pairs.at_second(e.convert(call.args[1], DType::i32), "index");
+    const int index = pairs.at_second(e.index(call.args[1]), "index");
     hit = e.elementwise(Op::equal, {index, e.coordinate(pairs.first(), {DType::i32, pairs.space()}, "place")}, "hit");
   }
   static Pairs pairs_of(Emitter& e, const TensorCall& call) {

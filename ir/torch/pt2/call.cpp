@@ -103,7 +103,7 @@ Id Call::overwritten(std::string_view argument) {
 Id Call::operand(std::string_view argument) {
   const Argument& value = get(argument);
   if (const bool* b = std::get_if<bool>(&value)) return builder_.scalar(*b ? 1 : 0, DType::boolean);
-  if (const auto* n = std::get_if<std::int64_t>(&value)) return builder_.scalar(static_cast<double>(*n), DType::i32);
+  if (const auto* n = std::get_if<std::int64_t>(&value)) return builder_.scalar(static_cast<double>(*n), DType::i64);
   if (const auto* x = std::get_if<double>(&value)) return builder_.scalar(*x, DType::f32);
   return tensor(argument);
 }

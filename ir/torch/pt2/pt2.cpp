@@ -107,8 +107,9 @@ class GraphReader {
   // Checks the result against the type that the file states.
   void bind(const Call& call, std::size_t i, Id result) {
     const TensorType &stated = call.output_type(i), found = builder_.type(result);
-    if (found.shape != stated.shape ||
-        (found.dtype != stated.dtype && !(is_float(found.dtype) && is_float(stated.dtype))))
+    const bool alike = (is_float(found.dtype) && is_float(stated.dtype)) ||
+                       (is_integer(found.dtype) && is_integer(stated.dtype));  // out_int32 and the like
+    if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
     ids_.insert_or_assign(call.outputs()[i], call.to(result, stated.dtype));
   }
@@ -174,7 +175,10 @@ void draw_whole_inputs(Graph& graph) {
     if (node.kind == Node::Kind::input) {
       constexpr double unsaid = 32;  // as a kernel's own (measure/check/inputs.h)
       const bool truth = node.type.dtype == DType::boolean;
-      if (truth || node.type.dtype == DType::i32) node.source.fill = {Fill::Draw::integers, 0, truth ? 2 : unsaid};
+      if (truth || is_integer(node.type.dtype)) {
+        node.source.fill = {Fill::Draw::integers, 0, truth ? 2 : unsaid};
+        node.source.guessed = true;
+      }
     }
     if (node.kind != Node::Kind::call) continue;
     if (keeps_values(node.op)) origin[i] = origin[static_cast<std::size_t>(node.args[0])];

@@ -87,8 +87,9 @@ std::optional<DType> dtype(ScalarType type) {
     case ScalarType::bfloat16:
       return DType::bf16;
     case ScalarType::int32:
-    case ScalarType::int64:
       return DType::i32;
+    case ScalarType::int64:
+      return DType::i64;
     case ScalarType::boolean:
       return DType::boolean;
     default:

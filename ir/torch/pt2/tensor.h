@@ -30,7 +30,7 @@ enum class ScalarType : std::uint8_t {
 };
 std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
 
-/// i32 for int64 too; nullopt for what the graph does not have (float64, int8, …).
+/// nullopt for what the graph does not have (float64, int8, …).
 std::optional<DType> dtype(ScalarType);
 
 /// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.

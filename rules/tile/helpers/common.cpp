@@ -329,6 +329,11 @@ bool has_reduce(const ir::Body& body) {
   return found;
 }
 
+bool is_i64(const ir::Stmt& stmt) {
+  const auto is = [](const auto* made) { return made != nullptr && made->type.dtype == ir::DType::i64; };
+  return is(stmt.as<ir::Load>()) || is(stmt.as<ir::Index>()) || is(stmt.as<ir::Assign>()) || is(stmt.as<ir::Accum>());
+}
+
 bool has_bind(const ir::Tile& tile, ir::Bind bind) {
   return std::any_of(tile.axes.begin(), tile.axes.end(), [&](const ir::Axis& axis) { return axis.bind == bind; });
 }

@@ -85,6 +85,8 @@ bool has_online_softmax(const ir::Body&);
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);
+/// Does the statement make a 64-bit integer? Vectors, matrix instructions and staged slabs have none.
+bool is_i64(const ir::Stmt&);
 
 /// Splits an axis of `extent` into blocks of `size` with the last one shifted inwards (docs/ir.md, Tails):
 /// origin of block `block`.

@@ -200,6 +200,7 @@ bool has_vectors(const ir::Program& program, const KeySweep& sweep, std::int64_t
   const std::string& n = tile.axes[sweep.n].name;
   bool all = true;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    all &= !is_i64(stmt);
     const auto* load = stmt.as<ir::Load>();
     const auto* write = stmt.as<ir::Write>();
     if (load == nullptr && write == nullptr) return;

@@ -134,6 +134,7 @@ class Legality {
   }
 
   bool operator()(const ir::Stmt& stmt) const {
+    if (is_i64(stmt) && depends(stmt, on_lane_)) return false;
     if (const auto* s = stmt.as<ir::Accum>()) return combined_.count(s->dst) == 0 || depends(stmt, on_lane_);
     if (const auto* s = stmt.as<ir::Index>()) return !names_one(s->value, false);
     if (const auto* s = stmt.as<ir::If>()) return !names_one(s->condition, true);
@@ -160,6 +161,8 @@ class Legality {
   bool contiguous(const std::string& buffer, const std::vector<ir::Expr>& index, bool at_once) const {
     const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     if (std::none_of(index.begin(), index.end(), on_lane)) return true;
+    if (const ir::Buffer* global = program_.find(buffer); global != nullptr && global->dtype == ir::DType::i64)
+      return false;  // 64-bit integers have no vectors
     if (std::any_of(index.begin(), index.end() - 1, on_lane) || ir::coefficient(index.back(), lane_) != 1) return false;
     if (!at_once) return program_.find(buffer)->strides.back() == 1;
     std::vector<ir::Expr> base = index;

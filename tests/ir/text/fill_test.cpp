@@ -73,7 +73,8 @@ TEST(Fill, TheVerifierKnowsWhatATypeHolds) {
   EXPECT_THAT(fault("i32[4] in (0.5, 2)"), HasSubstr("whole numbers that i32 holds"));
   EXPECT_THAT(fault("i32[4] in normal(0, 1)"), HasSubstr("expected randint or constant for i32"));
   EXPECT_THAT(fault("bool[4] in (0, 3)"), HasSubstr("whole numbers that bool holds"));
-  EXPECT_THAT(fault("f32[4] in distinct(0, 4)"), HasSubstr("expected i32 for distinct numbers, found distinct(0, 4)"));
+  EXPECT_THAT(fault("f32[4] in distinct(0, 4)"),
+              HasSubstr("expected integers for distinct numbers, found distinct(0, 4)"));
   EXPECT_THAT(fault("i32[4] in distinct(0, 3)"), HasSubstr("expected 4 distinct numbers, found distinct(0, 3)"));
   EXPECT_THAT(verify(parse("=== loop: k ===\noutput y: f32[4] in (0, 1)\n")), HasSubstr("only inputs have"));
 }

@@ -213,7 +213,7 @@ const std::vector<Case> conversions = {
      {row({1 + 0x1p-8, 1 + 0x3p-8, 3.14159, 0x1.FEFFFFp127, 0x1.FFp127, inf, nan, 0x1p-133, 0x1p-134})},
      {{"dtype", DType::bf16}},
      {1, 1 + 0x1p-6, 3.140625, 0x1.FEp127, inf, inf, nan, 0x1p-133, 0}},
-    {"to", {row({1.9, -1.9, 0.5, nan})}, {{"dtype", DType::i32}}, {1, -1, 0, 0}},
+    {"to", {row({1.9, -1.9, 0.5, nan})}, {{"dtype", DType::i32}}, {1, -1, 0, -0x1p31}},
     {"to", {row({1.9, 0, -0.5, nan})}, {{"dtype", DType::boolean}}, {1, 0, 1, 1}},
     {"to", {whole_row({16777217, 3})}, {{"dtype", DType::f32}}, {16777216, 3}},
     {"to", {row({0.1})}, {{"dtype", DType::f32}}, {0.1}},

@@ -112,8 +112,8 @@ TEST(TorchOps, Reductions) {
   EXPECT_EQ(inferred("sum", {f32({2, 3, 4})}, dims({-1, 0})).integers("dims"), (List{0, 2}));
   EXPECT_EQ(inferred("sum", {f32({2, 3})}).integers("dims"), (List{0, 1}));
   EXPECT_EQ(typed("sum", {f32({})}), "() float32");
-  EXPECT_EQ(typed("sum", {boolean({2})}), "() int32");
-  EXPECT_EQ(typed("prod", {i32({2})}, dims({0}, true)), "(1,) int32");
+  EXPECT_EQ(typed("sum", {boolean({2})}), "() int64");
+  EXPECT_EQ(typed("prod", {i32({2})}, dims({0}, true)), "(1,) int64");
   EXPECT_EQ(typed("amax", {i32({2, 3})}, dims({1})), "(2,) int32");
   EXPECT_EQ(typed("mean", {i32({2})}), "mean: expected floating-point numbers, found (2,) int32");
   EXPECT_EQ(typed("var", {f32({2, 3})}, dims({1})), "(2,) float32");

@@ -32,7 +32,6 @@ struct NamedType {
   std::string_view name;
   DType dtype;
 };
-// int64 is i32 here: indices and counters are all that needs it.
 constexpr std::array other_types = std::to_array<std::string_view>(
     {"float64",       "double",      "complex32",       "complex64",       "cfloat", "complex128", "cdouble",
      "uint8",         "int8",        "int16",           "short",           "uint16", "uint32",     "uint64",
@@ -40,8 +39,8 @@ constexpr std::array other_types = std::to_array<std::string_view>(
 constexpr std::array named_types = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
                                     NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
                                     NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
-                                    NamedType{"int", DType::i32},       NamedType{"int64", DType::i32},
-                                    NamedType{"long", DType::i32},      NamedType{"bool", DType::boolean}};
+                                    NamedType{"int", DType::i32},       NamedType{"int64", DType::i64},
+                                    NamedType{"long", DType::i64},      NamedType{"bool", DType::boolean}};
 
 struct NamedSpace {
   std::string_view name;

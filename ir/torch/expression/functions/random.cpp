@@ -33,10 +33,10 @@ Value randint(const Call& c) {
   const bool both = c.given("size");
   const std::string_view high = both || !c.given("low") ? "high" : "low", size = both ? "size" : "high";
   const std::int64_t low = both && c.given("low") ? c.integer("low") : 0, end = c.integer(high);
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  if (low < -limit || end > limit || low >= end) c.fail(high, fmt::format("more than {} and at most 2^31", low));
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  if (low < -limit || end > limit || low >= end) c.fail(high, fmt::format("more than {} and at most 2^53", low));
   const Fill fill = {Fill::Draw::integers, static_cast<double>(low), static_cast<double>(end)};
-  return {c.session.make_leaf({c.dtype("dtype", DType::i32), c.integers(size)}, fill, false)};
+  return {c.session.make_leaf({c.dtype("dtype", DType::i64), c.integers(size)}, fill, false)};
 }
 
 Value set_default_dtype(const Call& c) {

@@ -1,0 +1,91 @@
+#include "ir/integers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/error.h"
+
+namespace deplo::ir {
+namespace {
+
+__extension__ using Wide = __int128;  // holds a product of any two integers that a double holds exactly
+
+bool calculates(Op op) {
+  switch (op) {
+    case Op::negative:
+    case Op::absolute:
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::fma:
+    case Op::power:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The exact result, of i32 modulo 2^32.
+Wide calculate(Op op, std::span<const double> args) {
+  const auto whole = [&](std::size_t i) { return static_cast<Wide>(args[i]); };
+  switch (op) {
+    case Op::negative:
+      return -whole(0);
+    case Op::absolute:
+      return whole(0) < 0 ? -whole(0) : whole(0);
+    case Op::add:
+      return whole(0) + whole(1);
+    case Op::subtract:
+      return whole(0) - whole(1);
+    case Op::multiply:
+      return whole(0) * whole(1);
+    default:
+      CHECK(op == Op::fma);
+      return whole(0) * whole(1) + whole(2);
+  }
+}
+
+double wrapped_i32(Wide value) {
+  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)));
+}
+
+void require_exact(double value) {
+  if (std::abs(value) > most_exact_integer)
+    throw Error(fmt::format(
+        "expected 64-bit integers from -2^53 to 2^53, up to which references are exact, found {:.0f}", value));
+}
+
+}  // namespace
+
+double to_integer(double value, DType from, DType to) {
+  const bool real = is_float(from);
+  if (to == DType::i64) {
+    const double whole = std::trunc(value);
+    return !real || (whole >= -0x1p63 && whole < 0x1p63) ? whole : -0x1p63;
+  }
+  CHECK(to == DType::i32);
+  const double whole = std::trunc(value);
+  if (whole >= -0x1p31 && whole < 0x1p31) return whole;
+  if (real || !(std::abs(whole) < 0x1p64)) return -0x1p31;
+  return wrapped_i32(static_cast<Wide>(whole));
+}
+
+double apply_integer(Op op, std::span<const double> args, DType dtype) {
+  const bool finite = std::ranges::all_of(args, [](double a) { return std::isfinite(a); });
+  if (!calculates(op) || !finite) return apply(op, args);  // what is not finite belongs to lanes that take no part
+  if (dtype == DType::i64) std::ranges::for_each(args, require_exact);
+  if (op == Op::power) {
+    const double result = std::trunc(apply(op, args));
+    require_exact(result);
+    return dtype == DType::i32 ? wrapped_i32(static_cast<Wide>(result)) : result;
+  }
+  const Wide result = calculate(op, args);
+  if (dtype == DType::i32) return wrapped_i32(result);
+  require_exact(static_cast<double>(result));
+  return static_cast<double>(result);
+}
+
+}  // namespace deplo::ir

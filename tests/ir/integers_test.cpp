@@ -1,0 +1,64 @@
+#include "ir/integers.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "core/error.h"
+#include "ir/numbers.h"
+
+namespace deplo::ir {
+namespace {
+
+constexpr double low = -0x1p31, high = 0x1p31 - 1;
+
+double i32(Op op, double a, double b) { return apply_integer(op, std::array{a, b}, DType::i32); }
+double i64(Op op, double a, double b) { return apply_integer(op, std::array{a, b}, DType::i64); }
+
+TEST(Integers, OfThirtyTwoBitsWrap) {
+  EXPECT_EQ(i32(Op::add, high, 1), low);
+  EXPECT_EQ(i32(Op::subtract, low, 1), high);
+  EXPECT_EQ(i32(Op::multiply, 65536, 65536), 0);
+  EXPECT_EQ(i32(Op::multiply, high, high), 1) << "a product that no double holds";
+  EXPECT_EQ(apply_integer(Op::negative, std::array{low}, DType::i32), low);
+  EXPECT_EQ(apply_integer(Op::absolute, std::array{low}, DType::i32), low);
+  EXPECT_EQ(i32(Op::maximum, low, -std::numeric_limits<double>::infinity()), low);
+}
+
+TEST(Integers, OfSixtyFourBitsAreExactOrRefused) {
+  EXPECT_EQ(i64(Op::add, high, 1), 0x1p31);
+  EXPECT_EQ(i64(Op::multiply, 3e9, 3e6), 9e15);
+  EXPECT_EQ(i64(Op::subtract, 0x1p53, 1), 0x1p53 - 1);
+  EXPECT_THROW(i64(Op::add, 0x1p53, 2), Error);
+  EXPECT_THROW(i64(Op::multiply, 0x1p32, 0x1p32), Error);
+  EXPECT_THROW(i64(Op::add, -0x1p63, 0), Error);
+  EXPECT_EQ(i64(Op::maximum, -0x1p63, 5), 5) << "nothing is calculated";
+  EXPECT_EQ(i64(Op::less, -0x1p63, 5), 1);
+}
+
+TEST(Integers, Conversions) {
+  EXPECT_EQ(to_integer(-2.9, DType::f32, DType::i32), -2);
+  for (const double beyond : {3e9, -3e9, 1e30, -1e30, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_EQ(to_integer(beyond, DType::f32, DType::i32), low) << beyond;
+  EXPECT_EQ(to_integer(3e9, DType::f32, DType::i64), 3e9);
+  EXPECT_EQ(to_integer(1e30, DType::f32, DType::i64), -0x1p63);
+  EXPECT_EQ(to_integer(0x1p32 + 7, DType::i64, DType::i32), 7);
+  EXPECT_EQ(to_integer(0x1p31, DType::i64, DType::i32), low);
+}
+
+TEST(Numbers, KeepWhatTheirTypeHolds) {
+  constexpr std::int64_t odd = (std::int64_t{1} << 53) + 1;
+  Numbers wide(DType::i64, 2), narrow(DType::i32, 3);
+  wide.set(0, Numbers(std::vector<std::int64_t>{odd}), 0);
+  EXPECT_EQ(wide.integers()[0], odd);
+  narrow.set(0, low);
+  narrow.set(1, 1e30);
+  narrow.set(2, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(narrow, (std::vector<std::int32_t>{static_cast<std::int32_t>(low), static_cast<std::int32_t>(high), 0}));
+  EXPECT_EQ(narrow.as(DType::i64).integers()[0], static_cast<std::int64_t>(low));
+  EXPECT_NE(Numbers(std::vector<std::int64_t>{odd}), Numbers(std::vector<std::int64_t>{odd - 1}));
+}
+
+}  // namespace
+}  // namespace deplo::ir
