@@ -32,8 +32,8 @@ ir::torch::Graph read_given(const engine::GraphSource& source, engine::Inputs in
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Raises each bound to how far a value is from the expected. If one of them is infinite, rounding decides about an overflow
-/// there (Expected::rounding).
+/// Raises each bound to how far a value is from the expected. If one of them is infinite, rounding decides about an
+/// overflow there (Expected::rounding).
 void raise(std::vector<double>& most, const std::vector<double>& values, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double value = values[i], off = std::abs(value - expected[i]);
@@ -117,7 +117,8 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
                                              const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference) {
   // Sixteen units of rounding: as many as sums of a thousand terms gather within an operation, which is disturbed as a
-  // whole only; and twice what two samples show. An integer or a truth value is turned in a sample or not: more samples.
+  // whole only; and twice what two samples show. An integer or a truth value is turned in a sample or not: more
+  // samples.
   constexpr double relative = 0x1p-20, margin = 2;
   const auto is_real = [&](int output) {
     return ir::is_float(graph.nodes[static_cast<std::size_t>(output)].type.dtype);

@@ -94,8 +94,8 @@ struct RunReport {
 /// a compiler fails, with the kernel's name.
 RunReport run(const RunOptions&, Progress&);
 
-/// The largest error of an element, as measure/check/verdict.h says. `rounding`: how far rounding may take each element, or
-/// empty.
+/// The largest error of an element, as measure/check/verdict.h says. `rounding`: how far rounding may take each
+/// element, or empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
 

@@ -23,9 +23,9 @@ constexpr const char* reduce_and_approximate =
   p = fma(p, r * r, r);
 )";
 
-// Below ln 2^-126 the result is subnormal: it is made 2^32 times as large, and multiplied by 2^-32. Below ln 2^-150 it is 0,
-// above ln (2^128 - 2^104) infinite. The last product keeps a NaN, which y may lose: the sum of bits changes the exponent of
-// one that has bits set at its end.
+// Below ln 2^-126 the result is subnormal: it is made 2^32 times as large, and multiplied by 2^-32. Below ln 2^-150 it
+// is 0, above ln (2^128 - 2^104) infinite. The last product keeps a NaN, which y may lose: the sum of bits changes the
+// exponent of one that has bits set at its end.
 constexpr const char* exp_text = R"(float{0} simd_exp{0}(const float{0} x) {{
 {1}  const int{0} small = x < -87.336544f ? (int{0})(32) : (int{0})(0);
   float{0} y = as_float{0}(as_int{0}(p + 1.0f) + ((as_int{0}(t) + small) << 23));

@@ -18,8 +18,8 @@
 namespace deplo::measure {
 namespace {
 
-/// An element that nothing wrote, which a prefix of the grid excuses, or a bool that is neither 0 nor 1. An integer may be
-/// anything.
+/// An element that nothing wrote, which a prefix of the grid excuses, or a bool that is neither 0 nor 1. An integer may
+/// be anything.
 std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const ir::Numbers& found, Coverage coverage) {
   std::int64_t first = -1, count = 0;
   for_each_element(buffer, [&](std::int64_t offset) {

@@ -40,8 +40,8 @@ inline constexpr double tf32_tolerance = 5e-3;
 /// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.
 inline constexpr double small_problem = 4e6;
 
-/// The inputs are random (random_input in measure/check/inputs.h), the same for the same seed and in each set of operands.
-/// The device and the probe must outlive it. Not thread-safe.
+/// The inputs are random (random_input in measure/check/inputs.h), the same for the same seed and in each set of
+/// operands. The device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
   /// `loop` is verified Loop IR. `probe`: of the device; without it no time is implausible. Throws Error(environment)
@@ -61,7 +61,8 @@ class Problem {
 
   /// Why the outputs of the first set are wrong: guard_hit, or wrong_result with index, expected, found and error;
   /// nullopt: they are right. measure/check/verdict.h judges each element. The tolerance is the problem's, at least
-  /// `least`. Computes the reference on first use; throws Error when an output of the kernel itself has no finite element.
+  /// `least`. Computes the reference on first use; throws Error when an output of the kernel itself has no finite
+  /// element.
   std::optional<Failure> check(Coverage, double least = 0);
   /// Of all bits of the outputs that were checked last.
   std::uint64_t checked_bits() const { return checked_bits_; }

@@ -70,7 +70,8 @@ void require_finite(const ir::Program& loop, const Reference::Output& output) {
 }
 
 /// Errors that rounding explains count as if they were so many times as large: schedules add in other orders than the
-/// reference, and its bound is one of standard deviations where sums are long. An integer or a truth value is turned or not.
+/// reference, and its bound is one of standard deviations where sums are long. An integer or a truth value is turned or
+/// not.
 double explained(double rounding, ir::DType dtype) {
   constexpr double margin = 4;
   return ir::is_float(dtype) ? margin * rounding : rounding;

@@ -12,13 +12,13 @@
 
 namespace deplo::measure {
 
-/// Throws Error when an output has no finite element. `rounding`: how far rounding may take each element, too; that takes
-/// about three times as long.
+/// Throws Error when an output has no finite element. `rounding`: how far rounding may take each element, too; that
+/// takes about three times as long.
 Reference make_reference(const ir::Program& loop, std::uint64_t seed, const InputFiles& files = {},
                          bool rounding = false);
 
-/// The element of buffer number `buffer` at an offset, with its rounding; nullopt where it is not found by the steps that
-/// the offset takes along the free axes, as in a scatter.
+/// The element of buffer number `buffer` at an offset, with its rounding; nullopt where it is not found by the steps
+/// that the offset takes along the free axes, as in a scatter.
 std::optional<Reference::Element> reference_at(const ir::Program& loop, std::uint64_t seed, const InputFiles& files,
                                                std::size_t buffer, std::int64_t offset);
 

@@ -1,5 +1,5 @@
-// Random expressions over special numbers (zeros of either sign, subnormals, infinities, NaN, the greatest and the least
-// of each type) and adversarial shapes, against values that PyTorch computed in the same types
+// Random expressions over special numbers (zeros of either sign, subnormals, infinities, NaN, the greatest and the
+// least of each type) and adversarial shapes, against values that PyTorch computed in the same types
 // (tests/data/special_values/write.py): what PyTorch gives is never called wrong, and what kernels give is right.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -5,8 +5,8 @@
     python write.py --seed 7 --cases 2000 --to more.json    # any number of other cases
 
 tests/apps/run/special_values_test.cpp takes every .json file in this folder. An input is a palette of numbers and a
-seed: a generator that the test has, too, draws from the palette. So a long input takes one line. Outputs have at most 40
-elements. values.json was written with PyTorch 2.15.
+seed: a generator that the test has, too, draws from the palette. So a long input takes one line. Outputs have at most
+40 elements. values.json was written with PyTorch 2.15.
 """
 import argparse
 import json
