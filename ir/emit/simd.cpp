@@ -56,14 +56,6 @@ std::string extremum(Op op, std::string_view a, std::string_view b) {
   return fmt::format("{0} == {0} ? ({1}) : {0}", b, choose(op, a, b));
 }
 
-// All lanes are multiplied by one reciprocal. It is normal: a d below the normal numbers, whose reciprocal may be infinite,
-// or above 2^126 is scaled, and x as well. x * s leaves the range only if x / d does.
-constexpr const char* divide_text = R"(float{0} simd_divide{0}(const float{0} x, const float d) {{
-  const float s = fabs(d) < 0x1p-126f ? 0x1p64f : fabs(d) > 0x1p126f ? 0x1p-64f : 1.0f;
-  return x * s * (1.0f / (d * s));
-}}
-)";
-
 // PoCL's vstore16 writes four parts.
 constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
 
@@ -126,15 +118,10 @@ std::string simd_call(Op op, std::span<const std::string_view> args, int lanes, 
 
 std::string simd_definition(Op op, int lanes) {
   if (is_horizontal(op)) return fold_definition(op, lanes);
-  if (op == Op::divide) return fmt::format(divide_text, suffix(lanes));
   CHECK(op == Op::exp || op == Op::tanh);
   const bool exp = op == Op::exp;
   const std::string middle = fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes), exp ? "x" : "a");
   return fmt::format(fmt::runtime(exp ? exp_text : tanh_text), suffix(lanes), middle);
-}
-
-std::string simd_divide(std::string_view lanes_value, std::string_view number, int lanes) {
-  return fmt::format("simd_divide{}({}, {})", lanes, lanes_value, number);
 }
 
 std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes) {

@@ -129,44 +129,6 @@ TEST_P(Elementary, Tanh) {
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
 }
 
-// Lanes are divided by one number through its reciprocal, which may be infinite or subnormal.
-TEST(Opencl, DividesByNumbersOfAnySize) {
-  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  const auto device = open_device("opencl");
-  const ir::Program loop = ir::parse(
-      "=== loop: f ===\ninput x: f32[16, 64]\ninput d: f32[16]\noutput y: f32[16, 64]\nfor a0 in 0..16: # free\n"
-      "  in0 = load d[a0]\n  for a1 in 0..64: # free\n    in1 = load x[a0, a1]\n    v0 = divide(in1, in0)\n"
-      "    y[a0, a1] = v0\n");
-  const Target target = load_target("opencl-cpu");
-  rules::Lowering lowering(loop, target);
-  while (lowering.fork()) lowering.choose(0);
-  KernelCode candidate = {rules::materialize(lowering.program(), target), {}};
-  candidate.source = emit(candidate.kernel, target);
-  EXPECT_THAT(candidate.source.text, HasSubstr("simd_divide"));
-  const std::vector<float> d = {0,           -0.0F,      INFINITY,  -INFINITY,  NAN,      0x1p-149F,
-                                0x1.5p-130F, -0x1p-126F, 0x1p-3F,   0x1.7p126F, 0x1p127F, 0x1.fffffep127F,
-                                -0x1.3p127F, 3,          0x1p-128F, 1};
-  const std::vector<float> first = {
-      0, -0.0F, INFINITY, NAN, 1, 0x1p-149F, 0x1.23p-140F, -0x1.9p-126F, 0x1.fffffep127F, 0x1p60F};
-  std::vector<float> x;
-  for (std::size_t i = 0; i < 16 * 64; ++i)
-    x.push_back(i % 64 < first.size() ? first[i % 64] : 0.5F * static_cast<float>(i % 7));
-  const auto arrays = device->allocate(loop.buffers);
-  arrays->write(0, x);
-  arrays->write(1, d);
-  auto built = device->build(candidate);
-  ASSERT_TRUE(built.ok() && built.value()->launch(*arrays, candidate.source.blocks).ok());
-  const std::vector<float> y = arrays->read(2);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const float exact = x[i] / d[i / 64];
-    if (std::isfinite(exact))
-      EXPECT_LE(ulps(y[i], static_cast<double>(x[i]) / d[i / 64]), 2) << x[i] << " / " << d[i / 64];
-    else
-      EXPECT_TRUE(y[i] == exact || (std::isnan(y[i]) && std::isnan(exact)))
-          << x[i] << " / " << d[i / 64] << ": " << y[i];
-  }
-}
-
 TEST_P(Elementary, Relu) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   std::vector<float> x = sweep(-2, 2);
