@@ -81,7 +81,8 @@ Values values_of(const std::string& type) {
   constexpr std::array own = {"ARCHITECTURE", "CODE",        "COLUMN", "COLUMNS",   "I/N",
                               "KNOB=VALUE,…", "N",           "NAME",   "NAME=SIZE", "NAME=VALUE",
                               "NAME|NUMBER",  "NUMBER",      "P",      "SECONDS",   "SQL",
-                              "TRAIL",        "TRAIL TRAIL", "X",      "X,Y,Z",     "[COMMAND]"};
+                              "TRAIL",        "TRAIL TRAIL", "X",      "X,Y,Z",     "[COMMAND]",
+                              "NAME[:min|:max]"};
   if (std::ranges::find(own, type) != own.end()) return {};
   if (std::ranges::find(files, type) != files.end()) return {.files = true};
   if (type == "FILES|FOLDERS") return {.files = true, .folders = true};

@@ -132,7 +132,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
                  "sass [opencl]; tile-program with --tile.");
   command.option("--target", options.target, "TARGET",
                  "Compile for this target: a name under configs/targets, or auto for the OpenCL device here [sm_90 for "
-                 "levels of CUDA, --smem, --resources and --instructions; otherwise opencl-cpu].");
+                 "output that only CUDA has; otherwise opencl-cpu].");
   command.flag("--summary", options.summary, "With --ir loop: print a table of the graph's kernels and their work.");
   command
       .flag("--smem", options.smem,

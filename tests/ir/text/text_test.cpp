@@ -195,7 +195,7 @@ TEST(Text, HeadersThatDoNotRead) {
   EXPECT_EQ(message("=== loop: x === y"), "t:1:17: expected the end of the line, found `y`");
   EXPECT_EQ(message("=== loop: x ===\ninput a f32"), "t:2:9: expected `:`, found `f32`");
   EXPECT_EQ(message("=== loop: x ===\ninput a: f31[3]"),
-            "t:2:10: expected a type (f32, f16, bf16, i32 or bool), found `f31`");
+            "t:2:10: expected a type (f32, f16, bf16, i32, i64 or bool), found `f31`");
   EXPECT_EQ(message("=== loop: x ===\ninput a: f32[0]"),
             "t:2:14: expected an extent from 1 to 1099511627776, found `0`");
   EXPECT_EQ(message("=== loop: x ===\ninput a: f32[1099511627776, 2]"),
@@ -252,7 +252,7 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"v = exp(1e999)", "t:2:9: expected a number that a double holds, found `1e999`"},
     {"v = exp(-x)", "t:2:10: expected a number, found `x`"},
     {"v:f32x3 = exp(1)", "t:2:3: expected lanes x2, x4, x8 or x16, found `f32x3`"},
-    {"v:f64 = exp(1)", "t:2:3: expected a type (f32, f16, bf16, i32 or bool), found `f64`"},
+    {"v:f64 = exp(1)", "t:2:3: expected a type (f32, f16, bf16, i32, i64 or bool), found `f64`"},
     {"acc0 <- add(acc1, v0)", "t:2:13: expected `acc0`, found `acc1`"},
     {"acc0 < add(acc0, v0)", "t:2:8: expected `-`, found `add`"},
     {"c[a0]:x5 = v", "t:2:7: expected lanes x2, x4, x8 or x16, found `x5`"},
@@ -262,7 +262,7 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"Tile(axes=(a0:1099511627776=BLOCK, a1:2=BLOCK)):", "t:2:39: expected an extent from 1 to 1, found `2`"},
     {"a_smem = Stage(a, origin=(0), slab=(a2:64))", "t:2:42: expected `@`, found `)`"},
     {"Combine(acc0, op=add, over=(a0", "t:2:31: expected `,` or `)`, found the end of the line"},
-    {"Smem a[4] (double)", "t:2:12: expected a type (f32, f16, bf16, i32 or bool), found `double`"},
+    {"Smem a[4] (double)", "t:2:12: expected a type (f32, f16, bf16, i32, i64 or bool), found `double`"},
     {"s = Stage(a, origin=(0), slab=(a2:64@0)) pad=0", "t:2:46: expected a number from 1 to 65536, found `0`"},
     {"s = Stage(a, origin=(0), slab=(a2:64@0)) buffers=2", "t:2:51: expected `@`, found the end of the line"},
     {"s = Stage(a, origin=(0), slab=(a2:64@0)) later", "t:2:42: expected the end of the line, found `later`"},

@@ -109,7 +109,7 @@ TEST(ExpressionErrors, Arguments) {
       {x + "x.transpose(0, 2)", "1:26", "transpose: expected"},
       {x + "x.unflatten(1, (2, -1))", "1:26", "expected extents whose product is 3"},
       {x + "x.flatten(1, 0)", "1:26", "expected a dimension not before start_dim for end_dim"},
-      {x + "x.narrow(0, 1, 2)", "1:26", "narrow: expected 1 to 1 for length"},
+      {x + "x.narrow(0, 1, 2)", "1:26", "narrow: expected 0 to 1 for length"},
       {x + "x.clamp()", "1:26", "clamp: expected a number for min, found None"},
       {x + "torch.mm(x, x[0])", "1:30", "mm: expected two tensors of 2 dimensions"},
       {x + "torch.outer(x, x)", "1:30", "outer: expected two vectors"},
@@ -117,7 +117,6 @@ TEST(ExpressionErrors, Arguments) {
       {x + "F.layer_norm(x, (4,))", "1:26", "layer_norm: expected an input that ends in (4,), found (2, 3)"},
       {x + "F.scaled_dot_product_attention(x, x, x, dropout_p=0.1)", "1:26", "expected 0 (dropout is not supported)"},
       {x + "x.to(3)", "1:26", "expected a dtype, a tensor or a device for other, found the integer 3"},
-      {x + "x.repeat_interleave(0, 0)", "1:26", "expected at least 1"},
       {x + "x.masked_fill(x, 1.0)", "1:26", "masked_fill: expected"},
       {x + "torch.where(1, x, x)", "1:30", "where: expected a tensor for condition"},
   });
@@ -190,7 +189,6 @@ TEST(ExpressionErrors, Values) {
       {"-9223372036854775807 - 2", "1:22", "expected an integer of 64 bits"},
       {"(-9223372036854775807 - 1) // -1", "1:28", "expected an integer of 64 bits"},
       {"3 ** 100", "1:3", "expected an integer of 64 bits"},
-      {"torch.randn(0)", "1:1", "expected"},
       {"torch.randn(1099511627776, 2)", "1:1", "expected"},
       {"torch.exp(*3)", "1:11", "expected a tuple or a list after `*`, found the integer 3"},
   });

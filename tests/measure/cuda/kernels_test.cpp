@@ -1,5 +1,6 @@
 // NVRTC compiles every emitted CUDA kernel to a cubin. No GPU is needed; without the library the tests are skipped.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -65,8 +66,12 @@ class Compiles : public testing::TestWithParam<const char*> {
                             << what << " on " << GetParam() << "\n"
                             << print(lowering.trail()) << "\n"
                             << source.text;
-    EXPECT_EQ(cubin.value().resources.compiler_notes, "") << what << " on " << GetParam() << "\n"
-                                                          << print(lowering.trail());
+    // These two tell of a loop of warpgroup products that is not fully unrolled. Others, such as C7514, are ptxas' own
+    // limits, and data of the trial.
+    for (const char* partly_unrolled : {"C7519", "C7520"})
+      EXPECT_THAT(cubin.value().resources.compiler_notes, testing::Not(testing::HasSubstr(partly_unrolled)))
+          << what << " on " << GetParam() << "\n"
+          << print(lowering.trail());
     if (!source.dynamic_shared) {
       EXPECT_LE(cubin.value().resources.static_shared_bytes, source.shared_bytes) << source.text;
     }
