@@ -26,9 +26,7 @@ class HostArrays final : public Arrays {
     CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.bytes.size());
     encode(values, slot.dtype, slot.bytes.data());
   }
-  ir::Numbers read(std::size_t buffer) override {
-    return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype);
-  }
+  ir::Numbers read(std::size_t buffer) override { return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype); }
   void poison(std::size_t buffer) override {
     std::memset(slots_.at(buffer).bytes.data(), 0xff, slots_.at(buffer).bytes.size());
   }

@@ -64,7 +64,7 @@ MachineCodeCounts add_machine_code(measure::sqlite::Database& store, const measu
       continue;
     }
     const auto cubin = measure::cuda::compile_cubin(*source, code.device.architecture,
-                                                     {.nvrtc = &measure::cuda::Nvrtc::for_machine()});
+                                                    {.nvrtc = &measure::cuda::Nvrtc::for_machine()});
     if (!cubin.ok() || cubin.value().resources.binary_digest != code.binary_digest) {
       ++counts.other_compiler;
       continue;

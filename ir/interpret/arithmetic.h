@@ -17,8 +17,8 @@ struct Computation {
   bool accumulates;
   std::vector<Operand> args;
   DType from = DType::f32;  // of a copy
-  double factors = 0;   // of a product: by how much of it roundings of its factors may move it, each on its own
-  bool scales = false;  // multiplies a sum: each of its terms
+  double factors = 0;       // of a product: by how much of it roundings of its factors may move it, each on its own
+  bool scales = false;      // multiplies a sum: each of its terms
 };
 
 /// `scratch`: a number per lane.

@@ -51,8 +51,7 @@ void check_free(const Program& loop, const FreeValues& free_values) {
 
 }  // namespace
 
-std::vector<Point> evaluate_at(const Program& loop,
-                               const std::map<std::string, Numbers, std::less<>>& inputs,
+std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, Numbers, std::less<>>& inputs,
                                const FreeValues& free_values, bool rounding) {
   check_free(loop, free_values);
   exec::Machine machine(loop, &free_values);

@@ -51,8 +51,7 @@ using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
 /// `free_values` must name every free axis of the program.
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values);
-std::vector<Point> evaluate_at(const Program& loop,
-                               const std::map<std::string, Numbers, std::less<>>& inputs,
+std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, Numbers, std::less<>>& inputs,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values,
                                bool rounding = false);
 /// Every free axis of a Loop program with its extent, outermost first.

@@ -116,8 +116,7 @@ ir::Numbers input_values(const ir::Program& loop, std::size_t index, std::uint64
   if (buffer.strides == ir::row_major_strides(buffer.shape)) return rows;
   ir::Numbers values(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
   std::size_t row = 0;
-  for_each_element(buffer,
-                   [&](std::int64_t offset) { values.set(static_cast<std::size_t>(offset), rows, row++); });
+  for_each_element(buffer, [&](std::int64_t offset) { values.set(static_cast<std::size_t>(offset), rows, row++); });
   return values;
 }
 

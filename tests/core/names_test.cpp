@@ -40,7 +40,8 @@ std::vector<std::string> silent_uses_of_shared(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     if (std::regex_match(line, begins)) first = line;
     if (line == "}" || line == "};") first.clear();
-    const bool uses = line.find("../shared") != std::string::npos || line.find("shared_programs()") != std::string::npos;
+    const bool uses =
+        line.find("../shared") != std::string::npos || line.find("shared_programs()") != std::string::npos;
     if (uses && !first.empty() && first.find("Shared") == std::string::npos) found.push_back(first);
   }
   return found;

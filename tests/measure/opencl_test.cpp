@@ -111,7 +111,7 @@ TEST_P(Elementary, Exp) {
   const std::array<float, 8> ends = {-INFINITY, -1000, -105, 0, 88.72283F, 88.7229F, 1e30F, INFINITY};
   std::copy(ends.begin(), ends.end(), x.begin());
   x[8] = NAN, x[9] = std::bit_cast<float>(0x7fd0beefU);  // another NaN, with bits at its end
-  x[10] = -97.040606F;                                        // ln 2^-140
+  x[10] = -97.040606F;                                   // ln 2^-140
   const std::vector<float> z = computed("exp", x, GetParam());
   EXPECT_TRUE(std::isnan(z[9]));
   EXPECT_NEAR(z[10], 0x1p-140F, 0x1p-148F) << "below the normal numbers";

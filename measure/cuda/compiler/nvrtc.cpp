@@ -57,10 +57,11 @@ const Nvrtc& Nvrtc::for_driver(int version) {
   try {
     return opened.emplace(major, Nvrtc(older)).first->second;
   } catch (const Error&) {
-    throw Error(fmt::format("NVRTC {0} makes machine code that the driver, of CUDA {1}.{2}, does not load: install NVRTC "
-                            "{1}, for example by `pip install nvidia-cuda-nvrtc-cu{1}`, or a driver of CUDA {3}",
-                            newest.version_, major, version % 1000 / 10, newest.major_),
-                Exit::environment);
+    throw Error(
+        fmt::format("NVRTC {0} makes machine code that the driver, of CUDA {1}.{2}, does not load: install NVRTC "
+                    "{1}, for example by `pip install nvidia-cuda-nvrtc-cu{1}`, or a driver of CUDA {3}",
+                    newest.version_, major, version % 1000 / 10, newest.major_),
+        Exit::environment);
   }
 }
 

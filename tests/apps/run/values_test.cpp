@@ -18,13 +18,11 @@ using ::testing::HasSubstr;
 using Draw = ir::Fill::Draw;
 
 ir::Numbers draw(Draw how, double a, double b, std::string_view name = "x", std::uint64_t seed = 0,
-                        ir::DType dtype = ir::DType::f32) {
+                 ir::DType dtype = ir::DType::f32) {
   return engine::source_values({{how, a, b}, nullptr}, name, {dtype, {100, 200}}, seed);
 }
 
-double mean(const ir::Numbers& v) {
-  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
-}
+double mean(const ir::Numbers& v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
 
 double deviation(const ir::Numbers& v) {
   double sum = 0;

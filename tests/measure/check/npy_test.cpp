@@ -61,7 +61,8 @@ TEST_F(Npy, WritesWhatItReads) {
     EXPECT_EQ(read(bytes, {ir::DType::f32, shape}), values);
     EXPECT_EQ((bytes.size() - 6 * sizeof(float)) % 64, 0U);
   }
-  EXPECT_EQ(read(npy_bytes(std::vector{7.0F}, {ir::DType::f32, {}}), {ir::DType::f32, {}}), std::vector{7.0F}) << "a scalar";
+  EXPECT_EQ(read(npy_bytes(std::vector{7.0F}, {ir::DType::f32, {}}), {ir::DType::f32, {}}), std::vector{7.0F})
+      << "a scalar";
   EXPECT_EQ(read(npy_bytes({}, {ir::DType::f32, {0, 3}}), {ir::DType::f32, {0, 3}}), std::vector<float>());
 }
 
@@ -81,7 +82,8 @@ TEST_F(Npy, ReadsWhatNumpyWrites) {
 }
 
 TEST_F(Npy, IntegersAreExact) {
-  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min(), most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t far = std::numeric_limits<std::int64_t>::min(), near = (std::int64_t{1} << 53) + 1;
   const std::vector<std::int32_t> narrow{least, 16777217, most};
   const std::vector<std::int64_t> wide{far, near, std::numeric_limits<std::int64_t>::max()};
@@ -104,9 +106,9 @@ TEST_F(Npy, InfinitiesAndNaNAreNumbersOfFloats) {
   const ir::TensorType type{ir::DType::f32, {4}};
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values{-infinity, infinity, NAN, 1};
-  for (const auto& bytes : {npy<float>("<f4", "(4,)", values), npy<double>("<f8", "(4,)", {-infinity, infinity, NAN, 1}),
-                            npy<std::uint16_t>("<f2", "(4,)", {0xfc00, 0x7c00, 0x7e00, 0x3c00}),
-                            npy_bytes(values, type)}) {
+  for (const auto& bytes :
+       {npy<float>("<f4", "(4,)", values), npy<double>("<f8", "(4,)", {-infinity, infinity, NAN, 1}),
+        npy<std::uint16_t>("<f2", "(4,)", {0xfc00, 0x7c00, 0x7e00, 0x3c00}), npy_bytes(values, type)}) {
     const std::vector<float> found = read(bytes, type);
     EXPECT_EQ(found[0], -infinity);
     EXPECT_EQ(found[1], infinity);

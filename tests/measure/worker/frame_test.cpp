@@ -126,7 +126,7 @@ TEST(Messages, RepliesArriveWhole) {
       text,
       R"([{"build_ms":9.0,"resources":{"binary_digest":"digest","compiler_notes":"C7510: slow",)"
       R"("dynamic_shared_bytes":5,"limiter":"registers","occupancy":0.5,"registers":1,"spill_bytes":2,"stack_bytes":3,)"
-            R"("static_shared_bytes":4},"timing":{)"
+      R"("static_shared_bytes":4},"timing":{)"
       R"("batch":4,"clock_mhz":7.0,"fidelity":0.25,"first_launch_ms":8.0,"median_us":1.5,"rejected":[3.0],)"
       R"("samples":[1.0,2.0],"sets":5,"stopped":true,"warm_us":6.0}}])");
   EXPECT_EQ(encode(decode_replies(text, 1)), text);
