@@ -2,18 +2,21 @@
 # scripts/run_tests.sh BUILD FLAG…: runs ctest with these flags, then says how many tests were skipped, and why.
 set -euo pipefail
 build=$1; shift
+logs=$build/Testing/Temporary
+rm -f "$logs/LastTestsDisabled.log"  # of an earlier run
 status=0
 ctest "$@" || status=$?
-# ctest names what it skipped, without reasons. A test of GoogleTest says "FILE:LINE: Skipped" and the reason on the next
-# line, a script exits with 77 after a line with its reason.
+[ -f "$logs/LastTestsDisabled.log" ] || : >"$logs/LastTestsDisabled.log"
+# ctest lists tests that were skipped or are disabled, without reasons. A test of GoogleTest says "FILE:LINE: Skipped" and
+# the reason on the next line, a script ends with a line that has its reason. A disabled test has no output.
 awk '
-  /^[0-9]+\/[0-9]+ Testing: / { reason = ""; last = "" }
+  FILENAME == ARGV[1] { sub(/^[0-9]+:/, ""); listed[$0]; next }
+  /^[0-9]+\/[0-9]+ Testing: / { name = $0; sub(/^[^:]*: /, "", name); reason = ""; last = "" }
   last ~ /: Skipped$/ && reason == "" { reason = $0 }
-  /^<end of output>$/ && reason == "" { reason = last }
-  /^Test Skipped|^Skip regular expression found|SKIP_RETURN_CODE/ { ++count[reason]; ++skipped }
+  /^<end of output>$/ && name in listed { ++count[reason == "" ? last : reason]; ++skipped }
   { last = $0 }
   END {
     printf "%d skipped%s\n", skipped, (skipped > 0 ? ":" : "")
     for (reason in count) printf "  %4d  %s\n", count[reason], reason
-  }' "$build/Testing/Temporary/LastTest.log"
+  }' "$logs/LastTestsDisabled.log" "$logs/LastTest.log"
 exit "$status"
