@@ -13,7 +13,8 @@ awk '
   FILENAME == ARGV[1] { sub(/^[0-9]+:/, ""); listed[$0]; next }
   /^[0-9]+\/[0-9]+ Testing: / { name = $0; sub(/^[^:]*: /, "", name); reason = ""; last = "" }
   last ~ /: Skipped$/ && reason == "" { reason = $0 }
-  /^<end of output>$/ && name in listed && (reason != "" || last !~ /^-+$/) { ++count[reason == "" ? last : reason]; ++skipped }
+  /^<end of output>$/ && reason == "" && last !~ /^-+$/ { reason = last }
+  /^<end of output>$/ && name in listed && reason != "" { ++count[reason]; ++skipped }
   { last = $0 }
   END {
     printf "%d skipped%s\n", skipped, (skipped > 0 ? ":" : "")

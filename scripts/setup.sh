@@ -33,7 +33,7 @@ if [ "$(id -u)" != 0 ]; then
   "${as_root[@]}" true || stop "packages are missing, and sudo refused"
 fi
 
-echo "setup: installing ${#missing[@]} packages: ${missing[*]}"
+echo "setup: installing ${missing[*]}"
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
