@@ -89,7 +89,11 @@ fs::path find_data(const fs::path& path) {
 std::vector<std::string> list_data(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data_folder() / folder, error))
+  fs::directory_iterator entries(data_folder() / folder, error);
+  if (error)
+    throw Error((data_folder() / folder).string() + ": expected the folder of deplo's own data: " + error.message(),
+                Exit::environment);
+  for (const auto& entry : entries)
     if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;

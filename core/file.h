@@ -20,7 +20,8 @@ bool is_library();
 std::filesystem::path worker_program();
 /// A path as the user wrote it, if it exists; else below data_folder(), if it exists there; else as written.
 std::filesystem::path find_data(const std::filesystem::path& path);
-/// Names (without extension, sorted) of the files with that extension in a folder below data_folder().
+/// Names (without extension, sorted) of the files with that extension in a folder below data_folder(). Throws
+/// Error(environment) if the folder cannot be read.
 std::vector<std::string> list_data(std::string_view folder, std::string_view extension);
 
 }  // namespace deplo
