@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -54,17 +55,39 @@ namespace {
   _exit(127);
 }
 
+/// A terminal that stays open on our side, too: when the last who has it open closes it, what was not yet read may be lost.
+struct OpenTerminal {
+  int ours = -1, theirs = -1;
+};
+
+OpenTerminal open_terminal(int columns) {
+  OpenTerminal terminal;
+  const winsize size{50, static_cast<unsigned short>(columns), 0, 0};
+  CHECK(openpty(&terminal.ours, &terminal.theirs, nullptr, nullptr, &size) == 0);
+  return terminal;
+}
+
 /// Reads what the child writes to its terminal until it has ended.
-std::string listen(int terminal, pid_t child, const How& how) {
+std::string listen(const OpenTerminal& terminal, pid_t child, const How& how) {
+  constexpr std::string_view end = "\x04 that is all";
+  std::thread waits([&] {
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+    CHECK(write(terminal.theirs, end.data(), end.size()) == static_cast<ssize_t>(end.size()));
+  });
   std::string said;
   bool signalled = how.signal_at.empty();
   char buffer[4096];
-  for (ssize_t n = 0; (n = read(terminal, buffer, sizeof buffer)) > 0;) {  // fails when nobody has it open any more
+  while (!said.ends_with(end)) {
+    const ssize_t n = read(terminal.ours, buffer, sizeof buffer);
+    CHECK(n > 0);
     said.append(buffer, static_cast<std::size_t>(n));
     if (!signalled && said.find(how.signal_at) != std::string::npos) signalled = kill(child, how.signal) == 0;
   }
-  close(terminal);
-  return said;
+  waits.join();
+  close(terminal.ours);
+  close(terminal.theirs);
+  return said.substr(0, said.size() - end.size());
 }
 
 /// Until it has said so, or has ended.
@@ -124,10 +147,13 @@ std::vector<std::string> screen(const std::string& written, std::size_t width) {
 Ran run_program(std::vector<std::string> words, const How& how) {
   const measure::TemporaryFolder folder;
   const fs::path out = folder.path() / "out", err = folder.path() / "err";
-  int terminal = -1;
-  const winsize size{50, static_cast<unsigned short>(how.terminal), 0, 0};
-  const pid_t child = how.terminal == 0 ? fork() : forkpty(&terminal, nullptr, nullptr, &size);
+  const OpenTerminal terminal = how.terminal == 0 ? OpenTerminal{} : open_terminal(how.terminal);
+  const pid_t child = fork();
   CHECK(child >= 0);
+  if (child == 0 && how.terminal != 0) {
+    close(terminal.ours);
+    if (login_tty(terminal.theirs) != 0) _exit(126);
+  }
   if (child == 0) become(words, how, out, err);
   if (how.meanwhile) how.meanwhile();
   if (how.signal_after_ms >= 0) {

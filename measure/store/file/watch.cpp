@@ -152,7 +152,6 @@ void StoreWatch::expect_run(std::int64_t id) {
   run_ = id;
   run_identity_ = identity_of_run(database_);
   database_.try_execute("PRAGMA wal_checkpoint(PASSIVE)");  // else it may be in the log alone for long
-  run_is_there_ = has_run();
 }
 
 void StoreWatch::remove_log() const {
@@ -171,10 +170,9 @@ std::optional<StoreLoss> StoreWatch::look() {
     const auto now = status(name(Part::main));
     auto loss = damaged();
     if (!loss && now && !same_time(now->st_ctim, looked_at_)) {
-      // A checkpoint changes the file, ours or another process's; so does one who copies another store over it.
-      const bool found = run_ != 0 && has_run();
-      if (run_is_there_ && !found && !is_whole()) loss = StoreLoss{"was overwritten", false, true};
-      run_is_there_ = run_is_there_ || found;
+      // A checkpoint changes the file, ours or another process's; so does one who copies another store over it. Before
+      // the first checkpoint that no reader cuts short, our run is in the log alone.
+      if (run_ != 0 && !has_run() && !is_whole()) loss = StoreLoss{"was overwritten", false, true};
       if (!loss) looked_at_ = now->st_ctim;
     }
     if (!loss) break;

@@ -49,7 +49,6 @@ class StoreWatch {
   std::int64_t frames_ = 0;                          // of the log, when it was looked at last
   std::int64_t run_ = 0;
   std::string run_identity_;
-  bool run_is_there_ = false;  // it was seen in the file itself, not in the log alone
 };
 
 }  // namespace deplo::measure
