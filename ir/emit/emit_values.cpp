@@ -72,8 +72,10 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
       return simd_call(op, texts, type.lanes, constant);
     }
     const auto* divisor = op == Op::divide ? std::get_if<std::string>(&args[1]) : nullptr;
-    if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1)
-      return fmt::format("{} * ({})(1.0f / {})", texts[0], type_name(type, dialect()), *divisor);
+    if (type.lanes > 1 && divisor != nullptr && types_.at(*divisor).lanes == 1) {
+      simd_.emplace(op, type.lanes);
+      return simd_divide(texts[0], *divisor, type.lanes);
+    }
   }
   return call(op, texts, type, dialect());
 }

@@ -19,8 +19,10 @@ bool is_extremum(Op);
 std::string simd_call(Op, std::span<const std::string_view> args, int lanes, std::optional<std::size_t> constant);
 /// The function that it calls, if any.
 std::optional<Op> simd_function(Op);
-/// OpenCL C of such a function. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value; an exp
-/// below the smallest normal number is 0. Infinities and NaN as in C. Lanes are combined by halves.
+/// All lanes of `x` by one number, for a source that has simd_definition(Op::divide, lanes). Within 4 ulp.
+std::string simd_divide(std::string_view x, std::string_view y, int lanes);
+/// OpenCL C of a function. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value, subnormal results too. Infinities and
+/// NaN as in C. Lanes are combined by halves.
 std::string simd_definition(Op, int lanes);
 
 /// Writes `value`, f32 in 2 lanes or more, to `place`, an element in the address space, for a source that has
