@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ir/emit/reserved.h"
 #include "ir/hardware/float16.h"
@@ -88,14 +89,37 @@ int Emitter::whole(const Expr& value, std::vector<int> numbers, std::string_view
   return add({named(suffix), {dtype(numbers.front()), shape(numbers.front())}, Coordinate{value}, std::move(numbers)});
 }
 
+bool Emitter::is_repeated(int x, std::size_t dim) const {
+  const Node& n = node(x);
+  const std::string place = print(tensor::coordinate(dim));
+  if (n.args.size() != 1 || n.type.shape[dim] == 1) return false;
+  if (const auto* map = n.as<IndexMap>())
+    return std::ranges::none_of(map->branches, [&](const IndexMap::Branch& branch) {
+      return depends_on(branch.coordinates, place) || depends_on(branch.condition, place);
+    });
+  return as_scalar(n.args[0]) != nullptr;
+}
+
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   std::sort(dims.begin(), dims.end());
+  // One of n equal elements is their maximum and minimum, and n times it is their sum, with one rounding in place of n.
+  double equal = 1;
+  const auto repeated = std::ranges::stable_partition(
+      dims, [&](std::int64_t dim) { return op == Op::multiply || !is_repeated(x, static_cast<std::size_t>(dim)); });
+  if (!repeated.empty()) {
+    Node one = node(x);
+    one.name = named("element");
+    for (const std::int64_t dim : repeated)
+      equal *= static_cast<double>(std::exchange(one.type.shape[static_cast<std::size_t>(dim)], 1));
+    dims.erase(repeated.begin(), repeated.end());
+    x = add(std::move(one));
+  }
   for (const std::int64_t dim : dims) {
     TensorType collapsed = type(x);
     collapsed.shape[static_cast<std::size_t>(dim)] = 1;
     x = add({named(suffix), std::move(collapsed), Reduction{op, static_cast<int>(dim)}, {x}});
   }
-  return x;
+  return op == Op::add && equal > 1 ? elementwise(Op::multiply, {x, scalar(equal, dtype(x), "count")}, suffix) : x;
 }
 
 int Emitter::map(int x, Shape result, Coordinates coordinates, std::string_view suffix) {

@@ -68,6 +68,8 @@ class Emitter {
 
  private:
   const Node& node(int id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  /// Whether all elements of `x` along the dimension are the same element of an argument, or the same scalar.
+  bool is_repeated(int x, std::size_t dim) const;
   std::string unique(std::string name);
   std::string named(std::string_view suffix);
 
