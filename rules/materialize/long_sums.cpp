@@ -17,6 +17,7 @@
 #include "ir/hardware/pairs.h"
 #include "ir/longest_chain.h"
 #include "ir/walk.h"
+#include "rules/materialize/renaming.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules::materializer {
@@ -36,7 +37,6 @@ constexpr ChainLength register_tile = {ir::longest_chain, 4096};
 constexpr std::size_t few_accumulators = 16;
 
 using Types = std::map<std::string, ir::Type, std::less<>>;
-using NewNames = std::map<std::string, std::string, std::less<>>;
 
 struct Sums {
   std::vector<std::string> accumulators;  // in order of appearance
@@ -81,20 +81,6 @@ Sums sums_of(const ir::Loop& loop, const Types& started) {
     return others.contains(name) || start == started.end() || start->second.dtype != ir::DType::f32;
   });
   return {std::move(added), of_products};
-}
-
-void rename(ir::Body& body, const NewNames& names) {
-  ir::Substitution values;
-  for (const auto& [before, after] : names) values.emplace_back(before, ir::var(after));
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    ir::for_each_part(stmt, cases{[&](ir::Expr& e) { e = ir::substitute(e, values); },
-                                  [&](ir::Use use, std::string& name) {
-                                    const auto found = names.find(name);
-                                    const bool value = use == ir::Use::value || use == ir::Use::defines;
-                                    if (value && found != names.end()) name = found->second;
-                                  },
-                                  [](const ir::Axis&) {}, [](const ir::Body&) {}});
-  });
 }
 
 class LongSums {
@@ -219,17 +205,8 @@ class LongSums {
     return loop;
   }
 
-  // A value has one definition in a kernel.
   ir::Loop renamed_copy(ir::Loop loop) {
-    NewNames names;
-    ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
-      ir::for_each_name(stmt, [&](ir::Use use, const std::string& name) {
-        const bool starts = stmt.as<ir::Accum>() == nullptr && stmt.as<ir::Scale>() == nullptr &&
-                            stmt.as<ir::Mma>() == nullptr && stmt.as<ir::DotPairs>() == nullptr;
-        if (use == ir::Use::defines && starts) names.emplace(name, kernel_.fresh(name));
-      });
-    });
-    rename(loop.body, names);
+    rename(loop.body, names_of_copy(loop.body, kernel_));
     return loop;
   }
 

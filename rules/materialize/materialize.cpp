@@ -14,6 +14,7 @@
 #include "rules/materialize/kernel_builder.h"
 #include "rules/materialize/long_sums.h"
 #include "rules/materialize/mma_lowering.h"
+#include "rules/materialize/parallel_sums.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
 
@@ -118,6 +119,7 @@ class Materializer {
     lower(tile.body, out.body);
     SingleTerms().replace_in(out.body);
     split_long_sums(out.body, kernel_);
+    add_in_parallel(out.body, kernel_);
     drop_repeated_barriers(out.body, false);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
