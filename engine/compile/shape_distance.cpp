@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace deplo::engine {
@@ -12,12 +11,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The run of digits at the front, which is taken away. 0 without one; infinite beyond 64 bits.
+/// The number at the front, which is taken away: a size, or a constant that follows from one, such as 1e+06.
 double take_number(std::string_view& text) {
-  std::uint64_t value = 0;
+  double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return error == std::errc::result_out_of_range ? infinity : static_cast<double>(value);
+  return error == std::errc::result_out_of_range ? infinity : value;
 }
 
 }  // namespace
