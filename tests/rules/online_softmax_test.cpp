@@ -165,6 +165,23 @@ TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
   EXPECT_TRUE(target_.cpu || shared > 1) << shared;
 }
 
+// A mask of torch.finfo(dtype).min leaves its rows weights that are equal: no score is infinite.
+TEST(OnlineSoftmaxOf, ScoresThatAreAllTheLeastNumber) {
+  for (const Case& c : {Case{"attention_masked", "sm_80", "warps"}, Case{"attention_masked", "sm_120", "threads"},
+                        Case{"attention_masked", "opencl-cpu", "threads"}}) {
+    const Target target = load_target(c.target);
+    for_each_schedule(
+        3, [&](std::uint64_t seed) { return drawn_attention(c, target, seed); },
+        [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+          ir::Memory memory = random_memory(loop, seed);
+          std::ranges::fill(memory.at("bias"), -0x1.fep+127);  // of bf16
+          std::ranges::fill(memory.at("mask"), 1);
+          const ir::Program kernel = materialize(lowering.program(), target);
+          ASSERT_EQ(difference(loop, result(loop, memory), result(kernel, memory)), "") << ir::print(kernel);
+        });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Kernels, OnlineSoftmax,
     testing::Values(Case{"attention", "opencl-cpu"}, Case{"attention_causal", "opencl-cpu"},

@@ -219,6 +219,7 @@ class Chunks {
   // read the maximum.
   void leave_out_factor() {
     power_ = std::numbers::log2e;
+    may_be_least_ = has_summand();
     std::size_t uses = 0;
     ir::for_each(tile().body, [&](const ir::Stmt& stmt) {
       ir::for_each_name(stmt, [&](ir::Use use, const std::string& name) {
@@ -245,22 +246,44 @@ class Chunks {
     }
   }
 
+  // Whether something is added to the products, such as a mask of the least number: a score may be that number.
+  bool has_summand() const {
+    const auto* wanted = std::get_if<std::string>(&step_.score);
+    for (std::size_t i = to_->size(); wanted != nullptr && i-- > 0;) {
+      const auto* stmt = (*to_)[i].as<ir::Assign>();
+      if (stmt == nullptr || stmt->dst != *wanted) continue;
+      const bool scaled = stmt->op == ir::Op::multiply && std::holds_alternative<double>(stmt->args[1]);
+      if (stmt->op == ir::Op::select)
+        wanted = std::get_if<std::string>(&stmt->args[1]);
+      else if (scaled || stmt->op == ir::Op::copy)
+        wanted = std::get_if<std::string>(&stmt->args[0]);
+      else
+        return true;
+    }
+    return false;
+  }
+
   void combine(const std::string& acc, ir::Op op) {
     if (!over_.empty()) add(ir::Combine{acc, op, over_});
   }
   // The maximum takes in the chunk's, and what it was before scales the sums.
   void raise_maximum(const std::string& greatest) {
     // Times the power the bound stays finite, also where that is rounded up.
-    const double lowest = by_products() ? ir::lowest_maximum / (2 * std::max(1.0, power_)) : ir::lowest_maximum;
+    const double lowest = has_scaled_bound() ? ir::lowest_maximum / (2 * std::max(1.0, power_)) : ir::lowest_maximum;
     bound_ = assign(ir::Op::maximum, {assign(ir::Op::maximum, {step_.maximum, greatest}), lowest});
-    if (by_products()) bound_ = assign(ir::Op::multiply, {bound_, power_});
+    if (has_scaled_bound()) bound_ = assign(ir::Op::multiply, {bound_, power_});
     factor_ = exponential(step_.maximum);
     add(ir::Accum{step_.maximum, {}, ir::Op::maximum, {greatest}});
   }
+  // One multiplication and addition a score, of which the product is finite.
+  bool has_scaled_bound() const { return by_products() && !may_be_least_; }
   // Of a score less the bound. As a power of two, a multiplication and addition and one special instruction, where it is
-  // rounded to 16 bits behind that; the scores' own factor is in the power.
+  // rounded to 16 bits behind that; the scores' own factor is in the power. Where all scores of a row may be the least
+  // number, the difference comes first: it is 0, as in PyTorch, and not infinite.
   std::string exponential(const ir::Arg& score) {
     if (!by_products()) return assign(ir::Op::exp, {assign(ir::Op::subtract, {score, bound_})});
+    if (!has_scaled_bound())
+      return assign(ir::Op::exp2, {assign(ir::Op::multiply, {assign(ir::Op::subtract, {score, bound_}), power_})});
     return assign(ir::Op::exp2, {assign(ir::Op::subtract, {assign(ir::Op::multiply, {score, power_}), bound_})});
   }
   void add_counts(const std::string& sum) {
@@ -472,6 +495,7 @@ class Chunks {
   std::string dot_, group_, weighted_;                     // of loops
   std::string bound_, factor_;
   double power_ = 1;  // of two, of which a score is the exponent
+  bool may_be_least_ = false;
   std::int64_t lanes_ = 1, groups_ = 1;
   ir::Body* to_ = &chunk_.body;              // where statements are added
   ir::Expr key_ = 0, origin_ = 0, row_ = 0;  // in the chunk; the chunk's first key; in the block
