@@ -3,6 +3,7 @@
 //   gelu(T, approximate="none" | "tanh")
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "ir/torch/operations/family.h"
@@ -78,11 +79,15 @@ double gelu_tanh(double x) {
   return 0.5 * x * (1 + std::tanh(inner));
 }
 
-// PyTorch's vectors give NaN for infinity, and single elements infinity.
-double gelu_of_infinity(double x) { return std::isinf(x) ? std::nan("") : gelu(x); }
+// PyTorch's vectors multiply x by 2 Φ(x) first: infinity gives NaN, and what is beyond half of the greatest number
+// infinity. Single elements do not.
+double gelu_in_vectors(double x) {
+  constexpr double half = std::numeric_limits<float>::max() / 2;
+  return std::isinf(x) ? std::nan("") : x > half ? std::numeric_limits<double>::infinity() : gelu(x);
+}
 
 Values evaluate_gelu(const Operands& o) {
-  if (o.apart && o.node.text("approximate") == "none") return evaluate_each<gelu_of_infinity>(o);
+  if (o.apart && o.node.text("approximate") == "none") return evaluate_each<gelu_in_vectors>(o);
   return o.node.text("approximate") == "tanh" ? evaluate_each<gelu_tanh>(o) : evaluate_each<gelu>(o);
 }
 
