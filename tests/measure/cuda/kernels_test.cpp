@@ -17,7 +17,7 @@ namespace deplo::measure::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto most_time = std::chrono::seconds(18);  // for the random trails of one architecture
+constexpr auto most_time = std::chrono::seconds(9);  // for the random trails of one architecture
 
 struct Shapes {
   const char* kernel;
