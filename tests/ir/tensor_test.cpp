@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
+#include "ir/tensor/emitter.h"
 
 namespace deplo::ir::tensor {
 namespace {
@@ -40,6 +43,25 @@ std::vector<double> values(std::vector<Node> nodes, const std::vector<std::vecto
   std::vector<std::vector<double>> sources = inputs;
   sources.resize(graph.nodes.size());
   return evaluate(graph, sources).front();
+}
+
+// Fifty equal elements are not added one by one.
+TEST(Emitter, SumsEqualElementsByAProduct) {
+  const auto reduced = [](Op op, Dims dims) {
+    Emitter e(8);
+    e.start("sum");
+    const int x = e.add(input("x", {3, 1}));
+    e.graph().outputs = {e.reduce(op, e.broadcast(x, {3, 50}), std::move(dims), "reduce")};
+    EXPECT_EQ(verify(e.graph()), "");
+    std::vector<std::vector<double>> sources(e.size());
+    sources[0] = {1, 2, 4};
+    const auto is_reduction = [](const Node& node) { return node.as<Reduction>() != nullptr; };
+    return std::pair(evaluate(e.graph(), sources).front(), std::ranges::count_if(e.graph().nodes, is_reduction));
+  };
+  EXPECT_EQ(reduced(Op::add, {1}), std::pair(std::vector<double>{50, 100, 200}, 0L));
+  EXPECT_EQ(reduced(Op::maximum, {1}), std::pair(std::vector<double>{1, 2, 4}, 0L));
+  EXPECT_EQ(reduced(Op::add, {0, 1}), std::pair(std::vector<double>{350}, 1L));
+  EXPECT_EQ(reduced(Op::multiply, {1}).second, 1) << "a power";
 }
 
 TEST(Tensor, Text) {
