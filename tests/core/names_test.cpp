@@ -33,7 +33,7 @@ TEST(Names, OfTestsAreThoseOfTypes) {
 
 /// The tests and fixtures of a source that use ../shared, and whose first line does not say "Shared".
 std::vector<std::string> silent_uses_of_shared(const std::string& text) {
-  const std::regex begins(R"((?:TEST|TEST_F|TEST_P|TYPED_TEST)\(.*|class .*: public (?:::)?testing::Test.*)");
+  const std::regex begins(R"((?:TEST|TEST_F|TEST_P|TYPED_TEST)\(.*|class .*: public (?:::)?::testing::Test.*)");
   std::vector<std::string> found;
   std::string first;
   std::istringstream lines(text);
@@ -51,11 +51,11 @@ std::vector<std::string> silent_uses_of_shared(const std::string& text) {
 TEST(Names, OfTestsThatUseSharedFilesSayShared) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(DEPLO_SOURCE_DIR "/tests")) {
     if (entry.path().extension() != ".cpp" || entry.path().filename() == "names_test.cpp") continue;
-    EXPECT_THAT(silent_uses_of_shared(read_file(entry.path())), testing::IsEmpty()) << entry.path();
+    EXPECT_THAT(silent_uses_of_shared(read_file(entry.path())), ::testing::IsEmpty()) << entry.path();
   }
   EXPECT_THAT(silent_uses_of_shared("TEST(A, Shared) {\n  read(\"../shared/b\");\n}\n"
                                     "TEST(A, Other) {\n  if (shared_programs().empty()) return;\n}\n"),
-              testing::ElementsAre("TEST(A, Other) {"));
+              ::testing::ElementsAre("TEST(A, Other) {"));
 }
 
 /// The types that a source defines in namespaces with names: "deplo::search::Space". Of formatted text, in which such a
@@ -100,7 +100,7 @@ TEST(Names, NoTypeIsDefinedTwice) {
          std::filesystem::recursive_directory_iterator(std::filesystem::path(DEPLO_SOURCE_DIR) / layer))
       if (entry.path().extension() == ".h" || entry.path().extension() == ".cpp")
         add(definitions, entry.path().lexically_relative(DEPLO_SOURCE_DIR), read_file(entry.path()));
-  EXPECT_THAT(twins(definitions), testing::IsEmpty());
+  EXPECT_THAT(twins(definitions), ::testing::IsEmpty());
   EXPECT_GT(definitions.size(), 400U);
 }
 
@@ -111,10 +111,10 @@ TEST(Names, ATypeThatIsDefinedTwiceIsFound) {
   add(definitions, "pool.h", pool + "struct Sample;\n" + end);
   add(definitions, "hidden.cpp", "namespace deplo::search {\nnamespace {\nclass Pool {\n};\n}  // namespace\n" + end);
   add(definitions, "sample.h", "namespace deplo::search {\nstruct Sample {};\n" + end);
-  EXPECT_THAT(twins(definitions), testing::IsEmpty());
+  EXPECT_THAT(twins(definitions), ::testing::IsEmpty());
   add(definitions, "curve.h", "namespace deplo {\nnamespace search {\ntemplate <class T>\nclass Pool {\n};\n");
-  EXPECT_THAT(twins(definitions),
-              testing::ElementsAre(testing::Pair("deplo::search::Pool", testing::ElementsAre("pool.h", "curve.h"))));
+  EXPECT_THAT(twins(definitions), ::testing::ElementsAre(::testing::Pair("deplo::search::Pool",
+                                                                         ::testing::ElementsAre("pool.h", "curve.h"))));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace deplo {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Choice integer(std::string knob, std::int64_t value) { return {std::move(knob), value}; }
 Choice word(std::string knob, std::string value) { return {std::move(knob), std::move(value)}; }

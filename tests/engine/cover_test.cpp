@@ -66,7 +66,7 @@ TEST(Cover, FewSchedulesHaveNearlyEveryValue) {
     }
     Values missing;
     std::ranges::set_difference(all, tried, std::inserter(missing, missing.end()));
-    EXPECT_LT(missing.size(), all.size() / 20) << target << ": " << testing::PrintToString(missing);
+    EXPECT_LT(missing.size(), all.size() / 20) << target << ": " << ::testing::PrintToString(missing);
     for (const std::string& value : tried) rules.insert(rule_of(value));
     for (const std::string& value : all) EXPECT_TRUE(rules.contains(rule_of(value))) << value;
     for (const std::string& value : missing)

@@ -61,7 +61,7 @@ class ToldRunner final : public measure::worker::Runner {
   measure::worker::Libraries libraries_;
 };
 
-class Measuring : public testing::Test {
+class Measuring : public ::testing::Test {
  protected:
   /// A measurer of a run that begins now.
   Measurer start(bool retry_failed = false) {
@@ -169,10 +169,10 @@ TEST_F(Measuring, WhatIsKnownIsNotBuiltAhead) {
   measurer.prepare(all);
   const std::size_t before = bench_.screened.size();
   for (const auto& one : all) measurer.screen(one, 1e9);
-  EXPECT_THAT(bench_.prepared, testing::Not(testing::Contains(bench_.screened.front())));
+  EXPECT_THAT(bench_.prepared, ::testing::Not(::testing::Contains(bench_.screened.front())));
   const std::vector<std::string> after(bench_.screened.begin() + static_cast<std::ptrdiff_t>(before),
                                        bench_.screened.end());
-  EXPECT_THAT(bench_.prepared, testing::IsSupersetOf(after));
+  EXPECT_THAT(bench_.prepared, ::testing::IsSupersetOf(after));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class ScriptedRunner final : public measure::worker::Runner {
   measure::worker::Libraries libraries_;
 };
 
-class TiedRuns : public testing::Test {
+class TiedRuns : public ::testing::Test {
  protected:
   struct Result {
     Row row;

@@ -10,7 +10,7 @@ namespace deplo::engine {
 namespace {
 
 using Grid = std::array<std::int64_t, 3>;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const GridNames names = {.shapes = {{"a", {1000, 257}}, {"out", {7}}}, .numbers = {{"n", 33}, {"zero", 0}}};
 

@@ -13,9 +13,9 @@
 namespace deplo::engine {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const Target& target() {
   static const Target cpu = load_target("opencl-cpu-avx2");

@@ -97,7 +97,7 @@ TEST(Cluster, TheVerifierRefuses) {
     return verify(parse(with(sum, place, other)));
   };
   EXPECT_THAT(fault("block=1", "block=2"), HasSubstr("block `2` is in 2..2, not proven in 0..1"));
-  EXPECT_THAT(fault("block=1", "block=a2"), testing::IsEmpty());
+  EXPECT_THAT(fault("block=1", "block=a2"), ::testing::IsEmpty());
   EXPECT_THAT(fault("part[a2, 0], block", "part[a2, 1], block"), HasSubstr("not proven in"));
   EXPECT_THAT(fault("  ClusterSync # before\n", "  if (a0 == 0):\n    ClusterSync\n"),
               HasSubstr("it stands directly in the Tile"));

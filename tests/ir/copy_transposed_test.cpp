@@ -11,7 +11,7 @@
 namespace deplo::ir {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Program copying(const std::string& copy, const std::string& shape = "16, 32") {
   return parse(

@@ -16,7 +16,7 @@
 namespace deplo::ir {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double none = -std::numeric_limits<double>::infinity();
 

@@ -23,7 +23,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<float> ramp(float start) {
   std::vector<float> values(size);
@@ -31,7 +31,7 @@ std::vector<float> ramp(float start) {
   return values;
 }
 
-class AnyDevice : public testing::TestWithParam<std::string> {
+class AnyDevice : public ::testing::TestWithParam<std::string> {
  protected:
   bool is_opencl() const { return device_->info().backend == "opencl"; }
   std::unique_ptr<Device> device_ = open_device(GetParam());
@@ -74,7 +74,7 @@ TEST_P(AnyDevice, SaysWhatItIs) {
   EXPECT_GE(info.units, 1);
   EXPECT_GE(info.max_threads, 64);
   EXPECT_GE(info.shared_bytes, 16384);
-  EXPECT_THAT(list_devices(), testing::Contains(testing::Pair(GetParam(), info)));
+  EXPECT_THAT(list_devices(), ::testing::Contains(::testing::Pair(GetParam(), info)));
 }
 
 TEST_P(AnyDevice, TargetFits) {
@@ -263,7 +263,7 @@ TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
       "  v0:i32 = index a0\n"
       "  n[0] += v0\n");
   candidate.source = emit(candidate.kernel, target_of(device_->info()));
-  EXPECT_THAT(candidate.source.zeroed, testing::ElementsAre(1, 2));
+  EXPECT_THAT(candidate.source.zeroed, ::testing::ElementsAre(1, 2));
   auto built = device_->build(candidate);
   ASSERT_TRUE(built.ok()) << built.failure().message;
   const auto arrays = device_->allocate(candidate.kernel.buffers);
@@ -278,7 +278,7 @@ TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
       const auto each = static_cast<float>(some), before = static_cast<float>(some * (some - 1) / 2 * threads);
       EXPECT_EQ(y[i], each * (1 + static_cast<float>(i)) + before) << i << ", " << some << " blocks";
     }
-    EXPECT_THAT(arrays->read(2), testing::ElementsAre(threads * some * (some - 1) / 2, 0));
+    EXPECT_THAT(arrays->read(2), ::testing::ElementsAre(threads * some * (some - 1) / 2, 0));
   }
 }
 
@@ -352,7 +352,7 @@ std::vector<std::string> names() {
   for (const auto& [name, info] : list_devices()) found.push_back(name);
   return found;
 }
-INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, testing::ValuesIn(names()), [](const auto& device) {
+INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, ::testing::ValuesIn(names()), [](const auto& device) {
   std::string name = device.param;
   for (char& c : name)
     if (c == ':') c = '_';

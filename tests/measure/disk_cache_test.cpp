@@ -12,7 +12,7 @@
 #include "core/rng.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::measure {
+namespace deplo::measure::disk_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST(DiskCache, ManyProcessesShareAFolder) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::disk_cache_test

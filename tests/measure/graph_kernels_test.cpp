@@ -54,7 +54,7 @@ std::string run(const ir::Program& loop, Device& device, const rules::Lowering& 
   return failure ? failure->message + "\n" + candidate.source.text : "";
 }
 
-class GraphKernels : public testing::TestWithParam<std::string> {
+class GraphKernels : public ::testing::TestWithParam<std::string> {
  protected:
   void check(const std::string& file, std::int64_t extent, std::uint64_t seed) {
     const ir::Program loop = load_kernel(file, extent);
@@ -79,7 +79,7 @@ TEST_P(GraphKernels, ComputeTheReferenceBySomeSchedule) {
   for (const std::string& file : kernel_files()) check(file, 7, seed++);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, GraphKernels, testing::Values("opencl", "interpreter"),
+INSTANTIATE_TEST_SUITE_P(Devices, GraphKernels, ::testing::Values("opencl", "interpreter"),
                          [](const auto& device) { return device.param; });
 
 }  // namespace

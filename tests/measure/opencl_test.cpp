@@ -19,7 +19,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Opencl, ScreensARealKernel) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
@@ -100,7 +100,7 @@ std::vector<float> sweep(float from, float to) {
   return x;
 }
 
-class Elementary : public testing::TestWithParam<int> {};
+class Elementary : public ::testing::TestWithParam<int> {};
 
 TEST_P(Elementary, Exp) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
@@ -144,7 +144,7 @@ TEST_P(Elementary, Relu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, testing::Values(1, 16));
+INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, ::testing::Values(1, 16));
 
 TEST(Opencl, CpuDevicesComeLast) {
   const auto devices = opencl_devices();
@@ -228,7 +228,7 @@ TEST(OpenDeviceDeathTest, NoDriverIsSaidInOneLine) {
   // A fresh process that inherits the variable: the loader reads it once, which in this process is done.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
-  EXPECT_EXIT(_exit(exit_of_open("opencl")), testing::ExitedWithCode(2),
+  EXPECT_EXIT(_exit(exit_of_open("opencl")), ::testing::ExitedWithCode(2),
               "^no OpenCL device: .*apt-get install pocl-opencl-icd[^\n]*\n$");
   unsetenv("OCL_ICD_VENDORS");
 }

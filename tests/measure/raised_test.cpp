@@ -14,7 +14,7 @@ namespace {
 namespace tp = ir::tile_program;
 using rules::Launch;
 
-class Raised : public testing::Test {
+class Raised : public ::testing::Test {
  protected:
   void SetUp() override {
     if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";

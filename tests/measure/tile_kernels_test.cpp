@@ -89,7 +89,7 @@ std::vector<float> run(const ir::Program& loop, const std::vector<tp::Array>& gi
   return arrays->read(output);
 }
 
-class SharedTileKernels : public testing::TestWithParam<std::string> {};
+class SharedTileKernels : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SharedTileKernels, MixtureOfExperts) {
   if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
@@ -110,7 +110,7 @@ TEST_P(SharedTileKernels, MixtureOfExperts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SharedTileKernels, testing::Values("opencl", "interpreter"),
+INSTANTIATE_TEST_SUITE_P(Devices, SharedTileKernels, ::testing::Values("opencl", "interpreter"),
                          [](const auto& device) { return device.param; });
 
 }  // namespace

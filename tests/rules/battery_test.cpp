@@ -54,7 +54,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
   double steps = 0;
   Trail none;
   for_each_choice(rule, before, target, none, [&](const Trail& pins) {
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
     SCOPED_TRACE(golden.path + ": " + print(pins));
     const ir::Program after = apply(rule, before, target, pins);
     check_form(rule, before, after, target, pins);
@@ -66,7 +66,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
   return interpreted;
 }
 
-class Battery : public testing::TestWithParam<const Rule*> {};
+class Battery : public ::testing::TestWithParam<const Rule*> {};
 
 TEST_P(Battery, EveryChoiceKeepsTheMeaning) {
   int small = 0;
@@ -77,9 +77,9 @@ TEST_P(Battery, EveryChoiceKeepsTheMeaning) {
   EXPECT_GE(small, 3) << "goldens small enough to be interpreted";
 }
 
-std::string rule_name(const testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
+std::string rule_name(const ::testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
 
-INSTANTIATE_TEST_SUITE_P(Rules, Battery, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
+INSTANTIATE_TEST_SUITE_P(Rules, Battery, ::testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
 
 }  // namespace
 }  // namespace deplo::rules

@@ -12,7 +12,7 @@
 #include "rules/lower.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::rules::dot_pairs_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(DotPairForms, OfTileIrAreChecked) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::dot_pairs_test

@@ -17,7 +17,7 @@ void for_each_schedule(int count, const std::function<Drawn(std::uint64_t)>& dra
     --count;
     SCOPED_TRACE(fmt::format("seed {}: {}", seed, print(drawn.lowering->trail())));
     check(drawn.loop, *drawn.lowering, seed);
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -9,10 +9,10 @@
 #include "core/error.h"
 #include "rules/golden.h"
 
-namespace deplo::rules {
+namespace deplo::rules::golden_test {
 namespace {
 
-class Goldens : public testing::TestWithParam<const Rule*> {};
+class Goldens : public ::testing::TestWithParam<const Rule*> {};
 
 TEST_P(Goldens, AreWhatTheRuleDoes) {
   const Rule& rule = *GetParam();
@@ -38,9 +38,9 @@ TEST_P(Goldens, AreWhatTheRuleDoes) {
   EXPECT_TRUE(skips) << "no case in which the rule skips";
 }
 
-std::string rule_name(const testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
+std::string rule_name(const ::testing::TestParamInfo<const Rule*>& info) { return std::string(info.param->name); }
 
-INSTANTIATE_TEST_SUITE_P(Rules, Goldens, testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
+INSTANTIATE_TEST_SUITE_P(Rules, Goldens, ::testing::ValuesIn(pipeline().begin(), pipeline().end()), rule_name);
 
 TEST(Goldens, EveryFolderIsARule) {
   for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/golden"))
@@ -57,4 +57,4 @@ TEST(Goldens, TheTextOfAGoldenIsItsIdentity) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::golden_test

@@ -18,7 +18,7 @@
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 
-namespace deplo::rules {
+namespace deplo::rules::listings_test {
 namespace {
 
 struct Listing {
@@ -74,4 +74,4 @@ TEST(Listings, AreWhatThePassesMake) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::listings_test

@@ -119,7 +119,7 @@ Lowering drawn(const ir::Program& loop, const Target& target, std::uint64_t seed
 
 constexpr const char* targets[] = {"opencl-cpu", "opencl-cpu-bf16", "sm_80", "sm_90"};
 
-class LongSums : public testing::TestWithParam<const char*> {
+class LongSums : public ::testing::TestWithParam<const char*> {
  protected:
   const Target target_ = load_target(GetParam());
 };
@@ -179,7 +179,7 @@ TEST_P(LongSums, AreWhatTheyWere) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LongSums, testing::ValuesIn(targets));
+INSTANTIATE_TEST_SUITE_P(Targets, LongSums, ::testing::ValuesIn(targets));
 
 // What was fast before stays as it was.
 TEST(LongSums, ShortOnesAreLeftAlone) {

@@ -5,7 +5,7 @@
 #include "rules/options.h"
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   const std::string wrong = deplo::rules::parse_options({argv + 1, argv + argc}, deplo::rules::test_options());
   if (!wrong.empty()) {
     std::fprintf(stderr, "%s\n", wrong.c_str());

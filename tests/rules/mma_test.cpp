@@ -23,7 +23,7 @@
 #include "rules/lower.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::rules::mma_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,7 +85,7 @@ ir::Memory results(const ir::Program& program, const ir::Memory& memory) {
   return all;
 }
 
-class Products : public testing::TestWithParam<const char*> {};
+class Products : public ::testing::TestWithParam<const char*> {};
 
 std::string atom_of(const Lowering& lowering) {
   for (const Choice& choice : lowering.trail())
@@ -153,7 +153,7 @@ TEST_P(Products, OfF32AreOfRoundedFactors) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, Products, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Products, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 // Each of them, in every schedule that has what it touches.
 TEST(ProductFaults, ShowInEverySchedule) {
@@ -262,4 +262,4 @@ TEST(ProductForms, Tf32IsNeverSilent) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::mma_test

@@ -17,7 +17,7 @@
 #include "rules/lower.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::rules::multicast_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -241,4 +241,4 @@ TEST(Multicast, ASlabIsReadOnceForItsCluster) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::multicast_test

@@ -13,7 +13,7 @@
 #include "rules/lower.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::rules::online_softmax_test {
 namespace {
 
 struct Case {
@@ -76,7 +76,7 @@ Drawn drawn_attention(const Case& c, const Target& target, std::uint64_t seed) {
   return {std::move(loop), chunks ? std::optional(std::move(lowering)) : std::nullopt};
 }
 
-class OnlineSoftmax : public testing::TestWithParam<Case> {
+class OnlineSoftmax : public ::testing::TestWithParam<Case> {
  protected:
   bool by_threads() const { return GetParam().by == "threads"; }
   const Target target_ = load_target(GetParam().target);
@@ -157,7 +157,7 @@ TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
         });
         if (!several || racy == materialize(tile, target_)) return;
         ++shared;
-        EXPECT_THAT(finding(loop, racy, seed), testing::HasSubstr("race")) << ir::print(racy);
+        EXPECT_THAT(finding(loop, racy, seed), ::testing::HasSubstr("race")) << ir::print(racy);
       });
   const bool by_positions = is_self(GetParam()) || is_of_parts(GetParam());
   EXPECT_EQ(visits > 0, by_positions);
@@ -184,13 +184,14 @@ TEST(OnlineSoftmaxOf, ScoresThatAreAllTheLeastNumber) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, OnlineSoftmax,
-    testing::Values(Case{"attention", "opencl-cpu"}, Case{"attention_causal", "opencl-cpu"},
-                    Case{"attention_masked", "opencl-cpu"}, Case{"attention_decode", "opencl-cpu"},
-                    Case{"attention", "sm_80"}, Case{"attention_causal", "sm_90"}, Case{"attention_band", "opencl-cpu"},
-                    Case{"attention_band", "sm_80", "warps"}, Case{"attention_causal", "sm_80", "warps"},
-                    Case{"attention_masked", "sm_120", "warps"}, Case{"attention_parts", "opencl-cpu"},
-                    Case{"attention_parts", "sm_90"}, Case{"attention_parts", "sm_80", "warps"},
-                    Case{"attention", "sm_90", "warpgroups"}, Case{"attention_causal", "sm_90", "warpgroups"}));
+    ::testing::Values(Case{"attention", "opencl-cpu"}, Case{"attention_causal", "opencl-cpu"},
+                      Case{"attention_masked", "opencl-cpu"}, Case{"attention_decode", "opencl-cpu"},
+                      Case{"attention", "sm_80"}, Case{"attention_causal", "sm_90"},
+                      Case{"attention_band", "opencl-cpu"}, Case{"attention_band", "sm_80", "warps"},
+                      Case{"attention_causal", "sm_80", "warps"}, Case{"attention_masked", "sm_120", "warps"},
+                      Case{"attention_parts", "opencl-cpu"}, Case{"attention_parts", "sm_90"},
+                      Case{"attention_parts", "sm_80", "warps"}, Case{"attention", "sm_90", "warpgroups"},
+                      Case{"attention_causal", "sm_90", "warpgroups"}));
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::online_softmax_test

@@ -54,7 +54,7 @@ TEST(ParallelSums, NotOfFewTripsOrManyAccumulatorsOrOnGpus) {
   EXPECT_THAT(kernel_text(one, "sm_90"), Not(HasSubstr("acc1")));
 }
 
-class ParallelSumsOf : public testing::TestWithParam<const char*> {};
+class ParallelSumsOf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ParallelSumsOf, EveryScheduleMeansTheSame) {
   const Target target = load_target(GetParam());
@@ -79,7 +79,7 @@ TEST_P(ParallelSumsOf, EveryScheduleMeansTheSame) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ParallelSumsOf, testing::Values("opencl-cpu", "opencl-cpu-avx2", "sm_80"));
+INSTANTIATE_TEST_SUITE_P(Targets, ParallelSumsOf, ::testing::Values("opencl-cpu", "opencl-cpu-avx2", "sm_80"));
 
 }  // namespace
 }  // namespace deplo::rules

@@ -19,7 +19,7 @@
 #include "rules/programs.h"
 #include "rules/tile/helpers/common.h"
 
-namespace deplo::rules {
+namespace deplo::rules::wgmma_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -76,7 +76,7 @@ Drawn drawn_for(Target target, bool specialized, std::uint64_t seed) {
   return {std::move(loop), std::move(lowering)};
 }
 
-class Warpgroups : public testing::TestWithParam<bool> {};
+class Warpgroups : public ::testing::TestWithParam<bool> {};
 
 TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
   const Target target = load_target("sm_90");
@@ -141,7 +141,7 @@ TEST(WarpgroupForms, RegistersMoveWhereTheyAreNeeded) {
   std::printf("%d of %d move registers\n", moved, moved + kept);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, testing::Values(false, true));
+INSTANTIATE_TEST_SUITE_P(AllThreadsCopyOrSomeOnly, Warpgroups, ::testing::Values(false, true));
 
 template <class S>
 ir::Program without(ir::Program kernel) {
@@ -331,4 +331,4 @@ TEST(WarpgroupFaults, AStoreIntoAnOperandIsARace) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::wgmma_test

@@ -106,7 +106,7 @@ struct Case {
   }
 };
 
-class Battery : public testing::TestWithParam<Case> {
+class Battery : public ::testing::TestWithParam<Case> {
  protected:
   std::unique_ptr<Searcher> make(std::uint64_t seed = 1) const {
     return make_searcher(kind().name, space(), {.seed = seed});
@@ -239,7 +239,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Battery, testing::ValuesIn(cases()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(All, Battery, ::testing::ValuesIn(cases()), ::testing::PrintToStringParamName());
 
 TEST(Seeds, OtherSeedsOtherAsks) {
   for (const std::string_view name : {"random", "mcts", "model"})
@@ -255,9 +255,10 @@ TEST(Seeds, OtherSeedsOtherAsks) {
 TEST(Searchers, AreFoundByName) {
   const toy::ToySpace space = toy::levels({3});
   for (const SearcherKind* kind : searchers()) EXPECT_NE(make_searcher(kind->name, space, {}), nullptr);
-  EXPECT_THAT([&] { make_searcher("annealing", space, {}); },
-              testing::ThrowsMessage<Error>(testing::AllOf(
-                  testing::HasSubstr("'annealing'"), testing::HasSubstr("mcts"), testing::HasSubstr("exhaustive"))));
+  EXPECT_THAT(
+      [&] { make_searcher("annealing", space, {}); },
+      ::testing::ThrowsMessage<Error>(::testing::AllOf(
+          ::testing::HasSubstr("'annealing'"), ::testing::HasSubstr("mcts"), ::testing::HasSubstr("exhaustive"))));
 }
 
 TEST(Heuristic, TakesTheFirstOptions) {

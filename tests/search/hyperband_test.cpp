@@ -12,8 +12,8 @@
 namespace deplo::search {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 std::unique_ptr<Searcher> hyperband(const Space& space, const std::string& eta, const std::string& least) {
   return make_searcher("hyperband", space, {.seed = 3, .parameters = {{"eta", eta}, {"R", least}}});

@@ -10,8 +10,8 @@
 namespace deplo::search {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr Hyperparameter table[] = {
     number("c", "0.5", 0, 10, "0.1 1", "a number"),

@@ -12,11 +12,11 @@
 #include "search/records/read.h"
 #include "search/records/table_space.h"
 
-namespace deplo::search {
+namespace deplo::search::records_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr const char* cache = R"({"device_name": "A GPU", "kernel_name": "gemm", "problem_size": [4],
 "tune_params_keys": ["bx", "mode", "on"], "tune_params": {"bx": [16, 32], "mode": ["a b", "c"], "on": [true, false]},
@@ -40,7 +40,7 @@ TEST(KernelTuner, IsRead) {
   ASSERT_EQ(records.records.size(), 4u);
   const Record& first = records.records[0];
   EXPECT_EQ(first.outcome.microseconds, 2500);
-  EXPECT_THAT(records.launches_of(first), testing::ElementsAre(2000, 3000));
+  EXPECT_THAT(records.launches_of(first), ::testing::ElementsAre(2000, 3000));
   EXPECT_DOUBLE_EQ(first.build_seconds, 0.1);
   EXPECT_DOUBLE_EQ(first.run_seconds, 0.007);
   EXPECT_EQ(records.value(0, 0), Value(32));
@@ -82,8 +82,8 @@ TEST(KernelTuner, FailuresOfEachVersion) {
                                         "cache");
   std::vector<Status> statuses;
   for (const Record& record : records.records) statuses.push_back(record.outcome.status);
-  EXPECT_THAT(statuses, testing::ElementsAre(Status::ok, Status::build_error, Status::launch_error, Status::invalid,
-                                             Status::invalid, Status::invalid, Status::implausible));
+  EXPECT_THAT(statuses, ::testing::ElementsAre(Status::ok, Status::build_error, Status::launch_error, Status::invalid,
+                                               Status::invalid, Status::invalid, Status::implausible));
   EXPECT_EQ(records.records[4].outcome.message, "no GFLOP/s");
   EXPECT_EQ(records.objective_of(0), 8.5);
   EXPECT_EQ(records.loss(0), -8.5);
@@ -100,7 +100,7 @@ TEST(KernelTuner, OfEqualConfigurationsTheLastCounts) {
   EXPECT_EQ(records.value(0, 0), Value(2));
   EXPECT_EQ(records.value(1, 0), Value(1));
   EXPECT_EQ(records.records[1].outcome.microseconds, 3000);
-  EXPECT_THAT(records.launches_of(records.records[1]), testing::ElementsAre(2000, 4000));
+  EXPECT_THAT(records.launches_of(records.records[1]), ::testing::ElementsAre(2000, 4000));
 }
 
 TEST(KernelTuner, ValuesKeepTheirTypes) {
@@ -110,7 +110,7 @@ TEST(KernelTuner, ValuesKeepTheirTypes) {
     "0.5": {"a": 0.5, "time": 5}, "x": {"a": "x", "time": 6}, "1e-05": {"a": 0.00001, "time": 7}}})";
   const Records records = parse_records(text, "cache");
   EXPECT_EQ(records.repeated, 0u);
-  EXPECT_THAT(records.knobs[0].json, testing::ElementsAre("1", "true", "1.0", "\"1\"", "0.5", "\"x\"", "1e-05"));
+  EXPECT_THAT(records.knobs[0].json, ::testing::ElementsAre("1", "true", "1.0", "\"1\"", "0.5", "\"x\"", "1e-05"));
   EXPECT_EQ(records.knobs[0].values[0], Value(1));
   EXPECT_EQ(std::set(records.knobs[0].values.begin(), records.knobs[0].values.end()).size(), 7u);
   for (const Format format : {Format::kernel_tuner, Format::t4, Format::table})
@@ -135,7 +135,7 @@ TEST(Objective, ValuesOfAnySign) {
   const Records records = parse_records("a,objective loss (lower is better)\n1,-2\n2,6\n3,0\n", "csv");
   std::vector<double> told;
   for (const Record& record : records.records) told.push_back(record.outcome.microseconds);
-  EXPECT_THAT(told, testing::ElementsAre(1, 2, 1.25));
+  EXPECT_THAT(told, ::testing::ElementsAre(1, 2, 1.25));
   EXPECT_EQ(records.objective_of(0), -2);
   EXPECT_EQ(records.records[0].cost(), 1) << "no record has a cost";
   EXPECT_EQ(print_records(parse_records(print_records(records, Format::t4), "t4"), Format::t4),
@@ -154,7 +154,7 @@ TEST(T4, ObjectivesAndUnits) {
   const Records ktt =
       read(R"(["TotalDuration"])", R"([{"name": "TotalDuration", "value": 96.5, "unit": "Microseconds"}])");
   EXPECT_EQ(ktt.records[0].outcome.microseconds, 96.5);
-  EXPECT_THAT(ktt.launches, testing::ElementsAre(3, 5));
+  EXPECT_THAT(ktt.launches, ::testing::ElementsAre(3, 5));
   EXPECT_DOUBLE_EQ(ktt.records[0].build_seconds, 0.004);
   EXPECT_EQ(label(ktt.objective), "TotalDuration");
   const Records energy =
@@ -250,7 +250,7 @@ TEST(Table, ObjectivesAreColumns) {
 TEST(Readers, SayWhatIsWrongAndWhere) {
   const auto says = [](std::string_view text, const char* what) {
     EXPECT_THAT([&] { parse_records(text, "FILE"); },
-                ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("FILE:"), HasSubstr(what))))
+                ThrowsMessage<Error>(::testing::AllOf(::testing::StartsWith("FILE:"), HasSubstr(what))))
         << text;
   };
   says("", "found nothing");
@@ -297,7 +297,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
 TEST(Readers, RefuseWhatNoSpaceIs) {
   const auto says = [](const std::string& text, const char* what) {
     EXPECT_THAT([&] { parse_records(text, "FILE"); },
-                ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("FILE"), HasSubstr(what))));
+                ThrowsMessage<Error>(::testing::AllOf(::testing::StartsWith("FILE"), HasSubstr(what))));
   };
   const std::string start = R"({"tune_params_keys": ["a"], "cache": {"1": {"time": 1, "a": )";
   says(start + std::string(1'000'000, '['), "at most 128 nested levels");
@@ -330,7 +330,7 @@ TEST(Readers, PassOverAByteOrderMark) {
 TEST(KernelTuner, LaunchesThatNobodyWaitedForAreNone) {
   const Records records = parse_records(
       R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "times": [1e20, 2, 1e308]}}})", "cache");
-  EXPECT_THAT(records.launches_of(records.records.at(0)), testing::ElementsAre(2000));
+  EXPECT_THAT(records.launches_of(records.records.at(0)), ::testing::ElementsAre(2000));
 }
 
 bool alike(const Records& a, const Records& b) {
@@ -444,4 +444,4 @@ TEST(SharedSpaces, SgemmInAZip) {
 }
 
 }  // namespace
-}  // namespace deplo::search
+}  // namespace deplo::search::records_test

@@ -8,7 +8,7 @@
 
 #include "apps/run_program.h"
 
-namespace deplo::testing {
+namespace deplo::testing::help_test {
 namespace {
 
 using ::testing::AllOf;
@@ -120,4 +120,4 @@ TEST(Devices, AsJson) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::help_test

@@ -17,7 +17,7 @@
 #include "core/file.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::testing {
+namespace deplo::testing::shell_test {
 namespace {
 
 using ::testing::AllOf;
@@ -304,4 +304,4 @@ TEST(ManPages, WithoutAFolderAreRefused) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::shell_test

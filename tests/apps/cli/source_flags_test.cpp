@@ -8,7 +8,7 @@
 namespace deplo::apps {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <class Read>
 std::string message(Read read) {

@@ -17,10 +17,10 @@
 namespace deplo::apps {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class Recorded : public testing::Test {
+class Recorded : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("deplo_recorded_" + std::to_string(::getpid()));
@@ -106,7 +106,8 @@ TEST(Entrants, SettingsAreCheckedAndKeptApart) {
 TEST_F(Recorded, FoldersOfSpaces) {
   for (const char* name : {"x.json", "x_T4.json", "y_T4.json", "z.T1.json", "b.csv", "notes.txt"})
     std::ofstream(folder_ / name) << "{}";
-  EXPECT_THAT(find_spaces({folder_.string()}), testing::ElementsAre(file("b.csv"), file("x.json"), file("y_T4.json")));
+  EXPECT_THAT(find_spaces({folder_.string()}),
+              ::testing::ElementsAre(file("b.csv"), file("x.json"), file("y_T4.json")));
   EXPECT_THAT([&] { find_spaces({}); }, ThrowsMessage<Error>(HasSubstr("--spaces")));
 }
 
@@ -131,8 +132,8 @@ TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
   EXPECT_EQ(print_comparison_json(one), print_comparison_json(three));
   EXPECT_EQ(print_comparison_csv(one), print_comparison_csv(three));
   EXPECT_THAT(print_comparison(one, true, 0),
-              testing::AllOf(HasSubstr("random"), HasSubstr("864 configurations"), HasSubstr("score by order"),
-                             HasSubstr("1 space, 10 repeats")));
+              ::testing::AllOf(HasSubstr("random"), HasSubstr("864 configurations"), HasSubstr("score by order"),
+                               HasSubstr("1 space, 10 repeats")));
   std::istringstream lines(print_comparison(one, true, 60));
   for (std::string line; std::getline(lines, line) && !line.empty() && !line.starts_with("1 space");)
     EXPECT_LE(line.size(), 60u) << line;

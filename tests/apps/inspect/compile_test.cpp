@@ -9,7 +9,7 @@
 #include "core/text/text.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::testing {
+namespace deplo::testing::compile_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -302,4 +302,4 @@ TEST(AlignColumns, LeavesSpareColumnsOutBeforeItStacks) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::compile_test

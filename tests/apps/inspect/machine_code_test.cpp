@@ -20,7 +20,7 @@
 #include "measure/store_fixture.h"
 #include "rules/lower.h"
 
-namespace deplo::testing {
+namespace deplo::testing::machine_code_test {
 namespace {
 
 using measure::cuda::Nvrtc;
@@ -204,4 +204,4 @@ TEST_P(Suite84, DISABLED_AllHeuristicsAreMachineCode) { check_suite(GetParam(), 
 INSTANTIATE_TEST_SUITE_P(Cuda, Suite84, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::machine_code_test

@@ -9,7 +9,7 @@
 
 #include "apps/run_program.h"
 
-namespace deplo::testing {
+namespace deplo::testing::space_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -144,4 +144,4 @@ TEST(Space, InterruptsEndWithWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::space_test

@@ -15,7 +15,7 @@
 #include "measure/opencl/opencl.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::testing {
+namespace deplo::testing::tile_blocks_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -263,4 +263,4 @@ TEST(TileBlocksCompile, ItsTextSaysWhy) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::tile_blocks_test

@@ -15,7 +15,7 @@
 #include "measure/check/npy.h"
 #include "measure/store_fixture.h"
 
-namespace deplo::testing {
+namespace deplo::testing::tile_programs_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -364,4 +364,4 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
 }
 
 }  // namespace
-}  // namespace deplo::testing
+}  // namespace deplo::testing::tile_programs_test

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace deplo::apps {
+namespace deplo::apps::tile_run_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -98,4 +98,4 @@ TEST(TileRun, WhatItRefuses) {
 }
 
 }  // namespace
-}  // namespace deplo::apps
+}  // namespace deplo::apps::tile_run_test

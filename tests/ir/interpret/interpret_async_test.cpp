@@ -4,7 +4,7 @@
 
 #include "ir/interpret/interpret_case.h"
 
-namespace deplo::ir {
+namespace deplo::ir::interpret_async_test {
 namespace {
 
 using ::testing::AllOf;
@@ -199,4 +199,4 @@ TEST(AddingWrites, DoNotMeetOtherWrites) {
 }
 
 }  // namespace
-}  // namespace deplo::ir
+}  // namespace deplo::ir::interpret_async_test

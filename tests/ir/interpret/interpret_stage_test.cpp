@@ -259,8 +259,8 @@ TEST(Interpret, RegistersOfWarps) {
       "  v0:f32 = index (a0 * 2)\n  s[a0] = v0\n  in0 = load s[(a0 ^ 1)]\n  y[a0] = in0\n";
   const Memory memory = run(text);
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(memory.at("y")[i], 2 * static_cast<double>(i ^ 1));
-  EXPECT_THAT(error_of(with(text, " registers", "")), testing::HasSubstr("race"));
-  EXPECT_THAT(error_of(with(text, "a0 ^ 1", "a0 ^ 32")), testing::HasSubstr("race"));
+  EXPECT_THAT(error_of(with(text, " registers", "")), ::testing::HasSubstr("race"));
+  EXPECT_THAT(error_of(with(text, "a0 ^ 1", "a0 ^ 32")), ::testing::HasSubstr("race"));
 }
 
 TEST(Interpret, LoopsThatEndEarly) {

@@ -4,7 +4,7 @@
 
 #include "ir/interpret/interpret_case.h"
 
-namespace deplo::ir {
+namespace deplo::ir::interpret_tma_test {
 namespace {
 
 using ::testing::AllOf;
@@ -167,4 +167,4 @@ TEST(Tma, FindsAWrongBox) {
 }
 
 }  // namespace
-}  // namespace deplo::ir
+}  // namespace deplo::ir::interpret_tma_test

@@ -74,7 +74,7 @@ TEST(InterpretValues, LanesOfALoadMayLieApart) {
     std::string other = text;
     return verify(parse(other.replace(other.find("  in0"), other.find("  y[") - other.find("  in0"), load)));
   };
-  using testing::HasSubstr;
+  using ::testing::HasSubstr;
   EXPECT_THAT(with("  in0:f32x4 = load s[(4 - lane), a1]\n"), HasSubstr("not proven in 0..3"));
   EXPECT_THAT(with("  in0:f32x4 = load y[(a1 + lane)]\n"), HasSubstr("is not shared memory"));
 }

@@ -155,8 +155,8 @@ constexpr std::string_view symbols_text =
     "  in0 = load a[a0, N - 4]\n  v0 = divide(in0, M)\n  v1 = add(v0, -N)\n";
 
 TEST(Text, SymbolsAreBound) {
-  EXPECT_THAT(declared_symbols(symbols_text), testing::ElementsAre("M", "N"));
-  EXPECT_THAT(declared_symbols("=== loop: x ===\n"), testing::IsEmpty());
+  EXPECT_THAT(declared_symbols(symbols_text), ::testing::ElementsAre("M", "N"));
+  EXPECT_THAT(declared_symbols("=== loop: x ===\n"), ::testing::IsEmpty());
   EXPECT_EQ(print(parse(symbols_text, {{"M", 3}, {"N", 5}})),
             "=== loop: x ===\ninput a: f32[3, 4] strides=(5, 1)\nfor a0 in 0..3: # free\n"
             "  in0 = load a[a0, (5 - 4)]\n  v0 = divide(in0, 3)\n  v1 = add(v0, -5)\n");
@@ -290,14 +290,14 @@ TEST(Text, StatementsThatDoNotRead) {
 
 TEST(Text, NestingAndLengthAreLimited) {
   const std::string deep = std::string(100000, '(') + "1" + std::string(100000, ')');
-  EXPECT_THAT(line_message("v = load a[" + deep + "]"), testing::HasSubstr("at most 256 terms and parentheses"));
+  EXPECT_THAT(line_message("v = load a[" + deep + "]"), ::testing::HasSubstr("at most 256 terms and parentheses"));
   std::string chain = "a0";
   for (int i = 0; i < 100000; ++i) chain += "+a0";
-  EXPECT_THAT(line_message("v = load a[" + chain + "]"), testing::HasSubstr("at most 256 terms and parentheses"));
+  EXPECT_THAT(line_message("v = load a[" + chain + "]"), ::testing::HasSubstr("at most 256 terms and parentheses"));
   std::string nested = "=== loop: x ===\n";
   for (std::size_t i = 0; i < 5000; ++i) nested += std::string(2 * i, ' ') + "if 1:\n";
-  EXPECT_THAT(message(nested), testing::HasSubstr("t:66:134: expected at most 64 levels"));
-  EXPECT_THAT(line_message("Smem " + std::string(100000, 'x') + " 1"), testing::HasSubstr("expected `[`"));
+  EXPECT_THAT(message(nested), ::testing::HasSubstr("t:66:134: expected at most 64 levels"));
+  EXPECT_THAT(line_message("Smem " + std::string(100000, 'x') + " 1"), ::testing::HasSubstr("expected `[`"));
 }
 
 }  // namespace

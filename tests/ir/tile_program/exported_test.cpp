@@ -238,8 +238,8 @@ TEST(Exported, Powers) {
     FAIL() << "the second tile of 64 does not lie within 100 elements";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
-                testing::HasSubstr("load_view_tko: expected a tile within the 100 elements of dimension 0, "
-                                   "as inbounds says, found element 100"));
+                ::testing::HasSubstr("load_view_tko: expected a tile within the 100 elements of dimension 0, "
+                                     "as inbounds says, found element 100"));
   }
 }
 
@@ -263,11 +263,11 @@ TEST(Exported, PlacesNameTheByteAndTheLineOfTheSource) {
     FAIL() << "a stride of 52 is not divisible by 8";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
-                testing::MatchesRegex("softmax.tileirbc: byte [0-9]+ .experiments/tile/kernels.py:15:12.: assume: "
-                                      "expected a number divisible by 8, "
-                                      "found 52 .block [0-2], 0, 0."));
+                ::testing::MatchesRegex("softmax.tileirbc: byte [0-9]+ .experiments/tile/kernels.py:15:12.: assume: "
+                                        "expected a number divisible by 8, "
+                                        "found 52 .block [0-2], 0, 0."));
   }
-  EXPECT_THAT(exported("softmax").sources, testing::Contains(testing::EndsWith("kernels.py")));
+  EXPECT_THAT(exported("softmax").sources, ::testing::Contains(::testing::EndsWith("kernels.py")));
 }
 
 }  // namespace

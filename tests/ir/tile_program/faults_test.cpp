@@ -8,8 +8,8 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 /// Runs operations on one array `%p` of 8 f32, and a lock `%lock`, an i32 that is 1: "" or what is found.
 std::string found(const std::string& body, std::array<std::int64_t, 3> grid = {1, 1, 1}, std::uint64_t order = 1) {

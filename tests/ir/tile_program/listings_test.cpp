@@ -16,8 +16,8 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Program listing(const std::string& name) {
   const Program program =
@@ -157,8 +157,8 @@ TEST(Listings, MutexLetsOneBlockInAtATime) {
     std::vector<std::string> lines;
     for (std::string line; std::getline(printed, line);) lines.push_back(line);
     std::sort(lines.begin(), lines.end());
-    EXPECT_THAT(lines, testing::ElementsAre("current tile: 0 / 5", "current tile: 1 / 5", "current tile: 2 / 5",
-                                            "current tile: 3 / 5", "current tile: 4 / 5"));
+    EXPECT_THAT(lines, ::testing::ElementsAre("current tile: 0 / 5", "current tile: 1 / 5", "current tile: 2 / 5",
+                                              "current tile: 3 / 5", "current tile: 4 / 5"));
   }
 }
 

@@ -16,9 +16,9 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-using testing::AllOf;
-using testing::AnyOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
 
 struct Sound {
   std::string file;

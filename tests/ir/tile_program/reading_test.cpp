@@ -14,7 +14,7 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string said(std::string_view text) {
   try {

@@ -17,7 +17,7 @@ std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + ti
 /// Rows lie apart by a multiple of 8, as the programs assume.
 std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
 
-class SharedPrograms : public testing::Test {
+class SharedPrograms : public ::testing::Test {
  protected:
   void SetUp() override {
     if (shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";

@@ -6,7 +6,7 @@
 
 #include "ir/torch/expression_calls.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::expression_errors_test {
 namespace {
 
 struct Case {
@@ -255,4 +255,4 @@ TEST(ExpressionErrors, ObjectsThatHoldThemselvesAreFreed) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::expression_errors_test

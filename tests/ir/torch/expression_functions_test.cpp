@@ -13,7 +13,7 @@
 #include "ir/torch/expression_calls.h"
 #include "torch_values.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::expression_functions_test {
 namespace {
 
 constexpr std::string_view inputs =
@@ -315,4 +315,4 @@ TEST(ExpressionFunctions, EveryFunctionIsInTheDocs) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::expression_functions_test

@@ -3,7 +3,7 @@
 
 #include "ir/torch/expression_calls.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::expression_test {
 namespace {
 
 std::string printed(std::string_view text) { return "\n" + print(parse_expression(text)); }
@@ -157,4 +157,4 @@ TEST(Expression, FunctionDefinition) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::expression_test

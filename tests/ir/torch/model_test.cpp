@@ -146,10 +146,10 @@ TEST(Model, RefusesLayersAndSequencesThatAreNotThere) {
   EXPECT_EQ(message([&] { build_block(model, -1, 1); }), "tinyllama-1.1b: expected a layer from 0 to 21, found -1");
   EXPECT_EQ(message([&] { build_block(model, 0, 0); }),
             "tinyllama-1.1b: expected a sequence of 1 to 1048576 tokens, found 0");
-  EXPECT_THAT(message([] { load_model("tinyllama-1.1"); }), testing::HasSubstr("did you mean 'tinyllama-1.1b'?"));
+  EXPECT_THAT(message([] { load_model("tinyllama-1.1"); }), ::testing::HasSubstr("did you mean 'tinyllama-1.1b'?"));
 }
 
-class ModelFile : public testing::Test {
+class ModelFile : public ::testing::Test {
  protected:
   std::string load(const std::string& more, const std::string& head_dim = "8") {
     // A folder for each process: the tests run beside each other.
@@ -177,9 +177,9 @@ TEST_F(ModelFile, IsReadByPath) {
 TEST_F(ModelFile, IsRefusedWithItsLine) {
   EXPECT_EQ(load("kv_heads: 3\n"), "small.yaml:9: expected a divisor of heads (4), found '3'");
   EXPECT_EQ(load("kv_heads: 2\n", "7"), "small.yaml:8: expected an even number (rotary halves), found '7'");
-  EXPECT_THAT(load("kv_heads: 2\nqkv_bais: true\n"), testing::StartsWith("small.yaml:10: expected one of source"));
-  EXPECT_THAT(load("kv_heads: 0\n"), testing::StartsWith("small.yaml:9: expected an integer between 1 and"));
-  EXPECT_THAT(load(""), testing::HasSubstr("expected the key 'kv_heads'"));
+  EXPECT_THAT(load("kv_heads: 2\nqkv_bais: true\n"), ::testing::StartsWith("small.yaml:10: expected one of source"));
+  EXPECT_THAT(load("kv_heads: 0\n"), ::testing::StartsWith("small.yaml:9: expected an integer between 1 and"));
+  EXPECT_THAT(load(""), ::testing::HasSubstr("expected the key 'kv_heads'"));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Pt2Fuzz, DamagedArchives) {
   const TemporaryFile file;
   for (int i = 0; i < files; ++i) {
     write(file.path, mutate(read_file(originals()[rng.below(originals().size())]), rng));
-    EXPECT_THAT(error_of(file.path), testing::Not(testing::HasSubstr("no path in")));
+    EXPECT_THAT(error_of(file.path), ::testing::Not(::testing::HasSubstr("no path in")));
   }
 }
 
@@ -87,7 +87,7 @@ TEST(Pt2Fuzz, DamagedEntries) {
     damage(entries, rng);
     pack(file.path, entries);
     const std::string message = error_of(file.path);
-    EXPECT_THAT(message, testing::Not(testing::HasSubstr("no path in")));
+    EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("no path in")));
     refused += message.empty() ? 0 : 1;
   }
   EXPECT_GT(refused, files / 4);  // the mutations do reach the reader

@@ -12,8 +12,8 @@ namespace {
 
 using ir::torch::Graph;
 using ir::torch::Node;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::map<std::string, TensorValues> by_name(const Graph& graph, const std::vector<TensorValues>& inputs) {
   std::map<std::string, TensorValues> named;

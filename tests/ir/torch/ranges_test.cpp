@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "ir/torch/expression/expression.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::ranges_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(Ranges, ValuesOfAnInputDecide) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::ranges_test

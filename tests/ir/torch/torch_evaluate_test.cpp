@@ -10,7 +10,7 @@
 
 #include "ir/torch/torch_case.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::torch_evaluate_test {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
@@ -302,4 +302,4 @@ TEST(TorchEvaluate, MultipliesLargeMatricesAsSmallOnes) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::torch_evaluate_test

@@ -5,7 +5,7 @@
 #include "ir/text/words.h"
 #include "ir/torch/graph.h"
 
-namespace deplo::ir::torch {
+namespace deplo::ir::torch::torch_graph_test {
 namespace {
 
 constexpr DType f32 = DType::f32;
@@ -138,4 +138,4 @@ TEST(TorchGraph, RefusesExtentsThatNoKernelHas) {
 }
 
 }  // namespace
-}  // namespace deplo::ir::torch
+}  // namespace deplo::ir::torch::torch_graph_test

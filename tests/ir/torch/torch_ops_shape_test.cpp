@@ -10,7 +10,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
                        least = std::numeric_limits<std::int64_t>::min();
 

@@ -12,7 +12,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Types = std::vector<TensorType>;
 
 TEST(TorchOps, AreSortedAndKnown) {

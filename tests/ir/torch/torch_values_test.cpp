@@ -42,7 +42,7 @@ TEST(TorchValues, EveryOperationHasACase) {
   for (const std::string_view op : ir::torch::op_names()) missing.insert(op);
   for (const TorchCase& c : torch_cases())
     for (const ir::torch::Node& node : ir::torch::parse_expression(c.code).nodes) missing.erase(node.op);
-  EXPECT_THAT(missing, testing::IsEmpty());
+  EXPECT_THAT(missing, ::testing::IsEmpty());
 }
 
 TEST(TorchValues, TheErrorIsThatOfTheWorstElement) {

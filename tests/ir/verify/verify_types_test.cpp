@@ -4,7 +4,7 @@
 
 #include "ir/program.h"
 
-namespace deplo::ir {
+namespace deplo::ir::verify_types_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(VerifyTypes, GathersAreClamped) {
 }
 
 }  // namespace
-}  // namespace deplo::ir
+}  // namespace deplo::ir::verify_types_test

@@ -20,7 +20,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& strides = "") {
   return ir::parse(
@@ -90,8 +90,8 @@ TEST(Problem, TheMessageSaysWhatWasExpected) {
   const Failure failure = matmul.check().value();
   EXPECT_EQ(failure.status, Status::wrong_result);
   EXPECT_THAT(failure.message,
-              testing::MatchesRegex("c\\[2, 1\\]: expected -?[0-9.e-]+, found 12, error [0-9.]+ of the scale [0-9.]+ "
-                                    "\\(1 of 16 compared are wrong\\)"));
+              ::testing::MatchesRegex("c\\[2, 1\\]: expected -?[0-9.e-]+, found 12, error [0-9.]+ of the scale [0-9.]+ "
+                                      "\\(1 of 16 compared are wrong\\)"));
 }
 
 TEST(Problem, NanAndPoisonAreWrong) {
@@ -261,7 +261,7 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
     problem.check(Coverage::whole);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("kernel bad: expected finite results"));
+    EXPECT_THAT(error.what(), ::testing::StartsWith("kernel bad: expected finite results"));
     EXPECT_EQ(error.exit(), Exit::user);
   }
 }
@@ -574,7 +574,7 @@ TEST(SamplePoints, DistinctInRangeWithAllCorners) {
         EXPECT_GE(point[axis], 0);
         EXPECT_LT(point[axis], extents[axis]);
       }
-    EXPECT_THAT(points, testing::Contains(std::vector<std::int64_t>(extents.size(), 0)));
+    EXPECT_THAT(points, ::testing::Contains(std::vector<std::int64_t>(extents.size(), 0)));
   }
 }
 
@@ -582,12 +582,12 @@ TEST(Elements, WalksStridesInOrder) {
   ir::Buffer buffer{"x", ir::DType::f32, ir::Role::output, {2, 3}, {1, 4}};
   std::vector<std::int64_t> offsets;
   for_each_element(buffer, [&](std::int64_t offset) { offsets.push_back(offset); });
-  EXPECT_THAT(offsets, testing::ElementsAre(0, 4, 8, 1, 5, 9));
+  EXPECT_THAT(offsets, ::testing::ElementsAre(0, 4, 8, 1, 5, 9));
   EXPECT_EQ(element_name(buffer, 9), "x[1, 2]");
   buffer.shape = buffer.strides = {};
   offsets.clear();
   for_each_element(buffer, [&](std::int64_t offset) { offsets.push_back(offset); });
-  EXPECT_THAT(offsets, testing::ElementsAre(0));
+  EXPECT_THAT(offsets, ::testing::ElementsAre(0));
 }
 
 }  // namespace

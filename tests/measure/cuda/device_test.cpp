@@ -212,10 +212,10 @@ TEST_F(FakeDevice, WithoutATimeTheClockIsNotAsked) {
   EXPECT_FALSE(executable->execute(*arrays, 2));
   EXPECT_EQ(arrays->read(1)[63], 128);
   EXPECT_THAT(calls("cuLaunchKernel"), ElementsAre("cuLaunchKernel k blocks=2 threads=32 shared=0"));
-  EXPECT_THAT(calls("cuEvent"), testing::IsEmpty());
+  EXPECT_THAT(calls("cuEvent"), ::testing::IsEmpty());
   forget();
   ASSERT_TRUE(executable->launch(*arrays, 2).ok());
-  EXPECT_THAT(calls("cuEvent"), Not(testing::IsEmpty())) << "with a time it is";
+  EXPECT_THAT(calls("cuEvent"), Not(::testing::IsEmpty())) << "with a time it is";
   fake().fails_at_wait = 700;
   EXPECT_EQ(executable->execute(*arrays, 2).value().status, Status::illegal_access);
 }

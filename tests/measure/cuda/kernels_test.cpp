@@ -55,7 +55,7 @@ ir::Program loop_program(const std::string& name, const std::string& symbols) {
   return ir::parse(rules::kernel(name).text, bound, name);
 }
 
-class Compiles : public testing::TestWithParam<const char*> {
+class Compiles : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
 
@@ -69,7 +69,7 @@ class Compiles : public testing::TestWithParam<const char*> {
     // These two tell of a loop of warpgroup products that is not fully unrolled. Others, such as C7514, are ptxas' own
     // limits, and data of the trial.
     for (const char* partly_unrolled : {"C7519", "C7520"})
-      EXPECT_THAT(cubin.value().resources.compiler_notes, testing::Not(testing::HasSubstr(partly_unrolled)))
+      EXPECT_THAT(cubin.value().resources.compiler_notes, ::testing::Not(::testing::HasSubstr(partly_unrolled)))
           << what << " on " << GetParam() << "\n"
           << print(lowering.trail());
     if (!source.dynamic_shared) {
@@ -130,7 +130,7 @@ TEST_P(Compiles, DISABLED_TwoThousandOfSixteenBits) {
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
 }  // namespace deplo::measure::cuda

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Primitives : public testing::TestWithParam<const char*> {
+class Primitives : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { DEPLO_NEED_NVRTC(GetParam()); }
 
@@ -207,7 +207,7 @@ TEST_P(Primitives, DynamicSharedMemory) {
   EXPECT_EQ(source.shared_bytes, 8 * half);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, Primitives, testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Primitives, ::testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"));
 
 }  // namespace
 }  // namespace deplo::measure::cuda

@@ -7,7 +7,7 @@
 #include "measure/scripted.h"
 #include "measure/simulated.h"
 
-namespace deplo::measure {
+namespace deplo::measure::contest_test {
 namespace {
 
 constexpr int contests = 1000;
@@ -83,4 +83,4 @@ TEST(Contest, AllTogether) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::contest_test

@@ -10,7 +10,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 constexpr std::int64_t mib = 1 << 20;
 
 TEST(OperandSets, AsManyAsMakeTheCacheCold) {

@@ -8,15 +8,15 @@
 
 #include "measure/scripted.h"
 
-namespace deplo::measure {
+namespace deplo::measure::sampling_test {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 constexpr double none = std::numeric_limits<double>::infinity();
 
-class Sampling : public testing::Test {
+class Sampling : public ::testing::Test {
  protected:
   Result<Timing> run(ScriptedCopy& kernel, Grid grid, double best_us = none) {
     return screen(kernel, grid, problem_, protocol_, best_us);
@@ -274,4 +274,4 @@ TEST(Grid, WavesFollowTheDevice) {
 }
 
 }  // namespace
-}  // namespace deplo::measure
+}  // namespace deplo::measure::sampling_test

@@ -15,7 +15,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Runs `work` in a child process, which ends without running any destructor of the test program.
 template <class F>

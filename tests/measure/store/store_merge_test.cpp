@@ -15,7 +15,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Facts = std::multiset<std::vector<sqlite::Cell>>;
 
 /// Every trial and baseline with all that it belongs to, and every run, without any id.

@@ -13,7 +13,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(StoreOpen, AnEmptyFileIsANewDatabase) {
   const TemporaryFolder folder;

@@ -17,7 +17,7 @@
 namespace deplo::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Store, KeepsEveryFieldAcrossReopening) {
   const TemporaryFolder folder;
@@ -72,7 +72,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.resources.limiter, "registers");
   EXPECT_EQ(read.resources.binary_digest, "abc");
   EXPECT_EQ(read.resources.compiler_notes, "C7510: slow");
-  EXPECT_THAT(read.created, testing::MatchesRegex("....-..-..T..:..:......Z"));
+  EXPECT_THAT(read.created, ::testing::MatchesRegex("....-..-..T..:..:......Z"));
 }
 
 TEST(Store, TheSameDeviceAndKernelAreOneRow) {
@@ -125,7 +125,7 @@ TEST(Store, FailuresAndOddSamples) {
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].trial.status, Status::implausible);
   EXPECT_THAT(trials[0].trial.timing.samples,
-              testing::ElementsAre(testing::IsNan(), testing::IsNan(), -1, 1e-300, 0.1));
+              ::testing::ElementsAre(::testing::IsNan(), ::testing::IsNan(), -1, 1e-300, 0.1));
   EXPECT_TRUE(trials[1].trial.timing.samples.empty());
   EXPECT_FALSE(store.best(ids.kernel, ids.device).has_value());
 }

@@ -274,8 +274,8 @@ TEST(Blocks, WhatALanguageLacksIsNamed) {
 }
 
 TEST(Blocks, ArgumentsAreChecked) {
-  EXPECT_THAT(listing("vector_add").refusal({1, 1, 1}), testing::HasSubstr("expected 3 arguments"));
-  EXPECT_THAT(listing("hello").refusal({0, 1, 1}), testing::HasSubstr("expected a grid of 1 to"));
+  EXPECT_THAT(listing("vector_add").refusal({1, 1, 1}), ::testing::HasSubstr("expected 3 arguments"));
+  EXPECT_THAT(listing("hello").refusal({0, 1, 1}), ::testing::HasSubstr("expected a grid of 1 to"));
 }
 
 /// An alloca through all kinds of views, in two loops' bodies' order of stores and loads.
@@ -375,7 +375,7 @@ TEST(Blocks, AtomicsOfEachWidth) {
 
 // --- ../shared/tile_programs, where they are ------------------------------------------------------------------------------
 
-class BlocksShared : public testing::Test {
+class BlocksShared : public ::testing::Test {
  protected:
   void SetUp() override {
     if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";

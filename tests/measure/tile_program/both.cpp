@@ -80,10 +80,10 @@ void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::s
   for (const std::int64_t n : threads) {
     const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, n, target);
     std::vector<tp::Array> found = launcher.arrays;
-    testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStdout();
     const auto time = run_blocks(opencl(), kernel, found);
     std::fflush(stdout);
-    const std::string text = testing::internal::GetCapturedStdout();
+    const std::string text = ::testing::internal::GetCapturedStdout();
     ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << kernel.source.text;
     EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << n << " threads\n" << kernel.source.text;
     for (std::size_t i = 0; i < found.size(); ++i)

@@ -10,10 +10,10 @@
 #include "measure/store_fixture.h"
 #include "measure/worker/worker_runner.h"
 
-namespace deplo::measure::worker {
+namespace deplo::measure::worker::build_pool_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const Deadlines short_deadlines{.build = 0.4};
 
@@ -132,4 +132,4 @@ TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
 }
 
 }  // namespace
-}  // namespace deplo::measure::worker
+}  // namespace deplo::measure::worker::build_pool_test

@@ -12,7 +12,7 @@
 namespace deplo::measure::worker {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const Frame frames[] = {{FrameType::hello, 0, ""},
                         {FrameType::screen, 1, std::string(100'000, 'a')},
@@ -83,7 +83,7 @@ TEST(Frames, DamagedStreams) {
     damaged.resize(rng.below(damaged.size() + 1));
     FrameReader reader;
     reader.feed(damaged);
-    while (const auto frame = reader.next()) EXPECT_THAT(frames, testing::Contains(*frame));
+    while (const auto frame = reader.next()) EXPECT_THAT(frames, ::testing::Contains(*frame));
     reader.feed(bytes);
     EXPECT_TRUE(reader.fault().empty() || reader.next() == std::nullopt);
   }

@@ -18,10 +18,10 @@
 #include "measure/store_fixture.h"
 #include "measure/worker/worker_runner.h"
 
-namespace deplo::measure::worker {
+namespace deplo::measure::worker::worker_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr double none_yet = std::numeric_limits<double>::infinity();
 
 // Long enough for a busy machine, short enough for hundreds.
@@ -196,8 +196,8 @@ TEST(Worker, ADeviceThatBecameSlowerIsWarnedOfBeforeTheEnd) {
     EXPECT_EQ(error.exit(), Exit::environment);
     EXPECT_THAT(error.what(), HasSubstr("a schedule that took 5 µs now takes 10 µs, 3 times in a row"));
   }
-  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("now takes 10 µs; trying again in 0.01 s"),
-                                             HasSubstr("now takes 10 µs; trying again in 0.01 s")));
+  EXPECT_THAT(warnings, ::testing::ElementsAre(HasSubstr("now takes 10 µs; trying again in 0.01 s"),
+                                               HasSubstr("now takes 10 µs; trying again in 0.01 s")));
 }
 
 TEST(Worker, ALowerClockExplainsALongerTime) {
@@ -381,4 +381,4 @@ TEST(Worker, InheritsNothingOfAnother) {
 }
 
 }  // namespace
-}  // namespace deplo::measure::worker
+}  // namespace deplo::measure::worker::worker_test

@@ -12,7 +12,7 @@
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 
-namespace deplo::ir {
+namespace deplo::ir::banks_test {
 namespace {
 
 using Point = std::vector<std::pair<std::string, std::int64_t>>;
@@ -298,4 +298,4 @@ TEST(Banks, PhysicalOffsetIsTheLayout) {
 }
 
 }  // namespace
-}  // namespace deplo::ir
+}  // namespace deplo::ir::banks_test

@@ -19,10 +19,10 @@
 #include "rules/fusion/run_module.h"
 #include "rules/options.h"
 
-namespace deplo::rules {
+namespace deplo::rules::attention_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 const FuseOptions on{.attention = Attention::fused}, off{.attention = Attention::split};
 
 ir::Module fused(const std::string& code, const FuseOptions& options = on) {
@@ -287,7 +287,7 @@ TEST(FuseAttention, ProbabilitiesAreNotRounded) {
           dtype, form);
       const ir::Module module = fused(code);
       EXPECT_EQ(module.kernels.size(), 1U) << code << ir::print(module);
-      EXPECT_THAT(ir::print(module), testing::Not(HasSubstr("round_")));
+      EXPECT_THAT(ir::print(module), ::testing::Not(HasSubstr("round_")));
       EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on, 0x1p-7), "") << code;
     }
 }
@@ -315,4 +315,4 @@ TEST(FuseAttention, IsEvaluatedAtAPoint) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::attention_test

@@ -14,7 +14,7 @@
 #include "rules/fusion/run_module.h"
 #include "rules/options.h"
 
-namespace deplo::rules {
+namespace deplo::rules::fuse_test {
 namespace {
 
 ir::Module fused(std::string_view code, const FuseOptions& options = {}) {
@@ -145,7 +145,7 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   ASSERT_NE(weight, module.tensors.end());
   EXPECT_EQ(weight->type.shape, (ir::Shape{5, 3}));
   EXPECT_EQ(weight->permutation, (std::vector<int>{1, 0}));
-  EXPECT_THAT(ir::print(module), testing::HasSubstr("p_weight[a2, a1]"));
+  EXPECT_THAT(ir::print(module), ::testing::HasSubstr("p_weight[a2, a1]"));
 }
 
 // A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
@@ -181,17 +181,17 @@ TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {
   const char* code =
       "a0=torch.randn(3,4)\nv0=torch.randn(3,4)\nin0=torch.randn(4)\nacc0=a0.sum(-1,True)\na0*v0+in0+acc0";
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1), "");
-  EXPECT_THAT(ir::print(fused(code)), testing::HasSubstr("load a0_1[a0, a1]"));
+  EXPECT_THAT(ir::print(fused(code)), ::testing::HasSubstr("load a0_1[a0, a1]"));
 }
 
 // Between the operations of a kernel values are f32: rounded where a tensor is stored, and where the user says so.
 TEST(Fuse, HalvesAreRoundedWhereTheyAreStored) {
   const std::string text = ir::print(fused("x = torch.randn(4, dtype=torch.float16); torch.exp(x * 3) + 1"));
-  EXPECT_THAT(text, testing::HasSubstr("input x: f16[4]"));
-  EXPECT_THAT(text, testing::HasSubstr("output add: f16[4]"));
-  EXPECT_THAT(text, testing::Not(testing::HasSubstr("round_f16(")));
+  EXPECT_THAT(text, ::testing::HasSubstr("input x: f16[4]"));
+  EXPECT_THAT(text, ::testing::HasSubstr("output add: f16[4]"));
+  EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("round_f16(")));
   EXPECT_THAT(ir::print(fused("(torch.randn(4) * 3).to(torch.bfloat16).float() + 1")),
-              testing::HasSubstr("= round_bf16("));
+              ::testing::HasSubstr("= round_bf16("));
 }
 
 // f16 ends at 65504, which neither the mean nor the sum of squares may pass through.
@@ -208,4 +208,4 @@ TEST(Fuse, WhatManyHalvesAmountToIsF32) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::fuse_test

@@ -16,7 +16,7 @@
 #include "rules/fusion/run_module.h"
 #include "rules/programs.h"
 
-namespace deplo::rules {
+namespace deplo::rules::key_parts_test {
 namespace {
 
 FuseOptions in_parts(std::int64_t parts) { return {.attention = {Attention::fused, parts}}; }
@@ -133,7 +133,7 @@ TEST(KeyParts, MeanTheSameBehindEveryEpilogue) {
                            "F.scaled_dot_product_attention(q,k,k,m)-F.scaled_dot_product_attention(x,k,k)"}) {
     const auto graph = ir::torch::parse_expression(inputs + code);
     EXPECT_EQ(fused_difference(graph, 7, in_parts(2)), "") << code;
-    EXPECT_THAT(ir::print(fuse(compose(decompose(graph)), in_parts(2))), testing::HasSubstr("_parts")) << code;
+    EXPECT_THAT(ir::print(fuse(compose(decompose(graph)), in_parts(2))), ::testing::HasSubstr("_parts")) << code;
   }
 }
 
@@ -239,4 +239,4 @@ TEST(KeyParts, StayOneWhereTheSweepIsNotAlone) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::key_parts_test

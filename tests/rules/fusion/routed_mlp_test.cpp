@@ -8,7 +8,7 @@
 #include "rules/fusion/fuse.h"
 #include "rules/fusion/run_module.h"
 
-namespace deplo::rules {
+namespace deplo::rules::routed_mlp_test {
 namespace {
 
 using tests::RoutedMlp;
@@ -67,4 +67,4 @@ TEST(RoutedMlp, MatmulsGatherTheirOperands) {
 }
 
 }  // namespace
-}  // namespace deplo::rules
+}  // namespace deplo::rules::routed_mlp_test

@@ -70,7 +70,7 @@ void expect_right(const Attention& of, const tp::Program& program) {
   Launch launch = of.launch();
   const std::string text = ir::print(launch.raise(program).kernels.at(0));
   if (of.keys > 1) {
-    EXPECT_THAT(text, testing::HasSubstr("<- softmax_sum("));
+    EXPECT_THAT(text, ::testing::HasSubstr("<- softmax_sum("));
   }
   EXPECT_LE(launch.difference(program), of_f16) << of.queries;
   EXPECT_LE(error(of, launch), of_f16) << of.queries;
@@ -124,7 +124,7 @@ for a0 in 0..H: # free
                    {{"H", heads}, {"N", n}});
 }
 
-class RaiseSharedAttention : public testing::Test {
+class RaiseSharedAttention : public ::testing::Test {
  protected:
   void SetUp() override {
     if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
@@ -149,7 +149,8 @@ TEST_F(RaiseSharedAttention, IsOurAttention) {
 
 TEST_F(RaiseSharedAttention, TakesMatrixInstructions) {
   const ir::Program loop = of(8, 1024).launch().raise(program()).kernels.at(0);
-  EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), testing::HasSubstr("online_softmax.by=warpgroups"));
+  EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()),
+              ::testing::HasSubstr("online_softmax.by=warpgroups"));
 }
 
 TEST(RaiseLoops, LogOfTheSumBesideIt) {
@@ -175,9 +176,9 @@ TEST(RaiseLoops, AnOpenEndIsTheSameReduction) {
     launch.array("v", tp::Element::f16, {keys, 16}).array("out", tp::Element::f16, {queries, 16});
     launch.scalar(0.25).grid({tiles(queries, 16), 1, 1});
     const std::string loop = ir::print(launch.raise(program).kernels.at(0));
-    EXPECT_THAT(loop, testing::HasSubstr(fmt::format("for a2 in 0..{}: # reduce", keys)));
-    EXPECT_THAT(loop, testing::HasSubstr("softmax_sum("));
-    EXPECT_THAT(loop, testing::Not(testing::HasSubstr("index ("))) << "no mask is left";
+    EXPECT_THAT(loop, ::testing::HasSubstr(fmt::format("for a2 in 0..{}: # reduce", keys)));
+    EXPECT_THAT(loop, ::testing::HasSubstr("softmax_sum("));
+    EXPECT_THAT(loop, ::testing::Not(::testing::HasSubstr("index ("))) << "no mask is left";
     EXPECT_LE(launch.difference(program), of_f16) << keys;
     EXPECT_LE(error({.queries = queries, .keys = keys}, launch), of_f16) << keys;
   }
@@ -198,7 +199,7 @@ TEST(RaiseLoops, TripsOfATriangle) {
     launch.array("c", tp::Element::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
     const tp::Program program = own("triangular_matmul");
     // The triangle alone is left of the bound.
-    EXPECT_THAT(ir::print(launch.raise(program).kernels.at(0)), testing::HasSubstr("index (a2 < (a0 + 1))"));
+    EXPECT_THAT(ir::print(launch.raise(program).kernels.at(0)), ::testing::HasSubstr("index (a2 < (a0 + 1))"));
     EXPECT_LE(launch.difference(program), of_f32) << n;
   }
 }
@@ -271,14 +272,14 @@ TEST(RaiseRefusals, WhatIsNoSoftmax) {
   const std::string other = "cannot raise for: carried value 2 depends on carried value 1, and not as in a softmax";
   EXPECT_EQ(refusal("%59 = fma %40, %50, %58", "%59 = fma %50, %40, %58"), "");
   // The change the wrong way round, by another base, or by the maximum before.
-  EXPECT_THAT(refusal("%49 = subf %39, %48", "%49 = subf %48, %39"), testing::HasSubstr(other));
-  EXPECT_THAT(refusal("%50 = exp %49", "%50 = exp2 %49"), testing::HasSubstr(other));
-  EXPECT_THAT(refusal("%51 = broadcast %48", "%51 = broadcast %39"), testing::HasSubstr(other));
+  EXPECT_THAT(refusal("%49 = subf %39, %48", "%49 = subf %48, %39"), ::testing::HasSubstr(other));
+  EXPECT_THAT(refusal("%50 = exp %49", "%50 = exp2 %49"), ::testing::HasSubstr(other));
+  EXPECT_THAT(refusal("%51 = broadcast %48", "%51 = broadcast %39"), ::testing::HasSubstr(other));
   // The new ones are scaled, not the old ones; or both.
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%59 = fma %58, %50, %40"),
-              testing::HasSubstr("cannot raise for: carried value 2 depends on carried value 1"));
+              ::testing::HasSubstr("cannot raise for: carried value 2 depends on carried value 1"));
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%x = addf %40, %58 : tile<1x1xf32>\n%59 = fma %x, %50, %31"),
-              testing::HasSubstr("cannot raise for: carried value 2 is no sum, product, maximum or minimum"));
+              ::testing::HasSubstr("cannot raise for: carried value 2 is no sum, product, maximum or minimum"));
 }
 
 // The greatest product would be that of the least score.
@@ -287,14 +288,14 @@ TEST(RaiseRefusals, NegativeScale) {
   launch.array("q", tp::Element::f16, {16, 16}).array("k", tp::Element::f16, {32, 16});
   launch.array("v", tp::Element::f16, {32, 16}).array("out", tp::Element::f16, {16, 16});
   EXPECT_THAT(launch.array("lse", tp::Element::f32, {16}).scalar(-0.25).refusal(own("attention_with_lse")),
-              testing::HasSubstr("depends on carried value 1, and not as in a softmax"));
+              ::testing::HasSubstr("depends on carried value 1, and not as in a softmax"));
 }
 
 TEST(RaiseRefusals, IntegersOf8Bits) {
   Launch launch;
   launch.array("a", tp::Element::i8, {32, 32}).array("b", tp::Element::i8, {32, 32});
   EXPECT_THAT(launch.array("c", tp::Element::i32, {32, 32}).refusal(own("integer_matmul")),
-              testing::HasSubstr("expected elements of f32, f16, bf16, i32 or i1 for parameter 1"));
+              ::testing::HasSubstr("expected elements of f32, f16, bf16, i32 or i1 for parameter 1"));
 }
 
 }  // namespace

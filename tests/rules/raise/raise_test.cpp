@@ -29,7 +29,7 @@ tp::Program example(const std::string& name) {
 
 std::string message(const tp::Program& program, const Launch& launch) { return launch.refusal(program); }
 
-class RaiseShared : public testing::Test {
+class RaiseShared : public ::testing::Test {
  protected:
   void SetUp() override {
     if (tp::shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
@@ -137,7 +137,7 @@ TEST_F(RaiseShared, MixtureOfExpertsTakesTensorCores) {
   const ir::Program loop = Moe{480, 4, 8, 8, 768, 512}.launch().raise(load("13_fused_moe_kernel")).kernels.at(0);
   for (const char* target : {"sm_80", "sm_90"})
     EXPECT_THAT(print(heuristic(loop, load_target(target)).trail()),
-                testing::AllOf(testing::HasSubstr("stage_inputs.B=1"), testing::HasSubstr("mma.atom=m")));
+                ::testing::AllOf(::testing::HasSubstr("stage_inputs.B=1"), ::testing::HasSubstr("mma.atom=m")));
 }
 
 // Blocks of rows are a batch, whose expert is one of its matmul.
@@ -394,10 +394,10 @@ TEST(RaiseExamples, ScatterOfRows) {
 
 TEST(RaiseRefusals, Scatters) {
   EXPECT_THAT(message(scatter_rows("-1", "", ""), launch_of_rows(24)),
-              testing::HasSubstr("expected a mask that keeps the loaded index of y within 0 and 19, found 1"));
+              ::testing::HasSubstr("expected a mask that keeps the loaded index of y within 0 and 19, found 1"));
   EXPECT_EQ(message(scatter_rows("0"), launch_of_rows(24)), "");
   EXPECT_THAT(message(scatter_rows("0"), launch_of_rows(29)),  // three more places write row 0
-              testing::HasSubstr("expected a mask that ends dimension 0 of id at 29"));
+              ::testing::HasSubstr("expected a mask that ends dimension 0 of id at 29"));
 }
 
 // Blocks that take tile after tile, in an order of their own.
@@ -450,7 +450,7 @@ TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
   launch.array("C", tp::Element::f16, {512, 512}).grid({8, 1, 1});
   const ir::Program loop = launch.raise(load("05_matmul_kernel")).kernels.at(0);
   EXPECT_EQ(exact_key(loop), exact_key(matmul(512, 512, 256, ir::DType::f16)));
-  EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), testing::HasSubstr("mma.atom=m"));
+  EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), ::testing::HasSubstr("mma.atom=m"));
 }
 
 // What the heuristic makes of raised kernels means what they mean.
@@ -508,14 +508,14 @@ for a0 in 0..4: # free
 TEST(RaiseRefusals, NamePlaceAndReason) {
   const auto refusal = [](const tp::Program& program, const Launch& launch) { return message(program, launch); };
   EXPECT_THAT(refusal(example("hello"), Launch()),
-              testing::HasSubstr("cannot raise print_tko: a kernel of Loop IR is a"));
+              ::testing::HasSubstr("cannot raise print_tko: a kernel of Loop IR is a"));
   Launch counts;
   counts.array("x", tp::Element::i32, {50}).array("counts", tp::Element::i32, {50}).grid({4, 1, 1});
   EXPECT_THAT(refusal(own("histogram"), counts),
-              testing::HasSubstr("cannot raise atomic_rmw_tko: blocks speak to each other by it"));
+              ::testing::HasSubstr("cannot raise atomic_rmw_tko: blocks speak to each other by it"));
   Launch sums;
   sums.array("x", tp::Element::f32, {5, 32}).array("y", tp::Element::f32, {5, 32}).grid({5, 1, 1});
-  EXPECT_THAT(refusal(own("running_sum"), sums), testing::HasSubstr("cannot raise scan: Loop IR has no word for it"));
+  EXPECT_THAT(refusal(own("running_sum"), sums), ::testing::HasSubstr("cannot raise scan: Loop IR has no word for it"));
 }
 
 TEST(RaiseRefusals, Launches) {
@@ -527,17 +527,18 @@ TEST(RaiseRefusals, Launches) {
   };
   EXPECT_EQ(saxpy(256, {2, 1, 1}), "");
   EXPECT_THAT(saxpy(256, {1, 1, 1}),
-              testing::HasSubstr("cannot raise store_view_tko: expected all 2 tiles of Y to be written, found 1"));
+              ::testing::HasSubstr("cannot raise store_view_tko: expected all 2 tiles of Y to be written, found 1"));
   EXPECT_THAT(saxpy(256, {3, 1, 1}),
-              testing::HasSubstr("expected a tile within dimension 0 of Y, of 256, found one at 256"));
-  EXPECT_THAT(saxpy(256, {2, 1, 2}),
-              testing::HasSubstr("expected each element of Y to be written once, found a tile that two blocks write"));
+              ::testing::HasSubstr("expected a tile within dimension 0 of Y, of 256, found one at 256"));
+  EXPECT_THAT(
+      saxpy(256, {2, 1, 2}),
+      ::testing::HasSubstr("expected each element of Y to be written once, found a tile that two blocks write"));
   EXPECT_THAT(saxpy(512, {4, 1, 1}),
-              testing::HasSubstr("cannot raise make_tensor_view: expected a view within the 65536 elements of Y"));
-  EXPECT_THAT(saxpy(256, {0, 1, 1}), testing::HasSubstr("expected a grid of at least 1, found 0"));
+              ::testing::HasSubstr("cannot raise make_tensor_view: expected a view within the 65536 elements of Y"));
+  EXPECT_THAT(saxpy(256, {0, 1, 1}), ::testing::HasSubstr("expected a grid of at least 1, found 0"));
   Launch few;
   few.pointer("X", tp::Element::f32, {256, 256});
-  EXPECT_THAT(message(example("saxpy"), few), testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
+  EXPECT_THAT(message(example("saxpy"), few), ::testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
 }
 
 TEST(RaiseRefusals, Arrays) {
@@ -547,9 +548,10 @@ TEST(RaiseRefusals, Arrays) {
     return message(example("vector_add"), launch.pointer(third, tp::Element::f32, {128}));
   };
   EXPECT_EQ(add("c", 128), "");
-  EXPECT_THAT(add("b", 128), testing::HasSubstr("expected an array with a name of its own for parameter 3 of vector_"));
+  EXPECT_THAT(add("b", 128),
+              ::testing::HasSubstr("expected an array with a name of its own for parameter 3 of vector_"));
   EXPECT_THAT(add("c", 100),
-              testing::HasSubstr("load_ptr_tko: expected elements within dimension 0 of a, of 100, found 0 to 127"));
+              ::testing::HasSubstr("load_ptr_tko: expected elements within dimension 0 of a, of 100, found 0 to 127"));
 }
 
 /// A program whose body is `text`, of blocks that have 64 elements of x and y each.
@@ -576,16 +578,18 @@ const std::string to_y =
 
 TEST(RaiseRefusals, Stores) {
   EXPECT_EQ(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y), "");
-  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%zero]" + to_y),
-              testing::HasSubstr("expected each element of y to be written once, found a tile that two blocks write"));
-  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
-              testing::HasSubstr("cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
+  EXPECT_THAT(
+      message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%zero]" + to_y),
+      ::testing::HasSubstr("expected each element of y to be written once, found a tile that two blocks write"));
+  EXPECT_THAT(
+      message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
+      ::testing::HasSubstr("cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
   EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y +
                               "%r = store_view_tko weak %a, %yv[%bx]" + to_y),
-              testing::HasSubstr("y is written by two stores"));
+              ::testing::HasSubstr("y is written by two stores"));
   EXPECT_THAT(message_of_body("%one = constant <i32: 1> : tile<i32>\n%o = subi %one, %bx : tile<i32>\n%a, %t = " +
                               load_x + "%s = store_view_tko weak %a, %xv[%o]" + to_y),
-              testing::HasSubstr("another block may read what it writes to x"));
+              ::testing::HasSubstr("another block may read what it writes to x"));
   EXPECT_THAT(
       message_of_body("%f = itof %bx signed : tile<i32> -> tile<f32>\n%g = reshape %f : tile<f32> -> tile<1xf32>\n"
                       "%a = broadcast %g : tile<1xf32> -> tile<64xf32>\n"
@@ -594,7 +598,7 @@ TEST(RaiseRefusals, Stores) {
       "");
   EXPECT_THAT(message_of_body("%c = cmpi less_than %bx, %zero, signed : tile<i32> -> tile<i1>\nif %c {\n return\n}\n" +
                               std::string("%a, %t = ") + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y),
-              testing::HasSubstr("cannot raise if: a branch ends the block or its trip by return"));
+              ::testing::HasSubstr("cannot raise if: a branch ends the block or its trip by return"));
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 namespace deplo::rules {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 ir::Program matmul() { return ir::parse(kernel("matmul").text, {{"M", 33}, {"N", 64}, {"K", 64}}); }
 
-void expect_error(const std::string& trail, const testing::Matcher<std::string>& message) {
+void expect_error(const std::string& trail, const ::testing::Matcher<std::string>& message) {
   const auto found = follow(matmul(), load_target("sm_90"), parse_trail(trail));
   ASSERT_FALSE(found.ok()) << trail;
   EXPECT_THAT(found.failure().message, message) << trail;

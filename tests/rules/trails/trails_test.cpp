@@ -27,7 +27,7 @@ const std::vector<std::string>& targets() {
   return names;
 }
 
-class Trails : public testing::TestWithParam<std::string> {};
+class Trails : public ::testing::TestWithParam<std::string> {};
 class TileTrails : public Trails {};
 class SharedTileTrails : public Trails {};
 
@@ -54,15 +54,15 @@ TEST_P(SharedTileTrails, EveryScheduleMeansTheSame) {
   expect_sound(GetParam(), random_shared_tile_case, 0.1);  // eight programs of some forty kinds
 }
 
-std::string target_name(const testing::TestParamInfo<std::string>& info) {
+std::string target_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Trails, testing::ValuesIn(targets()), target_name);
-INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, testing::ValuesIn(targets()), target_name);
-INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, testing::ValuesIn(targets()), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, Trails, ::testing::ValuesIn(targets()), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, ::testing::ValuesIn(targets()), target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, ::testing::ValuesIn(targets()), target_name);
 
 // Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
 TEST(Trails, ReachEveryRule) {

@@ -14,9 +14,9 @@ namespace deplo::search::compare {
 namespace {
 
 using tables::Options;
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::Pointwise;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::Pointwise;
 
 TEST(Statistics, WilcoxonCountsSignPatterns) {
   EXPECT_DOUBLE_EQ(wilcoxon(std::vector<double>{1, 2, 3, 4, 5, 6, 7}), 0.015625);
@@ -31,7 +31,7 @@ TEST(Statistics, WilcoxonCountsSignPatterns) {
 
 TEST(Statistics, Holm) {
   EXPECT_THAT(holm(std::vector<double>{0.01, 0.04, 0.03, 0.005}),
-              Pointwise(testing::DoubleEq(), {0.03, 0.06, 0.06, 0.02}));
+              Pointwise(::testing::DoubleEq(), {0.03, 0.06, 0.06, 0.02}));
   EXPECT_THAT(holm(std::vector<double>{0.9, 0.8}), ElementsAre(1, 1));
   EXPECT_TRUE(holm({}).empty());
 }
@@ -119,7 +119,7 @@ TEST(Landscape, OfAnObjectiveThatIsMaximised) {
   const auto records = std::make_shared<const Records>(builder.finish());
   const TableSpace space(records);
   const Landscape landscape(space);
-  EXPECT_THAT(landscape.values(), testing::ElementsAre(-50, -80, -91, -100));
+  EXPECT_THAT(landscape.values(), ::testing::ElementsAre(-50, -80, -91, -100));
   EXPECT_EQ(landscape.rank(1), 3);
   EXPECT_DOUBLE_EQ(landscape.within(10), -90);
   EXPECT_DOUBLE_EQ(landscape.quality(-80), 0.8);
@@ -142,7 +142,7 @@ TEST(Difficulty, OfAGrid) {
               ElementsAre(DoubleNear(0.99979, 1e-4), DoubleNear(0.00021, 1e-4), DoubleNear(0, 1e-12)));
   EXPECT_THAT(level_order(*records, Order::importance, 0), ElementsAre(0, 1, 2));
   EXPECT_THAT(level_order(*records, Order::reversed, 0), ElementsAre(2, 1, 0));
-  EXPECT_THAT(level_order(*records, Order::shuffled, 5), testing::UnorderedElementsAre(0, 1, 2));
+  EXPECT_THAT(level_order(*records, Order::shuffled, 5), ::testing::UnorderedElementsAre(0, 1, 2));
 }
 
 /// Asks for the leaves in their order.
@@ -265,11 +265,11 @@ TEST(Contest, RandomIsNearZeroAndABetterStrategyAbove) {
 TEST(Contest, RefusesWhatIsNoContest) {
   const TableSpace space(tables::grid({3}, [](const Options&) { return 1.0; }));
   EXPECT_THAT([&] { compete(space, contest(1), {}, {}); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("at once")));
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("at once")));
   Contest unknown = contest(2);
   unknown.entrants[1].name = "nobody";
   EXPECT_THAT([&] { compete(TableSpace(bowl()), unknown, {}, {}); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("nobody")));
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("nobody")));
 }
 
 struct Known {

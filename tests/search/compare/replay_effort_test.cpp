@@ -8,14 +8,14 @@
 namespace deplo::search::compare {
 namespace {
 
-using testing::ElementsAre;
-using testing::FloatEq;
-using testing::Pair;
-using testing::Pointwise;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::Pair;
+using ::testing::Pointwise;
 
 /// Each takes 1 s to build and 10 s to run: 8 launches of 1 s, and 2 s beside them. The first is the slower one by its
 /// mean (4.5 s in place of 4.3), though not by each launch. Then one of a single launch, one that fails.
-class EffortReplay : public testing::Test {
+class EffortReplay : public ::testing::Test {
  protected:
   EffortReplay() {
     RecordsBuilder builder("efforts");
@@ -80,7 +80,7 @@ TEST_F(EffortReplay, TellsTheMeanOfSomeLaunchesAndInTheEndOfAll) {
     singles.insert(plan_->told[0].second);
     pairs.insert(plan_->told[1].second);
     EXPECT_EQ(plan_->told[2].second, 4.5e6);
-    EXPECT_THAT(plan_->took, ElementsAre(testing::DoubleEq(7.5), testing::DoubleEq(12), 39));
+    EXPECT_THAT(plan_->took, ElementsAre(::testing::DoubleEq(7.5), ::testing::DoubleEq(12), 39));
     const auto before = plan_->told;
     run({at(0, 0.125), at(0, 0.25), at(0, 1)}, {}, seed);
     EXPECT_EQ(plan_->told, before);

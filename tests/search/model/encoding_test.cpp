@@ -9,8 +9,8 @@
 namespace deplo::search::model {
 namespace {
 
-using testing::FloatNear;
-using testing::Pointwise;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
 
 std::vector<float> point(Encoding& encoding, const char* trail) {
   const Codes codes = encoding.codes(parse_trail(trail));
@@ -40,7 +40,7 @@ TEST(Encoding, SwitchesZerosTextsAndConstants) {
     encoding.codes(parse_trail(trail));
   const float half = std::sqrt(0.5F);
   EXPECT_THAT(point(encoding, "a=1 b=2 c=y d=7"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.7F, 0.0F, half, 0.0F}));
-  EXPECT_THAT(encoding.dimensions(), testing::ElementsAre(0, 1, 1, 2, 2, 2));
+  EXPECT_THAT(encoding.dimensions(), ::testing::ElementsAre(0, 1, 1, 2, 2, 2));
 }
 
 TEST(Encoding, AbsentIsAValueOfItsOwn) {

@@ -23,7 +23,7 @@ Trail trail_of(const std::vector<std::int64_t>& values) {
   return trail;
 }
 
-class PoolOfFive : public testing::Test {
+class PoolOfFive : public ::testing::Test {
  protected:
   // 100,000 configurations.
   static std::shared_ptr<const Records> records() {

@@ -95,7 +95,7 @@ std::vector<std::string> warm_kinds() {
 }
 
 TEST(WarmStart, IsOfTheStrategiesWithAModel) {
-  EXPECT_THAT(warm_kinds(), testing::ElementsAre("model", "puct", "evolve", "portfolio"));
+  EXPECT_THAT(warm_kinds(), ::testing::ElementsAre("model", "puct", "evolve", "portfolio"));
 }
 
 TEST(WarmStart, AsksFirstWhatIsFastElsewhere) {
@@ -146,7 +146,7 @@ TEST(Sources, AreTheSameKernelOnOtherDevices) {
     records->kernel = "k";
     return records;
   }();
-  EXPECT_THAT(compare::sources_of(*a, {a, b, other, nameless, fewer}), testing::ElementsAre(b));
+  EXPECT_THAT(compare::sources_of(*a, {a, b, other, nameless, fewer}), ::testing::ElementsAre(b));
   EXPECT_TRUE(compare::sources_of(*nameless, {a, b, nameless, device("f", 0, "")}).empty());
 }
 
@@ -158,7 +158,7 @@ TEST(Sources, AreDrawnWithoutReplacement) {
   for (const Experience& each : source) trails.insert(print(each.trail));
   EXPECT_EQ(trails.size(), 500u);
   EXPECT_EQ(compare::draw(*records, 100000, rng).size(), records->records.size());
-  EXPECT_THAT(source, testing::Contains(testing::Field(&Experience::microseconds, infinity)));  // failures too
+  EXPECT_THAT(source, ::testing::Contains(::testing::Field(&Experience::microseconds, infinity)));  // failures too
 }
 
 TEST(Sources, RaiseTheScoreAndNotWithThreads) {

@@ -40,7 +40,7 @@ KernelMix mix_of(const char* kernel, const ir::Symbols& symbols, const char* arc
   return mix_of(ir::parse(rules::kernel(kernel).text, symbols, kernel), architecture);
 }
 
-class Floors : public testing::TestWithParam<const char*> {
+class Floors : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
 };
@@ -79,9 +79,9 @@ TEST_P(Floors, Divisions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, Floors, testing::Values("sm_80", "sm_90"));
+INSTANTIATE_TEST_SUITE_P(Cuda, Floors, ::testing::Values("sm_80", "sm_90"));
 
-class TensorFloors : public testing::TestWithParam<const char*> {
+class TensorFloors : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
 };
@@ -169,7 +169,7 @@ TEST_P(TensorFloors, AttentionInPartsOfItsKeys) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, testing::Values("sm_80", "sm_120"));
+INSTANTIATE_TEST_SUITE_P(Cuda, TensorFloors, ::testing::Values("sm_80", "sm_120"));
 
 TEST(WarpgroupFloors, AttentionInPartsOfItsKeys) {
   DEPLO_NEED_MACHINE_CODE("sm_90");

@@ -23,7 +23,7 @@ InstructionMix instructions(const ir::Program& loop) {
   return kernel_mix(parse_listing(disassemble(compile_cubin(source, "sm_90").value_or_throw().code))).whole;
 }
 
-class TileMachineCode : public testing::TestWithParam<const char*> {};
+class TileMachineCode : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TileMachineCode, IsThatOfOurMatmul) {
   DEPLO_NEED_NVRTC("sm_90");
@@ -47,7 +47,7 @@ TEST_P(TileMachineCode, IsThatOfOurMatmul) {
   EXPECT_EQ(found.kinds.at(tensor), expected.kinds.at(tensor));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, TileMachineCode, testing::Values("f16", "f32", "tf32"),
+INSTANTIATE_TEST_SUITE_P(Types, TileMachineCode, ::testing::Values("f16", "f32", "tf32"),
                          [](const auto& type) { return std::string(type.param); });
 
 }  // namespace
