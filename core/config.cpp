@@ -174,7 +174,7 @@ Config Config::parse(std::string_view text, std::string where) {
   return config;
 }
 
-const Config& Config::only(std::initializer_list<std::string_view> known) const {
+const Config& Config::only(const std::vector<std::string_view>& known) const {
   if (node_->kind != Kind::map) expected("a map (key: value)");
   for (std::size_t i = 0; i < node_->names.size(); ++i) {
     const std::string& key = node_->names[i];

@@ -23,7 +23,7 @@ class Config {
   static Config parse(std::string_view text, std::string where);
 
   /// Refuses every key of this map that is not listed ("did you mean …?").
-  const Config& only(std::initializer_list<std::string_view> known) const;
+  const Config& only(const std::vector<std::string_view>& known) const;
   bool has(std::string_view key) const { return find(key).has_value(); }
   std::optional<Config> find(std::string_view key) const;
   Config at(std::string_view key) const;                        // must be there

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -13,7 +17,53 @@
 
 namespace deplo {
 
-std::string_view name(Dialect dialect) { return dialect == Dialect::cuda ? "cuda" : "opencl"; }
+namespace {
+
+constexpr std::array<std::string_view, 2> dialect_names = {"opencl", "cuda"};  // in the order of the enum
+
+/// A number of a target's file, and the range in which it lies.
+struct Limit {
+  std::string_view key;
+  std::int64_t Target::*member;
+  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+  bool optional = false;  // a file without it has what Target says
+};
+constexpr std::array limits = {
+    Limit{"max_threads", &Target::max_threads, 1, 1 << 20},
+    Limit{"warp", &Target::warp, 1, 128, true},
+    Limit{"shared_bytes", &Target::shared_bytes},
+    Limit{"register_floats", &Target::register_floats, 1},
+    Limit{"vector_lanes", &Target::vector_lanes, 1, 16},
+    Limit{.key = "units", .member = &Target::units, .least = 1},
+    Limit{"cluster", &Target::cluster, 1, 16, true},
+    Limit{.key = "unit_registers", .member = &Target::unit_registers, .optional = true},
+    Limit{.key = "unit_threads", .member = &Target::unit_threads, .optional = true},
+    Limit{.key = "unit_blocks", .member = &Target::unit_blocks, .optional = true},
+    Limit{.key = "unit_shared_bytes", .member = &Target::unit_shared_bytes, .optional = true},
+};
+/// What a target can do: false unless its file says so.
+constexpr std::array<std::pair<std::string_view, bool Target::*>, 10> capabilities = {{
+    {"cpu", &Target::cpu},
+    {"shuffle", &Target::shuffle},
+    {"atomic_add", &Target::atomic_add},
+    {"vector_add", &Target::vector_add},
+    {"async_copy", &Target::async_copy},
+    {"tma", &Target::tma},
+    {"prefetch", &Target::prefetch},
+    {"mma", &Target::mma},
+    {"dot_pairs", &Target::dot_pairs},
+    {"wgmma", &Target::wgmma},
+}};
+
+}  // namespace
+
+std::string_view name(Dialect dialect) { return dialect_names.at(static_cast<std::size_t>(dialect)); }
+
+std::optional<Dialect> parse_dialect(std::string_view word) {
+  const auto* const found = std::ranges::find(dialect_names, word);
+  return found == dialect_names.end() ? std::nullopt
+                                      : std::optional(static_cast<Dialect>(found - dialect_names.begin()));
+}
 
 int compute_capability(std::string_view architecture) {
   const std::string_view number = architecture.substr(std::min(architecture.find('_') + 1, architecture.size()));
@@ -28,54 +78,19 @@ Target load_target(std::string_view wanted) {
     throw Error(
         fmt::format("expected a target ({}), found '{}'{}", join(names, ", "), wanted, did_you_mean(wanted, names)));
   const Config config = Config::load(data_folder() / "configs/targets" / (std::string(wanted) + ".yaml"));
-  config.only({"source",
-               "dialect",
-               "cpu",
-               "max_threads",
-               "warp",
-               "shared_bytes",
-               "register_floats",
-               "vector_lanes",
-               "units",
-               "cluster",
-               "unit_registers",
-               "unit_threads",
-               "unit_blocks",
-               "unit_shared_bytes",
-               "shuffle",
-               "atomic_add",
-               "vector_add",
-               "async_copy",
-               "tma",
-               "prefetch",
-               "mma",
-               "dot_pairs",
-               "wgmma"});
+  std::vector<std::string_view> keys = {"source", "dialect"};
+  for (const Limit& limit : limits) keys.push_back(limit.key);
+  for (const auto& [key, member] : capabilities) keys.push_back(key);
+  config.only(keys);
   config.at("source").text();
   Target target;
   target.name = wanted;
-  target.dialect = config.at("dialect").one_of({"opencl", "cuda"}) == "cuda" ? Dialect::cuda : Dialect::opencl;
-  target.cpu = config.at("cpu").boolean();
-  target.max_threads = config.at("max_threads").integer(1, 1 << 20);
-  target.warp = config.at("warp").integer(1, 128);
-  target.shared_bytes = config.at("shared_bytes").integer(0);
-  target.register_floats = config.at("register_floats").integer(1);
-  target.vector_lanes = config.at("vector_lanes").integer(1, 16);
-  target.units = config.at("units").integer(1);
-  target.cluster = config.at("cluster").integer(1, 16);
-  target.unit_registers = config.at("unit_registers").integer(0);
-  target.unit_threads = config.at("unit_threads").integer(0);
-  target.unit_blocks = config.at("unit_blocks").integer(0);
-  target.unit_shared_bytes = config.at("unit_shared_bytes").integer(0);
-  target.shuffle = config.at("shuffle").boolean();
-  target.atomic_add = config.at("atomic_add").boolean();
-  target.vector_add = config.at("vector_add").boolean();
-  target.async_copy = config.at("async_copy").boolean();
-  target.tma = config.at("tma").boolean();
-  target.prefetch = config.at("prefetch").boolean();
-  target.mma = config.at("mma").boolean();
-  target.dot_pairs = config.at("dot_pairs").boolean();
-  target.wgmma = config.at("wgmma").boolean();
+  target.dialect = *parse_dialect(config.at("dialect").one_of({dialect_names.begin(), dialect_names.end()}));
+  for (const Limit& limit : limits)
+    if (!limit.optional || config.has(limit.key))
+      target.*limit.member = config.at(limit.key).integer(limit.least, limit.most);
+  for (const auto& [key, member] : capabilities)
+    if (config.has(key)) target.*member = config.at(key).boolean();
   return target;
 }
 

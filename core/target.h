@@ -1,6 +1,7 @@
 // What the rules and the emitters may know of a device. Loaded from configs/targets/*.yaml (core/config).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@ namespace deplo {
 
 enum class Dialect { opencl, cuda };
 std::string_view name(Dialect);
+std::optional<Dialect> parse_dialect(std::string_view);
 
 /// Limits and capabilities. Sources of the CUDA numbers: CUDA C++ Programming Guide, "Technical Specifications per
 /// Compute Capability"; each YAML file cites its own.

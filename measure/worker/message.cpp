@@ -107,14 +107,13 @@ Result<Timing> timing_of(const Json& json) {
 
 }  // namespace
 
-std::string encode(const Hello& hello) {
-  return dump({{"info", hello.info}, {"dialect", static_cast<int>(hello.dialect)}});
-}
+std::string encode(const Hello& hello) { return dump({{"info", hello.info}, {"dialect", name(hello.dialect)}}); }
 
 Hello decode_hello(std::string_view text) {
   return decode(text, [](const Json& json) {
-    const Dialect dialect = json.at("dialect") == static_cast<int>(Dialect::cuda) ? Dialect::cuda : Dialect::opencl;
-    return Hello{json.at("info").get<DeviceInfo>(), dialect};
+    const auto dialect = parse_dialect(json.at("dialect").get<std::string>());
+    if (!dialect) throw Error("expected a dialect that deplo has, found " + json.at("dialect").dump());
+    return Hello{json.at("info").get<DeviceInfo>(), *dialect};
   });
 }
 
