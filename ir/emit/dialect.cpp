@@ -13,68 +13,108 @@
 
 namespace deplo::ir {
 
+namespace {
+
+constexpr Speller opencl = {.dialect = Dialect::opencl,
+                            .index_type = "int",
+                            .long_type = "long",
+                            .long_suffix = "L",
+                            .half_type = "ushort",
+                            .byte_type = "uchar",
+                            .infinity = "INFINITY",
+                            .float_function = "",
+                            .kernel_head = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\nvoid {}(",
+                            .global_in = "__global const",
+                            .global_out = "__global",
+                            .restricted = "restrict",
+                            .shared = "__local",
+                            .aligned = "__attribute__((aligned({})))",
+                            .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+                            .block_id = "get_group_id(0)",
+                            .thread_id = "get_local_id(0)",
+                            .lane = "{}.s{:x}",
+                            .integer_add = "atomic_add",
+                            .adds_floats = false,
+                            .vectors = true,
+                            .ptx = false,
+                            .keeps_nan = false};
+// NVRTC has no INFINITY without a header.
+constexpr Speller cuda = {.dialect = Dialect::cuda,
+                          .index_type = "int",
+                          .long_type = "long long",
+                          .long_suffix = "LL",
+                          .half_type = "unsigned short",
+                          .byte_type = "unsigned char",
+                          .infinity = "__int_as_float(0x7f800000)",
+                          .float_function = "f",
+                          .kernel_head = "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}(",
+                          .global_in = "const",
+                          .global_out = "",
+                          .restricted = "__restrict__",
+                          .shared = "__shared__",
+                          .aligned = "__align__({})",
+                          .barrier = "__syncthreads();",
+                          .block_id = "blockIdx.x",
+                          .thread_id = "threadIdx.x",
+                          .lane = "{}_{}",
+                          .integer_add = "atomicAdd",
+                          .adds_floats = true,
+                          .vectors = false,
+                          .ptx = true,
+                          .keeps_nan = true};
+// On a CPU 64-bit indices let the compiler fold offsets into addressing modes; 32-bit ones cost a sign extension per
+// access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one: only what needs it has it.
+constexpr Speller opencl_cpu = [] {
+  Speller result = opencl;
+  result.index_type = result.long_type;
+  return result;
+}();
+
+}  // namespace
+
+const Speller& speller(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::opencl:
+      return opencl;
+    case Dialect::cuda:
+      return cuda;
+  }
+  check_failed("the dialect is known", __FILE__, __LINE__);
+}
+
 const Speller& speller(const Target& target) {
-  // On a CPU 64-bit indices let the compiler fold offsets into addressing modes; 32-bit ones cost a sign extension per
-  // access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one: only what needs it has it.
-  static constexpr Speller opencl_gpu = {.index_type = "int",
-                                         .long_type = "long",
-                                         .long_suffix = "L",
-                                         .global_in = "__global const",
-                                         .global_out = "__global",
-                                         .shared = "__local",
-                                         .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
-                                         .block_id = "get_group_id(0)",
-                                         .thread_id = "get_local_id(0)",
-                                         .vectors = true};
-  static constexpr Speller opencl_cpu = [] {
-    Speller result = opencl_gpu;
-    result.index_type = "long";
-    return result;
-  }();
-  static constexpr Speller cuda = {.index_type = "int",
-                                   .long_type = "long long",
-                                   .long_suffix = "LL",
-                                   .global_in = "const",
-                                   .global_out = "",
-                                   .shared = "__shared__",
-                                   .barrier = "__syncthreads();",
-                                   .block_id = "blockIdx.x",
-                                   .thread_id = "threadIdx.x",
-                                   .vectors = false};
-  if (target.dialect == Dialect::cuda) return cuda;
-  return target.cpu ? opencl_cpu : opencl_gpu;
+  return target.cpu && target.dialect == Dialect::opencl ? opencl_cpu : speller(target.dialect);
 }
 
 namespace {
 
-// In CUDA pairs are words.
-std::string float16_element(int lanes, Dialect dialect) {
-  if (dialect == Dialect::opencl) return lanes == 1 ? "ushort" : fmt::format("ushort{}", lanes);
+// Without vectors pairs are words.
+std::string float16_element(int lanes, const Speller& spell) {
+  if (lanes == 1) return std::string(spell.half_type);
+  if (spell.vectors) return fmt::format("{}{}", spell.half_type, lanes);
   CHECK(lanes <= 8);
-  return lanes == 1 ? "unsigned short" : lanes == 2 ? "unsigned" : fmt::format("uint{}", lanes / 2);
+  return lanes == 2 ? "unsigned" : fmt::format("uint{}", lanes / 2);
 }
 
 }  // namespace
 
 std::string type_name(Type type, Dialect dialect) {
   if (is_float16(type.dtype)) return element_name(type, dialect);  // bits that are moved
-  const std::string scalar = type.dtype == DType::f32   ? "float"
-                             : type.dtype != DType::i64 ? "int"
-                             : dialect == Dialect::cuda ? "long long"
-                                                        : "long";
-  return type.lanes == 1 || dialect == Dialect::cuda ? scalar : scalar + std::to_string(type.lanes);
+  const Speller& spell = speller(dialect);
+  const std::string scalar(type.dtype == DType::f32 ? "float" : type.dtype == DType::i64 ? spell.long_type : "int");
+  return type.lanes == 1 || !spell.vectors ? scalar : scalar + std::to_string(type.lanes);
 }
 
 std::string element_name(Type type, Dialect dialect) {
   const std::string lanes = type.lanes == 1 ? "" : std::to_string(type.lanes);
-  if (is_float16(type.dtype)) return float16_element(type.lanes, dialect);
+  if (is_float16(type.dtype)) return float16_element(type.lanes, speller(dialect));
   if (type.dtype != DType::boolean) return type_name({type.dtype, 1}, dialect) + lanes;
-  return dialect == Dialect::cuda && lanes.empty() ? "unsigned char" : "uchar" + lanes;
+  return lanes.empty() ? std::string(speller(dialect).byte_type) : "uchar" + lanes;
 }
 
 std::string literal(double value, DType dtype, Dialect dialect) {
   if (dtype == DType::i64) {
-    const std::string_view suffix = dialect == Dialect::cuda ? "LL" : "L";
+    const std::string_view suffix = speller(dialect).long_suffix;
     if (value <= -0x1p63) return fmt::format("(-9223372036854775807{} - 1)", suffix);
     if (value >= 0x1p63) return fmt::format("9223372036854775807{}", suffix);
     return fmt::format("{}{}", static_cast<std::int64_t>(value), suffix);
@@ -85,7 +125,7 @@ std::string literal(double value, DType dtype, Dialect dialect) {
     return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
   }
   CHECK(!std::isnan(value));  // no program has one (verify)
-  const std::string_view infinity = dialect == Dialect::cuda ? "__int_as_float(0x7f800000)" : "INFINITY";
+  const std::string_view infinity = speller(dialect).infinity;
   const auto nearest = static_cast<float>(value);
   if (std::isinf(nearest)) return fmt::format("{}{}", nearest > 0 ? "" : "-", infinity);
   std::string text = fmt::format("{}", nearest);
@@ -177,8 +217,7 @@ std::string_view spelling(Op op, Type type) {
 std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
   // Halves against halves, as a tree: fewer dependent operations than lane by lane.
   std::vector<std::string> parts;
-  for (int i = 0; i < type.lanes; ++i)
-    parts.push_back(dialect == Dialect::cuda ? fmt::format("{}_{}", vector, i) : fmt::format("{}.s{:x}", vector, i));
+  for (int i = 0; i < type.lanes; ++i) parts.push_back(fmt::format(fmt::runtime(speller(dialect).lane), vector, i));
   while (parts.size() > 1) {
     std::vector<std::string> next;
     for (std::size_t i = 0; i < parts.size() / 2; ++i)
@@ -207,7 +246,7 @@ std::string call(Op op, std::span<const std::string_view> args, Type type, Diale
     const char field = text[i + 1];
     i += 2;
     if (field == 'f') {
-      if (dialect == Dialect::cuda) result += 'f';
+      result += speller(dialect).float_function;
       continue;
     }
     const std::string_view arg = args[static_cast<std::size_t>(field - '0')];

@@ -82,7 +82,7 @@ KernelSource Emitter::run() {
   ++indent_;
   // TMA's widest swizzle repeats after 1024 bytes.
   if (layout_.dynamic) line("extern __shared__ __align__(1024) unsigned char smem[];");
-  hide_bounds_ = !cuda() && target_.cpu && has_sync(kernel_.body);
+  hide_bounds_ = target_.cpu && has_sync(kernel_.body);
   if (hide_bounds_) {
     // PoCL turns an innermost loop whose bounds are uniform into barrier regions and keeps the values of each work-item
     // in memory; a bound that depends on a work-item id (always 0 here) is left alone (docs/performance.md).
@@ -109,15 +109,12 @@ std::string Emitter::signature() const {
       bounds += fmt::format(", {}", tile->resident);
     else if (tile != nullptr && moves_registers(tile->body))
       bounds += ", 1";
-  std::string text = fmt::format(fmt::runtime(cuda() ? "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}("
-                                                     : "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\n"
-                                                       "void {}("),
-                                 bounds, cluster, source_.entry);
+  std::string text = fmt::format(fmt::runtime(spell_.kernel_head), bounds, cluster, source_.entry);
   std::string_view comma;
   for (const Buffer& buffer : kernel_.buffers) {
     const std::string_view space = memory_.at(buffer.name).space;
     text += fmt::format("{}{}{}{}* {} {}", comma, space, space.empty() ? "" : " ",
-                        element_name({buffer.dtype, 1}, dialect()), cuda() ? "__restrict__" : "restrict", buffer.name);
+                        element_name({buffer.dtype, 1}, dialect()), spell_.restricted, buffer.name);
     comma = ", ";
   }
   for (const TmaDescriptor* descriptor : descriptors_)
@@ -149,7 +146,7 @@ void Emitter::emit(const Tile& tile) {
   const std::int64_t cluster = source_.cluster;
   print("const {0} block = {1}{2}, thread = {3};", index_type(source_.blocks - 1), spell_.block_id,
         cluster == 1 ? "" : fmt::format(" / {}", cluster), spell_.thread_id);
-  if (cuda()) {
+  if (spell_.ptx) {
     // A loop that starts at the thread has a known number of trips then: NVRTC does not conclude it from the bounds of
     // the launch, nor from the sum of the axes, for which the thread itself is written.
     print("__builtin_assume(thread >= 0 && thread < {});", source_.threads);
@@ -162,7 +159,7 @@ void Emitter::emit(const Tile& tile) {
   axes(tile, Bind::block, "block");
   axes(tile, Bind::cluster, fmt::format("{} % {}", spell_.block_id, cluster));
   axes(tile, Bind::thread, "thread");
-  if (cuda()) declare_shared();
+  if (spell_.ptx) declare_shared();
   body(tile.body);
 }
 
@@ -206,8 +203,7 @@ void Emitter::emit(const If& s) {
 void Emitter::shared_array(std::string_view element, const std::string& name, std::int64_t count, std::int64_t align) {
   if (layout_.dynamic)
     return print("{0}* const {1} = reinterpret_cast<{0}*>(smem + {2});", element, name, layout_.offset.at(name));
-  const std::string aligned =
-      fmt::format(fmt::runtime(cuda() ? "__align__({})" : "__attribute__((aligned({})))"), align);
+  const std::string aligned = fmt::format(fmt::runtime(spell_.aligned), align);
   print("{} {} {} {}[{}];", spell_.shared, aligned, element, name, count);
 }
 
@@ -228,7 +224,7 @@ void Emitter::declare_shared() {
 
 void Emitter::emit(const Smem& s) {
   memory_[s.buffer] = {s.dtype, row_major_strides(s.shape), element_count(s.shape), spell_.shared};
-  if (!cuda()) declare(s);
+  if (!spell_.ptx) declare(s);
 }
 
 // Barrier 0 is that of all threads.

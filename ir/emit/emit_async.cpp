@@ -4,13 +4,12 @@
 
 #include "core/error.h"
 #include "ir/emit/emitter.h"
+#include "ir/hardware/gpu.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
 
 namespace {
-
-constexpr std::int64_t warp_threads = 32;
 
 std::string mask_of(std::int64_t threads) { return fmt::format("{:#x}", (std::uint64_t{1} << threads) - 1); }
 
@@ -18,14 +17,14 @@ std::string mask_of(std::int64_t threads) { return fmt::format("{:#x}", (std::ui
 
 // All threads of the warp take part; a block may end within its last one.
 std::string Emitter::warp_mask() const {
-  const std::int64_t whole = source_.threads / warp_threads, rest = source_.threads % warp_threads;
-  if (rest == 0) return mask_of(warp_threads);
+  const std::int64_t whole = source_.threads / gpu::warp, rest = source_.threads % gpu::warp;
+  if (rest == 0) return mask_of(gpu::warp);
   return whole == 0 ? mask_of(rest)
-                    : fmt::format("thread < {} ? {} : {}", whole * warp_threads, mask_of(warp_threads), mask_of(rest));
+                    : fmt::format("thread < {} ? {} : {}", whole * gpu::warp, mask_of(gpu::warp), mask_of(rest));
 }
 
 void Emitter::emit(const WarpShuffle& s) {
-  CHECK(cuda() && source_.threads % s.length == 0);
+  CHECK(spell_.ptx && source_.threads % s.length == 0);
   const std::string mask = warp_mask(), type = type_name(s.type, dialect());
   types_[s.dst] = s.type;
   for (int lane = 0; lane < s.type.lanes; ++lane) {
@@ -43,14 +42,14 @@ void Emitter::emit(const WarpShuffle& s) {
 // arrival waits for all stores of its thread. If no block reads what another one wrote, the barrier only orders uses of
 // mbarriers, whose initialisation has a fence of its own.
 void Emitter::emit(const ClusterSync&) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   print("asm volatile(\"barrier.cluster.arrive.{}.aligned;\\n\"", reads_other_blocks_ ? "release" : "relaxed");
   line("             \"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");");
 }
 
 void Emitter::emit(const ClusterLoad& s) {
   const int n = s.type.lanes;
-  CHECK(cuda() && (n == 1 || n == 2 || n == 4));
+  CHECK(spell_.ptx && (n == 1 || n == 2 || n == 4));
   helpers_.insert(n == 1 ? Helper::cluster_load_1 : n == 2 ? Helper::cluster_load_2 : Helper::cluster_load_4);
   types_[s.dst] = s.type;
   print("const {} {} = cluster_load_{}(&{}, {});", element_name(s.type, dialect()), s.dst, n,
@@ -60,23 +59,23 @@ void Emitter::emit(const ClusterLoad& s) {
 
 void Emitter::emit(const CpAsyncCopy& s) {
   const std::int64_t size = s.lanes * bytes(memory_.at(s.buffer).dtype);
-  CHECK(cuda() && (size == 4 || size == 8 || size == 16));
+  CHECK(spell_.ptx && (size == 4 || size == 8 || size == 16));
   helpers_.insert(size == 4 ? Helper::cp_async_4 : size == 8 ? Helper::cp_async_8 : Helper::cp_async_16);
   print("cp_async_{}(&{}, &{});", size, element(s.buffer, s.index), element(s.source, s.at));
 }
 
 void Emitter::emit(const CpAsyncCommit&) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   line("asm volatile(\"cp.async.commit_group;\" ::: \"memory\");");
 }
 
 void Emitter::emit(const CpAsyncWait& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   print("asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");", s.keep);
 }
 
 void Emitter::emit(const MbarrierInit& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   helpers_.insert(Helper::mbarrier_init);
   shared_array("unsigned long long", s.barrier, s.slots, 8);
   line("if (thread == 0) {");
@@ -87,13 +86,13 @@ void Emitter::emit(const MbarrierInit& s) {
 }
 
 void Emitter::emit(const MbarrierArriveExpectTx& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   helpers_.insert(Helper::mbarrier_arrive_expect_tx);
   print("mbarrier_arrive_expect_tx(&{}[{}], {});", s.barrier, code(s.slot), s.bytes);
 }
 
 void Emitter::emit(const MbarrierArrive& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   helpers_.insert(s.block ? Helper::mbarrier_arrive_afar : Helper::mbarrier_arrive);
   if (s.block)
     print("mbarrier_arrive_afar(&{}[{}], {});", s.barrier, code(s.slot), code(*s.block));
@@ -102,13 +101,13 @@ void Emitter::emit(const MbarrierArrive& s) {
 }
 
 void Emitter::emit(const MbarrierWait& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   helpers_.insert(Helper::mbarrier_wait);
   print("mbarrier_wait(&{}[{}], {});", s.barrier, code(s.slot), code(s.phase));
 }
 
 // Parameters, which signature() wrote.
-void Emitter::emit(const TmaDescriptor&) { CHECK(cuda()); }
+void Emitter::emit(const TmaDescriptor&) { CHECK(spell_.ptx); }
 
 // What one thread of the first warp is to know before it starts copies.
 void Emitter::prepare_issue() {
@@ -118,7 +117,7 @@ void Emitter::prepare_issue() {
   for (const TmaDescriptor* descriptor : descriptors_) print("prefetch_tensor_map({});", descriptor->name);
   --indent_;
   line("}");
-  print("const int warp = __shfl_sync({}, thread / 32, 0);", warp_mask());
+  print("const int warp = __shfl_sync({}, thread / {}, 0);", warp_mask(), gpu::warp);
 }
 
 // Does the first thread start copies, and nothing else? Then any thread of its warp may: of one that is elected the
@@ -132,7 +131,7 @@ bool Emitter::is_issue(const If& s) const {
 }
 
 std::string Emitter::first_warp_elects() const {
-  return fmt::format("warp == 0 && elect_one({})", mask_of(std::min(source_.threads, warp_threads)));
+  return fmt::format("warp == 0 && elect_one({})", mask_of(std::min(source_.threads, gpu::warp)));
 }
 
 void Emitter::emit(const TmaLoad& s) {
@@ -141,7 +140,7 @@ void Emitter::emit(const TmaLoad& s) {
   constexpr std::array to_cluster = {Helper::tma_multicast_1d, Helper::tma_multicast_2d, Helper::tma_multicast_3d,
                                      Helper::tma_multicast_4d, Helper::tma_multicast_5d};
   const std::size_t rank = s.coordinates.size();
-  CHECK(cuda() && rank >= 1 && rank <= to_block.size());
+  CHECK(spell_.ptx && rank >= 1 && rank <= to_block.size());
   helpers_.insert((s.multicast ? to_cluster : to_block)[rank - 1]);
   // PTX ISA, "cp.async.bulk.tensor": a target without the letter may do it at a substantially lower speed.
   source_.architecture_specific |= s.multicast;
@@ -153,13 +152,13 @@ void Emitter::emit(const TmaLoad& s) {
 
 // The threads beside the block's leave when one of their first warp is done: behind it stands what the others do.
 void Emitter::emit(const Produce& s) {
-  CHECK(cuda() && !descriptors_.empty());
+  CHECK(spell_.ptx && !descriptors_.empty());
   const std::int64_t block = count_of(kernel_.body, Bind::thread);
   print("if (thread >= {}) {{", block);
   ++indent_;
   source_.architecture_specific |= s.own > 0;
   if (s.own > 0) print("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 {};\");", s.own);
-  print("if (warp == {} && elect_one({})) {{", block / warp_threads, mask_of(warp_threads));
+  print("if (warp == {} && elect_one({})) {{", block / gpu::warp, mask_of(gpu::warp));
   ++indent_;
   body(s.body);
   --indent_;

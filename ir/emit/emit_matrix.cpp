@@ -11,7 +11,7 @@
 namespace deplo::ir {
 
 void Emitter::emit(const LdMatrix& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   constexpr std::array plain = {Helper::ld_matrix_1, Helper::ld_matrix_2, Helper::ld_matrix_4};
   constexpr std::array transposed = {Helper::ld_matrix_1_transposed, Helper::ld_matrix_2_transposed,
                                      Helper::ld_matrix_4_transposed};
@@ -37,7 +37,7 @@ std::vector<std::string> Emitter::words(const std::string& fragment) const {
 }
 
 void Emitter::emit(const Pack& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   types_[s.dst] = s.type;
   struct Element {
     std::string text;
@@ -77,7 +77,7 @@ void Emitter::emit(const Pack& s) {
 }
 
 void Emitter::emit(const Mma& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   const mma::Atom& atom = *mma::find_atom(s.atom);
   const Type &a = types_.at(s.a), &b = types_.at(s.b);
   mma_.emplace(&atom, a.dtype);
@@ -113,10 +113,10 @@ std::string Emitter::matrix_descriptor(const SharedMatrix& m) {
 }
 
 void Emitter::emit(const Wgmma& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   source_.architecture_specific = true;
   const mma::Atom& atom = *mma::find_atom(s.atom);
-  const std::int64_t sums = atom.m * atom.n / (atom.warps * mma::warp);
+  const std::int64_t sums = atom.m * atom.n / (atom.warps * gpu::warp);
   std::string places;
   for (std::int64_t i = 0; i < sums; ++i) places += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
   const std::string_view type = name(memory_.at(s.b.buffer).dtype);
@@ -140,7 +140,7 @@ void Emitter::emit(const Wgmma& s) {
 }
 
 void Emitter::emit(const WgmmaFence& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   std::string fragments;  // made before it: what is not named here the compiler may make behind it
   for (const std::string& fragment : s.fragments)
     for (const std::string& word : words(fragment))
@@ -150,12 +150,12 @@ void Emitter::emit(const WgmmaFence& s) {
 }
 
 void Emitter::emit(const WgmmaCommit&) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   line("asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");");
 }
 
 void Emitter::emit(const WgmmaWait& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   print("asm volatile(\"wgmma.wait_group.sync.aligned {};\" : {} :: \"memory\");", s.keep, sum_operands(s.sums));
 }
 

@@ -63,7 +63,7 @@ void Emitter::emit(const Load& s) {
 
 // CUDA: an access for each lane.
 void Emitter::load_apart(const Load& s) {
-  CHECK(cuda());
+  CHECK(spell_.ptx);
   const std::string type = type_name({s.type.dtype, 1}, dialect());
   for (int lane = 0; lane < s.type.lanes; ++lane)
     line({"const ", type, " ", lane_name(s.dst, lane), " = ", place(s.buffer, in_lane(s.index, lane), type), ";"});
@@ -106,24 +106,21 @@ void Emitter::name_lanes(const std::string& value, Type type, const std::string&
 
 void Emitter::add(const Write& s) {
   if (s.mode == WriteMode::add_together) {
-    CHECK(cuda());
+    CHECK(spell_.ptx);
     const std::string wide = element_name({DType::f32, s.lanes}, dialect());
     return line({"atomicAdd(reinterpret_cast<", wide, "*>(&", element(s.buffer, s.index), "), make_", wide, "(",
                  scalars(s.value, {DType::f32, s.lanes}), "));"});
   }
   const DType dtype = memory_.at(s.buffer).dtype;
-  const bool emulated = !cuda() && dtype == DType::f32;
+  const bool emulated = !spell_.adds_floats && dtype == DType::f32;
   const bool vector = native_ && type_of(s.value, dtype).lanes > 1;
   if (emulated) helpers_.insert(Helper::atomic_add_float);
   for (int lane = 0; lane < s.lanes; ++lane) {
     std::vector<Expr> index = s.index;
     if (lane > 0) index.back() = index.back() + lane;
     std::string value = argument(s.value, dtype, lane);
-    if (vector) value += fmt::format(".s{:x}", lane);
-    line({cuda()     ? "atomicAdd"
-          : emulated ? "atomic_add_float"
-                     : "atomic_add",
-          "(&", element(s.buffer, index), ", ", value, ");"});
+    if (vector) value = fmt::format(fmt::runtime(spell_.lane), value, lane);
+    line({emulated ? "atomic_add_float" : spell_.integer_add, "(&", element(s.buffer, index), ", ", value, ");"});
   }
 }
 
@@ -136,7 +133,7 @@ std::string Emitter::scalars(const Arg& value, Type type, int first) const {
 
 // Clang's, on which the OpenCL compilers for CPUs stand; OpenCL's own prefetch does nothing in PoCL.
 void Emitter::emit(const Prefetch& s) {
-  CHECK(!cuda() && target_.prefetch);
+  CHECK(target_.prefetch);
   line({"__builtin_prefetch(&", s.buffer, "[", offset(s.buffer, s.index), "]", s.write ? ", 1);" : ");"});
 }
 

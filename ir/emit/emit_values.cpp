@@ -59,11 +59,11 @@ std::string Emitter::operation(Op op, std::span<const std::string_view> texts, c
       float16_.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
     return round_float(op, texts[0], type.lanes);
   }
-  if (op == Op::exp2 && cuda()) helpers_.insert(Helper::exp2);
+  if (op == Op::exp2 && !spell_.vectors) helpers_.insert(Helper::exp2);
   const bool extremum = is_extremum(op) && type.dtype == DType::f32;
-  if (extremum && cuda())
+  if (extremum && spell_.keeps_nan)
     helpers_.insert(op == Op::minimum || op == Op::lanes_minimum ? Helper::min_nan : Helper::max_nan);
-  if ((target_.cpu || extremum) && !cuda() && type.dtype == DType::f32) {
+  if ((target_.cpu || extremum) && !spell_.keeps_nan && type.dtype == DType::f32) {
     if (has_simd(op)) {
       if (const auto function = simd_function(op)) simd_.emplace(*function, type.lanes);
       std::optional<std::size_t> constant;

@@ -111,7 +111,6 @@ class Emitter : SourceText {
   Dialect dialect() const { return target_.dialect; }
   std::string code(const Expr& e) const { return index_code(by_thread(e), ranges_, spell_); }
   Expr by_thread(const Expr&) const;
-  bool cuda() const { return target_.dialect == Dialect::cuda; }
   std::string offset(const std::string& buffer, const std::vector<Expr>& index) const;
   std::string element(const std::string& buffer, const std::vector<Expr>& index) const {
     return buffer + "[" + offset(buffer, index) + "]";

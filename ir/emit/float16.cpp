@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/emit/dialect.h"
 #include "ir/hardware/float16.h"
 
 namespace deplo::ir {
@@ -132,13 +133,13 @@ std::string round_float(Op op, std::string_view value, int lanes) {
 
 std::string float16_definition(DType dtype, int lanes, Dialect dialect) {
   const bool half = dtype == DType::f16;
-  if (dialect == Dialect::cuda) return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), cuda_function);
+  if (!speller(dialect).vectors) return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), cuda_function);
   const std::string text = fmt::format(fmt::runtime(half ? opencl_f16 : opencl_bf16), count(lanes), lanes);
   return lanes == 1 ? text : text + fmt::format(fmt::runtime(half ? opencl_f16_lanes : opencl_bf16_lanes), lanes);
 }
 
 std::string tf32_definition(int lanes, Dialect dialect) {
-  return dialect == Dialect::cuda ? fmt::format(cuda_tf32, cuda_function) : fmt::format(opencl_tf32, count(lanes));
+  return !speller(dialect).vectors ? fmt::format(cuda_tf32, cuda_function) : fmt::format(opencl_tf32, count(lanes));
 }
 
 }  // namespace deplo::ir

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/emit/dialect.h"
+#include "ir/hardware/gpu.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
 namespace {
-
-// What __shared__ arrays may take (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", note
-// on the maximum amount of shared memory per thread block).
-constexpr std::int64_t static_limit = std::int64_t{48} * 1024;
 
 struct Piece {
   std::string name;
@@ -43,7 +41,7 @@ SharedLayout shared_layout(const Body& kernel, const Target& target) {
     layout.offset[piece.name] = layout.bytes;
     layout.bytes += piece.bytes;
   }
-  layout.dynamic = target.dialect == Dialect::cuda && layout.bytes > static_limit;
+  layout.dynamic = speller(target.dialect).ptx && layout.bytes > gpu::static_shared_bytes;
   return layout;
 }
 

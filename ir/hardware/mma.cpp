@@ -20,7 +20,7 @@ const std::vector<Atom>& all() {
   static const std::vector<Atom> atoms = [] {
     std::vector<Atom> result;
     for (std::int64_t n = most_columns; n > 0; n -= warp_columns)
-      result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, warpgroup / warp});
+      result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, gpu::warps_of_group});
     result.push_back({"m16n8k16", 16, 8, 16, Operands::float16});
     result.push_back({"m16n8k8", 16, 8, 8, Operands::float16});
     result.push_back({"m16n8k8_tf32", 16, 8, 8, Operands::tf32});

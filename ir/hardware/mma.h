@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/hardware/float16.h"
+#include "ir/hardware/gpu.h"
 #include "ir/program.h"
 
 namespace deplo::ir::mma {
@@ -48,7 +49,8 @@ std::int64_t multiply_adds_per_cycle(std::string_view architecture);
 /// Cycles that the tensor core of a scheduler, one of four, works at a warp's part of one product.
 double tensor_cycles(const Atom&, std::string_view architecture);
 inline constexpr std::int64_t row_threads = 8, column_threads = 4, row_registers = 2, column_registers = 2;
-inline constexpr std::int64_t warp = row_threads * column_threads, warpgroup = 4 * warp;  // threads
+inline constexpr std::int64_t warpgroup = gpu::warps_of_group * gpu::warp;  // threads
+static_assert(row_threads * column_threads == gpu::warp);
 inline constexpr std::int64_t warp_rows = row_registers * row_threads, warp_columns = column_threads * column_registers;
 
 /// Trips that a loop makes in the sources: an atom takes k of its turns at once.

@@ -11,7 +11,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-constexpr int warp_lanes = mma::warp, matrix_rows = 8;
+constexpr int warp_lanes = gpu::warp, matrix_rows = 8;
 
 /// Each thread reads the row that it names; then the warp deals out the elements.
 struct RunLdMatrix {

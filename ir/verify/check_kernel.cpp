@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/hardware/float16.h"
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/hardware/tma.h"
@@ -16,8 +17,6 @@
 namespace deplo::ir::verifier {
 namespace {
 
-// CUDA C++ Programming Guide, "Warp Shuffle Functions": within a warp of 32 threads.
-constexpr std::int64_t warp = 32;
 // PTX ISA, "Contents of the mbarrier object": bytes in flight are counted in 20 bits.
 constexpr std::int64_t max_transaction = (std::int64_t{1} << 20) - 1;
 
@@ -120,7 +119,8 @@ void check(Context& c, const TreeHalve& t) {
 
 void check(Context& c, const WarpShuffle& s) {
   if (!neutral(s.op)) fail("{} has no neutral element", name(s.op));
-  if (!is_power_of_two(s.length) || s.length > warp) fail("length {} is not a power of two up to {}", s.length, warp);
+  if (!is_power_of_two(s.length) || s.length > gpu::warp)
+    fail("length {} is not a power of two up to {}", s.length, gpu::warp);
   if (c.threads % s.length != 0) fail("{} threads are not groups of {}", c.threads, s.length);
   if (s.type.lanes != 1 || s.type.dtype == DType::boolean) fail("a shuffle moves scalars, no bool");
   check_arg(c.names, s.value, s.type);
@@ -135,7 +135,7 @@ void check(Context& c, const LdMatrix& l) {
       (matrices != 1 && matrices != 2 && matrices != 4))
     fail("1, 2 or 4 matrices are 2, 4 or 8 lanes of f16 or bf16, or as many of f32 as there are");
   if (l.transposed && !bits) fail("only matrices of 16 bits are transposed");
-  if (c.threads % mma::warp != 0) fail("{} threads are no whole warps", c.threads);
+  if (c.threads % gpu::warp != 0) fail("{} threads are no whole warps", c.threads);
   const Name& buffer = check_shared_access(c, l.buffer, l.index, 4 * packed);
   if (buffer.type.dtype != l.type.dtype) fail("`{}` holds {}", l.buffer, name(buffer.type.dtype));
   c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
@@ -333,7 +333,7 @@ void check(Context& c, const Produce& p) {
   check_in_tile(c);
   check_convergent(c);
   if (std::exchange(c.produced, true)) fail("a block has one Produce");
-  if (p.threads % warp != 0) fail("{} threads are no whole warps", p.threads);
+  if (p.threads % gpu::warp != 0) fail("{} threads are no whole warps", p.threads);
   const bool reserves = p.own != 0 || p.others != 0;
   // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, of whole warpgroups.
   const auto legal = [](std::int64_t n) { return n >= 24 && n <= 256 && n % 8 == 0; };

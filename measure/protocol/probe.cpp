@@ -21,12 +21,17 @@ std::int64_t register_lanes(const DeviceInfo& info) { return info.architecture =
 
 // What the sources below call by one name in both languages. V: what one thread moves at a time.
 std::string prelude(Dialect dialect, const DeviceInfo& info) {
-  if (dialect == Dialect::cuda)
-    return "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n#define V float4\n"
-           "#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)\n#define FMA fmaf\n#define W float\n";
+  switch (dialect) {
+    case Dialect::cuda:
+      return "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n#define V float4\n"
+             "#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)\n#define FMA fmaf\n#define W float\n"
+             "#define ADD(s, v) s.x += v.x; s.y += v.y; s.z += v.z; s.w += v.w\n";
+    case Dialect::opencl:
+      break;
+  }
   return fmt::format(
       "#define KERNEL __kernel void\n#define GLOBAL __global\n#define V {0}\n"
-      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n",
+      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n",
       info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float");
 }
 
@@ -83,12 +88,10 @@ Probe::Load read(Device& device) {
   const Sweep sweep(device.info());
   const std::int64_t blocks = sweep.blocks / each, total = blocks * Sweep::threads;
   const std::string at = device.info().cpu ? fmt::format("INDEX * {} + k", each) : fmt::format("k * {} + INDEX", total);
-  const std::string add =
-      device.dialect() == Dialect::cuda ? "s.x += v.x; s.y += v.y; s.z += v.z; s.w += v.w;" : "s += v;";
   const std::string text = fmt::format(
       "KERNEL deplo_read(GLOBAL const V* a, GLOBAL V* b) {{\n  V s = a[INDEX];\n"
-      "  for (int k = 0; k < {}; ++k) {{\n    V v = a[{}];\n    {}\n  }}\n  b[INDEX] = s;\n}}\n",
-      each, at, add);
+      "  for (int k = 0; k < {}; ++k) {{\n    V v = a[{}];\n    ADD(s, v);\n  }}\n  b[INDEX] = s;\n}}\n",
+      each, at);
   return build(device, "deplo_read", text,
                {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, total * sweep.lanes)},
                {blocks, Sweep::threads, 4 * static_cast<double>(sweep.elements)});

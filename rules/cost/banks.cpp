@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "ir/hardware/gpu.h"
 
 namespace deplo::rules {
 namespace {
@@ -19,7 +20,7 @@ bool in_pairs(std::span<const std::int64_t> words, std::size_t apart) {
 class Banks {
  public:
   void touch(std::int64_t word) {
-    const auto bank = static_cast<std::size_t>(word & (bank_count - 1));
+    const auto bank = static_cast<std::size_t>(word & (ir::gpu::banks - 1));
     const auto end = words_[bank].begin() + count_[bank];
     if (std::find(words_[bank].begin(), end, word) != end) return;
     *end = word;
@@ -28,8 +29,9 @@ class Banks {
   int fullest() const { return fullest_; }
 
  private:
-  std::array<std::array<std::int64_t, warp_lanes>, bank_count> words_;  // a part moves 32 different words at most
-  std::array<int, bank_count> count_{};
+  std::array<std::array<std::int64_t, ir::gpu::warp>, ir::gpu::banks>
+      words_;  // a part moves 32 different words at most
+  std::array<int, ir::gpu::banks> count_{};
   int fullest_ = 0;
 };
 
@@ -37,11 +39,11 @@ class Banks {
 
 int served_together(std::span<const std::int64_t> words, int lanes, Moves moves) {
   const bool packed = moves == Moves::load && lanes == 4 && (in_pairs(words, 1) || in_pairs(words, 2));
-  return std::max(1, warp_lanes / lanes) * (packed ? 2 : 1);
+  return static_cast<int>(std::max<std::int64_t>(1, ir::gpu::warp / lanes) * (packed ? 2 : 1));
 }
 
 int wavefronts(std::span<const std::int64_t> words, int lanes, Moves moves) {
-  CHECK(lanes >= 1 && lanes <= warp_lanes && words.size() <= warp_lanes);
+  CHECK(lanes >= 1 && lanes <= ir::gpu::warp && words.size() <= ir::gpu::warp);
   int total = 0;
   const auto part = static_cast<std::size_t>(served_together(words, lanes, moves));
   for (std::size_t first = 0; first < words.size(); first += part) {

@@ -9,14 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "ir/hardware/gpu.h"
 #include "ir/program.h"
 
 namespace deplo::rules {
 
-inline constexpr int bank_count = 32, warp_lanes = 32;
-
 /// One number per thread of a warp.
-using WarpValues = std::array<std::int64_t, warp_lanes>;
+using WarpValues = std::array<std::int64_t, ir::gpu::warp>;
 
 enum class Moves : std::uint8_t { load, store };
 
@@ -38,7 +37,7 @@ struct WarpAccess {
   /// Of a load of one element: so many neighbours follow each other in the turns of an unrolled loop or in registers.
   /// The compiler makes one access of them where the layout keeps them aligned.
   int run = 1;
-  int threads = warp_lanes;
+  int threads = ir::gpu::warp;
   double times = 1;  // of a thread in one run of the tile's body
   /// What the slab is indexed by, a WarpValues per dimension: at warps, register copies and loop rounds that stand for
   /// all others, one where all others only shift it.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
@@ -50,7 +51,7 @@ Value evaluate(const ir::Expr& e, const Environment& environment) {
   const bool scales = e.op() == ir::ExprOp::mul &&
                       (e.lhs().kind() == ir::Expr::Kind::constant || e.rhs().kind() == ir::Expr::Kind::constant);
   result.plain = !result.threads || ((sums || scales) && l.plain && r.plain);
-  for (std::size_t t = 0; t < (result.threads ? warp_lanes : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
+  for (std::size_t t = 0; t < (result.threads ? ir::gpu::warp : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
   return result;
 }
 
@@ -59,8 +60,8 @@ Value evaluate(const ir::Expr& e, const Environment& environment) {
 bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
   std::int64_t inner = 1;
   for (std::size_t i = extents.size(); i-- > 0; inner *= extents[i])
-    if (warp_lanes % inner == 0 && inner * extents[i] % warp_lanes == 0) return true;
-  return inner <= warp_lanes;
+    if (ir::gpu::warp % inner == 0 && inner * extents[i] % ir::gpu::warp == 0) return true;
+  return inner <= ir::gpu::warp;
 }
 
 struct Site {
@@ -132,8 +133,8 @@ class Accesses {
     return nullptr;
   }
   static bool words(const ir::Stage& stage) { return bytes(stage.dtype) > 1; }
-  int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, warp_lanes)); }
-  std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / warp_lanes); }
+  int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, ir::gpu::warp)); }
+  std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / ir::gpu::warp); }
 
   Environment environment(const Site& site, const Where& where) const;
   double times(const Site& site, std::uint64_t regs) const;
@@ -166,8 +167,8 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
     if (axis.bind == ir::Bind::thread) {
       stride /= axis.extent;
       value.threads = true;
-      for (std::size_t t = 0; t < warp_lanes; ++t)
-        value.v[t] = (where.warp * warp_lanes + static_cast<std::int64_t>(t)) / stride % axis.extent;
+      for (std::size_t t = 0; t < ir::gpu::warp; ++t)
+        value.v[t] = (where.warp * ir::gpu::warp + static_cast<std::int64_t>(t)) / stride % axis.extent;
     } else if (axis.bind == ir::Bind::reg) {
       const bool counted = (where.regs & reg) != 0;
       value = uniform(counted ? copy % axis.extent : 0, reg);
@@ -341,13 +342,14 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   for (const ir::Loop* loop : site.loops) turns.emplace_back(loop->axis.name, ir::range_of(*loop));
   access.times = times(site, 0) * share_that_holds(stage.when, turns) * static_cast<double>(copies) /
                  static_cast<double>(threads_);
-  const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % warp_lanes == 0;
+  const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % ir::gpu::warp == 0;
   const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, most_rounds);
   for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), some_warps)); ++warp)
     for (std::int64_t round = 0; round < rounds; ++round) {
       std::vector<WarpValues> sample(order.size());
-      for (std::size_t t = 0; t < warp_lanes; ++t) {
-        std::int64_t rest = std::min(warp * warp_lanes + static_cast<std::int64_t>(t) + threads_ * round, copies - 1);
+      for (std::size_t t = 0; t < ir::gpu::warp; ++t) {
+        std::int64_t rest =
+            std::min(warp * ir::gpu::warp + static_cast<std::int64_t>(t) + threads_ * round, copies - 1);
         for (std::size_t i = order.size(); i-- > 0; rest /= steps[i])
           sample[order[i]][t] = rest % steps[i] * (order[i] + 1 == order.size() ? access.lanes : 1);
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, and a
 // Threads and columns 0 to 31 in one character each.
 char digit(std::int64_t number) { return "0123456789abcdefghijklmnopqrstuv"[number % 32]; }
 
-using Line = std::array<char, bank_count>;
+using Line = std::array<char, ir::gpu::banks>;
 Line empty_line() {
   Line line;
   line.fill('.');
@@ -29,7 +30,7 @@ std::string text(const Line& line) {
   for (const char c : line) (out += out.empty() ? "" : " ") += c;
   return out;
 }
-std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % bank_count); }
+std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % ir::gpu::banks); }
 
 // `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
 std::string layout_line(const ir::Stage& stage) {
@@ -59,7 +60,7 @@ std::string ladder(const ir::Stage& stage) {
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) rows *= stage.slab[d].extent;
   std::string out = "  columns by bank:\n    row ";
-  for (int b = 0; b < bank_count; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
+  for (int b = 0; b < ir::gpu::banks; ++b) out += b % 8 == 0 ? fmt::format("{:<16}", b) : "";
   out.erase(out.find_last_not_of(' ') + 1);
   for (std::int64_t row = 0; row < std::min(rows, rows_drawn); ++row) {
     std::vector<std::int64_t> index(stage.slab.size());
@@ -67,7 +68,8 @@ std::string ladder(const ir::Stage& stage) {
     for (std::size_t d = stage.slab.size() - 1; d-- > 0; rest /= stage.slab[d].extent)
       index[d] = rest % stage.slab[d].extent;
     Line line = empty_line();
-    const std::int64_t in_word = elements_of_word(stage), drawn = std::min<std::int64_t>(columns, bank_count * in_word);
+    const std::int64_t in_word = elements_of_word(stage),
+                       drawn = std::min<std::int64_t>(columns, ir::gpu::banks * in_word);
     for (index.back() = 0; index.back() < drawn; index.back() += in_word)
       line[bank(physical_offset(stage, index) / in_word)] = digit(index.back() / in_word);
     out += fmt::format("\n    {:<3} {}", row, text(line));
@@ -83,7 +85,7 @@ struct Part {
 
 Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::size_t size, int lanes) {
   Part part = {first, std::min(first + size, words.size()) - 1, {}};
-  std::array<std::vector<std::int64_t>, bank_count> seen;
+  std::array<std::vector<std::int64_t>, ir::gpu::banks> seen;
   for (std::size_t t = first; t <= part.last; ++t)
     for (std::int64_t word = words[t]; word < words[t] + lanes; ++word) {
       std::vector<std::int64_t>& in_bank = seen[bank(word)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
@@ -33,7 +34,7 @@ void find_launch(const ir::Program& tile, const Target& target, Features& out) {
 
 void find_conflicts(const ir::Program& tile, Features& out) {
   double least = 0;
-  const double warps = std::ceil(out.threads / warp_lanes) * out.blocks;
+  const double warps = std::ceil(out.threads / ir::gpu::warp) * out.blocks;
   for (const WarpAccess& access : warp_accesses(tile, Unrolled::as_marked)) {
     const BankCost cost = bank_cost(access, *access.stage);
     out.wavefronts += cost.wavefronts * cost.times * warps;
@@ -46,7 +47,7 @@ void find_conflicts(const ir::Program& tile, Features& out) {
 // What a body waits for: slabs that are filled in it, each once a turn. A pipeline's loop waits before it fills. What
 // TMA writes passes the banks as well, all of them at a time.
 void find_slabs(const ir::Body& body, double times, Features& out) {
-  constexpr double bank_bytes = 4 * bank_count;
+  constexpr double bank_bytes = 4 * ir::gpu::banks;
   bool fills = false;
   for (const ir::Stmt& stmt : body) {
     if (const auto* stage = stmt.as<ir::Stage>()) {

@@ -154,8 +154,8 @@ class Counter {
     const ir::mma::Atom& atom = *ir::mma::find_atom(name);
     mix_.arithmetic += times;
     mix_.flops +=
-        2 * static_cast<double>(atom.m * atom.n * atom.k) / static_cast<double>(ir::mma::warp * atom.warps) * times;
-    mix_.tensor_cycles += ir::mma::tensor_cycles(atom, target_.name) / ir::mma::warp * times;
+        2 * static_cast<double>(atom.m * atom.n * atom.k) / static_cast<double>(ir::gpu::warp * atom.warps) * times;
+    mix_.tensor_cycles += ir::mma::tensor_cycles(atom, target_.name) / ir::gpu::warp * times;
   }
 
   void statement(const ir::Stmt& stmt, double times) {

@@ -8,6 +8,7 @@
 
 #include "ir/emit/shared_layout.h"
 #include "ir/hardware/float16.h"
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
@@ -45,7 +46,7 @@ namespace {
 // CUDA's occupancy calculator (cuda_occupancy.h, compute capability 7 to 12): a thread has at most 255 registers, in
 // steps of 8; a warp has them in steps of 256; a unit's warps are spread evenly over its 4 schedulers; a block has its
 // shared memory in steps of 128 bytes.
-constexpr std::int64_t most_registers = 255, register_step = 8, warp_register_step = 256, schedulers = 4;
+constexpr std::int64_t register_step = 8, warp_register_step = 256;
 constexpr std::int64_t shared_step = 128;
 
 using Names = std::set<std::string, std::less<>>;
@@ -55,9 +56,9 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + s
 }  // namespace
 
 std::int64_t thread_registers(std::int64_t threads, const Target& target, std::int64_t blocks) {
-  if (target.unit_registers == 0) return most_registers;
+  if (target.unit_registers == 0) return ir::gpu::thread_registers;
   const std::int64_t each = target.unit_registers / (blocks * round_up(threads, target.warp));
-  return std::min(most_registers, each / register_step * register_step);
+  return std::min(ir::gpu::thread_registers, each / register_step * register_step);
 }
 
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
@@ -154,7 +155,7 @@ std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = loop.atom.empty() ? thread_values(tile) : values_of(tile, sum_of(loop));
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
     constexpr std::int64_t each = 16;  // with its two descriptors, as ptxas writes them
-    return each * ceil_div(outputs * atom->warps * ir::mma::warp, atom->m * atom->n) + made_instructions(loop, tile);
+    return each * ceil_div(outputs * atom->warps * ir::gpu::warp, atom->m * atom->n) + made_instructions(loop, tile);
   }
   if (!loop.atom.empty()) {
     // One instruction for four sums; of the operands half a load for each row and column of them.
@@ -173,7 +174,7 @@ Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t s
   if (target.unit_threads == 0) return {1, 1, ""};
   const std::int64_t warps = ceil_div(threads, target.warp);
   const std::int64_t warp_registers = round_up(std::max<std::int64_t>(registers, 1) * target.warp, warp_register_step);
-  const std::int64_t resident = target.unit_registers / warp_registers / schedulers * schedulers;
+  const std::int64_t resident = target.unit_registers / warp_registers / ir::gpu::schedulers * ir::gpu::schedulers;
   // What a block cannot have of a unit's shared memory is the system's, in every block.
   const std::int64_t system = target.unit_shared_bytes - target.shared_bytes;
   const std::int64_t shared = std::max(round_up(shared_bytes + system, shared_step), shared_step);

@@ -22,9 +22,6 @@ std::int64_t register_budget(const Target&);
 std::int64_t cpu_rows(const Target&);
 std::int64_t cpu_columns(const Target&);
 
-/// Of a multiprocessor since Volta, each of which issues an instruction of one warp a cycle (CUDA C++ Programming Guide,
-/// "Hardware Multithreading").
-inline constexpr std::int64_t warp_schedulers = 4;
 /// 32-bit registers that a thread of a block of `threads` may have on a GPU, `blocks` of which a unit is to hold.
 std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t blocks = 1);
 /// A GPU's thread, beside the accumulators and the operands of a step: three base addresses of 64 bits (6), coordinates

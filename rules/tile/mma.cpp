@@ -52,7 +52,7 @@ std::int64_t fragments_made(const ir::Loop& reduce, const ir::mma::Factor& a, co
 // A warp's fragments, besides the sums: each row and column of atoms has registers of operands. A warpgroup has
 // `made` of operand a.
 bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_t made, const Target& target) {
-  const std::int64_t sums = part.m * part.n / (ir::mma::warp * atom.warps);
+  const std::int64_t sums = part.m * part.n / (ir::gpu::warp * atom.warps);
   const std::int64_t rows = atom.a_matrices() * (part.m / atom.m);
   const std::int64_t operands = atom.of_warpgroup() ? rows * made : rows + atom.b_matrices() * (part.n / atom.n);
   return threads <= target.max_threads && sums <= target.register_floats &&
@@ -63,7 +63,7 @@ bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_
 using Grid = std::pair<std::int64_t, std::int64_t>;  // of warps
 
 bool fits(const Block& block, const Grid& grid, const Atom& atom, std::int64_t made, const Target& target) {
-  return fits(part_of(block, atom, grid.first, grid.second), grid.first * grid.second * ir::mma::warp, atom, made,
+  return fits(part_of(block, atom, grid.first, grid.second), grid.first * grid.second * ir::gpu::warp, atom, made,
               target);
 }
 

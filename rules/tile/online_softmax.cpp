@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/hardware/gpu.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
@@ -144,7 +145,7 @@ class Choices {
   void busy_first(std::vector<Value>& options, F&& threads) const {
     if (target_.cpu) return;
     std::ranges::stable_partition(options, [&](const Value& option) {
-      return threads(std::get<std::int64_t>(option)) >= warp_schedulers * target_.warp;
+      return threads(std::get<std::int64_t>(option)) >= ir::gpu::schedulers * target_.warp;
     });
   }
   // A block of more rows reads each slab of keys for more of them.
@@ -233,11 +234,11 @@ class ProductChoices {
   }
   bool is(std::int64_t keys, std::int64_t rows, std::int64_t fm, bool rows_in_registers) const {
     const std::int64_t values = tile_of(program_).axes[sweep_.n].extent, warps = atom_of(by_, values)->warps,
-                       threads = rows / fm / ir::mma::warp_rows * ir::mma::warp;
+                       threads = rows / fm / ir::mma::warp_rows * ir::gpu::warp;
     if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
     // Sums of 32 bits; rows and what the keys weigh, two of 16 bits in a register.
     const std::int64_t depth = rows_in_registers ? find_operands(program_, sweep_)->depth.extent : 0,
-                       each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::mma::warp;
+                       each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::gpu::warp;
     // With 176 of them ptxas (13.0) takes 242, and it spills 13 with 224: warps fetch operands to registers as well.
     constexpr std::int64_t others_of_warps = 64;
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;

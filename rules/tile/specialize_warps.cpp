@@ -21,7 +21,7 @@ bool multiplies_by_warpgroups(const ir::Body& body) {
 }
 
 std::int64_t producers_of(const ir::Body& body) {
-  return multiplies_by_warpgroups(body) ? ir::mma::warpgroup : ir::mma::warp;
+  return multiplies_by_warpgroups(body) ? ir::mma::warpgroup : ir::gpu::warp;
 }
 
 // "" where the loop's slots can be filled by others; else why not.

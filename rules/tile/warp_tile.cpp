@@ -10,6 +10,7 @@
 #include <compare>
 #include <functional>
 
+#include "ir/hardware/gpu.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
@@ -22,10 +23,10 @@ namespace {
 // How the outputs of a block are dealt to threads. Rows and columns count threads.
 struct Threads {
   ir::Axis m, n;
-  std::string row;         // the REG axis of a thread's rows; "" where it has one
-  std::int64_t fm = 1;     // rows of a thread
-  std::int64_t fn = 1;     // columns of a thread
-  std::int64_t warp = 32;  // threads
+  std::string row;                    // the REG axis of a thread's rows; "" where it has one
+  std::int64_t fm = 1;                // rows of a thread
+  std::int64_t fn = 1;                // columns of a thread
+  std::int64_t warp = ir::gpu::warp;  // threads
 };
 
 struct WarpTile {

@@ -16,8 +16,8 @@ struct Place {
   std::int64_t row, column;
 };
 Place place(std::int64_t lane, std::int64_t number) {
-  const std::int64_t in_warp = lane % mma::warp;
-  return {lane / mma::warp * mma::warp_rows + number / 2 % 2 * mma::row_threads + in_warp / mma::column_threads,
+  const std::int64_t in_warp = lane % gpu::warp;
+  return {lane / gpu::warp * mma::warp_rows + number / 2 % 2 * mma::row_threads + in_warp / mma::column_threads,
           number / 4 * mma::warp_columns + in_warp % mma::column_threads * mma::column_registers + number % 2};
 }
 
@@ -28,7 +28,7 @@ struct FragmentPlace {
 };
 FragmentPlace fragment_place(std::int64_t row, std::int64_t k) {
   const std::int64_t in_warp = row % mma::warp_rows, matrix = in_warp / mma::row_threads + k / 8 * 2;
-  return {row / mma::warp_rows * mma::warp + in_warp % mma::row_threads * mma::column_threads + k % 8 / 2,
+  return {row / mma::warp_rows * gpu::warp + in_warp % mma::row_threads * mma::column_threads + k % 8 / 2,
           matrix * 2 + k % 2};
 }
 

@@ -16,7 +16,7 @@ void SharedMemory::start_block() {
 }
 
 int SharedMemory::owner(const Shared& s, int lane) const {
-  return s.of_warps ? lanes_.thread(lane) / static_cast<int>(mma::warp) : lanes_.thread(lane);
+  return s.of_warps ? lanes_.thread(lane) / static_cast<int>(gpu::warp) : lanes_.thread(lane);
 }
 
 double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/target.h"
+#include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
 
 namespace deplo::measure::cuda::sass {
@@ -18,9 +19,9 @@ struct Throughput {
 constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
 // The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
 constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
-constexpr int schedulers = 4, warp = 32, warps_of_group = 4;
-constexpr int lanes = schedulers * warp;  // that are issued in a cycle
-static_assert(shuffle_rate == warp);      // one transfer, as a load of 4 bytes a thread
+constexpr int schedulers = ir::gpu::schedulers, warps_of_group = ir::gpu::warps_of_group;
+constexpr int lanes = schedulers * ir::gpu::warp;  // that are issued in a cycle
+static_assert(shuffle_rate == ir::gpu::warp);      // one transfer, as a load of 4 bytes a thread
 
 Throughput throughput_of(std::string_view architecture) {
   Throughput found = throughputs[0];
