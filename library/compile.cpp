@@ -29,6 +29,8 @@ DType public_type(ir::DType dtype) {
       return DType::i64;
     case ir::DType::boolean:
       return DType::boolean;
+    default:
+      break;  // no kernel has it
   }
   check_failed("the dtype is known", __FILE__, __LINE__);
 }

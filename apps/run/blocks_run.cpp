@@ -35,7 +35,7 @@ OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& foun
   const ir::DType dtype = dtype_of(expected.element);
   OutputCheck check = compare_output(numbers_of(found, dtype), numbers_of(expected, dtype).doubles(), {dtype, shape},
                                      tolerance, rounding);
-  if (tiles::is_integer(expected.element)) check.right = expected.bytes == found.bytes;
+  if (ir::is_integral(expected.element)) check.right = expected.bytes == found.bytes;
   check.name = found.name;
   return check;
 }
@@ -60,7 +60,7 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
     if (found[i].bytes == before[i].bytes && expected[i].bytes == before[i].bytes) continue;
     const ir::Shape& shape = launch.arrays[i].shape;
     checks.push_back(compare_array(expected[i], found[i], shape, options.tolerance, {}));
-    if (!checks.back().right && !tiles::is_integer(expected[i].element))
+    if (!checks.back().right && !ir::is_integral(expected[i].element))
       checks.back() = compare_array(expected[i], found[i], shape, options.tolerance, rounding(i));
   }
   return checks;

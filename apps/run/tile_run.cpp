@@ -19,7 +19,7 @@ namespace tiles = ir::tile_program;
 
 TileArray describe(const tiles::Array& before, const tiles::Array& after, const tiles::Extents& shape) {
   constexpr std::int64_t shown = 4;
-  TileArray array{.name = after.name, .type = std::string(name(after.element)), .shape = shape, .first = {}};
+  TileArray array{.name = after.name, .type = std::string(ir::tile_name(after.element)), .shape = shape, .first = {}};
   const std::int64_t elements = after.elements();
   double sum = 0;
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -36,22 +36,21 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
 
 }  // namespace
 
-ir::DType dtype_of(tiles::Element element) {
-  if (const auto dtype = ir::parse_dtype(name(element))) return *dtype;
-  if (element == tiles::Element::i1) return ir::DType::boolean;
-  return tiles::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
+ir::DType dtype_of(ir::DType element) {
+  if (ir::is_kernel_type(element)) return element;
+  return ir::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
 }
 
 ir::Numbers numbers_of(const tiles::Array& array, ir::DType dtype) {
   ir::Numbers numbers(dtype, static_cast<std::size_t>(array.elements()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (array.element == tiles::Element::i64) {
+    if (array.element == ir::DType::i64) {
       std::int64_t whole = 0;
       std::memcpy(&whole, array.bytes.data() + i * sizeof whole, sizeof whole);
       numbers.set(i, ir::Numbers(std::vector<std::int64_t>{whole}), 0);
     } else {
       const double number = array.number(static_cast<std::int64_t>(i));
-      numbers.set(i, array.element == tiles::Element::i1 ? std::abs(number) : number);
+      numbers.set(i, array.element == ir::DType::boolean ? std::abs(number) : number);
     }
   }
   return numbers;

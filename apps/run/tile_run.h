@@ -42,7 +42,7 @@ std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
 /// The type that compare_output() and files take the elements as: their own, or one that holds their numbers.
-ir::DType dtype_of(ir::tile_program::Element);
+ir::DType dtype_of(ir::DType);
 /// The elements as that type.
 ir::Numbers numbers_of(const ir::tile_program::Array&, ir::DType);
 /// As NAME.npy in the folder.

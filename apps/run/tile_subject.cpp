@@ -38,19 +38,13 @@ ir::Module kernels_of(const engine::TileLaunch& launch, const std::string& devic
 std::string declaration(const engine::TileLaunch::Array& array) {
   std::string shape;
   for (const std::int64_t extent : array.shape) shape += fmt::format("{}, ", extent);
-  switch (array.element) {
-    case tiles::Element::f32:
-    case tiles::Element::f16:
-    case tiles::Element::bf16: {
-      const std::string_view type = ir::torch_name(*ir::parse_dtype(name(array.element)));
-      return fmt::format("{} = torch.randn({}dtype=torch.{})\n", array.name, shape, type);
-    }
-    case tiles::Element::i32:
-      return fmt::format("{} = torch.randint(-2147483648, 2147483647, ({}), dtype=torch.int32)\n", array.name, shape);
-    default:
-      throw Error(fmt::format("--reference: expected arrays of f32, f16, bf16 and i32, found {} ({})",
-                              name(array.element), array.name));
-  }
+  const ir::DType dtype = array.element;
+  const bool is_float = ir::is_float(dtype) && ir::is_kernel_type(dtype);
+  if (is_float) return fmt::format("{} = torch.randn({}dtype=torch.{})\n", array.name, shape, ir::torch_name(dtype));
+  if (dtype == ir::DType::i32)
+    return fmt::format("{} = torch.randint(-2147483648, 2147483647, ({}), dtype=torch.int32)\n", array.name, shape);
+  throw Error(fmt::format("--reference: expected arrays of f32, f16, bf16 and i32, found {} ({})", ir::tile_name(dtype),
+                          array.name));
 }
 
 /// A graph of the arrays.

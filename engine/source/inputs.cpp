@@ -286,7 +286,7 @@ void give(Inputs& inputs, TileLaunch& launch) {
       set_file(array, file);
       continue;
     }
-    const bool whole = ir::tile_program::is_integer(array.element);
+    const bool whole = ir::is_integral(array.element);
     check_type(found->second, array.name, whole ? ir::DType::i32 : ir::DType::f32, ir::element_count(array.shape));
     array.file.clear();
     array.fill = found->second.fill;

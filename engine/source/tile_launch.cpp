@@ -25,7 +25,7 @@ namespace deplo::engine {
 namespace {
 
 namespace tiles = ir::tile_program;
-using tiles::Element;
+using ir::DType;
 
 constexpr const char* argument_forms =
     "an array such as A=f16[100,64], its file such as A=a.npy, or a number such as n=64";
@@ -44,28 +44,6 @@ std::optional<tiles::Extents> read_numbers(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
   }
   return numbers;
-}
-
-/// How NumPy calls elements of these types, where it has them.
-std::optional<Element> element_of(std::string_view numpy) {
-  constexpr std::array<std::pair<std::string_view, Element>, 12> types = {{{"<f2", Element::f16},
-                                                                           {"<f4", Element::f32},
-                                                                           {"<f8", Element::f64},
-                                                                           {"|b1", Element::i1},
-                                                                           {"|i1", Element::i8},
-                                                                           {"|u1", Element::i8},
-                                                                           {"<i2", Element::i16},
-                                                                           {"<u2", Element::i16},
-                                                                           {"<i4", Element::i32},
-                                                                           {"<u4", Element::i32},
-                                                                           {"<i8", Element::i64},
-                                                                           {"<u8", Element::i64}}};
-  const auto* const found = std::ranges::find(types, numpy, &std::pair<std::string_view, Element>::first);
-  return found == types.end() ? std::nullopt : std::optional(found->second);
-}
-
-bool numpy_has(Element element) {
-  return tiles::is_integer(element) || element == Element::f16 || element == Element::f32 || element == Element::f64;
 }
 
 /// Of a kernel's parameter.
@@ -142,13 +120,13 @@ class Reader {
     if (!is_name(array.name)) fail("letters, digits and _ before =, a name that OpenCL C and CUDA C++ leave free");
     if (file) {
       const measure::NpyHeader header = measure::read_npy_header(value);
-      const std::optional<Element> element = element_of(header.type);
+      const std::optional<DType> element = ir::numpy_dtype(header.type);
       if (!element) fail("a file of real or whole numbers or of bool, of at most 64 bits each");
       array.element = *element;
       array.shape = header.shape;
       array.file = value;
     } else {
-      const std::optional<Element> element = tiles::parse_element(value.substr(0, bracket));
+      const std::optional<DType> element = ir::parse_tile_dtype(value.substr(0, bracket));
       const auto shape = value.ends_with(']')
                              ? read_numbers(std::string_view(value).substr(bracket + 1, value.size() - bracket - 2))
                              : std::nullopt;
@@ -210,11 +188,13 @@ class Reader {
 
   void add_array(TileLaunch::Array array, bool expand) {
     const tiles::Type& type = parameter(launch_.arguments.size());
-    if (!type.pointer) mismatch("a number of " + std::string(name(type.element)), "the array " + array.name);
-    if (!array.file.empty() && array.element == Element::f32 && !numpy_has(type.element)) array.element = type.element;
+    if (!type.pointer) mismatch("a number of " + std::string(ir::tile_name(type.element)), "the array " + array.name);
+    if (!array.file.empty() && array.element == DType::f32 && !ir::has_numpy(type.element))
+      array.element = type.element;
     if (array.element != type.element)
-      mismatch(fmt::format("an array of {}", name(type.element)),
-               fmt::format("an array of {} ({})", name(array.element), array.file.empty() ? array.name : array.file));
+      mismatch(fmt::format("an array of {}", ir::tile_name(type.element)),
+               fmt::format("an array of {} ({})", ir::tile_name(array.element),
+                           array.file.empty() ? array.name : array.file));
     if (std::ranges::find(launch_.arrays, array.name, &TileLaunch::Array::name) != launch_.arrays.end())
       mismatch("an array with a name of its own", "'" + array.name + "' again");
     launch_.arguments.emplace_back(tiles::ArrayArgument{launch_.arrays.size()});
@@ -228,7 +208,7 @@ class Reader {
   template <class Number>
   void add_number(Number number) {
     if (const tiles::Type& type = parameter(launch_.arguments.size()); type.pointer)
-      mismatch(fmt::format("an array of {}", name(type.element)), fmt::format("the number {}", number));
+      mismatch(fmt::format("an array of {}", ir::tile_name(type.element)), fmt::format("the number {}", number));
     launch_.arguments.emplace_back(number);
   }
 
@@ -239,11 +219,11 @@ class Reader {
 };
 
 double draw(const TileLaunch::Array& array, Rng& rng) {
-  if (tiles::is_integer(array.element))
+  if (ir::is_integral(array.element))
     return array.fill ? std::trunc(ir::draw(*array.fill, ir::DType::i32, rng))
-                      : static_cast<double>(rng.below(array.element == Element::i1 ? 2 : 100));
+                      : static_cast<double>(rng.below(array.element == DType::boolean ? 2 : 100));
   const double value = array.fill ? ir::draw(*array.fill, ir::DType::f32, rng) : rng.uniform(-1, 1);
-  return tiles::round_to(value, array.element);
+  return ir::round_to(value, array.element);
 }
 
 /// Throws Error where there are too many for the host.
@@ -261,20 +241,20 @@ tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
   tiles::Array array = tiles::make_array(given.name, given.element, elements);
   if (given.file.empty()) {
     for (std::int64_t i = 0; i < elements; ++i) array.set(i, draw(given, rng));
-  } else if (numpy_has(given.element)) {
+  } else if (ir::has_numpy(given.element)) {
     array.bytes = measure::read_npy_elements(given.file, array.bytes.size());
   } else {
     const ir::Numbers values = measure::read_npy(given.file, {ir::DType::f32, given.shape});
     for (std::int64_t i = 0; i < elements; ++i)
-      array.set(i, tiles::round_to(values[static_cast<std::size_t>(i)], given.element));
+      array.set(i, ir::round_to(values[static_cast<std::size_t>(i)], given.element));
   }
   return array;
 }
 
 /// As a kernel's parameter of the type has it.
-std::vector<std::uint8_t> number_bytes(const tiles::Argument& number, Element element) {
-  if (const auto* whole = std::get_if<std::int64_t>(&number); whole != nullptr && tiles::is_integer(element)) {
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tiles::bytes(element)));
+std::vector<std::uint8_t> number_bytes(const tiles::Argument& number, DType element) {
+  if (const auto* whole = std::get_if<std::int64_t>(&number); whole != nullptr && ir::is_integral(element)) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(ir::bytes(element)));
     std::memcpy(bytes.data(), whole, bytes.size());  // which is little endian, as the device is
     return bytes;
   }
@@ -317,9 +297,9 @@ void set_file(TileLaunch::Array& array, const std::string& file) {
   if (header.shape != array.shape)
     throw Error(
         fmt::format("{}: expected the shape {}, found {}", file, ir::print(array.shape), ir::print(header.shape)));
-  const Element expected = numpy_has(array.element) ? array.element : Element::f32;
-  if (element_of(header.type) != expected)
-    throw Error(fmt::format("{}: expected elements of {}, found '{}'", file, name(expected), header.type));
+  const DType expected = ir::has_numpy(array.element) ? array.element : DType::f32;
+  if (ir::numpy_dtype(header.type) != expected)
+    throw Error(fmt::format("{}: expected elements of {}, found '{}'", file, ir::tile_name(expected), header.type));
   array.file = file;
 }
 
@@ -370,7 +350,7 @@ measure::TileCall tile_call(const TileLaunch& launch, const ir::Module& module) 
   const tiles::Entry& entry = find_entry(launch.program, launch.entry);
   try {
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const Element element = entry.values[entry.parameters[i]].type->element;
+      const DType element = entry.values[entry.parameters[i]].type->element;
       if (const auto* array = std::get_if<tiles::ArrayArgument>(&launch.arguments[i]))
         call.arguments.push_back({.buffer = tensor_of(launch, array->array, module)});
       else

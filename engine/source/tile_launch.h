@@ -19,7 +19,7 @@ namespace deplo::engine {
 struct TileLaunch {
   struct Array {  // dense, the last dimension's stride 1
     std::string name;
-    ir::tile_program::Element element = ir::tile_program::Element::f32;
+    ir::DType element = ir::DType::f32;
     ir::tile_program::Extents shape;
     std::string file = {};              // .npy, with its values; "": they are drawn
     std::optional<ir::Fill> fill = {};  // what they are drawn from; nullopt: as where nothing is said

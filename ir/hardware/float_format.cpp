@@ -1,50 +1,15 @@
-#include "ir/tile_program/element.h"
+#include "ir/hardware/float_format.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "core/error.h"
 
-namespace deplo::ir::tile_program {
+namespace deplo::ir {
 namespace {
 
-enum class Special : std::uint8_t { ieee, nan_is_all_ones, finite };
-
-/// A binary floating-point format: sign, exponent, mantissa (OCP 8-bit and microscaling formats beside IEEE's).
-struct Format {
-  int exponent = 0, mantissa = 0;  // bits
-  int lowest = 0;                  // exponent of the least normal number
-  Special special = Special::ieee;
-  double largest = 0;
-};
-
-struct ElementRow {
-  std::string_view name;
-  int width = 0, bytes = 0;
-  Format format = {};
-};
-
-constexpr std::array<ElementRow, element_types> element_rows = {{
-    {"i1", 1, 1},
-    {"i4", 4, 0},
-    {"i8", 8, 1},
-    {"i16", 16, 2},
-    {"i32", 32, 4},
-    {"i64", 64, 8},
-    {"f16", 16, 2, {5, 10, -14, Special::ieee, 65504}},
-    {"bf16", 16, 2, {8, 7, -126, Special::ieee, 0x1.FEp127}},
-    {"f32", 32, 4, {8, 23, -126, Special::ieee, 0x1.FFFFFEp127}},
-    {"tf32", 19, 4, {8, 10, -126, Special::ieee, 0x1.FFCp127}},
-    {"f64", 64, 8, {11, 52, -1022, Special::ieee, std::numeric_limits<double>::max()}},
-    {"f8E4M3FN", 8, 1, {4, 3, -6, Special::nan_is_all_ones, 448}},
-    {"f8E5M2", 8, 1, {5, 2, -14, Special::ieee, 57344}},
-    {"f8E8M0FNU", 8, 1, {8, 0, -127, Special::nan_is_all_ones, 0x1p127}},
-    {"f4E2M1FN", 4, 0, {2, 1, 0, Special::finite, 6}},
-}};
-
-const ElementRow& row(Element e) { return element_rows.at(static_cast<std::size_t>(e)); }
+using Special = FloatFormat::Special;
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
@@ -70,7 +35,7 @@ bool stays_finite(double value, Rounding rounding) {
          (rounding == Rounding::positive_inf && value < 0);
 }
 
-double too_large(double value, const Format& format, Rounding rounding) {
+double too_large(double value, const FloatFormat& format, Rounding rounding) {
   if (format.special == Special::finite || stays_finite(value, rounding)) return std::copysign(format.largest, value);
   return format.special == Special::ieee ? std::copysign(std::numeric_limits<double>::infinity(), value) : nan_value;
 }
@@ -101,41 +66,30 @@ double round_f64(double value, Rounding rounding, int beyond) {
 
 }  // namespace
 
-std::string_view name(Element e) { return row(e).name; }
-
-std::optional<Element> parse_element(std::string_view word) {
-  for (std::size_t i = 0; i < element_rows.size(); ++i)
-    if (element_rows[i].name == word) return static_cast<Element>(i);
-  return std::nullopt;
-}
-
-int width(Element e) { return row(e).width; }
-int bytes(Element e) { return row(e).bytes; }
-
-double round_to(double value, Element e, Rounding rounding, int beyond) {
-  if (e == Element::f64) return round_f64(value, rounding, beyond);
-  const Format& format = row(e).format;
+double round_to(double value, DType e, Rounding rounding, int beyond) {
+  if (e == DType::f64) return round_f64(value, rounding, beyond);
+  const FloatFormat& format = row(e).format;
   if (std::isnan(value)) return format.special == Special::finite ? format.largest : value;
   value = to_odd(value, beyond);
-  if (e == Element::f8e8m0fnu) return round_exponent(value, rounding);
+  if (e == DType::f8e8m0fnu) return round_exponent(value, rounding);
   if (value == 0) return value;
   if (std::isinf(value))
     return format.special == Special::ieee ? value : too_large(value, format, Rounding::nearest_even);
-  if (e == Element::f32 && rounding == Rounding::nearest_even && std::fabs(value) < 0x1p127)
+  if (e == DType::f32 && rounding == Rounding::nearest_even && std::fabs(value) < 0x1p127)
     return static_cast<double>(static_cast<float>(value));
   const int exponent = std::max(std::ilogb(value), format.lowest) - format.mantissa;
   const double rounded = std::ldexp(round_integer(std::ldexp(value, -exponent), rounding), exponent);
   return std::fabs(rounded) > format.largest ? too_large(value, format, rounding) : std::copysign(rounded, value);
 }
 
-double decode_float(std::uint64_t bits, Element e) {
-  if (e == Element::f64) return std::bit_cast<double>(bits);
-  if (e == Element::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  const Format& format = row(e).format;
+double decode_float(std::uint64_t bits, DType e) {
+  if (e == DType::f64) return std::bit_cast<double>(bits);
+  if (e == DType::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  const FloatFormat& format = row(e).format;
   const std::uint64_t mantissa = wrap(bits, format.mantissa);
   const auto exponent = static_cast<int>(wrap(bits >> format.mantissa, format.exponent));
   const int ones = (1 << format.exponent) - 1;
-  if (e == Element::f8e8m0fnu) return exponent == ones ? nan_value : std::ldexp(1.0, exponent - 127);
+  if (e == DType::f8e8m0fnu) return exponent == ones ? nan_value : std::ldexp(1.0, exponent - 127);
   const double sign = (bits >> (format.mantissa + format.exponent) & 1) != 0 ? -1.0 : 1.0;
   if (exponent == ones && format.special == Special::ieee)
     return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : nan_value;
@@ -145,13 +99,13 @@ double decode_float(std::uint64_t bits, Element e) {
   return sign * std::ldexp(fraction, std::max(exponent, 1) - 1 + format.lowest - format.mantissa);
 }
 
-std::uint64_t encode_float(double value, Element e) {
-  if (e == Element::f64) return std::bit_cast<std::uint64_t>(value);
+std::uint64_t encode_float(double value, DType e) {
+  if (e == DType::f64) return std::bit_cast<std::uint64_t>(value);
   value = round_to(value, e);
-  if (e == Element::f32 && !std::isnan(value)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const Format& format = row(e).format;
+  if (e == DType::f32 && !std::isnan(value)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const FloatFormat& format = row(e).format;
   const auto ones = (1ULL << format.exponent) - 1;
-  if (e == Element::f8e8m0fnu) return std::isnan(value) ? ones : static_cast<std::uint64_t>(std::ilogb(value) + 127);
+  if (e == DType::f8e8m0fnu) return std::isnan(value) ? ones : static_cast<std::uint64_t>(std::ilogb(value) + 127);
   const std::uint64_t sign = static_cast<std::uint64_t>(std::signbit(value)) << (format.mantissa + format.exponent);
   if (std::isnan(value)) {  // quiet; all ones where that alone is NaN
     const std::uint64_t quiet = 1ULL << (format.mantissa - 1);
@@ -168,4 +122,4 @@ std::uint64_t encode_float(double value, Element e) {
          wrap(fraction, format.mantissa);
 }
 
-}  // namespace deplo::ir::tile_program
+}  // namespace deplo::ir

@@ -93,7 +93,7 @@ Op Terms::op() {
 }
 
 DType Terms::dtype() {
-  for (const DType d : dtypes)
+  for (const DType d : kernel_dtypes)
     if (take_if(ir::name(d))) return d;
   fail("a type (f32, f16, bf16, i32, i64 or bool)");
 }
@@ -113,7 +113,7 @@ int Terms::lanes() {
 
 Type Terms::type() {
   const Token t = peek();
-  for (const DType d : dtypes) {
+  for (const DType d : kernel_dtypes) {
     if (!t.text.starts_with(ir::name(d))) continue;
     const std::string_view digits = t.text.substr(ir::name(d).size());
     const Type parsed{d, digits.empty() ? 1 : lanes_of(t, digits)};

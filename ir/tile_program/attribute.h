@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/tile_program/element.h"
+#include "ir/hardware/float_format.h"
 
 namespace deplo::ir::tile_program {
 
@@ -17,7 +17,7 @@ using Dense = std::shared_ptr<const std::vector<std::uint64_t>>;
 
 /// A number with its type, as `0.0 : f32`.
 struct Scalar {
-  Element element = Element::f32;
+  DType element = DType::f32;
   std::uint64_t bits = 0;
   bool operator==(const Scalar&) const = default;
 };

@@ -354,7 +354,7 @@ int find_value(const Form& form, std::string_view name) {
 }
 
 void read_class(ValueForm& value, std::string_view word, const Form& form) {
-  if (const auto element = parse_element(word)) {
+  if (const auto element = parse_tile_dtype(word)) {
     value.types = Class::element;
     value.element = *element;
     return;

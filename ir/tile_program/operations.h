@@ -46,10 +46,10 @@ struct ValueForm {
   std::string_view name;
   Arity arity = Arity::one;
   Class types = Class::any;
-  Element element = Element::i1;  // of Class::element
-  bool scalar = false;            // a tile of rank 0
-  int same_as = -1;               // has the type of this value: operands are counted first, then results
-  int shape_of = -1;              // has the shape of this one
+  DType element = DType::boolean;  // of Class::element
+  bool scalar = false;             // a tile of rank 0
+  int same_as = -1;                // has the type of this value: operands are counted first, then results
+  int shape_of = -1;               // has the shape of this one
   Version since;
 };
 

@@ -30,7 +30,7 @@ bool is_identity(const std::vector<int>& map) {
 }
 
 std::string print_element(const Type& t) {
-  const std::string element(name(t.element));
+  const std::string element(tile_name(t.element));
   return t.pointer ? "ptr<" + element + ">" : element;
 }
 
@@ -95,8 +95,8 @@ std::string unsound_view(const Type& t) {
   if (t.tile.size() != t.shape.size() || t.tile.empty())
     return fmt::format("expected a tile of the tensor's {} dimensions, found {}", t.shape.size(), t.tile.size());
   if (std::string why = unsound_tile(t.tile); !why.empty()) return why;
-  if (t.padding && *t.padding != Padding::zero && is_integer(t.element))
-    return fmt::format("expected padding zero of {}, found {}", name(t.element), name(*t.padding));
+  if (t.padding && *t.padding != Padding::zero && is_integral(t.element))
+    return fmt::format("expected padding zero of {}, found {}", tile_name(t.element), name(*t.padding));
   if (t.kind == Kind::gather_scatter_view) {
     if (t.sparse_dim >= 0 && static_cast<std::size_t>(t.sparse_dim) < t.tile.size()) return "";
     return fmt::format("expected a sparse_dim below {}, found {}", t.tile.size(), t.sparse_dim);
@@ -125,15 +125,13 @@ TypePtr token_type() {
   return type;
 }
 
-TypePtr tile_type(Element element, Extents shape, bool pointer) {
+TypePtr tile_type(DType element, Extents shape, bool pointer) {
   Type type{.kind = Kind::tile, .element = element, .pointer = pointer};
   type.shape = std::move(shape);
   return std::make_shared<Type>(std::move(type));
 }
 
-TypePtr with_element(const Type& tile, Element element, bool pointer) {
-  return tile_type(element, tile.shape, pointer);
-}
+TypePtr with_element(const Type& tile, DType element, bool pointer) { return tile_type(element, tile.shape, pointer); }
 
 std::int64_t element_count(const Type& t) {
   return std::accumulate(t.shape.begin(), t.shape.end(), std::int64_t{1}, std::multiplies<>());

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/tile_program/element.h"
+#include "ir/hardware/float_format.h"
 
 namespace deplo::ir::tile_program {
 
@@ -24,7 +24,7 @@ std::string_view name(Kind);
 /// A type; equal types compare equal. Which members count depends on the kind.
 struct Type {
   Kind kind = Kind::token;
-  Element element = Element::i1;     // of a tile and a tensor view; behind the pointers of a tile of pointers
+  DType element = DType::boolean;    // of a tile and a tensor view; behind the pointers of a tile of pointers
   bool pointer = false;              // of a tile: its elements are pointers
   Extents shape = {}, strides = {};  // of a tile its shape; of a tensor view and of that behind a view, both
 
@@ -48,9 +48,9 @@ inline constexpr std::size_t max_rank = 16;
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // of a tile
 
 TypePtr token_type();
-TypePtr tile_type(Element, Extents shape = {}, bool pointer = false);
+TypePtr tile_type(DType, Extents shape = {}, bool pointer = false);
 /// A tile of the same shape with other elements.
-TypePtr with_element(const Type& tile, Element, bool pointer = false);
+TypePtr with_element(const Type& tile, DType, bool pointer = false);
 
 /// Of a tile.
 std::int64_t element_count(const Type&);

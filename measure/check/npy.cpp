@@ -185,10 +185,7 @@ ir::Numbers read_npy(const std::string& file, const ir::TensorType& type) { retu
 std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   std::string extents;
   for (const std::int64_t extent : type.shape) extents += fmt::format("{}, ", extent);
-  const std::string_view element = type.dtype == ir::DType::i32       ? "<i4"
-                                   : type.dtype == ir::DType::i64     ? "<i8"
-                                   : type.dtype == ir::DType::boolean ? "|b1"
-                                                                      : "<f4";
+  const std::string_view element = ir::row(ir::is_float(type.dtype) ? ir::DType::f32 : type.dtype).numpy;
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", element, extents);
   // The elements begin at a multiple of 64 bytes, behind the magic, the version, the length and a newline.
   constexpr std::size_t before = 10, alignment = 64;

@@ -7,24 +7,7 @@ namespace {
 
 constexpr std::size_t most_rank = 5;
 
-// CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
-int type_of(ir::DType dtype) {
-  switch (dtype) {
-    case ir::DType::i32:
-      return 3;
-    case ir::DType::f16:
-      return 6;
-    case ir::DType::f32:
-      return 7;
-    case ir::DType::bf16:
-      return 9;
-    case ir::DType::boolean:
-    case ir::DType::i64:
-      break;
-  }
-  check_failed("TMA copies no truth values and 64-bit integers", __FILE__, __LINE__);
-}
-
+// CUtensorMapSwizzle, CUtensorMapL2promotion.
 int swizzle_of(int bytes) {
   CHECK(bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128);
   return bytes == 0 ? 0 : bytes == 32 ? 1 : bytes == 64 ? 2 : 3;
@@ -64,8 +47,8 @@ Result<TensorMap> encode_tensor_map(const Driver& driver, EncodeTiled encode, co
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a device's address is an integer in the driver's API
   void* const start = reinterpret_cast<void*>(address);
   const int code =
-      encode(&result, type_of(dtype), static_cast<std::uint32_t>(rank), start, shape.data(), strides.data(), box.data(),
-             element_strides.data(), interleave_none, swizzle_of(map.swizzle), promotion_128, fill_zero);
+      encode(&result, ir::row(dtype).tma, static_cast<std::uint32_t>(rank), start, shape.data(), strides.data(),
+             box.data(), element_strides.data(), interleave_none, swizzle_of(map.swizzle), promotion_128, fill_zero);
   if (code != 0) return driver.failure(code, Status::load_error, "cuTensorMapEncodeTiled");
   return result;
 }

@@ -102,7 +102,7 @@ BlocksTask decode_blocks(std::string_view text) {
     task.kernel.kernel = std::move(code.kernel);
     task.kernel.source = std::move(code.source);
     for (const Json& array : json.at("arrays"))
-      task.arrays.push_back({array.at(0).get<std::string>(), static_cast<tiles::Element>(array.at(1).get<int>()),
+      task.arrays.push_back({array.at(0).get<std::string>(), static_cast<ir::DType>(array.at(1).get<int>()),
                              std::vector<std::uint8_t>(array.at(2).get<std::size_t>())});
     for (const Json& one : json.at("initial"))
       task.kernel.initial.push_back(

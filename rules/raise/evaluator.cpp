@@ -32,22 +32,10 @@ Raiser find_raiser(std::string_view operation) {
   return found == all_raisers().end() ? nullptr : found->second;
 }
 
-std::optional<ir::DType> dtype_of(tp::Element element) {
-  switch (element) {
-    case tp::Element::f32:
-    case tp::Element::tf32:
-      return ir::DType::f32;
-    case tp::Element::f16:
-      return ir::DType::f16;
-    case tp::Element::bf16:
-      return ir::DType::bf16;
-    case tp::Element::i32:
-      return ir::DType::i32;
-    case tp::Element::i1:
-      return ir::DType::boolean;
-    default:
-      return std::nullopt;
-  }
+std::optional<ir::DType> loop_type(ir::DType element) {
+  if (element == ir::DType::tf32) return ir::DType::f32;
+  const bool taken = ir::is_kernel_type(element) && element != ir::DType::i64;
+  return taken ? std::optional(element) : std::nullopt;
 }
 
 bool has_attribute(const tp::Operation& op, std::string_view name) {
@@ -97,8 +85,8 @@ void Evaluator::bind_arguments() {
     Element element;
     if (const auto* array = std::get_if<TileArray>(&launch.arguments[i])) {
       if (!wanted.pointer) fail(i, "a number", "an array");
-      const auto dtype = dtype_of(wanted.element);
-      if (!dtype) fail(i, "elements of f32, f16, bf16, i32 or i1", tp::name(wanted.element));
+      const auto dtype = loop_type(wanted.element);
+      if (!dtype) fail(i, "elements of f32, f16, bf16, i32 or i1", ir::tile_name(wanted.element));
       const auto extent = [](std::int64_t e) { return e > 0; };
       if (array->shape.empty() || array->shape.size() != array->strides.size() ||
           !std::ranges::all_of(array->shape, extent) || !std::ranges::all_of(array->strides, extent))
@@ -110,12 +98,12 @@ void Evaluator::bind_arguments() {
     } else if (wanted.pointer) {
       fail(i, "an array", "a number");
     } else if (const auto* whole = std::get_if<std::int64_t>(&launch.arguments[i])) {
-      if (!tp::is_integer(wanted.element)) element.value = elements.constant(static_cast<double>(*whole));
+      if (!ir::is_integral(wanted.element)) element.value = elements.constant(static_cast<double>(*whole));
       element.index = *whole;
     } else {
       const double number = std::get<double>(launch.arguments[i]);
-      if (tp::is_integer(wanted.element)) fail(i, "a whole number", std::to_string(number));
-      element.value = elements.constant(tp::round_to(number, wanted.element));
+      if (ir::is_integral(wanted.element)) fail(i, "a whole number", std::to_string(number));
+      element.value = elements.constant(ir::round_to(number, wanted.element));
     }
     frames_.front().arguments.emplace(id, [element](const Index&) { return element; });
   }
@@ -164,7 +152,7 @@ std::int64_t Evaluator::number(const tp::Operation& op, tp::ValueId id, std::str
 
 ValueId Evaluator::value_of(const tp::Type& of, const Element& element) {
   if (element.value >= 0) return element.value;
-  return elements.index(element.index, of.element == tp::Element::i1 ? ir::DType::boolean : ir::DType::i32);
+  return elements.index(element.index, of.element == ir::DType::boolean ? ir::DType::boolean : ir::DType::i32);
 }
 
 ir::Expr Evaluator::unknown(const std::string& key, std::optional<ir::Interval> range) {

@@ -20,7 +20,7 @@ struct Array {
   std::string name;
   ir::DType dtype = ir::DType::f32;
   ir::Shape shape, strides;
-  tp::Element element = tp::Element::f32;
+  ir::DType element = ir::DType::f32;
 };
 
 /// A tensor view: numbers, but for the place of its first element.
@@ -149,9 +149,9 @@ bool has_attribute(const tp::Operation&, std::string_view name);
 bool through_view(const tp::Operation&);
 
 /// A float that the type cannot hold, rounded to it.
-ValueId rounded(Evaluator&, const tp::Operation&, ValueId, tp::Element);
+ValueId rounded(Evaluator&, const tp::Operation&, ValueId, ir::DType);
 /// The type of Loop IR that holds the elements; nullopt where there is none.
-std::optional<ir::DType> dtype_of(tp::Element);
+std::optional<ir::DType> loop_type(ir::DType);
 /// A reduction of an operation in a region (`add` of addf), where it is one.
 std::optional<ir::Op> reducing(std::string_view operation);
 

@@ -13,12 +13,12 @@ namespace {
 using fusion::Value;
 
 /// Does the type hold it as it is? Of values whose elements in memory, roundings and constants show it.
-bool is_held(Evaluator& in, ValueId id, tp::Element element) {
+bool is_held(Evaluator& in, ValueId id, ir::DType element) {
   const Value& value = in.elements.values[id];
-  const ir::Op round = element == tp::Element::f16 ? ir::Op::round_f16 : ir::Op::round_bf16;
+  const ir::Op round = element == ir::DType::f16 ? ir::Op::round_f16 : ir::Op::round_bf16;
   switch (value.kind) {
     case Value::Kind::constant:
-      return std::isnan(value.constant) || tp::round_to(value.constant, element) == value.constant;
+      return std::isnan(value.constant) || ir::round_to(value.constant, element) == value.constant;
     case Value::Kind::load:
       return value.tensor >= 0 && in.arrays[static_cast<std::size_t>(value.tensor)].element == element;
     case Value::Kind::assign:
@@ -36,9 +36,9 @@ bool is_held(Evaluator& in, ValueId id, tp::Element element) {
 
 void check_rounding(Evaluator& in, const tp::Operation& op) {
   if (!has_attribute(op, "rounding_mode")) return;
-  const auto mode = static_cast<tp::Rounding>(op.number("rounding_mode"));
-  const bool near = mode == tp::Rounding::nearest_even || mode == tp::Rounding::approx || mode == tp::Rounding::full ||
-                    mode == tp::Rounding::nearest_int_to_zero || mode == tp::Rounding::nearest_away;
+  const auto mode = static_cast<ir::Rounding>(op.number("rounding_mode"));
+  const bool near = mode == ir::Rounding::nearest_even || mode == ir::Rounding::approx || mode == ir::Rounding::full ||
+                    mode == ir::Rounding::nearest_int_to_zero || mode == ir::Rounding::nearest_away;
   if (!near) in.refuse(op, "Loop IR rounds to the nearest, found another rounding");
 }
 
@@ -91,7 +91,7 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
   const Element a = in.at(op.operands[0], index);
   if (op.number("signedness") == 0) {
     const auto range = in.elements.bounds(a.index);
-    const bool truth = in.type(op.operands[0]).element == tp::Element::i1;
+    const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
     if (!truth && !(range && range->low >= 0)) in.refuse(op, "expected a number known to be at least 0");
   }
   const ValueId number =
@@ -137,8 +137,8 @@ Element compare_floats(Evaluator& in, const tp::Operation& op, std::size_t, cons
 /// sum over k of lhs[…, m, k] * rhs[…, k, n], and what is accumulated.
 Element multiply_matrices(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const tp::ValueId lhs = op.operand("lhs"), rhs = op.operand("rhs"), acc = op.operand("acc");
-  if (in.type(op.results[0]).element != tp::Element::f32)
-    in.refuse(op, fmt::format("Loop IR sums in f32, found {}", tp::name(in.type(op.results[0]).element)));
+  if (in.type(op.results[0]).element != ir::DType::f32)
+    in.refuse(op, fmt::format("Loop IR sums in f32, found {}", ir::tile_name(in.type(op.results[0]).element)));
   const std::size_t rank = index.size();
   const auto product = [&](const ir::Expr& k) {
     Index left = index, right = index;
@@ -152,14 +152,14 @@ Element multiply_matrices(Evaluator& in, const tp::Operation& op, std::size_t, c
 
 }  // namespace
 
-ValueId rounded(Evaluator& in, const tp::Operation& op, ValueId id, tp::Element element) {
-  if (element == tp::Element::f32 || (element == tp::Element::tf32 && in.elements.values[id].op == ir::Op::round_tf32))
+ValueId rounded(Evaluator& in, const tp::Operation& op, ValueId id, ir::DType element) {
+  if (element == ir::DType::f32 || (element == ir::DType::tf32 && in.elements.values[id].op == ir::Op::round_tf32))
     return id;
-  if (element == tp::Element::tf32) return in.elements.assign(ir::Op::round_tf32, {id});
-  if (element != tp::Element::f16 && element != tp::Element::bf16)
-    in.refuse(op, fmt::format("Loop IR has no {}", tp::name(element)));
+  if (element == ir::DType::tf32) return in.elements.assign(ir::Op::round_tf32, {id});
+  if (element != ir::DType::f16 && element != ir::DType::bf16)
+    in.refuse(op, fmt::format("Loop IR has no {}", ir::tile_name(element)));
   if (is_held(in, id, element)) return id;
-  return in.elements.assign(element == tp::Element::f16 ? ir::Op::round_f16 : ir::Op::round_bf16, {id});
+  return in.elements.assign(element == ir::DType::f16 ? ir::Op::round_f16 : ir::Op::round_bf16, {id});
 }
 
 std::vector<NamedRaiser> float_raisers() {

@@ -36,14 +36,14 @@ class Integers {
     return in_.at(op_.operands[i], in_.type(op_.operands[i]).shape.empty() ? Index() : index_);
   }
   bool scalar() const { return in_.type(op_.results[0]).shape.empty(); }
-  tp::Element type() const { return in_.type(op_.results[0]).element; }
+  ir::DType type() const { return in_.type(op_.results[0]).element; }
 
   /// The result, in its simplest form.
   Element give(const ir::Expr& e) {
     const ir::Expr simple = in_.elements.simplify(e);
     const auto range = in_.elements.bounds(simple);
     if (range && !fits(*range))
-      in_.refuse(op_, fmt::format("expected a number that {} holds, found {} to {}", tp::name(type()), range->low,
+      in_.refuse(op_, fmt::format("expected a number that {} holds, found {} to {}", ir::tile_name(type()), range->low,
                                   range->high));
     if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple), range)};
     return {simple};
@@ -75,7 +75,7 @@ class Integers {
 
  private:
   bool fits(const ir::Interval& range) const {
-    const int w = tp::width(type());
+    const int w = ir::width(type());
     if (w >= 62 || w == 1) return true;
     return range.low >= -(std::int64_t{1} << (w - 1)) && range.high < std::int64_t{1} << w;
   }
@@ -111,16 +111,16 @@ Element multiply(Evaluator& in, const tp::Operation& op, std::size_t, const Inde
 Element divide(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const ir::Expr a = now.operand(0), b = now.operand(1);
-  const auto rounding = static_cast<tp::Rounding>(op.number("rounding"));
+  const auto rounding = static_cast<ir::Rounding>(op.number("rounding"));
   if (b.is_constant(0)) now.refuse("expected a divisor other than 0");
   const bool whole = constant(b) && b.value() > 0 && (now.is_signed() || now.is_at_least(a, 0));
-  if (whole && rounding == tp::Rounding::positive_inf) return now.give((a + (b.value() - 1)) / b);
-  if (whole && (rounding == tp::Rounding::negative_inf || now.is_at_least(a, 0))) return now.give(a / b);
+  if (whole && rounding == ir::Rounding::positive_inf) return now.give((a + (b.value() - 1)) / b);
+  if (whole && (rounding == ir::Rounding::negative_inf || now.is_at_least(a, 0))) return now.give(a / b);
   if (constant(a) && constant(b) && now.is_signed()) {
     const std::int64_t towards_zero = a.value() / b.value();
     const bool rest = a.value() % b.value() != 0, negative = (a.value() < 0) != (b.value() < 0);
-    const bool up = rounding == tp::Rounding::positive_inf && rest && !negative;
-    const bool down = rounding == tp::Rounding::negative_inf && rest && negative;
+    const bool up = rounding == ir::Rounding::positive_inf && rest && !negative;
+    const bool down = rounding == ir::Rounding::negative_inf && rest && negative;
     return now.give(towards_zero + (up ? 1 : 0) - (down ? 1 : 0));
   }
   return now.give_unknown({a, b});
@@ -174,7 +174,7 @@ template <tp::Rmw mode>
 Element bits(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const Element a = now.element(0), b = now.element(1);
-  if (now.type() == tp::Element::i1 && (a.value >= 0 || b.value >= 0)) {
+  if (now.type() == ir::DType::boolean && (a.value >= 0 || b.value >= 0)) {
     const tp::Type& type = in.type(op.results[0]);
     const ir::Op word = mode == tp::Rmw::band  ? ir::Op::logical_and
                         : mode == tp::Rmw::bor ? ir::Op::logical_or
@@ -182,7 +182,7 @@ Element bits(Evaluator& in, const tp::Operation& op, std::size_t, const Index& i
     return {0, in.elements.assign(word, {in.value_of(type, a), in.value_of(type, b)}, ir::DType::boolean)};
   }
   const ir::Expr x = now.operand(0), y = now.operand(1);
-  if (now.type() == tp::Element::i1) {
+  if (now.type() == ir::DType::boolean) {
     if (mode == tp::Rmw::band) return now.give({ir::ExprOp::land, x, y});
     if (mode == tp::Rmw::bor) return now.give({ir::ExprOp::max, x, y});
     return now.give({ir::ExprOp::bxor, x, y});
@@ -216,7 +216,7 @@ Element compare(Evaluator& in, const tp::Operation& op, std::size_t, const Index
 Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const ir::Expr a = now.operand(0);
-  const bool truth = in.type(op.operands[0]).element == tp::Element::i1;
+  const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
   if (truth) {
     const Element condition = now.element(0);
     if (condition.value >= 0) {
@@ -232,9 +232,9 @@ Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
 Element truncate(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const ir::Expr a = now.operand(0);
-  if (now.type() == tp::Element::i1) return now.give(a % 2);
+  if (now.type() == ir::DType::boolean) return now.give(a % 2);
   const auto range = in.elements.bounds(a);
-  const std::int64_t half = std::int64_t{1} << (tp::width(now.type()) - 1);
+  const std::int64_t half = std::int64_t{1} << (ir::width(now.type()) - 1);
   const bool fits = range && range->low >= -half && range->high < half;
   if (!fits && op.number("overflow") == static_cast<std::int64_t>(tp::Overflow::none)) return now.give_unknown({a});
   return now.give(a);

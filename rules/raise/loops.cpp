@@ -18,7 +18,7 @@ std::vector<tp::ValueId> carried_arguments(const tp::Operation& loop) {
 
 Element for_loop(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   const tp::Type& type = in.type(op.results[result]);
-  if (type.pointer || tp::is_integer(type.element)) return in.in_trip(op, result, in.trips_of(op).taken(), index);
+  if (type.pointer || ir::is_integral(type.element)) return in.in_trip(op, result, in.trips_of(op).taken(), index);
   return {0, after_trips(in, op, result, index)};
 }
 
@@ -35,9 +35,9 @@ Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const
   const tp::Type& type = in.type(op.results[result]);
   if (type.pointer || !type.is_tile()) in.refuse(op, "expected a condition that the arguments decide");
   const ValueId c = condition.value >= 0 ? condition.value : in.elements.index(known, ir::DType::boolean);
-  const ir::DType dtype = type.element == tp::Element::i1 ? ir::DType::boolean
-                          : tp::is_integer(type.element)  ? ir::DType::i32
-                                                          : ir::DType::f32;
+  const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
+                          : ir::is_integral(type.element)    ? ir::DType::i32
+                                                             : ir::DType::f32;
   const ValueId value =
       in.elements.assign(ir::Op::select, {c, in.value_of(type, taken(0)), in.value_of(type, taken(1))}, dtype);
   if (dtype == ir::DType::i32) return {ir::var(loaded_name(value))};
@@ -61,14 +61,14 @@ Element reduction(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
   const ir::Op word = combining(in, op);
   const auto dim = static_cast<std::size_t>(op.number("dim"));
   const tp::Type& type = in.type(op.operands[0]);
-  if (tp::is_integer(type.element) && type.element != tp::Element::i32)
-    in.refuse(op, fmt::format("Loop IR reduces f32 and i32, found {}", tp::name(type.element)));
-  const bool whole = tp::is_integer(type.element);
+  if (ir::is_integral(type.element) && type.element != ir::DType::i32)
+    in.refuse(op, fmt::format("Loop IR reduces f32 and i32, found {}", ir::tile_name(type.element)));
+  const bool whole = ir::is_integral(type.element);
   const tp::Operation& combined = op.regions[0].operations[0];
   if (whole && has_attribute(combined, "signedness") && combined.number("signedness") == 0)
     in.refuse(op, "expected numbers with a sign");
-  if (!whole && type.element != tp::Element::f32)
-    in.refuse(op, fmt::format("Loop IR sums in f32, found {}", tp::name(type.element)));
+  if (!whole && type.element != ir::DType::f32)
+    in.refuse(op, fmt::format("Loop IR sums in f32, found {}", ir::tile_name(type.element)));
   const ValueId value =
       in.elements.reduce(word, type.shape[dim], whole ? ir::DType::i32 : ir::DType::f32, [&](const ir::Expr& k) {
         Index at = index;

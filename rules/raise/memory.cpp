@@ -122,7 +122,7 @@ ValueId padding(Evaluator& in, const tp::Operation& op, const Index& index) {
   if (op.form->name == "load_ptr_tko")
     return op.has("padding") ? in.value(op.operand("padding"), index) : in.elements.constant(0);
   const tp::Type& view = in.type(op.operand("view"));
-  if (!view.padding || tp::is_integer(view.element)) return in.elements.constant(0);
+  if (!view.padding || ir::is_integral(view.element)) return in.elements.constant(0);
   return in.elements.constant(padding_of(*view.padding));
 }
 

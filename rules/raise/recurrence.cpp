@@ -256,7 +256,7 @@ class Recurrence {
     for (std::size_t i = 0; i < all.size(); ++i)
       arguments[all[i]] = [this, i, id = all[i]](const Index& at) -> Element {
         const tp::Type& type = in_.type(id);
-        if (tp::is_integer(type.element) || type.pointer) return in_.in_trip(loop_, i, trips_.number(trip_), at);
+        if (ir::is_integral(type.element) || type.pointer) return in_.in_trip(loop_, i, trips_.number(trip_), at);
         return {0, before(i, at)};
       };
     arguments[loop_.regions[0].arguments[0]] = [this](const Index&) -> Element {

@@ -74,9 +74,9 @@ Element choose(Evaluator& in, const tp::Operation& op, const Element& condition,
   if (condition.value < 0 && known.kind() == ir::Expr::Kind::constant) return known.value() != 0 ? a : b;
   if (type.pointer) in.refuse(op, "expected a condition that is known, found a choice of pointers");
   const ValueId c = condition.value >= 0 ? condition.value : in.elements.index(known, ir::DType::boolean);
-  const ir::DType dtype = type.element == tp::Element::i1 ? ir::DType::boolean
-                          : tp::is_integer(type.element)  ? ir::DType::i32
-                                                          : ir::DType::f32;
+  const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
+                          : ir::is_integral(type.element)    ? ir::DType::i32
+                                                             : ir::DType::f32;
   if (dtype == ir::DType::i32 && type.shape.empty() && condition.value < 0)
     return {in.unknown("select " + ir::print(known) + " " + ir::print(a.index) + " " + ir::print(b.index))};
   const ValueId value = in.elements.assign(ir::Op::select, {c, in.value_of(type, a), in.value_of(type, b)}, dtype);
@@ -130,9 +130,9 @@ Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const
     if (flat.kind() != ir::Expr::Kind::constant) in.refuse(op, "Loop IR has no tables: expected one number for all");
     at = static_cast<std::size_t>(flat.value());
   }
-  if (!tp::is_integer(type.element)) return {0, in.elements.constant(tp::decode_float(bits[at], type.element))};
-  if (type.element == tp::Element::i1) return {static_cast<std::int64_t>(bits[at] & 1)};
-  return {tp::as_signed(bits[at], tp::width(type.element))};
+  if (!ir::is_integral(type.element)) return {0, in.elements.constant(ir::decode_float(bits[at], type.element))};
+  if (type.element == ir::DType::boolean) return {static_cast<std::int64_t>(bits[at] & 1)};
+  return {ir::as_signed(bits[at], ir::width(type.element))};
 }
 
 /// What it states is checked where it is known; nothing is made of it.

@@ -124,7 +124,7 @@ class Store {
       for (std::size_t c = 1; c < all.size(); ++c)
         arguments[all[c]] = [this, trip, &loop, c, deals](const Index& index) -> Element {
           const tp::Type& type = in_.type(loop.regions[0].arguments[c]);
-          if (deals || (!type.pointer && !tp::is_integer(type.element)))
+          if (deals || (!type.pointer && !ir::is_integral(type.element)))
             in_.refuse(op_, "it writes what its loop carries");
           return in_.in_trip(loop, c - 1, trip(), index);
         };

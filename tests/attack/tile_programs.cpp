@@ -35,7 +35,7 @@ Launches launches_of(const tiles::Entry& entry) {
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const tiles::Type& type = *entry.values[entry.parameters[i]].type;
     if (!type.pointer) {
-      const std::int64_t number = type.element == tiles::Element::i1 ? 1 : extent;
+      const std::int64_t number = type.element == ir::DType::boolean ? 1 : extent;
       all.launch.arguments.emplace_back(number);
       all.raised.arguments.emplace_back(number);
       continue;

@@ -56,9 +56,9 @@ class Raised : public ::testing::Test {
 Launch attention(std::int64_t heads, std::int64_t group, std::int64_t queries, std::int64_t keys, std::int64_t size,
                  std::int64_t tile, std::int64_t offset) {
   Launch launch;
-  launch.array("q", tp::Element::f16, {1, heads, queries, size});
-  for (const char* name : {"k", "v"}) launch.array(name, tp::Element::f16, {1, heads / group, keys, size});
-  launch.array("out", tp::Element::f16, {1, heads, queries, size}).scalar(0.125).scalar(offset);
+  launch.array("q", ir::DType::f16, {1, heads, queries, size});
+  for (const char* name : {"k", "v"}) launch.array(name, ir::DType::f16, {1, heads / group, keys, size});
+  launch.array("out", ir::DType::f16, {1, heads, queries, size}).scalar(0.125).scalar(offset);
   launch.grid({rules::tiles(queries, tile), heads, 1});
   return launch;
 }
@@ -87,9 +87,9 @@ TEST_F(Raised, SharedAttention) {
 TEST_F(Raised, LogOfTheSumBesideIt) {
   for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{16, 32}, {37, 45}, {5, 7}}) {
     Launch launch;
-    launch.array("q", tp::Element::f16, {queries, 16}).array("k", tp::Element::f16, {keys, 16});
-    launch.array("v", tp::Element::f16, {keys, 16}).array("out", tp::Element::f16, {queries, 16});
-    launch.array("lse", tp::Element::f32, {queries}).scalar(0.25).grid({rules::tiles(queries, 16), 1, 1});
+    launch.array("q", ir::DType::f16, {queries, 16}).array("k", ir::DType::f16, {keys, 16});
+    launch.array("v", ir::DType::f16, {keys, 16}).array("out", ir::DType::f16, {queries, 16});
+    launch.array("lse", ir::DType::f32, {queries}).scalar(0.25).grid({rules::tiles(queries, 16), 1, 1});
     expect_right(launch, rules::own("attention_with_lse"), rules::of_f16);
   }
 }
@@ -97,7 +97,7 @@ TEST_F(Raised, LogOfTheSumBesideIt) {
 TEST_F(Raised, SoftmaxInChunks) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{2, 96}, {3, 7}, {5, 101}}) {
     Launch launch;
-    for (const char* name : {"x", "y"}) launch.array(name, tp::Element::f32, {m, n}, rules::pitch(n));
+    for (const char* name : {"x", "y"}) launch.array(name, ir::DType::f32, {m, n}, rules::pitch(n));
     expect_right(launch.grid({m, 1, 1}), rules::own("chunked_softmax"), rules::of_f32);
   }
 }
@@ -105,17 +105,17 @@ TEST_F(Raised, SoftmaxInChunks) {
 TEST_F(Raised, Products) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{16, 32, 16}, {37, 40, 21}, {5, 101, 3}}) {
     Launch batched, persistent, parts;
-    batched.array("a", tp::Element::f16, {3, m, k}, rules::pitch(k));
-    batched.array("b", tp::Element::f16, {3, k, n}, rules::pitch(n));
-    batched.array("c", tp::Element::f16, {3, m, n}, rules::pitch(n));
+    batched.array("a", ir::DType::f16, {3, m, k}, rules::pitch(k));
+    batched.array("b", ir::DType::f16, {3, k, n}, rules::pitch(n));
+    batched.array("c", ir::DType::f16, {3, m, n}, rules::pitch(n));
     expect_right(batched.grid({3, rules::tiles(m, 16), rules::tiles(n, 32)}), rules::own("batched_matmul"),
                  rules::of_f16);
-    persistent.array("a", tp::Element::f16, {m, k}, rules::pitch(k));
-    persistent.array("b", tp::Element::f16, {k, n}, rules::pitch(n));
-    persistent.array("c", tp::Element::f16, {m, n}, rules::pitch(n)).grid({4, 1, 1});
+    persistent.array("a", ir::DType::f16, {m, k}, rules::pitch(k));
+    persistent.array("b", ir::DType::f16, {k, n}, rules::pitch(n));
+    persistent.array("c", ir::DType::f16, {m, n}, rules::pitch(n)).grid({4, 1, 1});
     expect_right(persistent, rules::own("persistent_matmul"), rules::of_f16);
-    parts.array("a", tp::Element::f32, {m, m}, rules::pitch(m)).array("b", tp::Element::f32, {m, n}, rules::pitch(n));
-    parts.array("c", tp::Element::f32, {m, n}, rules::pitch(n)).grid({rules::tiles(m, 16), rules::tiles(n, 16), 1});
+    parts.array("a", ir::DType::f32, {m, m}, rules::pitch(m)).array("b", ir::DType::f32, {m, n}, rules::pitch(n));
+    parts.array("c", ir::DType::f32, {m, n}, rules::pitch(n)).grid({rules::tiles(m, 16), rules::tiles(n, 16), 1});
     for (const char* name : {"triangular_matmul", "banded_matmul"})
       expect_right(parts, rules::own(name), rules::of_f32);
   }
@@ -124,11 +124,11 @@ TEST_F(Raised, Products) {
 TEST_F(Raised, NormsBackwards) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{8, 32}, {5, 101}, {3, 7}}) {
     Launch rows, columns;
-    for (const char* name : {"dx", "dy", "x"}) rows.array(name, tp::Element::f16, {m, n}, rules::pitch(n));
-    rows.array("weight", tp::Element::f16, {n}).array("mean", tp::Element::f32, {m});
-    expect_right(rows.array("rstd", tp::Element::f32, {m}).grid({m, 1, 1}), rules::own("layer_norm_backward"),
+    for (const char* name : {"dx", "dy", "x"}) rows.array(name, ir::DType::f16, {m, n}, rules::pitch(n));
+    rows.array("weight", ir::DType::f16, {n}).array("mean", ir::DType::f32, {m});
+    expect_right(rows.array("rstd", ir::DType::f32, {m}).grid({m, 1, 1}), rules::own("layer_norm_backward"),
                  rules::of_f16);
-    columns.array("x", tp::Element::f32, {m, n}, rules::pitch(n)).array("y", tp::Element::f32, {n});
+    columns.array("x", ir::DType::f32, {m, n}, rules::pitch(n)).array("y", ir::DType::f32, {n});
     expect_right(columns.grid({rules::tiles(n, 32), 1, 1}), rules::own("column_sums"), rules::of_f32);
   }
 }

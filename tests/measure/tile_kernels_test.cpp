@@ -28,7 +28,7 @@ struct Moe {
   rules::TileLaunch raised = {};
 
   void array(const std::string& name, const ir::Shape& shape) {
-    launcher.add(name, tp::Element::f16, shape);
+    launcher.add(name, ir::DType::f16, shape);
     argument(name, shape);
   }
   void numbers(const std::string& name, const std::vector<std::int64_t>& values) {

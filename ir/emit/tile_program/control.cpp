@@ -28,7 +28,7 @@ void for_loop(Emitter& e, const Operation& op) {
   for (std::size_t i = 0; i < carried.size(); ++i) e.share(op.results[i], carried[i]);
 
   // As many trips as fit before the end: a counter that would wrap is past it.
-  const int width = tile_program::width(e.type(arguments[0]).element);
+  const int width = ir::width(e.type(arguments[0]).element);
   const std::string number = integer_type(width, false), compared = integer_type(width, op.number("unsigned") == 0);
   const std::string lower = e.scalar(op.operand("lower")), upper = e.scalar(op.operand("upper")),
                     step = e.scalar(op.operand("step"));

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "ir/emit/tile_program/rows.h"
+#include "ir/hardware/gpu.h"
 
 namespace deplo::ir::tile_program::blocks {
 namespace {
@@ -90,7 +91,7 @@ void Emitter::write(const Stored& s, const At& at, const std::string& value) {
     print("{}[{}] = {};", s.name, at.i, to_memory(value, s.element, s.pointer));
 }
 
-Stored Emitter::allocate(Element e, bool pointer, std::int64_t count, bool crosses) {
+Stored Emitter::allocate(DType e, bool pointer, std::int64_t count, bool crosses) {
   constexpr std::int64_t most_registers = 64, most_stack = 1 << 14;  // of a GPU's thread; bytes of a CPU's block
   Stored s{.name = fresh("v"), .element = e, .pointer = pointer, .count = count};
   const std::int64_t each = slots(count), bytes = aligned(count * memory_bytes(e, pointer), 16);
@@ -411,7 +412,7 @@ std::int64_t Emitter::add_buffer(const std::string& name, DType dtype, std::int6
 void Emitter::bind_parameters() {
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const ValueId id = entry.parameters[i];
-    const Element e = type(id).element;
+    const DType e = type(id).element;
     const Argument& argument = launch.arguments[i];
     if (const auto* array = std::get_if<ArrayArgument>(&argument)) {
       bind(id, fmt::format("e{}", next_name_));
@@ -420,8 +421,8 @@ void Emitter::bind_parameters() {
     }
     const auto* whole = std::get_if<std::int64_t>(&argument);
     const std::uint64_t bits =
-        is_integer(e) ? static_cast<std::uint64_t>(*whole)
-                      : encode_float(whole != nullptr ? static_cast<double>(*whole) : std::get<double>(argument), e);
+        is_integral(e) ? static_cast<std::uint64_t>(*whole)
+                       : encode_float(whole != nullptr ? static_cast<double>(*whole) : std::get<double>(argument), e);
     bind(id, named(value_type(e), literal(bits, e)));
   }
 }
@@ -441,18 +442,8 @@ namespace {
 /// Elements as a buffer has them: those that Loop IR has no type for as bytes.
 std::pair<DType, std::int64_t> in_buffer(const Array& array) {
   const auto size = static_cast<std::int64_t>(array.bytes.size());
-  switch (array.element) {
-    case Element::f32:
-      return {DType::f32, size / 4};
-    case Element::i32:
-      return {DType::i32, size / 4};
-    case Element::f16:
-      return {DType::f16, size / 2};
-    case Element::bf16:
-      return {DType::bf16, size / 2};
-    default:
-      return {DType::boolean, size};
-  }
+  const bool as_bytes = !is_kernel_type(array.element) || array.element == DType::i64;
+  return {as_bytes ? DType::boolean : array.element, as_bytes ? size : size / bytes(array.element)};
 }
 
 }  // namespace
@@ -503,9 +494,8 @@ void Emitter::finish() {
       fmt::format("\nvoid {}({}) {{\n  const u32 block = {};\n", source.entry, parameters(), words.block);
   if (threads > 1) text += fmt::format("  const u32 thread = {};\n", words.thread);
   if (shared_most_ != 0) {
-    constexpr std::int64_t most_static = 48 << 10;
     source.shared_bytes = aligned(shared_most_, 16);
-    source.dynamic_shared = cuda() && source.shared_bytes > most_static;
+    source.dynamic_shared = cuda() && source.shared_bytes > gpu::static_shared_bytes;
     text += "  " +
             (source.dynamic_shared
                  ? std::string("extern __shared__ u64 shared_words[];\n  u8* const shared = (u8*)shared_words;")

@@ -29,7 +29,7 @@ struct Stored {
   enum class Place : std::uint8_t { registers, shared, scratch };
   Place place = Place::registers;
   std::string name;
-  Element element = Element::f32;
+  DType element = DType::f32;
   bool pointer = false;
   std::int64_t count = 0;
 };
@@ -76,7 +76,7 @@ class Emitter : public SourceText {
   void share(ValueId result, ValueId with);  // they are one memory
 
   /// Memory of this region that is no value's.
-  Stored allocate(Element, bool pointer, std::int64_t count, bool crosses);
+  Stored allocate(DType, bool pointer, std::int64_t count, bool crosses);
   std::string read(const Stored&, const At&) const;
   void write(const Stored&, const At&, const std::string& value);
 

@@ -13,7 +13,7 @@
 namespace deplo::ir::tile_program::blocks {
 namespace {
 
-bool is_double(const Emitter& e, const Operation& op) { return e.result_type(op).element == Element::f64; }
+bool is_double(const Emitter& e, const Operation& op) { return e.result_type(op).element == DType::f64; }
 
 bool flushes(const Operation& op) {
   const auto is_flush = [](const AttributeForm& a) { return a.name == "flush_to_zero"; };
@@ -38,9 +38,9 @@ std::string_view rounding_suffix(const Emitter& e, const Operation& op) {
   const bool directed =
       rounding == Rounding::zero || rounding == Rounding::negative_inf || rounding == Rounding::positive_inf;
   if (!directed) return "rn";
-  const Element element = e.result_type(op).element;
-  if (!e.cuda() || (element != Element::f32 && element != Element::f64))
-    e.refuse(op, fmt::format("expected rounding nearest_even of {} in {}, found {}", name(element),
+  const DType element = e.result_type(op).element;
+  if (!e.cuda() || (element != DType::f32 && element != DType::f64))
+    e.refuse(op, fmt::format("expected rounding nearest_even of {} in {}, found {}", tile_name(element),
                              e.cuda() ? "CUDA C++" : "OpenCL C",
                              enumeration("rounding").words[static_cast<std::size_t>(rounding)]));
   return rounding == Rounding::zero ? "rz" : rounding == Rounding::negative_inf ? "rd" : "ru";

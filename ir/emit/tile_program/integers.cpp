@@ -119,7 +119,7 @@ std::string float_to_integer(Emitter& e, const Operation& op, const At& at) {
   const std::string type = integer_type(std::max(w, 32), sign);
   if (op.number("saturating") == 0) return wrapped(fmt::format("({}){}", type, e.element(op.operands[0], at)), w);
   // A NaN becomes 0, and numbers beyond the type become its last ones.
-  const bool is_double = e.type(op.operands[0]).element == Element::f64;
+  const bool is_double = e.type(op.operands[0]).element == DType::f64;
   const std::string_view real = is_double ? "f64" : "f32";
   const std::string x = e.named(real, e.element(op.operands[0], at));
   const std::uint64_t least = sign ? std::uint64_t{1} << (w - 1) : 0, greatest = wrap(~least, w);
@@ -132,20 +132,20 @@ std::string float_to_integer(Emitter& e, const Operation& op, const At& at) {
 
 /// Rounded as the operation says; a type of 16 bits or less by way of an f32 that is rounded to odd.
 std::string integer_to_float(Emitter& e, const Operation& op, const At& at) {
-  const Element to = e.result_type(op).element;
+  const DType to = e.result_type(op).element;
   const int w = operand_width(e, op);
   const bool sign = has_sign(op);
   const std::string number = extended(e.element(op.operands[0], at), w, sign);
   const auto rounding = static_cast<Rounding>(op.number("rounding_mode"));
   if (rounding == Rounding::nearest_even) {
-    if (to == Element::f32 || to == Element::f64) return fmt::format("({}){}", value_type(to), number);
+    if (to == DType::f32 || to == DType::f64) return fmt::format("({}){}", value_type(to), number);
     return rounded(w < 32 ? "(f32)" + number : fmt::format("odd_of_{}64({})", sign ? 'i' : 'u', number), to);
   }
-  if (to != Element::f32 && to != Element::f64)
-    e.refuse(op, fmt::format("expected rounding nearest_even to {}, found {}", name(to),
+  if (to != DType::f32 && to != DType::f64)
+    e.refuse(op, fmt::format("expected rounding nearest_even to {}, found {}", tile_name(to),
                              enumeration("rounding").words[static_cast<std::size_t>(rounding)]));
   const bool zero = rounding == Rounding::zero, up = rounding == Rounding::positive_inf;
-  const std::string_view type = to == Element::f64 ? "double" : "float";
+  const std::string_view type = to == DType::f64 ? "double" : "float";
   return e.cuda() ? fmt::format("__{}ll2{}_{}(({}64){})", sign ? "" : "u", type,
                                 zero ? "rz"
                                 : up ? "ru"
@@ -159,12 +159,12 @@ std::string integer_to_float(Emitter& e, const Operation& op, const At& at) {
 }
 
 std::string float_to_float(Emitter& e, const Operation& op, const At& at) {
-  const Element from = e.type(op.operands[0]).element, to = e.result_type(op).element;
+  const DType from = e.type(op.operands[0]).element, to = e.result_type(op).element;
   const std::string value = e.element(op.operands[0], at);
-  if (to == Element::f64) return "(f64)" + value;
-  if (to == Element::f32) return from == Element::f64 ? "(f32)" + value : value;
-  const std::string number = from == Element::f64 ? "odd_of_f64(" + value + ")" : value;
-  if (to != Element::f8e8m0fnu) return rounded(number, to);
+  if (to == DType::f64) return "(f64)" + value;
+  if (to == DType::f32) return from == DType::f64 ? "(f32)" + value : value;
+  const std::string number = from == DType::f64 ? "odd_of_f64(" + value + ")" : value;
+  if (to != DType::f8e8m0fnu) return rounded(number, to);
   const bool up = static_cast<Rounding>(op.number("rounding_mode")) == Rounding::positive_inf;
   return of_bits(fmt::format("f8E8M0FNU_power({}, {})", number, up ? 1 : 0), to);
 }
@@ -176,9 +176,9 @@ std::string same_bits(Emitter& e, const Operation& op, const At& at) {
 
 std::string itself(Emitter& e, const Operation& op, const At& at) { return e.element(op.operands[0], at); }
 
-/// Element i of bytes that hold numbers of `w` bits, the lowest first.
+/// DType i of bytes that hold numbers of `w` bits, the lowest first.
 std::string pack(Emitter& e, const Operation& op, const At& at) {
-  const Element from = e.type(op.operands[0]).element;
+  const DType from = e.type(op.operands[0]).element;
   const int w = width(from);
   const auto bits_at = [&](const std::string& i) {
     return bits_of(e.element(op.operands[0], {e.named("u32", i), ""}), from);
@@ -192,7 +192,7 @@ std::string pack(Emitter& e, const Operation& op, const At& at) {
 }
 
 std::string unpack(Emitter& e, const Operation& op, const At& at) {
-  const Element to = e.result_type(op).element;
+  const DType to = e.result_type(op).element;
   const int w = width(to);
   const auto byte_at = [&](const std::string& i) { return e.element(op.operands[0], {e.named("u32", i), ""}); };
   if (w < 8)

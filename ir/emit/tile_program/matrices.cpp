@@ -29,11 +29,11 @@ class Product {
     e_.order(op_);
     const std::int64_t count = element_count(e_.result_type(op_));
     // A sum of f16 is rounded once, so it is kept in f32 meanwhile.
-    const bool scalar = e_.is_scalar(op_.results[0]), narrow = element_ == Element::f16;
+    const bool scalar = e_.is_scalar(op_.results[0]), narrow = element_ == DType::f16;
     const ValueId result = op_.results[0];
     e_.declare(result);
     std::optional<Stored> sums;
-    if (narrow && !scalar) sums = e_.allocate(Element::f32, false, count, false);
+    if (narrow && !scalar) sums = e_.allocate(DType::f32, false, count, false);
     const auto put = [&](const At& at, const std::string& value) {
       if (sums)
         e_.write(*sums, at, value);
@@ -43,7 +43,7 @@ class Product {
     const auto now = [&](const At& at) { return sums ? e_.read(*sums, at) : e_.element(result, at); };
     if (scalar) {
       const std::string sum = e_.fresh("e");
-      e_.print("{} {} = {};", value_type(narrow ? Element::f32 : element_), sum, e_.scalar(op_.operands[2]));
+      e_.print("{} {} = {};", value_type(narrow ? DType::f32 : element_), sum, e_.scalar(op_.operands[2]));
       e_.within(fmt::format("for (u32 k = 0; k < {}; ++k)", sizes_.k),
                 [&] { e_.print("{} = {};", sum, added("0u", "0u", sum)); });
       e_.set(result, only, rounded(sum, element_));
@@ -105,7 +105,7 @@ class Product {
       return fmt::format("{} + (u32)({} * {})", sum, extended_byte(a, "signedness_lhs"),
                          extended_byte(b, "signedness_rhs"));
     if (op_.form->name != "mmaf_scaled") {
-      const bool is_double = element_ == Element::f64;
+      const bool is_double = element_ == DType::f64;
       return fmt::format("{}({}, {}, {})", e_.cuda() && !is_double ? "fmaf" : "fma", a, b, sum);
     }
     const std::int64_t groups = e_.type(op_.operands[3]).shape.back(), each = sizes_.k / groups;
@@ -127,7 +127,7 @@ class Product {
   Emitter& e_;
   const Operation& op_;
   Sizes sizes_;
-  Element element_;
+  DType element_;
 };
 
 void product(Emitter& e, const Operation& op) { Product(e, op).emit(); }

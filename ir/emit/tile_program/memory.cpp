@@ -48,7 +48,7 @@ class Strength {
   Scope scope_ = Scope::device;
 };
 
-std::string in_memory(const Emitter& e, const std::string& address, Element element, bool pointer,
+std::string in_memory(const Emitter& e, const std::string& address, DType element, bool pointer,
                       std::string_view qualifier) {
   return fmt::format("*({}{}{}*)({})", e.words.global, qualifier, memory_type(element, pointer), address);
 }
@@ -68,7 +68,7 @@ void guarded(Emitter& e, const std::string& condition, const std::function<void(
 
 // --- Where elements lie --------------------------------------------------------------------------------------------------
 
-std::string zero(const Type& t) { return t.pointer || is_integer(t.element) ? "0" : literal(0, t.element); }
+std::string zero(const Type& t) { return t.pointer || is_integral(t.element) ? "0" : literal(0, t.element); }
 
 /// Through pointers, under a mask.
 PlaceOf through_pointers(Emitter& e, const Operation& op, ValueId pointers, const Type& loaded) {
@@ -110,9 +110,9 @@ PlaceOf through_view(Emitter& e, const Operation& op) {
 }
 
 std::string padding(const Type& view) {
-  const Element e = view.element;
+  const DType e = view.element;
   const Padding kind = view.padding.value_or(Padding::zero);
-  if (is_integer(e) || kind == Padding::zero) return zero(view);
+  if (is_integral(e) || kind == Padding::zero) return zero(view);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double value = kind == Padding::neg_zero  ? -0.0
                        : kind == Padding::pos_inf ? infinity
@@ -123,7 +123,7 @@ std::string padding(const Type& view) {
 
 // --- Loads and stores ----------------------------------------------------------------------------------------------------
 
-/// Element by element; of one element once, by the first thread, where threads might see different numbers.
+/// DType by element; of one element once, by the first thread, where threads might see different numbers.
 void load(Emitter& e, const Operation& op, const PlaceOf& place_of) {
   const ValueId result = op.results[0];
   const Type& t = e.type(result);
@@ -198,7 +198,7 @@ constexpr std::array<std::string_view, 10> rmw_names = {"and", "or",  "xor",  "a
                                                         "max", "min", "umax", "umin", "xchg"};
 
 /// What an update leaves in memory, of values `before` and `x`.
-std::string changed(const Emitter& e, Rmw mode, Element element) {
+std::string changed(const Emitter& e, Rmw mode, DType element) {
   const std::string number = integer_type(width(element), true);
   switch (mode) {
     case Rmw::band:
@@ -210,9 +210,9 @@ std::string changed(const Emitter& e, Rmw mode, Element element) {
     case Rmw::add:
       return "before + x";
     case Rmw::addf:
-      return rounded(!e.cuda()                 ? "before + x"
-                     : element == Element::f64 ? "__dadd_rn(before, x)"
-                                               : "__fadd_rn(before, x)",
+      return rounded(!e.cuda()               ? "before + x"
+                     : element == DType::f64 ? "__dadd_rn(before, x)"
+                                             : "__fadd_rn(before, x)",
                      element);
     case Rmw::max:
       return fmt::format("({0})before > ({0})x ? before : x", number);
@@ -229,7 +229,7 @@ std::string changed(const Emitter& e, Rmw mode, Element element) {
 }
 
 /// The language's own, of the bits: "" where it has none. OpenCL 1.2 has those of 64 bits in an extension.
-std::string builtin(const Emitter& e, Rmw mode, Element element, bool system) {
+std::string builtin(const Emitter& e, Rmw mode, DType element, bool system) {
   const bool is_signed = mode == Rmw::max || mode == Rmw::min;
   const bool wide = width(element) == 64;
   std::string_view name = mode == Rmw::umax   ? "max"
@@ -248,13 +248,13 @@ std::string builtin(const Emitter& e, Rmw mode, Element element, bool system) {
 }
 
 /// The function that updates an element at an address and returns what was there.
-std::string update_function(Emitter& e, Rmw mode, Element element, bool system) {
-  const std::string name = fmt::format("update_{}_{}{}", rmw_names[static_cast<std::size_t>(mode)],
-                                       tile_program::name(element), system ? "_system" : "");
+std::string update_function(Emitter& e, Rmw mode, DType element, bool system) {
+  const std::string name = fmt::format("update_{}_{}{}", rmw_names[static_cast<std::size_t>(mode)], tile_name(element),
+                                       system ? "_system" : "");
   const std::string type = value_type(element), own = builtin(e, mode, element, system);
   std::string text = fmt::format("{}{} {}(u64 at, {} x) {{\n", e.words.function, type, name, type);
   if (!own.empty()) {
-    const bool of_bits_alone = mode == Rmw::xchg && !is_integer(element);
+    const bool of_bits_alone = mode == Rmw::xchg && !is_integral(element);
     const std::string argument = of_bits_alone ? bits_of("x", element) : "x";
     const std::string old = own + argument + ")";
     text += fmt::format("  return {};\n}}\n", of_bits_alone ? of_bits(old, element) : old);

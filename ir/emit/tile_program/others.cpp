@@ -37,8 +37,8 @@ struct Printed {
 };
 Printed printed(const Emitter& e, const std::string& conversion, const std::string& value, const Type& t) {
   const char letter = conversion.back();
-  const bool is_number = t.pointer || is_integer(t.element);
-  const int width = t.pointer ? 64 : tile_program::width(t.element);
+  const bool is_number = t.pointer || is_integral(t.element);
+  const int width = t.pointer ? 64 : ir::width(t.element);
   const auto any_of = [letter](std::string_view letters) { return letters.find(letter) != std::string_view::npos; };
   const std::string flags =
       letter == '%' ? "" : conversion.substr(1, conversion.find_first_of("hlqjzt" + std::string(1, letter), 1) - 1);

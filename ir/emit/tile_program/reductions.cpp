@@ -23,7 +23,7 @@ struct Rows {
   bool in_place() const { return step == rows; }  // column-major: element k rows + r is that of k and r
 };
 
-/// Halves of what is left are combined, in the interpreter's order. Element e = k rows + r is dealt out as any tile's, so
+/// Halves of what is left are combined, in the interpreter's order. DType e = k rows + r is dealt out as any tile's, so
 /// while the halves are at least as long as there are threads, a thread combines its own; then threads exchange.
 class Reduction {
  public:

@@ -109,7 +109,7 @@ std::string insert(Emitter& e, const Operation& op, const At& at) {
 
 std::string constant(Emitter& e, const Operation& op, const At& at) {
   const auto& bits = *std::get<Dense>(op.attributes[0]);
-  const Element element = e.result_type(op).element;
+  const DType element = e.result_type(op).element;
   return bits.size() == 1 ? literal(bits[0], element) : of_bits(fmt::format("{}[{}]", e.table(op), at.i), element);
 }
 

@@ -253,8 +253,8 @@ constexpr std::array vocabulary_pieces = {types_piece,    f64_piece,          f1
                                           extremes_piece, extremes_f64_piece, atomics_piece, atomics_64_piece};
 
 /// How a float type is kept as bits: "f16" of f16_bits and f16_value; "" of f32 and f64, which are as they are.
-std::string_view bit_functions(Element e) {
-  return is_integer(e) || e == Element::f32 || e == Element::f64 ? "" : name(e);
+std::string_view bit_functions(DType e) {
+  return is_integral(e) || e == DType::f32 || e == DType::f64 ? "" : tile_name(e);
 }
 
 }  // namespace
@@ -282,51 +282,51 @@ std::string integer_type(int width, bool with_sign) {
   return fmt::format("{}{}", with_sign ? 'i' : 'u', bits);
 }
 
-std::string value_type(Element e, bool pointer) {
+std::string value_type(DType e, bool pointer) {
   if (pointer) return "u64";
-  return is_integer(e) ? integer_type(width(e), false) : e == Element::f64 ? "f64" : "f32";
+  return is_integral(e) ? integer_type(width(e), false) : e == DType::f64 ? "f64" : "f32";
 }
 
-std::string memory_type(Element e, bool pointer) {
+std::string memory_type(DType e, bool pointer) {
   if (pointer) return "u64";
-  return is_integer(e) || !bit_functions(e).empty() ? integer_type(width(e), false) : value_type(e);
+  return is_integral(e) || !bit_functions(e).empty() ? integer_type(width(e), false) : value_type(e);
 }
 
-std::int64_t memory_bytes(Element e, bool pointer) { return pointer ? 8 : std::max<std::int64_t>(bytes(e), 1); }
+std::int64_t memory_bytes(DType e, bool pointer) { return pointer ? 8 : std::max<std::int64_t>(bytes(e), 1); }
 
-std::string bits_of(const std::string& value, Element e) {
-  return is_integer(e) ? value : fmt::format("{}_bits({})", name(e), value);
+std::string bits_of(const std::string& value, DType e) {
+  return is_integral(e) ? value : fmt::format("{}_bits({})", tile_name(e), value);
 }
 
-std::string of_bits(const std::string& bits, Element e) {
-  if (is_integer(e)) return bits;
-  return e == Element::f32 || e == Element::f64 ? fmt::format("{}_of({})", name(e), bits)
-                                                : fmt::format("{}_value({})", name(e), bits);
+std::string of_bits(const std::string& bits, DType e) {
+  if (is_integral(e)) return bits;
+  return e == DType::f32 || e == DType::f64 ? fmt::format("{}_of({})", tile_name(e), bits)
+                                            : fmt::format("{}_value({})", tile_name(e), bits);
 }
 
-std::string to_memory(const std::string& value, Element e, bool pointer) {
+std::string to_memory(const std::string& value, DType e, bool pointer) {
   return pointer || bit_functions(e).empty() ? value : bits_of(value, e);
 }
 
-std::string from_memory(const std::string& element, Element e, bool pointer) {
+std::string from_memory(const std::string& element, DType e, bool pointer) {
   if (pointer) return element;
-  if (e == Element::i1) return "(u8)(" + element + " != 0)";
+  if (e == DType::boolean) return "(u8)(" + element + " != 0)";
   return bit_functions(e).empty() ? element : of_bits(element, e);
 }
 
-std::string rounded(const std::string& value, Element e) {
+std::string rounded(const std::string& value, DType e) {
   return bit_functions(e).empty() ? value : of_bits(bits_of(value, e), e);
 }
 
-std::string literal(std::uint64_t bits, Element e) {
-  if (is_integer(e)) {
+std::string literal(std::uint64_t bits, DType e) {
+  if (is_integral(e)) {
     const std::uint64_t kept = wrap(bits, width(e));
     return width(e) == 64 ? fmt::format("{}ul", kept) : fmt::format("{}u", kept);
   }
   const double number = decode_float(bits, e);
-  if (std::isfinite(number)) return e == Element::f64 ? fmt::format("{:a}", number) : fmt::format("{:a}f", number);
-  return e == Element::f64 ? fmt::format("f64_of({}ul)", encode_float(number, e))
-                           : fmt::format("f32_of({}u)", encode_float(number, Element::f32));
+  if (std::isfinite(number)) return e == DType::f64 ? fmt::format("{:a}", number) : fmt::format("{:a}f", number);
+  return e == DType::f64 ? fmt::format("f64_of({}ul)", encode_float(number, e))
+                         : fmt::format("f32_of({}u)", encode_float(number, DType::f32));
 }
 
 }  // namespace deplo::ir::tile_program::blocks

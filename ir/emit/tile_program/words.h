@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/target.h"
-#include "ir/tile_program/element.h"
+#include "ir/hardware/float_format.h"
 
 namespace deplo::ir::tile_program::blocks {
 
@@ -25,23 +25,23 @@ const Words& words(Dialect);
 std::string vocabulary(std::string_view source, Dialect);
 
 /// Of a value that a thread has: floats but f64 are f32 that the type holds, integers have no sign, pointers are u64.
-std::string value_type(Element, bool pointer = false);
+std::string value_type(DType, bool pointer = false);
 /// Of an element in memory: 16-bit and smaller floats are bits.
-std::string memory_type(Element, bool pointer = false);
+std::string memory_type(DType, bool pointer = false);
 /// Bytes of that.
-std::int64_t memory_bytes(Element, bool pointer = false);
+std::int64_t memory_bytes(DType, bool pointer = false);
 /// "u32" of the unsigned integer that holds so many bits; "i32" of the one with a sign.
 std::string integer_type(int width, bool with_sign);
 
 /// A value's bits as an integer, and back; `bits` is of integer_type(width, false).
-std::string bits_of(const std::string& value, Element);
-std::string of_bits(const std::string& bits, Element);
+std::string bits_of(const std::string& value, DType);
+std::string of_bits(const std::string& bits, DType);
 /// A value as it is in memory, and back.
-std::string to_memory(const std::string& value, Element, bool pointer = false);
-std::string from_memory(const std::string& element, Element, bool pointer = false);
+std::string to_memory(const std::string& value, DType, bool pointer = false);
+std::string from_memory(const std::string& element, DType, bool pointer = false);
 /// An f32 rounded to the type, to the nearest even; of f32, f64 and integers itself.
-std::string rounded(const std::string& value, Element);
+std::string rounded(const std::string& value, DType);
 /// A constant, by the bits of its type.
-std::string literal(std::uint64_t bits, Element);
+std::string literal(std::uint64_t bits, DType);
 
 }  // namespace deplo::ir::tile_program::blocks

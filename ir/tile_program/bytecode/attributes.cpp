@@ -54,14 +54,14 @@ Predicate read_predicate(Bytes& from) {
 
 Scalar read_scalar(Bytes& from, File& file) {
   const std::uint64_t tag = read_tag(from);
-  if (tag == boolean) return {Element::i1, from.byte("a boolean") != 0 ? 1ULL : 0ULL};
+  if (tag == boolean) return {DType::boolean, from.byte("a boolean") != 0 ? 1ULL : 0ULL};
   if (tag != integer && tag != floating) from.fail(fmt::format("expected a number, found an attribute of tag {}", tag));
-  const std::optional<Element> element = file.type_row(from, "the type of a number").element;
-  if (!element || is_integer(*element) != (tag == integer)) from.fail("expected a number of its type, found another");
+  const std::optional<DType> element = file.type_row(from, "the type of a number").element;
+  if (!element || is_integral(*element) != (tag == integer)) from.fail("expected a number of its type, found another");
   std::uint64_t bits = 0;
-  if (*element == Element::i1)
+  if (*element == DType::boolean)
     bits = from.byte("a boolean") != 0 ? 1 : 0;
-  else if (is_integer(*element))
+  else if (is_integral(*element))
     bits = from.varint("a number");
   else if (width(*element) <= 8)
     bits = from.byte("a number");
@@ -76,7 +76,7 @@ std::vector<Hint> read_target_hints(Bytes& from, File& file) {
     Hint hint;
     hint.name = file.string(from, "the name of a hint");
     const Scalar value = read_scalar(from, file);
-    hint.is_boolean = value.element == Element::i1;
+    hint.is_boolean = value.element == DType::boolean;
     hint.value = hint.is_boolean ? static_cast<std::int64_t>(value.bits) : as_signed(value.bits, width(value.element));
     list.push_back(std::move(hint));
   }

@@ -15,17 +15,7 @@ constexpr std::array<std::string_view, 7> section_names = {"end",      "string",
                                                            "constant", "type",   "global"};
 constexpr std::array<std::uint64_t, 7> section_alignment = {1, 4, 8, 8, 8, 4, 1};
 
-/// Type tags of single elements (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td); others are composite.
-std::optional<Element> element_of_tag(std::uint64_t tag) {
-  constexpr std::array<Element, 12> first = {Element::i1,   Element::i8,  Element::i16,      Element::i32,
-                                             Element::i64,  Element::f16, Element::bf16,     Element::f32,
-                                             Element::tf32, Element::f64, Element::f8e4m3fn, Element::f8e5m2};
-  if (tag < first.size()) return first.at(tag);
-  if (tag == 0x12) return Element::f8e8m0fnu;
-  if (tag == 0x13) return Element::f4e2m1fn;
-  if (tag == 0x16) return Element::i4;
-  return std::nullopt;
-}
+/// Type tags (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td) of composite types; those of elements are in ir/dtype.
 enum TypeTag : std::uint64_t {
   pointer = 0x0C,
   tile = 0x0D,
@@ -130,7 +120,7 @@ TypeRow File::read_type(Bytes from, std::size_t depth) {
   const auto other = [&]() -> const TypeRow& { return type_at(from.varint("a type"), depth + 1, from); };
   const std::uint64_t tag = from.varint("a type");
   TypeRow row;
-  if ((row.element = element_of_tag(tag))) return row;
+  if ((row.element = dtype_of_tile_tag(tag))) return row;
   Type type;
   switch (tag) {
     case token:
@@ -242,10 +232,10 @@ namespace {
 
 /// The elements of `data`: one for all, or each (LLVM's DenseElementsAttr). Those of i1 are bits, lowest first, or a byte
 /// 00 or FF for all.
-std::vector<std::uint64_t> unpack(Bytes data, Element element, std::int64_t elements) {
+std::vector<std::uint64_t> unpack(Bytes data, DType element, std::int64_t elements) {
   const std::size_t size = data.left();
   std::vector<std::uint64_t> values;
-  if (element == Element::i1) {
+  if (element == DType::boolean) {
     const std::string_view bits = data.rest();
     if (size == 1 && (bits[0] == '\0' || bits[0] == '\xFF')) return {bits[0] == '\0' ? 0ULL : 1ULL};
     if (size != static_cast<std::size_t>(elements + 7) / 8)

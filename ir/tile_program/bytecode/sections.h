@@ -15,8 +15,8 @@ namespace deplo::ir::tile_program::bytecode {
 /// A type as the table has it: that of a value, or an element, a pointer or a function's.
 struct TypeRow {
   TypePtr value;                                   // of a value; nullptr: none of the others' own
-  std::optional<Element> element;                  // of a number
-  std::optional<Element> pointee;                  // of a pointer
+  std::optional<DType> element;                    // of a number
+  std::optional<DType> pointee;                    // of a pointer
   std::optional<std::vector<TypePtr>> parameters;  // of a function without results
   bool results = false;                            // of a function with some
 };
@@ -62,7 +62,7 @@ class File {
   std::size_t copied_ = 0, may_copy_ = 0;  // bytes of strings: a short file may name a long string often
   Table types_, constants_, debug_;
   std::vector<std::optional<TypeRow>> type_rows_;
-  std::map<std::tuple<std::uint64_t, Element, std::int64_t>, Dense> dense_;
+  std::map<std::tuple<std::uint64_t, DType, std::int64_t>, Dense> dense_;
   std::vector<std::uint32_t> debug_begins_;
   std::vector<std::uint64_t> debug_indices_;
   std::vector<std::optional<Location>> locations_;

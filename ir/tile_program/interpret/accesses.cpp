@@ -34,23 +34,23 @@ std::string Accesses::element(std::size_t index) const {
   return shape.empty() ? "its element" : "element " + element_index(shape, index);
 }
 
-void Accesses::fail_outside(std::uint64_t address, Element e, std::size_t index) const {
+void Accesses::fail_outside(std::uint64_t address, DType e, std::size_t index) const {
   now_.fail(fmt::format("expected memory of an array, found {} {} {}", element(index),
                         kind_ == AccessKind::read ? "that reads" : "that writes",
                         now_.machine.memory.outside(address, e)));
 }
 
-std::uint64_t Accesses::peek(std::uint64_t address, Element e, std::size_t index) {
+std::uint64_t Accesses::peek(std::uint64_t address, DType e, std::size_t index) {
   const auto bits = now_.machine.memory.read(address, e);
   if (!bits) fail_outside(address, e, index);
   return *bits;
 }
 
-void Accesses::put(std::uint64_t address, Element e, std::uint64_t bits, std::size_t index) {
+void Accesses::put(std::uint64_t address, DType e, std::uint64_t bits, std::size_t index) {
   if (!now_.machine.memory.write(address, e, bits)) fail_outside(address, e, index);
 }
 
-void Accesses::note(std::uint64_t address, Element e, std::size_t index) {
+void Accesses::note(std::uint64_t address, DType e, std::size_t index) {
   const Access access{event_, &past_, kind_ != AccessKind::read, kind_ == AccessKind::update};
   const EventId other = now_.machine.memory.note(access, now_.machine.events, address, bytes(e));
   if (other == 0) return;
@@ -78,14 +78,14 @@ void Accesses::release(std::uint64_t address) {
     released = nullptr;
 }
 
-std::uint64_t Accesses::read(std::uint64_t address, Element e, std::size_t index) {
+std::uint64_t Accesses::read(std::uint64_t address, DType e, std::size_t index) {
   const std::uint64_t bits = peek(address, e, index);
   note(address, e, index);
   acquire(address);
   return bits;
 }
 
-void Accesses::write(std::uint64_t address, Element e, std::uint64_t bits, std::size_t index) {
+void Accesses::write(std::uint64_t address, DType e, std::uint64_t bits, std::size_t index) {
   put(address, e, bits, index);
   note(address, e, index);
   if (strong_) release(address);

@@ -13,12 +13,12 @@ class Accesses {
  public:
   Accesses(Evaluation& now, AccessKind kind);
 
-  /// Element `index` of the operation's tile, at an address.
-  std::uint64_t read(std::uint64_t address, Element, std::size_t index);
-  void write(std::uint64_t address, Element, std::uint64_t bits, std::size_t index);
+  /// DType `index` of the operation's tile, at an address.
+  std::uint64_t read(std::uint64_t address, DType, std::size_t index);
+  void write(std::uint64_t address, DType, std::uint64_t bits, std::size_t index);
   /// Of an atomic operation: reads, and writes what `change` makes of that.
   template <class Function>
-  std::uint64_t update(std::uint64_t address, Element element, std::size_t index, Function change) {
+  std::uint64_t update(std::uint64_t address, DType element, std::size_t index, Function change) {
     const std::uint64_t before = peek(address, element, index);
     note(address, element, index);
     acquire(address);
@@ -30,12 +30,12 @@ class Accesses {
   PastPtr after() const;
 
  private:
-  std::uint64_t peek(std::uint64_t address, Element, std::size_t index);
-  void put(std::uint64_t address, Element, std::uint64_t bits, std::size_t index);
-  void note(std::uint64_t address, Element, std::size_t index);
+  std::uint64_t peek(std::uint64_t address, DType, std::size_t index);
+  void put(std::uint64_t address, DType, std::uint64_t bits, std::size_t index);
+  void note(std::uint64_t address, DType, std::size_t index);
   void acquire(std::uint64_t address);
   void release(std::uint64_t address);
-  [[noreturn]] void fail_outside(std::uint64_t address, Element, std::size_t index) const;
+  [[noreturn]] void fail_outside(std::uint64_t address, DType, std::size_t index) const;
   std::string element(std::size_t index) const;
 
   Evaluation& now_;

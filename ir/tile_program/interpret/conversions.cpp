@@ -14,13 +14,13 @@ namespace {
 Rounding rounding(const Evaluation& now) { return static_cast<Rounding>(now.op.number("rounding_mode")); }
 
 /// The bits of each element.
-Bits bits_of(const TileValue& value, Element e, std::size_t n) {
+Bits bits_of(const TileValue& value, DType e, std::size_t n) {
   Bits bits(n);
   for (std::size_t i = 0; i < n; ++i) bits[i] = value.reals != nullptr ? encode_float(value.real(i), e) : value.bit(i);
   return bits;
 }
-TileValue of_type(Bits bits, Element e) {
-  if (is_integer(e)) return of_bits(std::move(bits));
+TileValue of_type(Bits bits, DType e) {
+  if (is_integral(e)) return of_bits(std::move(bits));
   return each_real(bits.size(), [&](std::size_t i) { return decode_float(bits[i], e); });
 }
 
@@ -30,7 +30,7 @@ void bitcast(Evaluation& now) {
 }
 
 void ftof(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const Rounding mode = rounding(now);
   const TileValue& a = now.operand(0);
   const bool exact = now.machine.launch.exact16 && width(e) == 16;
@@ -49,7 +49,7 @@ void ftoi(Evaluation& now) {
     if (saturates && whole >= end) return wrap(~std::uint64_t{0}, sign ? w - 1 : w);
     if (saturates && whole < low) return sign ? std::uint64_t{1} << (w - 1) : std::uint64_t{0};
     if (!(whole >= low && whole < end))
-      now.fail(fmt::format("expected a number that {} holds, found {}", name(now.element()), a.real(i)));
+      now.fail(fmt::format("expected a number that {} holds, found {}", tile_name(now.element()), a.real(i)));
     return wrap(
         whole < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(whole)) : static_cast<std::uint64_t>(whole),
         w);
@@ -57,7 +57,7 @@ void ftoi(Evaluation& now) {
 }
 
 void itof(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const int w = width(now.operand_type(0).element);
   const bool sign = now.op.number("signedness") != 0;
   const Rounding mode = rounding(now);
@@ -89,7 +89,7 @@ void trunci(Evaluation& now) {
     if ((signed_wraps && (overflow == Overflow::no_signed_wrap || overflow == Overflow::no_wrap)) ||
         (unsigned_wraps && (overflow == Overflow::no_unsigned_wrap || overflow == Overflow::no_wrap)))
       now.fail(fmt::format("expected no wrap, as its overflow says, found {}, which {} does not hold",
-                           as_signed(a.bit(i), from), name(now.element())));
+                           as_signed(a.bit(i), from), tile_name(now.element())));
     return kept;
   }));
 }
@@ -102,7 +102,7 @@ void same_bits(Evaluation& now) {
 
 /// The elements' bits one behind the other, the lowest first, as bytes; and back.
 void pack(Evaluation& now) {
-  const Element e = now.operand_type(0).element;
+  const DType e = now.operand_type(0).element;
   const auto n = static_cast<std::size_t>(element_count(now.operand_type(0)));
   const Bits bits = bits_of(now.operand(0), e, n);
   const auto w = static_cast<std::size_t>(width(e));
@@ -115,7 +115,7 @@ void pack(Evaluation& now) {
 }
 
 void unpack(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const auto w = static_cast<std::size_t>(width(e));
   const TileValue& a = now.operand(0);
   Bits bits(static_cast<std::size_t>(element_count(now.result_type())));

@@ -48,7 +48,7 @@ bool flushes(const Evaluation& now) { return now.op.number("flush_to_zero") != 0
 
 template <class Function>
 void binary(Evaluation& now, Function exact) {
-  const Element e = now.element();
+  const DType e = now.element();
   const Rounding rounding = rounding_of(now);
   const bool flush = flushes(now);
   const TileValue &a = now.operand(0), &b = now.operand(1);
@@ -66,19 +66,19 @@ void mulf(Evaluation& now) { binary(now, exact_product); }
 void divf(Evaluation& now) { binary(now, exact_quotient); }
 
 void fma(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const Rounding rounding = rounding_of(now);
   const bool flush = flushes(now);
   const TileValue &a = now.operand(0), &b = now.operand(1), &c = now.operand(2);
   now.set(each_real(lanes(now), [&](std::size_t i) {
     const Exact r =
-        exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush), e == Element::f64);
+        exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush), e == DType::f64);
     return flushed(round_to(r.value, e, rounding, r.beyond), flush);
   }));
 }
 
 void sqrt_(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const Rounding rounding = rounding_of(now);
   const bool flush = flushes(now);
   const TileValue& a = now.operand(0);
@@ -91,14 +91,14 @@ void sqrt_(Evaluation& now) {
 /// A function of the library, rounded to the nearest: `approx` and `full` allow more.
 template <double (*function)(double)>
 void unary(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const TileValue& a = now.operand(0);
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(function(a.real(i)), e); }));
 }
 
 template <double (*function)(double)>
 void unary_flushing(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const bool flush = flushes(now);
   const TileValue& a = now.operand(0);
   now.set(each_real(lanes(now),
@@ -109,13 +109,13 @@ double rsqrt_(double x) { return 1 / std::sqrt(x); }
 double negated(double x) { return -x; }
 
 void pow_(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const TileValue &a = now.operand(0), &b = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::pow(a.real(i), b.real(i)), e); }));
 }
 
 void fpowi(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const int w = width(now.operand_type(1).element);
   const TileValue &a = now.operand(0), &n = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) {
@@ -124,13 +124,13 @@ void fpowi(Evaluation& now) {
 }
 
 void atan2_(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const TileValue &x = now.operand(0), &y = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::atan2(x.real(i), y.real(i)), e); }));
 }
 
 void remf(Evaluation& now) {
-  const Element e = now.element();
+  const DType e = now.element();
   const TileValue &a = now.operand(0), &b = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::fmod(a.real(i), b.real(i)), e); }));
 }

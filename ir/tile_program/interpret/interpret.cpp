@@ -13,7 +13,7 @@ namespace {
 
 std::string kind_of(const Argument& argument, std::span<const Array> arrays) {
   if (const auto* array = std::get_if<ArrayArgument>(&argument))
-    return fmt::format("an array of {}", name(arrays[array->array].element));
+    return fmt::format("an array of {}", tile_name(arrays[array->array].element));
   const auto* whole = std::get_if<std::int64_t>(&argument);
   return whole != nullptr ? std::to_string(*whole) : fmt::format("{}", std::get<double>(argument));
 }
@@ -22,7 +22,7 @@ bool fits(const Type& type, const Argument& argument, std::span<const Array> arr
   const auto* array = std::get_if<ArrayArgument>(&argument);
   if (type.pointer || array != nullptr)
     return type.pointer && array != nullptr && arrays[array->array].element == type.element;
-  if (!is_integer(type.element)) return true;
+  if (!is_integral(type.element)) return true;
   const auto* whole = std::get_if<std::int64_t>(&argument);
   if (whole == nullptr) return false;
   const int bits = width(type.element);
@@ -43,8 +43,9 @@ void check_arguments(const Program& program, const Entry& entry, const Launch& l
     if (!fits(*parameter.type, launch.arguments[i], arrays))
       throw Error(fmt::format("{}: argument {}{}: expected {}, found {}", where, i + 1,
                               parameter.name.empty() ? "" : " (%" + parameter.name + ")",
-                              parameter.type->pointer ? fmt::format("an array of {}", name(parameter.type->element))
-                                                      : fmt::format("a number of {}", name(parameter.type->element)),
+                              parameter.type->pointer
+                                  ? fmt::format("an array of {}", tile_name(parameter.type->element))
+                                  : fmt::format("a number of {}", tile_name(parameter.type->element)),
                               kind_of(launch.arguments[i], arrays)));
   }
 }

@@ -15,17 +15,17 @@ namespace deplo::ir::tile_program {
 /// Memory that a program is given: elements one behind the other, little endian.
 struct Array {
   std::string name;
-  Element element = Element::f32;
+  DType element = DType::f32;
   std::vector<std::uint8_t> bytes;
 
-  std::int64_t elements() const { return static_cast<std::int64_t>(bytes.size()) / tile_program::bytes(element); }
+  std::int64_t elements() const { return static_cast<std::int64_t>(bytes.size()) / ir::bytes(element); }
   /// As a number; of integers signed.
   double number(std::int64_t at) const;
   std::vector<double> numbers() const;  // all of them
   void set(std::int64_t at, double value);
 };
 /// An array of so many elements, all 0. Throws Error for 4-bit types, which have no bytes of their own.
-Array make_array(std::string name, Element, std::int64_t elements);
+Array make_array(std::string name, DType, std::int64_t elements);
 
 /// A parameter's value: the number of an array, to whose first element the parameter points, or a number.
 struct ArrayArgument {

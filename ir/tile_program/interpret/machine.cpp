@@ -16,7 +16,7 @@ bool is(const Operation* op, std::string_view name) { return op != nullptr && op
 TileValue argument_value(const Type& type, const Argument& argument) {
   if (const auto* array = std::get_if<ArrayArgument>(&argument)) return of_bits({Memory::address(array->array)});
   const auto* whole = std::get_if<std::int64_t>(&argument);
-  if (is_integer(type.element)) return of_bits({wrap(static_cast<std::uint64_t>(*whole), width(type.element))});
+  if (is_integral(type.element)) return of_bits({wrap(static_cast<std::uint64_t>(*whole), width(type.element))});
   return of_reals(
       {round_to(whole != nullptr ? static_cast<double>(*whole) : std::get<double>(argument), type.element)});
 }

@@ -43,7 +43,7 @@ class Evaluation {
   /// Its past is that of all operands, unless it has one of its own.
   void set(TileValue value, std::size_t result = 0);
   void set_argument(ValueId id, TileValue value);
-  Element element() const { return result_type().element; }
+  DType element() const { return result_type().element; }
   const std::array<std::int64_t, 3>& block_id() const { return block_.id; }
   std::int64_t block_number() const { return block_.number; }
   Block& block() { return block_; }

@@ -40,7 +40,7 @@ Reals all_reals(const TileValue& v, std::size_t n) {
 }
 
 void round_and_set(Evaluation& now, Reals acc) {
-  const Element e = now.element();
+  const DType e = now.element();
   for (double& x : acc) x = round_to(x, e);
   now.set(of_reals(std::move(acc)));
 }

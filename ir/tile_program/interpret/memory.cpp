@@ -10,11 +10,11 @@
 namespace deplo::ir::tile_program {
 
 double Array::number(std::int64_t at) const {
-  const int size = tile_program::bytes(element);
+  const std::int64_t size = ir::bytes(element);
   std::uint64_t bits = 0;
   std::memcpy(&bits, bytes.data() + at * size, static_cast<std::size_t>(size));
-  if (element == Element::i1) return bits != 0 ? 1 : 0;
-  return is_integer(element) ? static_cast<double>(as_signed(bits, width(element))) : decode_float(bits, element);
+  if (element == DType::boolean) return bits != 0 ? 1 : 0;
+  return is_integral(element) ? static_cast<double>(as_signed(bits, width(element))) : decode_float(bits, element);
 }
 
 std::vector<double> Array::numbers() const {
@@ -25,19 +25,17 @@ std::vector<double> Array::numbers() const {
 }
 
 void Array::set(std::int64_t at, double value) {
-  const int size = tile_program::bytes(element);
-  const std::uint64_t bits =
-      is_integer(element) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : encode_float(value, element);
+  const std::int64_t size = ir::bytes(element);
+  const std::uint64_t bits = is_integral(element) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                                                  : encode_float(value, element);
   std::memcpy(bytes.data() + at * size, &bits, static_cast<std::size_t>(size));
 }
 
-Array make_array(std::string name, Element element, std::int64_t elements) {
+Array make_array(std::string name, DType element, std::int64_t elements) {
   const int size = bytes(element);
-  if (size == 0)
-    throw Error(fmt::format("{}: expected elements of whole bytes, found {}", name, tile_program::name(element)));
+  if (size == 0) throw Error(fmt::format("{}: expected elements of whole bytes, found {}", name, tile_name(element)));
   if (elements < 0 || elements > (std::int64_t{1} << 32) / size)
-    throw Error(fmt::format("{}: expected at most 4 GiB, found {} elements of {}", name, elements,
-                            tile_program::name(element)));
+    throw Error(fmt::format("{}: expected at most 4 GiB, found {} elements of {}", name, elements, tile_name(element)));
   Array array;
   array.name = std::move(name);
   array.element = element;
@@ -71,7 +69,7 @@ std::uint8_t* Memory::locate(std::uint64_t address, int size) {
   return const_cast<Array*>(array)->bytes.data() + offset;
 }
 
-std::string Memory::outside(std::uint64_t address, Element e) const {
+std::string Memory::outside(std::uint64_t address, DType e) const {
   if (address == 0) return "at the null pointer";
   // A negative offset lies at the end of the space before the array.
   const Array* array = find(address);
@@ -94,16 +92,16 @@ std::string Memory::describe(std::uint64_t address) const {
                      (address & ((1ULL << apart) - 1)) / static_cast<std::uint64_t>(bytes(array->element)));
 }
 
-std::optional<std::uint64_t> Memory::read(std::uint64_t address, Element e) {
+std::optional<std::uint64_t> Memory::read(std::uint64_t address, DType e) {
   const int size = bytes(e);
   const std::uint8_t* at = locate(address, size);
   if (at == nullptr) return std::nullopt;
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, static_cast<std::size_t>(size));
-  return e == Element::i1 ? (bits != 0 ? 1ULL : 0ULL) : wrap(bits, width(e) == 19 ? 32 : width(e));
+  return e == DType::boolean ? (bits != 0 ? 1ULL : 0ULL) : wrap(bits, width(e) == 19 ? 32 : width(e));
 }
 
-bool Memory::write(std::uint64_t address, Element e, std::uint64_t bits) {
+bool Memory::write(std::uint64_t address, DType e, std::uint64_t bits) {
   const auto size = static_cast<std::size_t>(bytes(e));
   std::uint8_t* at = locate(address, static_cast<int>(size));
   if (at == nullptr) return false;

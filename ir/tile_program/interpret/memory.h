@@ -30,10 +30,10 @@ class Memory {
   std::size_t add(Array array);
 
   /// The bits of an element at an address, or a sentence about why there is none.
-  std::optional<std::uint64_t> read(std::uint64_t address, Element);
-  bool write(std::uint64_t address, Element, std::uint64_t bits);
+  std::optional<std::uint64_t> read(std::uint64_t address, DType);
+  bool write(std::uint64_t address, DType, std::uint64_t bits);
   /// Why `read` or `write` did nothing: "reads byte 4096 of A, which has 4096".
-  std::string outside(std::uint64_t address, Element) const;
+  std::string outside(std::uint64_t address, DType) const;
 
   /// Notes an access of `size` bytes that are there. Returns an event that it conflicts with, 0 if there is none; the
   /// access's own if it wrote the same place twice.

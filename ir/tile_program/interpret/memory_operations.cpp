@@ -19,38 +19,38 @@ constexpr std::uint64_t poisoned_bits = 0x5A5A5A5A5A5A5A5AULL;
 /// A tile that is filled element by element; what is not filled is not specified.
 class TileBuilder {
  public:
-  TileBuilder(const Evaluation& now, Element e, std::size_t n) : element_(e) {
+  TileBuilder(const Evaluation& now, DType e, std::size_t n) : element_(e) {
     const bool poison = now.machine.launch.poison;
-    if (is_integer(e))
+    if (is_integral(e))
       bits_.assign(n, poison ? wrap(poisoned_bits, width(e)) : 0);
     else
       reals_.assign(n, poison ? not_a_number : 0);
   }
   void set(std::size_t i, std::uint64_t bits) {
-    if (is_integer(element_))
+    if (is_integral(element_))
       bits_[i] = bits;
     else
       reals_[i] = decode_float(bits, element_);
   }
   void copy(std::size_t i, const TileValue& from) {
-    if (is_integer(element_))
+    if (is_integral(element_))
       bits_[i] = from.bit(i);
     else
       reals_[i] = from.real(i);
   }
   TileValue take(PastPtr past) {
-    TileValue v = is_integer(element_) ? of_bits(std::move(bits_)) : of_reals(std::move(reals_));
+    TileValue v = is_integral(element_) ? of_bits(std::move(bits_)) : of_reals(std::move(reals_));
     v.past = std::move(past);
     return v;
   }
 
  private:
-  Element element_;
+  DType element_;
   Reals reals_;
   Bits bits_;
 };
 
-std::uint64_t bits_at(const TileValue& v, std::size_t i, Element e) {
+std::uint64_t bits_at(const TileValue& v, std::size_t i, DType e) {
   return v.reals != nullptr ? encode_float(v.real(i), e) : v.bit(i);
 }
 
@@ -69,7 +69,7 @@ const TileValue* optional_operand(const Evaluation& now, std::string_view name) 
 void load_pointers(Evaluation& now) {
   const TileValue& pointers = now.operand(0);
   const TileValue *mask = optional_operand(now, "mask"), *padding = optional_operand(now, "padding");
-  const Element e = now.element();
+  const DType e = now.element();
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::read);
   TileBuilder tile(now, e, n);
@@ -86,7 +86,7 @@ void load_pointers(Evaluation& now) {
 void store_pointers(Evaluation& now) {
   const TileValue &pointers = now.operand(0), &value = now.operand(1);
   const TileValue* mask = optional_operand(now, "mask");
-  const Element e = now.operand_type(1).element;
+  const DType e = now.operand_type(1).element;
   Accesses accesses(now, AccessKind::write);
   for (std::size_t i = 0; i < elements_of(now.operand_type(1)); ++i)
     if (mask == nullptr || mask->bit(i) != 0) accesses.write(pointers.bit(i), e, bits_at(value, i, e), i);
@@ -94,7 +94,7 @@ void store_pointers(Evaluation& now) {
 }
 
 /// What an atomic operation leaves in memory (specification, "atomic_rmw_tko").
-std::uint64_t changed(Rmw mode, std::uint64_t before, std::uint64_t argument, Element e) {
+std::uint64_t changed(Rmw mode, std::uint64_t before, std::uint64_t argument, DType e) {
   const int w = width(e);
   const std::int64_t x = as_signed(before, w), y = as_signed(argument, w);
   switch (mode) {
@@ -126,7 +126,7 @@ void atomic_rmw(Evaluation& now) {
   const auto mode = static_cast<Rmw>(now.op.number("mode"));
   const TileValue &pointers = now.operand(0), &argument = now.operand(1);
   const TileValue* mask = optional_operand(now, "mask");
-  const Element e = now.element();
+  const DType e = now.element();
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::update);
   TileBuilder tile(now, e, n);
@@ -142,7 +142,7 @@ void atomic_rmw(Evaluation& now) {
 void atomic_cas(Evaluation& now) {
   const TileValue &pointers = now.operand(0), &expected = now.operand(1), &value = now.operand(2);
   const TileValue* mask = optional_operand(now, "mask");
-  const Element e = now.element();
+  const DType e = now.element();
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::update);
   TileBuilder tile(now, e, n);
@@ -244,8 +244,8 @@ const std::vector<std::int64_t>* promised(const Evaluation& now) {
   return std::get_if<std::vector<std::int64_t>>(&now.op.attribute("inbounds"));
 }
 
-std::uint64_t padding_bits(Padding padding, Element e) {
-  if (is_integer(e)) return 0;
+std::uint64_t padding_bits(Padding padding, DType e) {
+  if (is_integral(e)) return 0;
   switch (padding) {
     case Padding::zero:
       return 0;
@@ -264,7 +264,7 @@ std::uint64_t padding_bits(Padding padding, Element e) {
 void load_view(Evaluation& now) {
   const Type& type = now.operand_type(0);
   const TileOfView view(now, type, *now.operand(0).view, now.op.operand_list("index"), promised(now));
-  const Element e = type.element;
+  const DType e = type.element;
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::read);
   TileBuilder tile(now, e, n);
@@ -294,7 +294,7 @@ void atomic_red_view(Evaluation& now) {
   const Type& type = now.type(now.op.operand("view"));
   const TileValue& value = now.operand("value");
   const TileOfView view(now, type, *now.operand("view").view, now.op.operand_list("index"));
-  const Element e = type.element;
+  const DType e = type.element;
   Accesses accesses(now, AccessKind::update);
   for (std::size_t i = 0; i < elements_of(now.type(now.op.operand("value"))); ++i)
     if (const std::uint64_t address = view.address(i); address != 0)

@@ -144,7 +144,7 @@ std::string formatted(const std::string& format, const TileValue& value, std::si
     std::snprintf(text.data(), text.size(), ("%" + flags + conversion).c_str(), number);
     return text.data();
   }
-  const bool is_number = type.pointer || is_integer(type.element);
+  const bool is_number = type.pointer || is_integral(type.element);
   if (conversion == 'c' && is_number) return {static_cast<char>(value.bit(i))};
   if (std::string_view("diuxXo").find(conversion) != std::string_view::npos && is_number) {
     const int w = type.pointer ? 64 : width(type.element);
@@ -154,8 +154,9 @@ std::string formatted(const std::string& format, const TileValue& value, std::si
     return text.data();
   }
   if (value.reals != nullptr) return fmt::format("{}", value.real(i));
-  return type.pointer || type.element == Element::i1 ? fmt::format("{}", value.bit(i))
-                                                     : fmt::format("{}", as_signed(value.bit(i), width(type.element)));
+  return type.pointer || type.element == DType::boolean
+             ? fmt::format("{}", value.bit(i))
+             : fmt::format("{}", as_signed(value.bit(i), width(type.element)));
 }
 
 /// A tile as nested lists.

@@ -23,7 +23,7 @@ Extents row_major(const Extents& shape) {
   return strides;
 }
 
-/// Element i of a tile of `shape`, in a tile where dimension d has stride `strides[d]`.
+/// DType i of a tile of `shape`, in a tile where dimension d has stride `strides[d]`.
 std::size_t in_strides(std::size_t i, const Extents& shape, const Extents& strides, std::int64_t offset = 0) {
   auto rest = static_cast<std::int64_t>(i);
   for (std::size_t d = shape.size(); d > 0; --d) {
@@ -138,8 +138,8 @@ void iota(Evaluation& now) {
 
 void constant(Evaluation& now) {
   const auto& bits = *std::get<Dense>(now.op.attributes[0]);
-  const Element e = now.element();
-  if (is_integer(e))
+  const DType e = now.element();
+  if (is_integral(e))
     now.set(of_bits(bits));
   else
     now.set(each_real(bits.size(), [&](std::size_t i) { return decode_float(bits[i], e); }));
@@ -244,7 +244,7 @@ void scan(Evaluation& now) {
   std::vector<Reals> reals(operands, Reals(n));
   std::vector<Bits> bits(operands, Bits(n));
   for (const Scalar& s : identities)
-    sums.push_back(is_integer(s.element) ? of_bits({s.bits}) : of_reals({decode_float(s.bits, s.element)}));
+    sums.push_back(is_integral(s.element) ? of_bits({s.bits}) : of_reals({decode_float(s.bits, s.element)}));
   for (std::size_t step = 0; step < rows.length; ++step) {
     const std::size_t k = reverse ? rows.length - 1 - step : step;
     std::vector<TileValue> elements;

@@ -41,11 +41,11 @@ void read_dictionary(Lexer& from, const std::function<bool(const Token& name)>& 
 std::vector<std::int64_t> read_array(Lexer& from) {
   from.expect("array");
   from.expect("<");
-  const Element element = read_element(from);
+  const DType element = read_element(from);
   std::vector<std::int64_t> list;
   if (from.take_if(":")) {
     do {
-      if (element == Element::i1 && (from.at("true") || from.at("false")))
+      if (element == DType::boolean && (from.at("true") || from.at("false")))
         list.push_back(from.take().is("true") ? 1 : 0);
       else
         list.push_back(from.integer("a number"));

@@ -6,9 +6,9 @@
 
 namespace deplo::ir::tile_program::text {
 
-std::string print_literal(std::uint64_t bits, Element e) {
-  if (e == Element::i1) return bits != 0 ? "true" : "false";
-  if (is_integer(e)) return std::to_string(as_signed(bits, width(e)));
+std::string print_literal(std::uint64_t bits, DType e) {
+  if (e == DType::boolean) return bits != 0 ? "true" : "false";
+  if (is_integral(e)) return std::to_string(as_signed(bits, width(e)));
   const double value = decode_float(bits, e);
   if (!std::isfinite(value)) return fmt::format("{:#X}", bits);
   std::string text = fmt::format("{}", value);

@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "ir/tile_program/element.h"
+#include "ir/hardware/float_format.h"
 
 namespace deplo::ir::tile_program::text {
 
 /// "5", "true", "-0.5"; of a float the shortest decimal that reads back exactly, of one that is not finite its bits in
 /// hexadecimal, as MLIR has them.
-std::string print_literal(std::uint64_t bits, Element);
+std::string print_literal(std::uint64_t bits, DType);
 /// In quotes, with `\0A` for a byte that is no printable character.
 std::string quoted(std::string_view);
 

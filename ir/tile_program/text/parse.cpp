@@ -627,7 +627,7 @@ class EntryParser {
     auto &mask = operand(now, "mask"), &padding = operand(now, "padding");
     if (mask.empty() || !padding.empty()) return;
     const Type& type = *entry_.values[mask[0]].type;
-    if (type.is_tile() && (type.pointer || type.element != Element::i1)) std::swap(mask, padding);
+    if (type.is_tile() && (type.pointer || type.element != DType::boolean)) std::swap(mask, padding);
   }
 
   Operation finish(Reading& now) {

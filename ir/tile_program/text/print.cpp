@@ -34,13 +34,14 @@ std::string print_predicate(const Predicate& p) {
 std::string print_scalars(const std::vector<Scalar>& list) {
   std::string text;
   for (const Scalar& s : list)
-    text += fmt::format("{}{} : {}", text.empty() ? "" : ", ", text::print_literal(s.bits, s.element), name(s.element));
+    text += fmt::format("{}{} : {}", text.empty() ? "" : ", ", text::print_literal(s.bits, s.element),
+                        tile_name(s.element));
   return "[" + text + "]";
 }
 
 /// `<f32: 0.5>` for a tile of one value, `<i32: [[1, 2], [3, 4]]>` of several.
 std::string print_dense(const std::vector<std::uint64_t>& bits, const Type& type) {
-  const std::string element(name(type.element));
+  const std::string element(tile_name(type.element));
   if (bits.size() == 1) return fmt::format("<{}: {}>", element, text::print_literal(bits[0], type.element));
   std::string list;
   std::size_t at = 0;

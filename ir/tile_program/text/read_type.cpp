@@ -9,9 +9,9 @@
 
 namespace deplo::ir::tile_program::text {
 
-Element read_element(Lexer& from) {
+DType read_element(Lexer& from) {
   const Token token = from.expect(Token::Kind::name, "an element type");
-  const auto element = parse_element(token.text);
+  const auto element = parse_tile_dtype(token.text);
   if (!element) from.fail_at(token, "an element type, such as f32 or i32");
   return *element;
 }
@@ -130,10 +130,10 @@ Predicate read_predicate(Lexer& from) {
 }
 
 /// The bits of a number that stands in the text, of that type.
-std::uint64_t number_bits(const Lexer& from, const Token& token, Element e) {
-  if (is_integer(e)) {
+std::uint64_t number_bits(const Lexer& from, const Token& token, DType e) {
+  if (is_integral(e)) {
     if (token.is("true") || token.is("false")) {
-      if (e != Element::i1) from.fail_at(token, fmt::format("a whole number of {}", name(e)));
+      if (e != DType::boolean) from.fail_at(token, fmt::format("a whole number of {}", tile_name(e)));
       return token.is("true") ? 1 : 0;
     }
     // Signed or unsigned; a hexadecimal number is the bits.
@@ -141,12 +141,12 @@ std::uint64_t number_bits(const Lexer& from, const Token& token, Element e) {
     const int bits = width(e);
     const bool fits = value && (value->negative ? value->magnitude <= std::uint64_t{1} << (bits - 1)
                                                 : wrap(value->magnitude, bits) == value->magnitude);
-    if (!fits) from.fail_at(token, fmt::format("a whole number that {} holds", name(e)));
+    if (!fits) from.fail_at(token, fmt::format("a whole number that {} holds", tile_name(e)));
     return wrap(value->negative ? ~value->magnitude + 1 : value->magnitude, bits);
   }
   if (const auto bits = read_integer(token.text); bits && bits->hexadecimal) {
     if (bits->negative || wrap(bits->magnitude, width(e)) != bits->magnitude)
-      from.fail_at(token, fmt::format("bits of {}", name(e)));
+      from.fail_at(token, fmt::format("bits of {}", tile_name(e)));
     return bits->magnitude;
   }
   double value = 0;
@@ -154,7 +154,7 @@ std::uint64_t number_bits(const Lexer& from, const Token& token, Element e) {
   const char* end = begin + token.text.size();
   const auto result = std::from_chars(begin, end, value);
   if ((result.ec != std::errc() && result.ec != std::errc::result_out_of_range) || result.ptr != end)
-    from.fail_at(token, fmt::format("a number of {}", name(e)));
+    from.fail_at(token, fmt::format("a number of {}", tile_name(e)));
   if (result.ec == std::errc::result_out_of_range) value = std::strtod(std::string(token.text).c_str(), nullptr);
   return encode_float(value, e);
 }
@@ -170,7 +170,7 @@ std::vector<Scalar> read_scalars(Lexer& from) {
   while (!from.take_if("]")) {
     if (!list.empty()) from.expect(",");
     const Token number = read_number(from);
-    Element element = Element::i1;  // `true` needs no type
+    DType element = DType::boolean;  // `true` needs no type
     if (from.take_if(":") || !(number.is("true") || number.is("false"))) element = read_element(from);
     list.push_back({element, number_bits(from, number, element)});
   }
@@ -178,12 +178,12 @@ std::vector<Scalar> read_scalars(Lexer& from) {
 }
 
 /// All elements as MLIR writes large tensors: `"0x…"`, their bytes in the order in which they lie in memory.
-std::vector<std::uint64_t> bytes_of(const Lexer& from, const Token& token, Element e) {
+std::vector<std::uint64_t> bytes_of(const Lexer& from, const Token& token, DType e) {
   const std::string_view digits = token.text.starts_with("0x") ? token.text.substr(2) : "";
-  const std::size_t size = is_integer(e) && width(e) < 8 ? 0 : static_cast<std::size_t>(width(e)) / 8;
-  if (size == 0 || e == Element::tf32) from.fail_at(token, fmt::format("a list of numbers of {}", name(e)));
+  const std::size_t size = is_integral(e) && width(e) < 8 ? 0 : static_cast<std::size_t>(width(e)) / 8;
+  if (size == 0 || e == DType::tf32) from.fail_at(token, fmt::format("a list of numbers of {}", tile_name(e)));
   if (digits.empty() || digits.size() % (2 * size) != 0)
-    from.fail_at(token, fmt::format("0x and {} hexadecimal digits for each {}", 2 * size, name(e)));
+    from.fail_at(token, fmt::format("0x and {} hexadecimal digits for each {}", 2 * size, tile_name(e)));
   std::vector<std::uint64_t> bits(digits.size() / (2 * size));
   for (std::size_t i = 0; i < digits.size(); i += 2) {
     std::uint64_t byte = 0;
@@ -262,7 +262,7 @@ void read_elements(Lexer& from, DenseText& into) {
 
 Dense make_dense(const Lexer& from, const DenseText& text, const Type& type) {
   if (type.kind != Kind::tile || type.pointer || type.element != text.element)
-    from.fail_with(text.at, fmt::format("expected numbers of {}, found {}", print(type), name(text.element)));
+    from.fail_with(text.at, fmt::format("expected numbers of {}, found {}", print(type), tile_name(text.element)));
   const bool one_of_one = text.numbers.size() == 1 && element_count(type) == 1;
   if (!text.shape.empty() && text.shape != type.shape && !one_of_one)
     from.fail_with(text.at,

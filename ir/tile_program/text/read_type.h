@@ -11,12 +11,12 @@ namespace deplo::ir::tile_program::text {
 
 /// A type of a value. The message of an Error names its place.
 TypePtr read_type(Lexer&);
-Element read_element(Lexer&);
+DType read_element(Lexer&);
 
 /// What stands in `<f32: [1.0, 2.0]>`, before the type of the tile is known.
 struct DenseText {
   Token at;
-  Element element = Element::f32;
+  DType element = DType::f32;
   std::vector<Token> numbers;
   std::optional<Token> bytes;  // `"0x…"` in place of numbers
   Extents shape;

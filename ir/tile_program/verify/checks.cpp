@@ -11,7 +11,7 @@ namespace {
 const Type& operand(const Operation& op, const Context& in, std::string_view name) { return in.type(op.operand(name)); }
 const Type& result(const Operation& op, const Context& in, std::size_t at = 0) { return in.type(op.results.at(at)); }
 
-bool is_half(Element e) { return e == Element::f16 || e == Element::bf16; }
+bool is_half(DType e) { return e == DType::f16 || e == DType::bf16; }
 
 std::string types_of(const std::vector<ValueId>& ids, const Context& in) {
   std::string text;
@@ -75,7 +75,7 @@ std::string inbounds(const Operation& op, const Type& view) {
 
 std::string view_tile(const Type& view, const Type& tile) {
   if (tile.element == view.element && !tile.pointer && tile.shape == view.tile) return "";
-  return fmt::format("expected a tile<{}x{}> for the view, found {}", print(view.tile), name(view.element),
+  return fmt::format("expected a tile<{}x{}> for the view, found {}", print(view.tile), tile_name(view.element),
                      print(tile));
 }
 
@@ -96,7 +96,7 @@ std::string in_memory(const Type& t) {
   return bytes(t.element) != 0
              ? ""
              : fmt::format("expected elements of whole bytes, found {}, of which deplo has none in memory",
-                           name(t.element));
+                           tile_name(t.element));
 }
 
 std::string first_of(std::initializer_list<std::string> reasons) {
@@ -106,15 +106,15 @@ std::string first_of(std::initializer_list<std::string> reasons) {
 }
 
 /// What an atomic operation may do to numbers of a type.
-std::string rmw_type(Rmw mode, Element e) {
-  const bool integer = e == Element::i32 || e == Element::i64, floating = e == Element::f32 || e == Element::f64;
+std::string rmw_type(Rmw mode, DType e) {
+  const bool integer = e == DType::i32 || e == DType::i64, floating = e == DType::f32 || e == DType::f64;
   const bool fits = mode == Rmw::addf ? floating || is_half(e) : mode == Rmw::xchg ? integer || floating : integer;
   if (fits) return "";
   return fmt::format("expected {}, found {}",
                      mode == Rmw::addf   ? "f16, bf16, f32 or f64 to be added by addf"
                      : mode == Rmw::xchg ? "i32, i64, f32 or f64 to be exchanged"
                                          : "i32 or i64",
-                     name(e));
+                     tile_name(e));
 }
 
 std::string matrices(const Type& a, const Type& b, const Type& c) {
@@ -128,9 +128,9 @@ std::string matrices(const Type& a, const Type& b, const Type& c) {
                      print(c.shape));
 }
 
-std::string flush(const Operation& op, Element e) {
-  if (op.number("flush_to_zero") == 0 || e == Element::f32) return "";
-  return fmt::format("expected flush_to_zero of f32 alone, found it of {}", name(e));
+std::string flush(const Operation& op, DType e) {
+  if (op.number("flush_to_zero") == 0 || e == DType::f32) return "";
+  return fmt::format("expected flush_to_zero of f32 alone, found it of {}", tile_name(e));
 }
 
 bool has_attribute(const Operation& op, std::string_view name) {
@@ -159,11 +159,11 @@ std::string body(const Operation& op, const Context& in) {
     if (identities[i].element != type.element || type.pointer)
       return fmt::format("expected identity {} to be of {}, found {}", i,
                          print(*with_element({.kind = Kind::tile}, type.element, type.pointer)),
-                         name(identities[i].element));
+                         tile_name(identities[i].element));
     for (const std::size_t k : {2 * i, 2 * i + 1})
       if (!in.type(arguments[k]).is_scalar() || in.type(arguments[k]).element != type.element ||
           in.type(arguments[k]).pointer)
-        return fmt::format("expected argument {} to be tile<{}>, found {}", k, name(type.element),
+        return fmt::format("expected argument {} to be tile<{}>, found {}", k, tile_name(type.element),
                            print(in.type(arguments[k])));
   }
   return "";
@@ -183,7 +183,7 @@ std::string allocate(const Operation& op, const Context& in) {
 std::string assume(const Operation& op, const Context& in) {
   const auto& p = std::get<Predicate>(op.attribute("predicate"));
   const Type& type = operand(op, in, "value");
-  const bool integers = type.is_tile() && !type.pointer && is_integer(type.element);
+  const bool integers = type.is_tile() && !type.pointer && is_integral(type.element);
   switch (p.kind) {
     case Predicate::Kind::div_by:
       if (p.divisor == 0 || (p.divisor & (p.divisor - 1)) != 0)
@@ -213,8 +213,8 @@ std::string assume(const Operation& op, const Context& in) {
 
 std::string atomic_cas(const Operation& op, const Context& in) {
   const Type& type = operand(op, in, "val");
-  const bool fits = type.element == Element::i32 || type.element == Element::i64 || type.element == Element::f32 ||
-                    type.element == Element::f64;
+  const bool fits = type.element == DType::i32 || type.element == DType::i64 || type.element == DType::f32 ||
+                    type.element == DType::f64;
   return first_of({pointer_to(operand(op, in, "pointers"), type),
                    fits ? "" : "expected i32, i64, f32 or f64, found " + print(type)});
 }
@@ -287,25 +287,25 @@ std::string extract(const Operation& op, const Context& in) {
 std::string f32_only_flush(const Operation& op, const Context& in) { return flush(op, result(op, in).element); }
 
 std::string float_rounding(const Operation& op, const Context& in) {
-  const Element e = result(op, in).element;
+  const DType e = result(op, in).element;
   const auto rounding = static_cast<Rounding>(op.number("rounding_mode"));
   const bool any_full = op.form->name == "exp" || op.form->name == "tanh";
-  if (e != Element::f32 && (rounding == Rounding::approx || (rounding == Rounding::full && !any_full)))
+  if (e != DType::f32 && (rounding == Rounding::approx || (rounding == Rounding::full && !any_full)))
     return fmt::format("expected rounding approx and full of f32 alone, found {} of {}",
-                       enumeration("rounding").words[static_cast<std::size_t>(rounding)], name(e));
+                       enumeration("rounding").words[static_cast<std::size_t>(rounding)], tile_name(e));
   return has_attribute(op, "flush_to_zero") ? flush(op, e) : "";
 }
 
 std::string ftof(const Operation& op, const Context& in) {
-  const Element from = operand(op, in, "from").element, to = result(op, in).element;
-  if (from == to) return fmt::format("expected another type than {}, found it", name(from));
+  const DType from = operand(op, in, "from").element, to = result(op, in).element;
+  if (from == to) return fmt::format("expected another type than {}, found it", tile_name(from));
   const auto rounding = static_cast<Rounding>(op.number("rounding_mode"));
-  const bool to_exponents = to == Element::f8e8m0fnu;
+  const bool to_exponents = to == DType::f8e8m0fnu;
   const bool fits = to_exponents ? rounding == Rounding::zero || rounding == Rounding::positive_inf
                                  : rounding == Rounding::nearest_even;
   return fits ? ""
               : fmt::format("expected rounding {} to {}, found {}",
-                            to_exponents ? "zero or positive_inf" : "nearest_even", name(to),
+                            to_exponents ? "zero or positive_inf" : "nearest_even", tile_name(to),
                             enumeration("rounding").words[static_cast<std::size_t>(rounding)]);
 }
 
@@ -327,7 +327,8 @@ std::string get_global(const Operation& op, const Context& in) {
     if (global.name == wanted)
       return global.type->element == result(op, in).element
                  ? ""
-                 : fmt::format("expected a pointer to {}, found {}", name(global.type->element), print(result(op, in)));
+                 : fmt::format("expected a pointer to {}, found {}", tile_name(global.type->element),
+                               print(result(op, in)));
   return fmt::format("expected the name of a global, found @{}", wanted);
 }
 
@@ -361,7 +362,7 @@ std::string iota(const Operation& op, const Context& in) {
   const int bits = width(type.element);
   return bits >= 32 || type.shape[0] <= (std::int64_t{1} << bits)
              ? ""
-             : fmt::format("expected numbers that {} holds, found {} of them", name(type.element), type.shape[0]);
+             : fmt::format("expected numbers that {} holds, found {} of them", tile_name(type.element), type.shape[0]);
 }
 
 std::string leaves_loop(const Operation& op, const Context& in) {
@@ -395,7 +396,7 @@ std::string loop(const Operation& op, const Context& in) { return carried(op, in
 std::string make_tensor_view(const Operation& op, const Context& in) {
   const Type &base = operand(op, in, "base"), &view = result(op, in);
   if (base.element != view.element)
-    return fmt::format("expected a pointer to {}, found {}", name(view.element), print(base));
+    return fmt::format("expected a pointer to {}, found {}", tile_name(view.element), print(base));
   const auto count = [](const Extents& e) { return static_cast<std::size_t>(std::count(e.begin(), e.end(), dynamic)); };
   for (const auto& [list, extents, what] :
        {std::tuple("shape", &view.shape, "extents"), std::tuple("strides", &view.strides, "strides")})
@@ -414,24 +415,23 @@ std::string mmaf(const Operation& op, const Context& in) {
   const Type &a = operand(op, in, "lhs"), &b = operand(op, in, "rhs"), &c = operand(op, in, "acc");
   if (a.element != b.element || b.pointer)
     return fmt::format("expected factors of one type, found {} and {}", print(a), print(b));
-  const bool eight = a.element == Element::f8e4m3fn || a.element == Element::f8e5m2;
-  const bool fits = a.element == Element::f64 ? c.element == Element::f64
-                    : a.element == Element::f16 || eight
-                        ? c.element == Element::f16 || c.element == Element::f32
-                        : (a.element == Element::bf16 || a.element == Element::tf32 || a.element == Element::f32) &&
-                              c.element == Element::f32;
+  const bool eight = a.element == DType::f8e4m3fn || a.element == DType::f8e5m2;
+  const bool fits = a.element == DType::f64 ? c.element == DType::f64
+                    : a.element == DType::f16 || eight
+                        ? c.element == DType::f16 || c.element == DType::f32
+                        : (a.element == DType::bf16 || a.element == DType::tf32 || a.element == DType::f32) &&
+                              c.element == DType::f32;
   return fits ? matrices(a, b, c)
-              : fmt::format("expected types that can be multiplied and added, found {} and {}", name(a.element),
-                            name(c.element));
+              : fmt::format("expected types that can be multiplied and added, found {} and {}", tile_name(a.element),
+                            tile_name(c.element));
 }
 
 std::string mmaf_scaled(const Operation& op, const Context& in) {
   const Type &a = operand(op, in, "lhs"), &b = operand(op, in, "rhs"), &c = operand(op, in, "acc");
   const Type &sa = operand(op, in, "lhs_scale"), &sb = operand(op, in, "rhs_scale");
   if (std::string why = matrices(a, b, c); !why.empty()) return why;
-  const bool small = a.element == Element::f4e2m1fn,
-             eight = a.element == Element::f8e4m3fn || a.element == Element::f8e5m2;
-  const bool scales = sa.element == Element::f8e8m0fnu ? small || eight : sa.element == Element::f8e4m3fn && small;
+  const bool small = a.element == DType::f4e2m1fn, eight = a.element == DType::f8e4m3fn || a.element == DType::f8e5m2;
+  const bool scales = sa.element == DType::f8e8m0fnu ? small || eight : sa.element == DType::f8e4m3fn && small;
   if (a.element != b.element || sa.element != sb.element || !scales)
     return fmt::format("expected 8-bit or 4-bit factors and their scales, found {} and {}", print(a), print(sa));
   const std::size_t rank = c.shape.size();
@@ -456,10 +456,9 @@ std::string offset(const Operation& op, const Context& in) {
 
 namespace {
 std::string packed(const Type& numbers, const Type& octets) {
-  const std::int64_t bits = element_count(numbers) * (numbers.element == Element::i1 ? 0 : width(numbers.element));
+  const std::int64_t bits = element_count(numbers) * (numbers.element == DType::boolean ? 0 : width(numbers.element));
   const bool fits = numbers.shape.size() == 1 && octets.shape.size() == 1 && !numbers.pointer &&
-                    width(numbers.element) != 8 && numbers.element != Element::tf32 &&
-                    bits == 8 * element_count(octets);
+                    width(numbers.element) != 8 && numbers.element != DType::tf32 && bits == 8 * element_count(octets);
   return fits ? ""
               : fmt::format("expected rank 1, as many bytes and a type of other than 8 bits, found {} and {}",
                             print(numbers), print(octets));
@@ -553,14 +552,14 @@ std::string widen(const Operation& op, const Context& in) {
   const Type &from = operand(op, in, "from"), &to = result(op, in);
   return width(from.element) < width(to.element)
              ? ""
-             : fmt::format("expected a wider type than {}, found {}", name(from.element), name(to.element));
+             : fmt::format("expected a wider type than {}, found {}", tile_name(from.element), tile_name(to.element));
 }
 
 std::string narrow(const Operation& op, const Context& in) {
   const Type &from = operand(op, in, "from"), &to = result(op, in);
-  return width(from.element) > width(to.element)
-             ? ""
-             : fmt::format("expected a narrower type than {}, found {}", name(from.element), name(to.element));
+  return width(from.element) > width(to.element) ? ""
+                                                 : fmt::format("expected a narrower type than {}, found {}",
+                                                               tile_name(from.element), tile_name(to.element));
 }
 
 std::string yields(const Operation& op, const Context& in) {

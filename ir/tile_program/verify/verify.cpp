@@ -28,13 +28,11 @@ std::string describe(const ValueForm& v) {
                                                         "gather_scatter_view",
                                                         "partition_view, strided_view or gather_scatter_view"};
   std::string text(classes.at(static_cast<std::size_t>(v.types)));
-  if (v.types == Class::element) text += fmt::format(" of {}", name(v.element));
+  if (v.types == Class::element) text += fmt::format(" of {}", tile_name(v.element));
   return v.scalar ? text + " of rank 0" : text;
 }
 
-bool is_base_float(Element e) {
-  return e == Element::f16 || e == Element::bf16 || e == Element::f32 || e == Element::f64;
-}
+bool is_base_float(DType e) { return e == DType::f16 || e == DType::bf16 || e == DType::f32 || e == DType::f64; }
 
 bool fits(const ValueForm& v, const Type& t) {
   if (v.scalar && !t.is_scalar()) return false;
@@ -47,15 +45,15 @@ bool fits(const ValueForm& v, const Type& t) {
     case Class::tile:
       return t.is_tile();
     case Class::number:
-      return is_number && t.element != Element::i4;
+      return is_number && t.element != DType::i4;
     case Class::integer:
-      return is_number && is_integer(t.element) && t.element != Element::i4;
+      return is_number && is_integral(t.element) && t.element != DType::i4;
     case Class::integer_or_i4:
-      return is_number && is_integer(t.element);
+      return is_number && is_integral(t.element);
     case Class::base_float:
       return is_number && is_base_float(t.element);
     case Class::any_float:
-      return is_number && !is_integer(t.element);
+      return is_number && !is_integral(t.element);
     case Class::pointer:
       return t.is_tile() && t.pointer;
     case Class::element:
@@ -195,7 +193,8 @@ void verify_globals(const Program& program) {
     if (global.type->kind != Kind::tile || global.type->pointer || global.type->shape.size() > 1)
       throw Error(fmt::format("{}: expected a tile of numbers of rank 1, found {}", where, print(*global.type)));
     if (bytes(global.type->element) == 0)
-      throw Error(fmt::format("{}: expected elements of whole bytes, found {}", where, name(global.type->element)));
+      throw Error(
+          fmt::format("{}: expected elements of whole bytes, found {}", where, tile_name(global.type->element)));
     if (global.alignment < 0 || (global.alignment & (global.alignment - 1)) != 0)
       throw Error(fmt::format("{}: expected an alignment that is a power of two, found {}", where, global.alignment));
   }
@@ -216,7 +215,7 @@ void verify_parameters(const Program& program, const Entry& entry) {
 
 std::optional<std::int64_t> Context::constant(ValueId id) const {
   const Operation* definition = definitions[id];
-  if (definition == nullptr || definition->form->name != "constant" || !is_integer(type(id).element))
+  if (definition == nullptr || definition->form->name != "constant" || !is_integral(type(id).element))
     return std::nullopt;
   const Dense& value = std::get<Dense>(definition->attributes[0]);
   return value->size() == 1 ? std::optional(as_signed(value->front(), width(type(id).element))) : std::nullopt;

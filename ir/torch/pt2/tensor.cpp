@@ -78,24 +78,7 @@ std::string scalar_type_name(ScalarType type) {
   return i < names.size() ? std::string(names[i]) : fmt::format("scalar type {}", i);
 }
 
-std::optional<DType> dtype(ScalarType type) {
-  switch (type) {
-    case ScalarType::float32:
-      return DType::f32;
-    case ScalarType::float16:
-      return DType::f16;
-    case ScalarType::bfloat16:
-      return DType::bf16;
-    case ScalarType::int32:
-      return DType::i32;
-    case ScalarType::int64:
-      return DType::i64;
-    case ScalarType::boolean:
-      return DType::boolean;
-    default:
-      return std::nullopt;
-  }
-}
+std::optional<DType> dtype(ScalarType type) { return parse_dtype(scalar_type_name(type)); }
 
 namespace {
 

@@ -29,17 +29,17 @@ TEST(Exported, ScaleOfEachVersion) {
     const Program program = exported(std::string("scale_") + version);
     EXPECT_EQ(print(program.version), version);
     Launcher launcher;
-    const auto x = launcher.add("x", Element::f16, {300}), y = launcher.add("y", Element::f16, {300});
+    const auto x = launcher.add("x", DType::f16, {300}), y = launcher.add("y", DType::f16, {300});
     launcher.scalar(0.75);
     launcher.run(program, {3, 1, 1});
     for (std::int64_t i = 0; i < 300; ++i)
-      ASSERT_EQ(launcher.at(y, {i}), round_to(0.75 * launcher.at(x, {i}), Element::f16));
+      ASSERT_EQ(launcher.at(y, {i}), round_to(0.75 * launcher.at(x, {i}), DType::f16));
   }
 }
 
 TEST(Exported, Softmax) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {3, 50}, 56), y = launcher.add("y", Element::f32, {3, 50}, 56);
+  const auto x = launcher.add("x", DType::f32, {3, 50}, 56), y = launcher.add("y", DType::f32, {3, 50}, 56);
   launcher.run(exported("softmax"), {3, 1, 1});
   for (std::int64_t i = 0; i < 3; ++i) {
     double sum = 0;
@@ -51,7 +51,7 @@ TEST(Exported, Softmax) {
 
 TEST(Exported, RunningSum) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {2, 30}, 32), y = launcher.add("y", Element::f32, {2, 30}, 32);
+  const auto x = launcher.add("x", DType::f32, {2, 30}, 32), y = launcher.add("y", DType::f32, {2, 30}, 32);
   launcher.run(exported("running_sum"), {2, 1, 1});
   for (std::int64_t i = 0; i < 2; ++i) {
     double sum = 0;
@@ -61,7 +61,7 @@ TEST(Exported, RunningSum) {
 
 TEST(Exported, Transpose) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {20, 40}), y = launcher.add("y", Element::f32, {40, 20}, 24);
+  const auto x = launcher.add("x", DType::f32, {20, 40}), y = launcher.add("y", DType::f32, {40, 20}, 24);
   launcher.run(exported("transpose"), {2, 3, 1});
   for (std::int64_t i = 0; i < 20; ++i)
     for (std::int64_t j = 0; j < 40; ++j) ASSERT_EQ(launcher.at(y, {j, i}), launcher.at(x, {i, j}));
@@ -69,7 +69,7 @@ TEST(Exported, Transpose) {
 
 TEST(Exported, Histogram) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::i32, {200}), counts = launcher.add("counts", Element::i32, {100});
+  const auto x = launcher.add("x", DType::i32, {200}), counts = launcher.add("counts", DType::i32, {100});
   for (std::int64_t i = 0; i < 100; ++i) launcher.set(counts, {i}, 0);
   launcher.run(exported("histogram"), {4, 1, 1}, 7);
   std::vector<double> expected(100);
@@ -82,8 +82,8 @@ TEST(Exported, LockedSum) {
   const Program program = exported("locked_sum");
   for (std::uint64_t order = 0; order < 6; ++order) {
     Launcher launcher;
-    const auto x = launcher.add("x", Element::f32, {200}), total = launcher.add("total", Element::f32, {1}),
-               lock = launcher.add("lock", Element::i32, {1});
+    const auto x = launcher.add("x", DType::f32, {200}), total = launcher.add("total", DType::f32, {1}),
+               lock = launcher.add("lock", DType::i32, {1});
     launcher.set(total, {0}, 0);
     launcher.set(lock, {0}, 0);
     launcher.run(program, {7, 1, 1}, order);
@@ -96,8 +96,8 @@ TEST(Exported, LockedSum) {
 
 TEST(Exported, Matmul) {
   Launcher launcher;
-  const auto a = launcher.add("a", Element::bf16, {20, 24}), b = launcher.add("b", Element::bf16, {24, 40}),
-             c = launcher.add("c", Element::f32, {20, 40});
+  const auto a = launcher.add("a", DType::bf16, {20, 24}), b = launcher.add("b", DType::bf16, {24, 40}),
+             c = launcher.add("c", DType::f32, {20, 40});
   launcher.run(exported("matmul"), {2, 2, 1});
   for (std::int64_t i = 0; i < 20; ++i)
     for (std::int64_t j = 0; j < 40; ++j) {
@@ -112,11 +112,11 @@ TEST(Exported, LayerNormBackward) {
   constexpr std::int64_t rows = 5, n = 50, pitch = 56;
   const Program program = exported("layer_norm_backward_locked");
   Launcher launcher;
-  const auto dy = launcher.add("dy", Element::f16, {rows, n}, pitch),
-             x = launcher.add("x", Element::f16, {rows, n}, pitch), w = launcher.add("w", Element::f16, {n}),
-             mean = launcher.add("mean", Element::f32, {rows}), rstd = launcher.add("rstd", Element::f32, {rows}),
-             dx = launcher.add("dx", Element::f16, {rows, n}, pitch), dw = launcher.add("dw", Element::f32, {n}),
-             db = launcher.add("db", Element::f32, {n}), lock = launcher.add("lock", Element::i32, {1});
+  const auto dy = launcher.add("dy", DType::f16, {rows, n}, pitch), x = launcher.add("x", DType::f16, {rows, n}, pitch),
+             w = launcher.add("w", DType::f16, {n}), mean = launcher.add("mean", DType::f32, {rows}),
+             rstd = launcher.add("rstd", DType::f32, {rows}), dx = launcher.add("dx", DType::f16, {rows, n}, pitch),
+             dw = launcher.add("dw", DType::f32, {n}), db = launcher.add("db", DType::f32, {n}),
+             lock = launcher.add("lock", DType::i32, {1});
   for (std::int64_t j = 0; j < n; ++j) launcher.set(dw, {j}, 0), launcher.set(db, {j}, 0);
   launcher.set(lock, {0}, 0);
   launcher.run(program, {rows, 1, 1}, 3);
@@ -146,10 +146,10 @@ TEST(Exported, Fourier) {
   constexpr std::int64_t n = 8;
   Launcher launcher;
   std::vector<std::size_t> x, y, f, t;
-  for (const char* name : {"x_re", "x_im"}) x.push_back(launcher.add(name, Element::f32, {2, n, n}));
-  for (const char* name : {"y_re", "y_im"}) y.push_back(launcher.add(name, Element::f32, {2, n, n}));
-  for (const char* name : {"f_re", "f_im"}) f.push_back(launcher.add(name, Element::f32, {n, n}));
-  for (const char* name : {"t_re", "t_im"}) t.push_back(launcher.add(name, Element::f32, {n, n}));
+  for (const char* name : {"x_re", "x_im"}) x.push_back(launcher.add(name, DType::f32, {2, n, n}));
+  for (const char* name : {"y_re", "y_im"}) y.push_back(launcher.add(name, DType::f32, {2, n, n}));
+  for (const char* name : {"f_re", "f_im"}) f.push_back(launcher.add(name, DType::f32, {n, n}));
+  for (const char* name : {"t_re", "t_im"}) t.push_back(launcher.add(name, DType::f32, {n, n}));
   const auto set_root = [&](const std::vector<std::size_t>& to, std::int64_t i, std::int64_t j, std::int64_t of) {
     const double angle = -2 * M_PI * static_cast<double>(i * j) / static_cast<double>(of);
     launcher.set(to[0], {i, j}, std::cos(angle));
@@ -171,7 +171,7 @@ TEST(Exported, Fourier) {
 
 TEST(Exported, CumulativeSoftmax) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {3, 37}, 40), y = launcher.add("y", Element::f32, {3, 37}, 40);
+  const auto x = launcher.add("x", DType::f32, {3, 37}, 40), y = launcher.add("y", DType::f32, {3, 37}, 40);
   launcher.run(exported("cumulative_softmax"), {3, 1, 1});
   for (std::int64_t i = 0; i < 3; ++i) {
     double all = 0, sum = 0;
@@ -186,9 +186,9 @@ TEST(Exported, LastBlockSum) {
   const Program program = exported("last_block_sum");
   for (std::uint64_t order = 0; order < 4; ++order) {
     Launcher launcher;
-    const auto x = launcher.add("x", Element::f32, {300});
-    launcher.add("parts", Element::f32, {10});
-    const auto blocks = launcher.add("count", Element::i32, {1}), total = launcher.add("total", Element::f32, {1});
+    const auto x = launcher.add("x", DType::f32, {300});
+    launcher.add("parts", DType::f32, {10});
+    const auto blocks = launcher.add("count", DType::i32, {1}), total = launcher.add("total", DType::f32, {1});
     launcher.set(blocks, {0}, 0);
     launcher.run(program, {10, 1, 1}, order);
     double sum = 0;
@@ -200,8 +200,8 @@ TEST(Exported, LastBlockSum) {
 
 TEST(Exported, ScatterAdd) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {150}), index = launcher.add("index", Element::i32, {150}),
-             y = launcher.add("y", Element::f32, {100});
+  const auto x = launcher.add("x", DType::f32, {150}), index = launcher.add("index", DType::i32, {150}),
+             y = launcher.add("y", DType::f32, {100});
   std::vector<double> expected;
   for (std::int64_t i = 0; i < 100; ++i) expected.push_back(launcher.at(y, {i}));
   for (std::int64_t i = 0; i < 150; ++i)
@@ -212,8 +212,8 @@ TEST(Exported, ScatterAdd) {
 
 TEST(Exported, UncheckedGather) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {128}), keep = launcher.add("keep", Element::i1, {128}),
-             y = launcher.add("y", Element::f32, {128});
+  const auto x = launcher.add("x", DType::f32, {128}), keep = launcher.add("keep", DType::boolean, {128}),
+             y = launcher.add("y", DType::f32, {128});
   launcher.run(exported("unchecked"), {2, 1, 1});
   for (std::int64_t i = 0; i < 128; ++i)
     ASSERT_EQ(launcher.at(y, {i}), launcher.at(keep, {i}) != 0 ? 2 * launcher.at(x, {i}) : -1);
@@ -221,8 +221,8 @@ TEST(Exported, UncheckedGather) {
 
 TEST(Exported, Powers) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {128}), n = launcher.add("n", Element::i32, {128}),
-             y = launcher.add("y", Element::f32, {128});
+  const auto x = launcher.add("x", DType::f32, {128}), n = launcher.add("n", DType::i32, {128}),
+             y = launcher.add("y", DType::f32, {128});
   for (std::int64_t i = 0; i < 128; ++i) launcher.set(n, {i}, static_cast<double>(i % 9 - 4));
   launcher.set(x, {5}, -1), launcher.set(n, {5}, (1 << 30) + 1);
   launcher.run(exported("powers"), {2, 1, 1});
@@ -232,7 +232,7 @@ TEST(Exported, Powers) {
     ASSERT_NEAR(launcher.at(y, {i}), power + std::pow(launcher.at(x, {i}), 3), 1e-6 * (1 + std::abs(power)));
   }
   Launcher beyond;
-  for (const char* name : {"x", "n", "y"}) beyond.add(name, name[0] == 'n' ? Element::i32 : Element::f32, {100});
+  for (const char* name : {"x", "n", "y"}) beyond.add(name, name[0] == 'n' ? DType::i32 : DType::f32, {100});
   try {
     beyond.run(exported("powers"), {2, 1, 1});
     FAIL() << "the second tile of 64 does not lie within 100 elements";
@@ -245,7 +245,7 @@ TEST(Exported, Powers) {
 
 TEST(Exported, SwapQuarters) {
   Launcher launcher;
-  const auto x = launcher.add("x", Element::f32, {8, 8}), y = launcher.add("y", Element::f32, {8, 8});
+  const auto x = launcher.add("x", DType::f32, {8, 8}), y = launcher.add("y", DType::f32, {8, 8});
   launcher.run(exported("swap_quarters"), {1, 1, 1});
   for (std::int64_t i = 0; i < 8; ++i)
     for (std::int64_t j = 0; j < 8; ++j) {
@@ -256,8 +256,8 @@ TEST(Exported, SwapQuarters) {
 
 TEST(Exported, PlacesNameTheByteAndTheLineOfTheSource) {
   Launcher launcher;
-  launcher.add("x", Element::f32, {3, 50}, 52);
-  launcher.add("y", Element::f32, {3, 50}, 56);
+  launcher.add("x", DType::f32, {3, 50}, 52);
+  launcher.add("y", DType::f32, {3, 50}, 56);
   try {
     launcher.run(exported("softmax"), {3, 1, 1});
     FAIL() << "a stride of 52 is not divisible by 8";

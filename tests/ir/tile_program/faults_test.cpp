@@ -22,7 +22,7 @@ entry @f(%p: tile<ptr<f32>>) {
 %f = constant <f32: 2.0> : tile<f32>
 )" + body + "\n}";
   Launcher launcher;
-  launcher.add_pointer("p", Element::f32, 8);
+  launcher.add_pointer("p", DType::f32, 8);
   launcher.launch.idle = 20'000;
   try {
     launcher.run(read_program(text, "t"), grid, order);
@@ -176,7 +176,7 @@ TEST(Faults, PoisonShowsWhatIsNotSpecified) {
       "tile<ptr<f32>>, tile<i1> -> tile<f32>, token\nprint \"%f\", %v : tile<f32>\n}";
   for (const bool poison : {false, true}) {
     Launcher launcher;
-    launcher.add_pointer("p", Element::f32, 1);
+    launcher.add_pointer("p", DType::f32, 1);
     launcher.launch.poison = poison;
     EXPECT_EQ(launcher.run(read_program(text, "t"), {1, 1, 1}).printed, poison ? "nan" : "0.000000");
   }
@@ -187,7 +187,7 @@ TEST(Faults, PoisonShowsWhatIsNotSpecified) {
 TEST(Faults, Launches) {
   const Program program = read_program(
       "entry @first(%p: tile<ptr<f16>>, %n: tile<i8>, %s: tile<f32>) {\n}\nentry @second() {\n}", "two.tile");
-  std::vector<Array> arrays = {make_array("a", Element::f16, 4), make_array("b", Element::f32, 4)};
+  std::vector<Array> arrays = {make_array("a", DType::f16, 4), make_array("b", DType::f32, 4)};
   const auto message = [&](Launch launch) {
     try {
       run(program, launch, arrays);

@@ -6,18 +6,18 @@
 
 namespace deplo::ir::tile_program {
 
-std::size_t Launcher::add_pointer(std::string name, Element element, std::int64_t elements) {
+std::size_t Launcher::add_pointer(std::string name, DType element, std::int64_t elements) {
   Array array = make_array(std::move(name), element, elements);
   Rng rng(seed_++);
   for (std::int64_t i = 0; i < elements; ++i)
-    array.set(i, is_integer(element) ? static_cast<double>(rng.below(100)) : round_to(rng.uniform(-1, 1), element));
+    array.set(i, is_integral(element) ? static_cast<double>(rng.below(100)) : round_to(rng.uniform(-1, 1), element));
   arrays.push_back(std::move(array));
   strides_.emplace_back();
   launch.arguments.emplace_back(ArrayArgument{arrays.size() - 1});
   return arrays.size() - 1;
 }
 
-std::size_t Launcher::add(std::string name, Element element, const Extents& shape, std::int64_t pitch) {
+std::size_t Launcher::add(std::string name, DType element, const Extents& shape, std::int64_t pitch) {
   Extents strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d > 1; --d)
     strides[d - 2] = d == shape.size() && pitch != 0 ? pitch : strides[d - 1] * shape[d - 1];
@@ -29,7 +29,7 @@ std::size_t Launcher::add(std::string name, Element element, const Extents& shap
 }
 
 std::size_t Launcher::add(std::string name, const std::vector<std::int64_t>& values) {
-  const std::size_t array = add(std::move(name), Element::i32, {std::ssize(values)});
+  const std::size_t array = add(std::move(name), DType::i32, {std::ssize(values)});
   for (std::size_t i = 0; i < values.size(); ++i)
     arrays[array].set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
   return array;

@@ -18,9 +18,9 @@ class Launcher {
   explicit Launcher(std::uint64_t seed = 1) : seed_(seed) {}
 
   /// An array of random numbers in [-1, 1), rounded to its type; its rows lie `pitch` elements apart (0: as dense).
-  std::size_t add(std::string name, Element, const Extents& shape, std::int64_t pitch = 0);
+  std::size_t add(std::string name, DType, const Extents& shape, std::int64_t pitch = 0);
   /// The same with pointer only.
-  std::size_t add_pointer(std::string name, Element, std::int64_t elements);
+  std::size_t add_pointer(std::string name, DType, std::int64_t elements);
   /// An array of these i32.
   std::size_t add(std::string name, const std::vector<std::int64_t>& values);
   void scalar(std::int64_t value) { launch.arguments.emplace_back(value); }

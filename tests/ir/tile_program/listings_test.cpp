@@ -61,19 +61,19 @@ TEST(Listings, HelloGrid) {
 
 TEST(Listings, VectorAdd) {
   Launcher launcher;
-  const auto a = launcher.add_pointer("a", Element::f32, 128), b = launcher.add_pointer("b", Element::f32, 128),
-             c = launcher.add_pointer("c", Element::f32, 128);
+  const auto a = launcher.add_pointer("a", DType::f32, 128), b = launcher.add_pointer("b", DType::f32, 128),
+             c = launcher.add_pointer("c", DType::f32, 128);
   launcher.run(listing("vector_add"), {1, 1, 1});
   for (std::int64_t i = 0; i < 128; ++i)
     ASSERT_EQ(launcher.arrays[c].number(i),
-              round_to(launcher.arrays[a].number(i) + launcher.arrays[b].number(i), Element::f32));
+              round_to(launcher.arrays[a].number(i) + launcher.arrays[b].number(i), DType::f32));
 }
 
 TEST(Listings, VectorAddBeyondItsArray) {
   Launcher launcher;
-  launcher.add_pointer("a", Element::f32, 128);
-  launcher.add_pointer("b", Element::f32, 127);
-  launcher.add_pointer("c", Element::f32, 128);
+  launcher.add_pointer("a", DType::f32, 128);
+  launcher.add_pointer("b", DType::f32, 127);
+  launcher.add_pointer("c", DType::f32, 128);
   EXPECT_EQ(error_of([&] {
               launcher.run(listing("vector_add"), {1, 1, 1});
             }),
@@ -84,8 +84,8 @@ TEST(Listings, VectorAddBeyondItsArray) {
 
 TEST(Listings, GemmBlock) {
   Launcher launcher;
-  const auto a = launcher.add_pointer("a", Element::f32, 4096), b = launcher.add_pointer("b", Element::f32, 4096),
-             c = launcher.add_pointer("c", Element::f32, 4096);
+  const auto a = launcher.add_pointer("a", DType::f32, 4096), b = launcher.add_pointer("b", DType::f32, 4096),
+             c = launcher.add_pointer("c", DType::f32, 4096);
   launcher.run(listing("gemm_block"), {1, 1, 1});
   for (std::int64_t i = 0; i < 64; ++i)
     for (std::int64_t j = 0; j < 64; ++j) {
@@ -99,10 +99,10 @@ TEST(Listings, GemmBlock) {
 TEST(Listings, GemmSquare) {  // one block of its 4096: the first 64 rows of A, the first 64 columns of B
   constexpr std::int64_t n = 4096;
   Launcher launcher;
-  const auto a = launcher.add_pointer("a", Element::f32, 64 * n);
-  launcher.arrays.push_back(make_array("b", Element::f32, n * n));
+  const auto a = launcher.add_pointer("a", DType::f32, 64 * n);
+  launcher.arrays.push_back(make_array("b", DType::f32, n * n));
   launcher.launch.arguments.emplace_back(ArrayArgument{1});
-  const auto c = launcher.add_pointer("c", Element::f32, 64 * n);
+  const auto c = launcher.add_pointer("c", DType::f32, 64 * n);
   for (std::int64_t k = 0; k < n; ++k)
     for (std::int64_t j = 0; j < 64; ++j) launcher.arrays[1].set(n * k + j, static_cast<double>((k + 3 * j) % 8) / 8);
   launcher.run(listing("gemm_square_4096"), {1, 1, 1});
@@ -119,7 +119,7 @@ TEST(Listings, Saxpy) {
   const Program program = listing("saxpy");
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{128, 256}, {256, 256}, {100, 300}}) {
     Launcher launcher;
-    const auto x = launcher.add_pointer("X", Element::f32, m * n), y = launcher.add_pointer("Y", Element::f32, m * n);
+    const auto x = launcher.add_pointer("X", DType::f32, m * n), y = launcher.add_pointer("Y", DType::f32, m * n);
     const Array before = launcher.arrays[y];
     launcher.scalar(0.5);
     launcher.scalar(m);
@@ -127,7 +127,7 @@ TEST(Listings, Saxpy) {
     launcher.run(program, {(m + 127) / 128, (n + 255) / 256, 1});
     for (std::int64_t i = 0; i < m * n; ++i)
       ASSERT_EQ(launcher.arrays[y].number(i),
-                round_to(0.5 * launcher.arrays[x].number(i) + before.number(i), Element::f32));
+                round_to(0.5 * launcher.arrays[x].number(i) + before.number(i), DType::f32));
   }
 }
 
@@ -135,8 +135,8 @@ TEST(Listings, GemmViews) {
   const Program program = listing("gemm_views");
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 64}, {256, 128, 128}, {136, 72, 104}}) {
     Launcher launcher;
-    const auto a = launcher.add_pointer("A", Element::f16, k * m), b = launcher.add_pointer("B", Element::f16, n * k),
-               c = launcher.add_pointer("C", Element::f32, m * n);
+    const auto a = launcher.add_pointer("A", DType::f16, k * m), b = launcher.add_pointer("B", DType::f16, n * k),
+               c = launcher.add_pointer("C", DType::f32, m * n);
     for (const std::int64_t extent : {m, n, k, m, k, n}) launcher.scalar(extent);
     launcher.run(program, {(m + 127) / 128, (n + 127) / 128, 1});
     for (std::int64_t i = 0; i < m; ++i)
@@ -187,7 +187,7 @@ std::string run_as_printed(const std::string& text, std::array<std::int64_t, 3> 
   return error_of([&] {
     Launcher launcher;
     for (const char* name : {"a", "b", "c"}) {
-      launcher.arrays.push_back(make_array(name, Element::f32, 1 << 20));
+      launcher.arrays.push_back(make_array(name, DType::f32, 1 << 20));
       launcher.launch.arguments.emplace_back(ArrayArgument{launcher.arrays.size() - 1});
     }
     launcher.run(read_program(text, "gemm.tile"), grid);
@@ -219,8 +219,8 @@ TEST(Listings, SaxpyWithRowsOfM) {
   text = std::regex_replace(text, std::regex(R"(strides = \[%N, 1\])"), "strides = [%M, 1]");
   const Program program = read_program(text, "saxpy.tile");
   Launcher launcher;
-  launcher.add_pointer("X", Element::f32, 100 * 300);
-  launcher.add_pointer("Y", Element::f32, 100 * 300);
+  launcher.add_pointer("X", DType::f32, 100 * 300);
+  launcher.add_pointer("Y", DType::f32, 100 * 300);
   launcher.scalar(0.5);
   launcher.scalar(std::int64_t{100});
   launcher.scalar(std::int64_t{300});

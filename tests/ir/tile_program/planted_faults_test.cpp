@@ -26,11 +26,11 @@ struct Sound {
   std::function<void(Launcher&)> prepare;  // adds the arguments
 };
 
-void add_matrices(Launcher& launcher, std::initializer_list<const char*> names, Element element, std::int64_t rows,
+void add_matrices(Launcher& launcher, std::initializer_list<const char*> names, DType element, std::int64_t rows,
                   std::int64_t columns) {
   for (const char* name : names) launcher.add(name, element, {rows, columns}, columns);
 }
-void add_zero(Launcher& launcher, const char* name, Element element) {
+void add_zero(Launcher& launcher, const char* name, DType element) {
   launcher.set(launcher.add(name, element, {1}), {0}, 0);
 }
 
@@ -42,12 +42,12 @@ const std::vector<Sound>& sound_programs() {
       {examples + "vector_add.tile",
        {1, 1, 1},
        [](Launcher& launcher) {
-         for (const char* name : {"a", "b", "c"}) launcher.add_pointer(name, Element::f32, 128);
+         for (const char* name : {"a", "b", "c"}) launcher.add_pointer(name, DType::f32, 128);
        }},
       {examples + "saxpy.tile",
        {2, 2, 1},
        [](Launcher& launcher) {
-         for (const char* name : {"X", "Y"}) launcher.add_pointer(name, Element::f32, 130 * 258);
+         for (const char* name : {"X", "Y"}) launcher.add_pointer(name, DType::f32, 130 * 258);
          launcher.scalar(0.5);
          launcher.scalar(std::int64_t{130});
          launcher.scalar(std::int64_t{258});
@@ -56,71 +56,71 @@ const std::vector<Sound>& sound_programs() {
       {ours + "gather_rows.tile",
        {2, 1, 1},
        [](Launcher& launcher) {
-         launcher.add_pointer("x", Element::f16, 50 * 16);
-         launcher.arrays[launcher.add_pointer("id", Element::i32, 16)].set(3, 99);  // two for each row: the last one
-         launcher.add_pointer("y", Element::f32, 16 * 16);
+         launcher.add_pointer("x", DType::f16, 50 * 16);
+         launcher.arrays[launcher.add_pointer("id", DType::i32, 16)].set(3, 99);  // two for each row: the last one
+         launcher.add_pointer("y", DType::f32, 16 * 16);
          launcher.scalar(std::int64_t{50});
          launcher.scalar(std::int64_t{16});
        }},
       {ours + "scale_13.3.tileirbc",
        {2, 1, 1},
        [](Launcher& launcher) {
-         for (const char* name : {"x", "y"}) launcher.add(name, Element::f16, {256});
+         for (const char* name : {"x", "y"}) launcher.add(name, DType::f16, {256});
          launcher.scalar(0.75);
        }},
       {ours + "softmax.tileirbc",
        {3, 1, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"x", "y"}, Element::f32, 3, 64);
+         add_matrices(launcher, {"x", "y"}, DType::f32, 3, 64);
        }},
       {ours + "chunked_softmax.tileirbc",
        {2, 1, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"x", "y"}, Element::f32, 2, 64);
+         add_matrices(launcher, {"x", "y"}, DType::f32, 2, 64);
        }},
       {ours + "transpose.tileirbc",
        {2, 2, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"x", "y"}, Element::f32, 32, 32);
+         add_matrices(launcher, {"x", "y"}, DType::f32, 32, 32);
        }},
       {ours + "matmul.tileirbc",
        {2, 2, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"a"}, Element::bf16, 32, 32);
-         add_matrices(launcher, {"b"}, Element::bf16, 32, 64);
-         add_matrices(launcher, {"c"}, Element::f32, 32, 64);
+         add_matrices(launcher, {"a"}, DType::bf16, 32, 32);
+         add_matrices(launcher, {"b"}, DType::bf16, 32, 64);
+         add_matrices(launcher, {"c"}, DType::f32, 32, 64);
        }},
       {ours + "persistent_matmul.tileirbc",
        {3, 1, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"a"}, Element::f16, 32, 32);
-         add_matrices(launcher, {"b"}, Element::f16, 32, 64);
-         add_matrices(launcher, {"c"}, Element::f16, 32, 64);
+         add_matrices(launcher, {"a"}, DType::f16, 32, 32);
+         add_matrices(launcher, {"b"}, DType::f16, 32, 64);
+         add_matrices(launcher, {"c"}, DType::f16, 32, 64);
        }},
       {ours + "locked_sum.tileirbc",
        {4, 1, 1},
        [](Launcher& launcher) {
-         launcher.add("x", Element::f32, {128});
-         add_zero(launcher, "total", Element::f32);
-         add_zero(launcher, "lock", Element::i32);
+         launcher.add("x", DType::f32, {128});
+         add_zero(launcher, "total", DType::f32);
+         add_zero(launcher, "lock", DType::i32);
        }},
       {ours + "layer_norm_backward_locked.tileirbc",
        {4, 1, 1},
        [](Launcher& launcher) {
-         add_matrices(launcher, {"dy", "x"}, Element::f16, 4, 64);
-         launcher.add("w", Element::f16, {64});
-         for (const char* name : {"mean", "rstd"}) launcher.add(name, Element::f32, {4});
-         add_matrices(launcher, {"dx"}, Element::f16, 4, 64);
-         for (const char* name : {"dw", "db"}) launcher.add(name, Element::f32, {64});
-         add_zero(launcher, "lock", Element::i32);
+         add_matrices(launcher, {"dy", "x"}, DType::f16, 4, 64);
+         launcher.add("w", DType::f16, {64});
+         for (const char* name : {"mean", "rstd"}) launcher.add(name, DType::f32, {4});
+         add_matrices(launcher, {"dx"}, DType::f16, 4, 64);
+         for (const char* name : {"dw", "db"}) launcher.add(name, DType::f32, {64});
+         add_zero(launcher, "lock", DType::i32);
        }},
       {ours + "last_block_sum.tileirbc",
        {4, 1, 1},
        [](Launcher& launcher) {
-         launcher.add("x", Element::f32, {128});
-         launcher.add("parts", Element::f32, {4});
-         add_zero(launcher, "count", Element::i32);
-         add_zero(launcher, "total", Element::f32);
+         launcher.add("x", DType::f32, {128});
+         launcher.add("parts", DType::f32, {4});
+         add_zero(launcher, "count", DType::i32);
+         add_zero(launcher, "total", DType::f32);
        }},
   };
   return all;
@@ -323,23 +323,23 @@ TEST(PlantedFaults, APaddingLeftOutShowsAsPoison) {
   const std::vector<Sound> all = {{"softmax",
                                    {3, 1, 1},
                                    [](Launcher& launcher) {
-                                     add_matrices(launcher, {"x", "y"}, Element::f32, 3, 40);
+                                     add_matrices(launcher, {"x", "y"}, DType::f32, 3, 40);
                                    }},
                                   {"chunked_softmax",
                                    {2, 1, 1},
                                    [](Launcher& launcher) {
-                                     add_matrices(launcher, {"x", "y"}, Element::f32, 2, 40);
+                                     add_matrices(launcher, {"x", "y"}, DType::f32, 2, 40);
                                    }},
                                   {"matmul",
                                    {2, 2, 1},
                                    [](Launcher& launcher) {
-                                     add_matrices(launcher, {"a"}, Element::bf16, 32, 24);
-                                     add_matrices(launcher, {"b"}, Element::bf16, 24, 64);
-                                     add_matrices(launcher, {"c"}, Element::f32, 32, 64);
+                                     add_matrices(launcher, {"a"}, DType::bf16, 32, 24);
+                                     add_matrices(launcher, {"b"}, DType::bf16, 24, 64);
+                                     add_matrices(launcher, {"c"}, DType::f32, 32, 64);
                                    }},
                                   {"column_sums", {2, 1, 1}, [](Launcher& launcher) {
-                                     add_matrices(launcher, {"x"}, Element::f32, 5, 64);
-                                     launcher.add("y", Element::f32, {64});
+                                     add_matrices(launcher, {"x"}, DType::f32, 5, 64);
+                                     launcher.add("y", DType::f32, {64});
                                    }}};
   for (const Sound& sound : all) {
     const std::string text = text_of({"tests/data/tile_programs/" + sound.file + ".tileirbc", {}, {}});

@@ -376,10 +376,10 @@ void survive(const std::string& bytes) {
       launcher.launch.memory = 64 << 20;
       for (const ValueId id : entry.parameters) {
         const Type& type = *entry.values[id].type;
-        if (type.pointer && tile_program::bytes(type.element) != 0)
+        if (type.pointer && ir::bytes(type.element) != 0)
           launcher.add_pointer("p", type.element, 4096);
-        else if (is_integer(type.element))
-          launcher.scalar(type.element == Element::i1 ? std::int64_t{1} : std::int64_t{8});
+        else if (is_integral(type.element))
+          launcher.scalar(type.element == DType::boolean ? std::int64_t{1} : std::int64_t{8});
         else
           launcher.scalar(1.0);
       }

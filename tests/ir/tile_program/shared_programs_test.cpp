@@ -37,11 +37,11 @@ TEST_F(SharedPrograms, VecAdd1d) {
     const Program program = load(name);
     for (const std::int64_t n : {1024, 3000, 7}) {
       Launcher launcher;
-      const auto a = launcher.add("a", Element::f32, {n}), b = launcher.add("b", Element::f32, {n}),
-                 c = launcher.add("c", Element::f32, {n});
+      const auto a = launcher.add("a", DType::f32, {n}), b = launcher.add("b", DType::f32, {n}),
+                 c = launcher.add("c", DType::f32, {n});
       launcher.run(program, {tiles(n, 1024), 1, 1}, static_cast<std::uint64_t>(n));
       for (std::int64_t i = 0; i < n; ++i)
-        ASSERT_EQ(launcher.at(c, {i}), round_to(launcher.at(a, {i}) + launcher.at(b, {i}), Element::f32))
+        ASSERT_EQ(launcher.at(c, {i}), round_to(launcher.at(a, {i}) + launcher.at(b, {i}), DType::f32))
             << name << " " << n << " at " << i;
     }
   }
@@ -52,13 +52,13 @@ TEST_F(SharedPrograms, VecAdd2d) {
     const Program program = load(name);
     for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{32, 64}, {64, 128}, {37, 101}}) {
       Launcher launcher;
-      const auto a = launcher.add("a", Element::f32, {m, n}, pitch(n)),
-                 b = launcher.add("b", Element::f32, {m, n}, pitch(n)),
-                 c = launcher.add("c", Element::f32, {m, n}, pitch(n));
+      const auto a = launcher.add("a", DType::f32, {m, n}, pitch(n)),
+                 b = launcher.add("b", DType::f32, {m, n}, pitch(n)),
+                 c = launcher.add("c", DType::f32, {m, n}, pitch(n));
       launcher.run(program, {tiles(m, 32), tiles(n, 64), 1}, 3);
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j)
-          ASSERT_EQ(launcher.at(c, {i, j}), round_to(launcher.at(a, {i, j}) + launcher.at(b, {i, j}), Element::f32))
+          ASSERT_EQ(launcher.at(c, {i, j}), round_to(launcher.at(a, {i, j}) + launcher.at(b, {i, j}), DType::f32))
               << name << " at " << i << ", " << j;
     }
   }
@@ -68,9 +68,8 @@ TEST_F(SharedPrograms, Matmul) {
   const Program program = load("05_matmul_kernel");
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 256, 64}, {256, 256, 128}, {70, 300, 90}}) {
     Launcher launcher;
-    const auto a = launcher.add("A", Element::f16, {m, k}, pitch(k)),
-               b = launcher.add("B", Element::f16, {k, n}, pitch(n)),
-               c = launcher.add("C", Element::f16, {m, n}, pitch(n));
+    const auto a = launcher.add("A", DType::f16, {m, k}, pitch(k)), b = launcher.add("B", DType::f16, {k, n}, pitch(n)),
+               c = launcher.add("C", DType::f16, {m, n}, pitch(n));
     launcher.run(program, {tiles(m, 128) * tiles(n, 256), 1, 1}, 5);
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
@@ -85,9 +84,9 @@ TEST_F(SharedPrograms, LayerNorm) {
   const Program program = load("08_layer_norm_fwd");
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 1024}, {3, 2048}, {5, 1500}}) {
     Launcher launcher;
-    const auto x = launcher.add("X", Element::f16, {m, n}, pitch(n)), w = launcher.add("W", Element::f16, {n}),
-               b = launcher.add("B", Element::f16, {n}), y = launcher.add("Y", Element::f16, {m, n}, pitch(n));
-    const auto mean = launcher.add("Mean", Element::f32, {m}), rstd = launcher.add("Rstd", Element::f32, {m});
+    const auto x = launcher.add("X", DType::f16, {m, n}, pitch(n)), w = launcher.add("W", DType::f16, {n}),
+               b = launcher.add("B", DType::f16, {n}), y = launcher.add("Y", DType::f16, {m, n}, pitch(n));
+    const auto mean = launcher.add("Mean", DType::f32, {m}), rstd = launcher.add("Rstd", DType::f32, {m});
     launcher.scalar(1e-5);
     launcher.run(program, {m, 1, 1}, 2);
     for (std::int64_t i = 0; i < m; ++i) {
@@ -112,10 +111,9 @@ TEST_F(SharedPrograms, Attention) {
   constexpr std::int64_t h = 8, d = 64;
   for (const auto& [batch, s] : {std::pair<std::int64_t, std::int64_t>{1, 128}, {2, 128}, {1, 200}}) {
     Launcher launcher;
-    const auto q = launcher.add("Q", Element::f16, {batch, h, s, d}),
-               k = launcher.add("K", Element::f16, {batch, h, s, d}),
-               v = launcher.add("V", Element::f16, {batch, h, s, d}),
-               out = launcher.add("Out", Element::f16, {batch, h, s, d});
+    const auto q = launcher.add("Q", DType::f16, {batch, h, s, d}), k = launcher.add("K", DType::f16, {batch, h, s, d}),
+               v = launcher.add("V", DType::f16, {batch, h, s, d}),
+               out = launcher.add("Out", DType::f16, {batch, h, s, d});
     launcher.scalar(0.125);
     launcher.scalar(std::int64_t{0});
     launcher.run(program, {tiles(s, 128), batch * h, 1}, 1);
@@ -154,10 +152,10 @@ TEST_F(SharedPrograms, MixtureOfExperts) {
     for (std::int64_t i = 0; i < tokens * topk; ++i) expert_of.push_back((i * 7 + i / 3) % experts);
     const Routing routing = route(expert_of, experts, 128);
     Launcher launcher;
-    const auto a = launcher.add("A", Element::f16, {tokens, k}, pitch(k)),
-               b = launcher.add("B", Element::f16, {experts, n, k}),
-               c = launcher.add("C", Element::f16, {tokens * topk, n}, pitch(n));
-    const auto weights = launcher.add("topk_weights", Element::f16, {tokens * topk});
+    const auto a = launcher.add("A", DType::f16, {tokens, k}, pitch(k)),
+               b = launcher.add("B", DType::f16, {experts, n, k}),
+               c = launcher.add("C", DType::f16, {tokens * topk, n}, pitch(n));
+    const auto weights = launcher.add("topk_weights", DType::f16, {tokens * topk});
     launcher.add("sorted_token_ids", routing.ids);
     launcher.add("sorted_expert_ids", routing.experts);
     launcher.scalar(topk);

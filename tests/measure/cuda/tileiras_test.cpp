@@ -67,7 +67,7 @@ class TileirasCubin : public ::testing::TestWithParam<const char*> {
         std::vector<std::size_t> expected;
         for (const ir::tile_program::ValueId parameter : entry.parameters) {
           const ir::tile_program::Type& type = *entry.values[parameter].type;
-          expected.push_back(type.pointer ? 8 : static_cast<std::size_t>(ir::tile_program::bytes(type.element)));
+          expected.push_back(type.pointer ? 8 : static_cast<std::size_t>(ir::bytes(type.element)));
         }
         const auto facts = inspect_cubin(cubin, entry.name);
         EXPECT_TRUE(facts) << file;

@@ -12,13 +12,13 @@ namespace deplo::measure {
 namespace {
 
 namespace tp = ir::tile_program;
-using tp::Element;
+using ir::DType;
 
 constexpr std::int64_t count = 64;
 
 /// An array of a program's operand, or of its result.
 struct Operand {
-  Element element = Element::f32;
+  ir::DType element = ir::DType::f32;
   std::vector<double> values = {};  // the first of 64; the rest are random
 };
 
@@ -26,13 +26,13 @@ double lowest(int width) { return width == 1 ? 0 : -std::ldexp(1, width - 1); }
 double highest(int width) { return width == 1 ? 1 : width == 64 ? 0x1.FFFFFFFFFFFFFp62 : std::ldexp(1, width - 1) - 1; }
 
 /// Where arithmetic of the type goes wrong.
-std::vector<double> awkward(Element e) {
-  if (tp::is_integer(e)) {
-    const int w = tp::width(e);
+std::vector<double> awkward(ir::DType e) {
+  if (ir::is_integral(e)) {
+    const int w = ir::width(e);
     return {0, 1, highest(w), lowest(w), lowest(w) + 1, w == 1 ? 1 : -1.0, w == 1 ? 0.0 : 7.0, w == 1 ? 1.0 : -7.0};
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const double least = tp::decode_float(1, e), largest = tp::decode_float(tp::encode_float(infinity, e) - 1, e);
+  const double least = ir::decode_float(1, e), largest = ir::decode_float(ir::encode_float(infinity, e) - 1, e);
   return {0.0,     -0.0,     1,   -1,  infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), least, -least,
           largest, -largest, 0.5, 1.5, 2.5,      3};
 }
@@ -52,7 +52,7 @@ class Battery {
  public:
   explicit Battery(std::vector<Operand> operands) : operands_(std::move(operands)) {}
 
-  void add(const std::string& body, Element result) {
+  void add(const std::string& body, ir::DType result) {
     std::string text;
     for (std::size_t i = 0; i < body.size(); ++i) {
       text += body[i];
@@ -67,7 +67,7 @@ class Battery {
     std::string parameters, loads, stores;
     for (std::size_t n = 0; n < operands_.size(); ++n) {
       const std::string name(1, static_cast<char>('a' + n));
-      const std::string_view element = tp::name(operands_[n].element);
+      const std::string_view element = ir::tile_name(operands_[n].element);
       parameters += fmt::format("{}%{}_base: tile<ptr<{}>>", n == 0 ? "" : ", ", name, element);
       loads += pointers(name, element) +
                fmt::format("%{0}, %{0}_token = load_ptr_tko weak %{0}_at : tile<64xptr<{1}>> -> tile<64x{1}>, token\n",
@@ -75,7 +75,7 @@ class Battery {
     }
     for (std::size_t n = 0; n < results_.size(); ++n) {
       const std::string name = fmt::format("r{}", n);
-      const std::string_view element = tp::name(results_[n]);
+      const std::string_view element = ir::tile_name(results_[n]);
       parameters += fmt::format(", %{}_base: tile<ptr<{}>>", name, element);
       stores +=
           pointers(name, element) +
@@ -111,22 +111,22 @@ class Battery {
   }
 
   std::vector<Operand> operands_;
-  std::vector<Element> results_;
+  std::vector<ir::DType> results_;
   std::string body_;
 };
 
-void check(std::vector<Operand> operands, const std::string& body, Element result, double relative = 0,
+void check(std::vector<Operand> operands, const std::string& body, ir::DType result, double relative = 0,
            double ulps = 0) {
   Battery battery(std::move(operands));
   battery.add(body, result);
   battery.expect_equal(relative, ulps);
 }
 
-constexpr std::array floats = {Element::f16, Element::bf16, Element::f32, Element::f64};
-constexpr std::array integers = {Element::i1, Element::i8, Element::i16, Element::i32, Element::i64};
+constexpr std::array floats = {ir::DType::f16, ir::DType::bf16, ir::DType::f32, ir::DType::f64};
+constexpr std::array integers = {ir::DType::boolean, ir::DType::i8, ir::DType::i16, ir::DType::i32, ir::DType::i64};
 
-std::string of_type(std::string_view text, Element e) {
-  return fmt::format(fmt::runtime(text), fmt::arg("t", fmt::format("tile<64x{}>", tp::name(e))));
+std::string of_type(std::string_view text, ir::DType e) {
+  return fmt::format(fmt::runtime(text), fmt::arg("t", fmt::format("tile<64x{}>", ir::tile_name(e))));
 }
 
 std::vector<std::string> comparisons() {
@@ -134,7 +134,7 @@ std::vector<std::string> comparisons() {
 }
 
 TEST(BlocksBattery, FloatsExactly) {
-  for (const Element e : floats) {
+  for (const ir::DType e : floats) {
     const auto [x, y] = pairs(awkward(e));
     Battery battery({{e, x}, {e, y}});
     for (const char* text :
@@ -145,12 +145,12 @@ TEST(BlocksBattery, FloatsExactly) {
     for (const std::string& predicate : comparisons())
       for (const char* ordering : {"ordered", "unordered"})
         battery.add(
-            fmt::format("%r = cmpf {} {} %a, %b : tile<64x{}> -> tile<64xi1>", predicate, ordering, tp::name(e)),
-            Element::i1);
+            fmt::format("%r = cmpf {} {} %a, %b : tile<64x{}> -> tile<64xi1>", predicate, ordering, ir::tile_name(e)),
+            ir::DType::boolean);
     battery.expect_equal();
     check({{e, x}, {e, y}, {e, {1, -1, 0.5}}}, "%r = " + of_type("fma %a, %b, %c : {t}", e), e, 0, 1);
   }
-  const Element e = Element::f32;
+  const ir::DType e = ir::DType::f32;
   Battery battery({{e, {0x1p-100, 0x1p-140, -0x1p-140}}, {e, {0x1p-40, 0x1p-149, 0}}});
   for (const char* text :
        {"mulf %a, %b flush_to_zero : {t}", "addf %a, %b flush_to_zero : {t}", "maxf %a, %b flush_to_zero : {t}"})
@@ -160,23 +160,23 @@ TEST(BlocksBattery, FloatsExactly) {
 
 TEST(BlocksBattery, FunctionsOfFloats) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (const Element e : floats) {
+  for (const ir::DType e : floats) {
     Battery battery({{e, {0, 1, -1, 0.5, 3, infinity, std::numeric_limits<double>::quiet_NaN()}}});
     for (const char* name : {"cos", "cosh", "exp", "exp2", "log", "log2", "rsqrt", "sin", "sinh", "tan", "tanh"})
-      battery.add(fmt::format("%r = {} %a : tile<64x{}>", name, tp::name(e)), e);
+      battery.add(fmt::format("%r = {} %a : tile<64x{}>", name, ir::tile_name(e)), e);
     battery.expect_equal(0, 5);
     Battery two({{e, {2, 0.5, 3, 1}}, {e, {3, -1, 0.5, -1}}});
     for (const char* name : {"pow", "atan2"})
-      two.add(fmt::format("%r = {} %a, %b : tile<64x{}>", name, tp::name(e)), e);
+      two.add(fmt::format("%r = {} %a, %b : tile<64x{}>", name, ir::tile_name(e)), e);
     two.expect_equal(0, 16);
-    Battery whole({{e, {2, 0.5, -3, 1, -1, 0}}, {Element::i32, {3, -1, 5, -7, 16777217, 0}}});
-    whole.add(fmt::format("%r = fpowi %a, %b : tile<64x{}>, tile<64xi32>", tp::name(e)), e);
+    Battery whole({{e, {2, 0.5, -3, 1, -1, 0}}, {ir::DType::i32, {3, -1, 5, -7, 16777217, 0}}});
+    whole.add(fmt::format("%r = fpowi %a, %b : tile<64x{}>, tile<64xi32>", ir::tile_name(e)), e);
     whole.expect_equal(0, 16);
   }
 }
 
 TEST(BlocksBattery, Integers) {
-  for (const Element e : integers) {
+  for (const ir::DType e : integers) {
     const auto [x, y] = pairs(awkward(e));
     Battery battery({{e, x}, {e, y}});
     for (const char* text :
@@ -186,10 +186,11 @@ TEST(BlocksBattery, Integers) {
       battery.add("%r = " + of_type(text, e), e);
     for (const std::string& predicate : comparisons())
       for (const char* sign : {"signed", "unsigned"})
-        battery.add(fmt::format("%r = cmpi {} %a, %b, {} : tile<64x{}> -> tile<64xi1>", predicate, sign, tp::name(e)),
-                    Element::i1);
+        battery.add(
+            fmt::format("%r = cmpi {} %a, %b, {} : tile<64x{}> -> tile<64xi1>", predicate, sign, ir::tile_name(e)),
+            ir::DType::boolean);
     battery.expect_equal();
-    if (e == Element::i1) continue;  // shifts and quotients of one bit are undefined
+    if (e == ir::DType::boolean) continue;  // shifts and quotients of one bit are undefined
     std::vector<double> small(2 * count, 3), odd(2 * count, -3);
     for (std::size_t k = 0; k < small.size(); k += 2) odd[k] = static_cast<double>(k % 5 + 1);
     Battery others({{e, awkward(e)}, {e, small}, {e, odd}});
@@ -203,37 +204,38 @@ TEST(BlocksBattery, Integers) {
   }
 }
 
-std::string conversion(std::string_view operation, Element from, Element to, std::string_view words = "") {
-  return fmt::format("%r = {} %a {} : tile<64x{}> -> tile<64x{}>", operation, words, tp::name(from), tp::name(to));
+std::string conversion(std::string_view operation, ir::DType from, ir::DType to, std::string_view words = "") {
+  return fmt::format("%r = {} %a {} : tile<64x{}> -> tile<64x{}>", operation, words, ir::tile_name(from),
+                     ir::tile_name(to));
 }
 
 TEST(BlocksBattery, ConversionsOfIntegers) {
-  for (const Element from : integers) {
+  for (const ir::DType from : integers) {
     std::vector<double> values = awkward(from);
-    if (tp::width(from) >= 32)
+    if (ir::width(from) >= 32)
       values.insert(values.end(), {16777217, 16777219, 65519, 65520, 2147483583, -2147483647, 33554435});
     Battery battery({{from, values}});
-    for (const Element to : integers) {
+    for (const ir::DType to : integers) {
       for (const char* sign : {"signed", "unsigned"})
-        if (tp::width(from) < tp::width(to)) battery.add(conversion("exti", from, to, sign), to);
-      if (tp::width(from) > tp::width(to)) battery.add(conversion("trunci", from, to), to);
+        if (ir::width(from) < ir::width(to)) battery.add(conversion("exti", from, to, sign), to);
+      if (ir::width(from) > ir::width(to)) battery.add(conversion("trunci", from, to), to);
     }
-    for (const Element to : {Element::f16, Element::bf16, Element::f32, Element::f64, Element::f8e4m3fn})
+    for (const ir::DType to : {ir::DType::f16, ir::DType::bf16, ir::DType::f32, ir::DType::f64, ir::DType::f8e4m3fn})
       for (const char* sign : {"signed", "unsigned"}) battery.add(conversion("itof", from, to, sign), to);
     for (const char* mode : {"zero", "negative_inf", "positive_inf"})
-      for (const Element to : {Element::f32, Element::f64})
+      for (const ir::DType to : {ir::DType::f32, ir::DType::f64})
         battery.add(conversion("itof", from, to, fmt::format("signed rounding<{}>", mode)), to);
     battery.expect_equal();
   }
-  for (const Element from : floats) {
+  for (const ir::DType from : floats) {
     Battery battery({{from, {0.5, -0.5, 1.75, -2.75, 100, -100}}});
-    for (const Element to : {Element::i8, Element::i16, Element::i32, Element::i64})
+    for (const ir::DType to : {ir::DType::i8, ir::DType::i16, ir::DType::i32, ir::DType::i64})
       battery.add(conversion("ftoi", from, to, "signed"), to);
     battery.expect_equal();
     constexpr double infinity = std::numeric_limits<double>::infinity();
     Battery beyond(
         {{from, {0.5, -0.5, 300, -300, 65504, -65504, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}}});
-    for (const Element to : {Element::i8, Element::i16, Element::i32, Element::i64})
+    for (const ir::DType to : {ir::DType::i8, ir::DType::i16, ir::DType::i32, ir::DType::i64})
       for (const char* sign : {"signed", "unsigned"})
         beyond.add(conversion("ftoi", from, to, std::string(sign) + " saturating"), to);
     beyond.expect_equal();
@@ -241,20 +243,20 @@ TEST(BlocksBattery, ConversionsOfIntegers) {
 }
 
 TEST(BlocksBattery, ConversionsOfFloats) {
-  constexpr std::array all = {Element::f16,      Element::bf16,   Element::f32,      Element::f64,
-                              Element::f8e4m3fn, Element::f8e5m2, Element::f8e8m0fnu};
-  for (const Element from : all) {
+  constexpr std::array all = {ir::DType::f16,      ir::DType::bf16,   ir::DType::f32,      ir::DType::f64,
+                              ir::DType::f8e4m3fn, ir::DType::f8e5m2, ir::DType::f8e8m0fnu};
+  for (const ir::DType from : all) {
     std::vector<double> values = {1, 2, 0.25, 0x1p127, 0x1p-127};
-    if (from != Element::f8e8m0fnu) {
+    if (from != ir::DType::f8e8m0fnu) {
       values = awkward(from);
       values.insert(values.end(), {448, 464, 480, 57344, 61440, 65504, 65519.99, 65520, 1.0625, 1.09375, 0.0009765625,
                                    0x1.001p0, 0x1.00100001p0, 0x1.003p0, 0x1p-10, 0x1.8p-10, 0x1p-17});
     }
-    for (double& v : values) v = tp::round_to(v, from);
+    for (double& v : values) v = ir::round_to(v, from);
     Battery battery({{from, values}});
-    for (const Element to : all) {
+    for (const ir::DType to : all) {
       if (from == to) continue;
-      if (to != Element::f8e8m0fnu)
+      if (to != ir::DType::f8e8m0fnu)
         battery.add(conversion("ftof", from, to), to);
       else
         for (const char* mode : {"rounding<zero>", "rounding<positive_inf>"})
@@ -262,31 +264,32 @@ TEST(BlocksBattery, ConversionsOfFloats) {
     }
     battery.expect_equal();
   }
-  check({{Element::f32, awkward(Element::f32)}},
-        "%q = ftof %a : tile<64xf32> -> tile<64xtf32>\n%r = ftof %q : tile<64xtf32> -> tile<64xf32>", Element::f32);
-  check({{Element::f32, {0.25, 0.3, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 5.5, 100, -100, -0.2}}},
+  check({{ir::DType::f32, awkward(ir::DType::f32)}},
+        "%q = ftof %a : tile<64xf32> -> tile<64xtf32>\n%r = ftof %q : tile<64xtf32> -> tile<64xf32>", ir::DType::f32);
+  check({{ir::DType::f32, {0.25, 0.3, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 5.5, 100, -100, -0.2}}},
         "%q = ftof %a : tile<64xf32> -> tile<64xf4E2M1FN>\n%p = pack %q : tile<64xf4E2M1FN> -> tile<32xi8>\n%u = "
         "unpack %p : tile<32xi8> -> tile<64xf4E2M1FN>\n%r = ftof %u : tile<64xf4E2M1FN> -> tile<64xf32>",
-        Element::f32);
+        ir::DType::f32);
 }
 
 TEST(BlocksBattery, Bits) {
-  for (const auto& [from, to] : {std::pair(Element::f32, Element::i32), std::pair(Element::f64, Element::i64),
-                                 std::pair(Element::bf16, Element::i16), std::pair(Element::f8e4m3fn, Element::i8)}) {
+  for (const auto& [from, to] :
+       {std::pair(ir::DType::f32, ir::DType::i32), std::pair(ir::DType::f64, ir::DType::i64),
+        std::pair(ir::DType::bf16, ir::DType::i16), std::pair(ir::DType::f8e4m3fn, ir::DType::i8)}) {
     Battery battery({{from, {0, -0.0, 1, -1.5, 3}}});
     battery.add(conversion("bitcast", from, to), to);
     battery.expect_equal();
     check({{to, {}}}, conversion("bitcast", to, from), from);
   }
-  for (const Element e : {Element::f16, Element::f64, Element::i32})
+  for (const ir::DType e : {ir::DType::f16, ir::DType::f64, ir::DType::i32})
     check({{e, {1, 2, -3}}},
           fmt::format("%p = pack %a : tile<64x{0}> -> tile<{1}xi8>\n%r = unpack %p : tile<{1}xi8> -> tile<64x{0}>",
-                      tp::name(e), 64 * tp::width(e) / 8),
+                      ir::tile_name(e), 64 * ir::width(e) / 8),
           e);
 }
 
 TEST(BlocksBattery, Shapes) {
-  const Operand a = {Element::f32, {}}, b = {Element::f32, {}};
+  const Operand a = {ir::DType::f32, {}}, b = {ir::DType::f32, {}};
   const std::string cube = "%m = reshape %a : tile<64xf32> -> tile<2x4x8xf32>\n";
   for (const char* map : {"[0, 2, 1]", "[2, 1, 0]", "[1, 2, 0]"}) {
     std::string shape;
@@ -296,14 +299,14 @@ TEST(BlocksBattery, Shapes) {
           cube + fmt::format("%p = permute %m {0} : tile<2x4x8xf32> -> tile<{1}f32>\n%r = reshape %p : tile<{1}f32> "
                              "-> tile<64xf32>",
                              map, shape),
-          Element::f32);
+          ir::DType::f32);
   }
   check({a, b},
         "%c = cat %a, %b dim = 0 : tile<64xf32>, tile<64xf32> -> tile<128xf32>\n%n = constant <i32: 1> : tile<i32>\n%m "
         "= reshape %c : tile<128xf32> -> tile<2x64xf32>\n%t = permute %m [1, 0] : tile<2x64xf32> -> tile<64x2xf32>\n%o "
         "= constant <i32: 0> : tile<i32>\n%e = extract %t[%o, %n] : tile<64x2xf32> -> tile<64x1xf32>\n%r = reshape %e "
         ": tile<64x1xf32> -> tile<64xf32>",
-        Element::f32);
+        ir::DType::f32);
   check({a, b},
         "%m = reshape %a : tile<64xf32> -> tile<8x8xf32>\n%z = constant <i32: 0> : tile<i32>\n%one = constant <i32: 1> "
         ": tile<i32>\n%l = extract %m[%z, %z] : tile<8x8xf32> -> tile<8x1xf32>\n%h = extract %m[%z, %one] : "
@@ -311,17 +314,17 @@ TEST(BlocksBattery, Shapes) {
         "-> tile<8x1xf32>\n%c = cat %l, %h dim = 1 : tile<8x1xf32>, tile<8x1xf32> -> tile<8x2xf32>\n%v = reshape %c : "
         "tile<8x2xf32> -> tile<8x2x1xf32>\n%w = broadcast %v : tile<8x2x1xf32> -> tile<8x2x4xf32>\n%r = reshape %w : "
         "tile<8x2x4xf32> -> tile<64xf32>",
-        Element::f32);
-  check({a, b, {Element::i1, {}}},
+        ir::DType::f32);
+  check({a, b, {ir::DType::boolean, {}}},
         "%e = exp %a : tile<64xf32>\n%s = select %c, %e, %b : tile<64xi1>, tile<64xf32>\n%r = select %c, %s, %e : "
         "tile<64xi1>, tile<64xf32>",
-        Element::f32, 0, 4);
+        ir::DType::f32, 0, 4);
   check(
       {a},
       "%t = constant <f32: [1.0, -2.0, 0.5, 4.0]> : tile<4xf32>\n%u = reshape %t : tile<4xf32> -> tile<1x4xf32>\n%v = "
       "broadcast %u : tile<1x4xf32> -> tile<16x4xf32>\n%w = reshape %v : tile<16x4xf32> -> tile<64xf32>\n%r = mulf %a, "
       "%w : tile<64xf32>",
-      Element::f32);
+      ir::DType::f32);
 }
 
 TEST(BlocksBattery, ReductionsAndScans) {
@@ -331,67 +334,67 @@ TEST(BlocksBattery, ReductionsAndScans) {
     const std::string one = dim == 0 ? "1x4x8" : dim == 1 ? "2x1x8" : "2x4x1";
     const std::string cube = "%m = reshape %a : tile<64xf32> -> tile<2x4x8xf32>\n";
     check(
-        {{Element::f32, {}}},
+        {{ir::DType::f32, {}}},
         cube + fmt::format("%d = reduce %m dim={0} identities=[0.0 : f32] : tile<2x4x8xf32> -> tile<{1}xf32>\n{2}%e = "
                            "reshape %d : tile<{1}xf32> -> tile<{3}xf32>\n%g = broadcast %e : tile<{3}xf32> -> "
                            "tile<2x4x8xf32>\n%h = addf %m, %g : tile<2x4x8xf32>\n%r = reshape %h : tile<2x4x8xf32> -> "
                            "tile<64xf32>",
                            dim, shape, sum, one),
-        Element::f32);
+        ir::DType::f32);
     for (const char* reverse : {"false", "true"})
-      check({{Element::f32, {}}},
+      check({{ir::DType::f32, {}}},
             cube + fmt::format("%d = scan %m dim={} reverse={} identities=[0.5 : f32] : tile<2x4x8xf32> -> "
                                "tile<2x4x8xf32>\n{}%r = reshape %d : tile<2x4x8xf32> -> tile<64xf32>",
                                dim, reverse, sum),
-            Element::f32);
+            ir::DType::f32);
   }
   // The greatest and its place: a body that branches, with two results.
   check(
-      {{Element::f16, {3, 9, -4, 9}}},
+      {{ir::DType::f16, {3, 9, -4, 9}}},
       "%n = iota : tile<64xi16>\n%m, %at = reduce %a, %n dim=0 identities=[-1.0 : f16, 0 : i16] : tile<64xf16>, "
       "tile<64xi16> -> tile<f16>, tile<i16>\n(%p: tile<f16>, %best: tile<f16>, %pi: tile<i16>, %bi: tile<i16>) "
       "{\n%c = cmpf greater_than ordered %p, %best : tile<f16> -> tile<i1>\n%v, %vi = if %c -> (tile<f16>, tile<i16>) "
       "{\nyield %p, %pi : tile<f16>, tile<i16>\n} else {\nyield %best, %bi : tile<f16>, tile<i16>\n}\nyield %v, %vi : "
       "tile<f16>, tile<i16>\n}\n%w = reshape %at : tile<i16> -> tile<1xi16>\n%y1 = broadcast %w : tile<1xi16> -> "
       "tile<64xi16>\n%r = itof %y1 signed : tile<64xi16> -> tile<64xf16>",
-      Element::f16);
+      ir::DType::f16);
 }
 
 TEST(BlocksBattery, Products) {
   for (const auto& [factors, sums] :
-       {std::pair(Element::f16, Element::f32), std::pair(Element::f16, Element::f16),
-        std::pair(Element::bf16, Element::f32), std::pair(Element::f32, Element::f32),
-        std::pair(Element::f64, Element::f64), std::pair(Element::f8e4m3fn, Element::f32)})
+       {std::pair(ir::DType::f16, ir::DType::f32), std::pair(ir::DType::f16, ir::DType::f16),
+        std::pair(ir::DType::bf16, ir::DType::f32), std::pair(ir::DType::f32, ir::DType::f32),
+        std::pair(ir::DType::f64, ir::DType::f64), std::pair(ir::DType::f8e4m3fn, ir::DType::f32)})
     check({{factors, {}}, {factors, {}}, {sums, {}}},
           fmt::format("%l = reshape %a : tile<64x{0}> -> tile<2x4x8x{0}>\n%h = reshape %b : tile<64x{0}> -> "
                       "tile<2x8x4x{0}>\n%o = constant <{1}: 0.5> : tile<2x4x4x{1}>\n%m = mmaf %l, %h, %o : "
                       "tile<2x4x8x{0}>, tile<2x8x4x{0}>, tile<2x4x4x{1}>\n%v = reshape %m : tile<2x4x4x{1}> -> "
                       "tile<32x1x{1}>\n%w = broadcast %v : tile<32x1x{1}> -> tile<32x2x{1}>\n%r = reshape %w : "
                       "tile<32x2x{1}> -> tile<64x{1}>",
-                      tp::name(factors), tp::name(sums)),
-          sums, sums == Element::f16 ? 2e-3 : 1e-6);
+                      ir::tile_name(factors), ir::tile_name(sums)),
+          sums, sums == ir::DType::f16 ? 2e-3 : 1e-6);
   for (const char* signs : {"signed signed", "unsigned signed", "unsigned unsigned"})
-    check({{Element::i8, awkward(Element::i8)}, {Element::i8, {-5, 100}}, {Element::i32, {}}},
+    check({{ir::DType::i8, awkward(ir::DType::i8)}, {ir::DType::i8, {-5, 100}}, {ir::DType::i32, {}}},
           fmt::format(
               "%l = reshape %a : tile<64xi8> -> tile<8x8xi8>\n%h = reshape %b : tile<64xi8> -> tile<8x8xi8>\n%o = "
               "reshape %c : tile<64xi32> -> tile<8x8xi32>\n%m = mmai %l, %h, %o {} : tile<8x8xi8>, tile<8x8xi8>, "
               "tile<8x8xi32>\n%r = reshape %m : tile<8x8xi32> -> tile<64xi32>",
               signs),
-          Element::i32);
+          ir::DType::i32);
   check(
-      {{Element::f8e5m2, {}}, {Element::f8e5m2, {}}, {Element::f32, {}}},
+      {{ir::DType::f8e5m2, {}}, {ir::DType::f8e5m2, {}}, {ir::DType::f32, {}}},
       "%l = reshape %a : tile<64xf8E5M2> -> tile<8x8xf8E5M2>\n%h = reshape %b : tile<64xf8E5M2> -> "
       "tile<8x8xf8E5M2>\n%o = reshape %c : tile<64xf32> -> tile<8x8xf32>\n%sa = constant <f8E8M0FNU: 2.0> : "
       "tile<8x2xf8E8M0FNU>\n%sb = constant <f8E8M0FNU: 0.5> : tile<2x8xf8E8M0FNU>\n%m = mmaf_scaled %l, %h, %o, %sa, "
       "%sb "
       ": tile<8x8xf8E5M2>, tile<8x8xf8E5M2>, tile<8x8xf32>, tile<8x2xf8E8M0FNU>, tile<2x8xf8E8M0FNU>\n%r = reshape %m "
       ": tile<8x8xf32> -> tile<64xf32>",
-      Element::f32, 1e-6);
+      ir::DType::f32, 1e-6);
 }
 
 TEST(BlocksBattery, Atomics) {
   // All elements of all blocks at four places, in an order that does not matter; four of each block not at all.
-  for (const Element e : {Element::i32, Element::i64})
+  for (const ir::DType e : {ir::DType::i32, ir::DType::i64})
     for (const char* mode : {"and", "or", "xor", "add", "max", "min", "umax", "umin"}) {
       const std::string text = fmt::format(
           "entry @f(%a_base: tile<ptr<{0}>>, %r_base: tile<ptr<{0}>>) {{\n%i = iota : tile<64xi32>\n%a1 = reshape "
@@ -408,7 +411,7 @@ TEST(BlocksBattery, Atomics) {
           "atomic_rmw_tko relaxed device %to, {1}, %a, %m : tile<64xptr<{0}>>, tile<64x{0}>, tile<64xi1> -> "
           "tile<64x{0}>, "
           "token\n}}",
-          tp::name(e), mode);
+          ir::tile_name(e), mode);
       Both both(tp::read_program(text, mode));
       both.launcher.add_pointer("a", e, 64);
       both.launcher.add_pointer("r", e, 4);

@@ -9,14 +9,14 @@ namespace deplo::measure {
 namespace {
 
 namespace tp = ir::tile_program;
-using tp::Element;
+using ir::DType;
 
 Both listing(const std::string& name) { return Both(both_program("experiments/tile/" + name + ".tile")); }
 Both exported(const std::string& name) { return Both(both_program("tests/data/tile_programs/" + name + ".tileirbc")); }
 
 TEST(Blocks, VectorAdd) {
   Both both = listing("vector_add");
-  for (const char* name : {"a", "b", "c"}) both.launcher.add_pointer(name, Element::f32, 128);
+  for (const char* name : {"a", "b", "c"}) both.launcher.add_pointer(name, ir::DType::f32, 128);
   both.expect_equal({1, 1, 1});
 }
 
@@ -28,54 +28,55 @@ TEST(Blocks, Mutex) { listing("mutex").expect_equal({7, 1, 1}); }
 
 TEST(Blocks, GemmOfOneBlock) {
   Both both = listing("gemm_block");
-  both.launcher.add_pointer("a", Element::f32, 64 * 64);
-  both.launcher.add_pointer("b", Element::f32, 64 * 64);
-  both.launcher.add_pointer("c", Element::f32, 64 * 64);
+  both.launcher.add_pointer("a", ir::DType::f32, 64 * 64);
+  both.launcher.add_pointer("b", ir::DType::f32, 64 * 64);
+  both.launcher.add_pointer("c", ir::DType::f32, 64 * 64);
   both.expect_equal({1, 1, 1}, 1e-6);
 }
 
 /// Of the chapter's matmuls: a loop over tiles of f16 with dynamic extents, one that no tile divides.
 TEST(Blocks, GemmOfViews) {
   Both both = listing("gemm_views");
-  both.launcher.add_pointer("A", Element::f16, 104 * 136);
-  both.launcher.add_pointer("B", Element::f16, 72 * 104);
-  both.launcher.add_pointer("C", Element::f32, 136 * 72);
+  both.launcher.add_pointer("A", ir::DType::f16, 104 * 136);
+  both.launcher.add_pointer("B", ir::DType::f16, 72 * 104);
+  both.launcher.add_pointer("C", ir::DType::f32, 136 * 72);
   for (const std::int64_t extent : {136, 72, 104, 136, 104, 72}) both.launcher.scalar(extent);
   both.expect_equal({2, 1, 1}, 1e-6);
 }
 
 TEST(Blocks, Softmax) {
   Both both = exported("softmax");
-  both.launcher.add("x", Element::f32, {3, 50}, 56);
-  both.launcher.add("y", Element::f32, {3, 50}, 56);
+  both.launcher.add("x", ir::DType::f32, {3, 50}, 56);
+  both.launcher.add("y", ir::DType::f32, {3, 50}, 56);
   both.expect_equal({3, 1, 1}, 1e-6);
 }
 
 TEST(Blocks, RunningSum) {
   Both both = exported("running_sum");
-  both.launcher.add("x", Element::f32, {2, 30}, 32);
-  both.launcher.add("y", Element::f32, {2, 30}, 32);
+  both.launcher.add("x", ir::DType::f32, {2, 30}, 32);
+  both.launcher.add("y", ir::DType::f32, {2, 30}, 32);
   both.expect_equal({2, 1, 1});
 }
 
 TEST(Blocks, Transpose) {
   Both both = exported("transpose");
-  both.launcher.add("x", Element::f32, {20, 40});
-  both.launcher.add("y", Element::f32, {40, 20}, 24);
+  both.launcher.add("x", ir::DType::f32, {20, 40});
+  both.launcher.add("y", ir::DType::f32, {40, 20}, 24);
   both.expect_equal({2, 3, 1});
 }
 
 TEST(Blocks, Histogram) {
   Both both = exported("histogram");
-  both.launcher.add("x", Element::i32, {200});
-  both.launcher.add("counts", Element::i32, {100});
+  both.launcher.add("x", ir::DType::i32, {200});
+  both.launcher.add("counts", ir::DType::i32, {100});
   both.expect_equal({4, 1, 1});
 }
 
 TEST(Blocks, LockedSum) {
   Both both = exported("locked_sum");
-  both.launcher.add("x", Element::f32, {200});
-  const auto total = both.launcher.add("total", Element::f32, {1}), lock = both.launcher.add("lock", Element::i32, {1});
+  both.launcher.add("x", ir::DType::f32, {200});
+  const auto total = both.launcher.add("total", ir::DType::f32, {1}),
+             lock = both.launcher.add("lock", ir::DType::i32, {1});
   both.launcher.set(total, {0}, 0);
   both.launcher.set(lock, {0}, 0);
   both.expect_equal({7, 1, 1}, 1e-5);
@@ -83,16 +84,16 @@ TEST(Blocks, LockedSum) {
 
 TEST(Blocks, Matmul) {
   Both both = exported("matmul");
-  both.launcher.add("a", Element::bf16, {20, 24});
-  both.launcher.add("b", Element::bf16, {24, 40});
-  both.launcher.add("c", Element::f32, {20, 40});
+  both.launcher.add("a", ir::DType::bf16, {20, 24});
+  both.launcher.add("b", ir::DType::bf16, {24, 40});
+  both.launcher.add("c", ir::DType::f32, {20, 40});
   both.expect_equal({2, 2, 1}, 1e-6);
 }
 
 TEST(Blocks, Saxpy) {
   Both both = listing("saxpy");
-  both.launcher.add_pointer("x", Element::f32, 200 * 300);
-  both.launcher.add_pointer("y", Element::f32, 200 * 300);
+  both.launcher.add_pointer("x", ir::DType::f32, 200 * 300);
+  both.launcher.add_pointer("y", ir::DType::f32, 200 * 300);
   both.launcher.scalar(0.75);
   both.launcher.scalar(std::int64_t{200});
   both.launcher.scalar(std::int64_t{300});
@@ -101,42 +102,42 @@ TEST(Blocks, Saxpy) {
 
 TEST(Blocks, LayerNormBackward) {
   Both both = exported("layer_norm_backward_locked");
-  for (const char* name : {"dy", "x"}) both.launcher.add(name, Element::f16, {5, 50}, 56);
-  both.launcher.add("w", Element::f16, {50});
-  for (const char* name : {"mean", "rstd"}) both.launcher.add(name, Element::f32, {5});
-  both.launcher.add("dx", Element::f16, {5, 50}, 56);
-  for (const char* name : {"dw", "db"}) both.launcher.add(name, Element::f32, {50});
-  both.launcher.set(both.launcher.add("lock", Element::i32, {1}), {0}, 0);
+  for (const char* name : {"dy", "x"}) both.launcher.add(name, ir::DType::f16, {5, 50}, 56);
+  both.launcher.add("w", ir::DType::f16, {50});
+  for (const char* name : {"mean", "rstd"}) both.launcher.add(name, ir::DType::f32, {5});
+  both.launcher.add("dx", ir::DType::f16, {5, 50}, 56);
+  for (const char* name : {"dw", "db"}) both.launcher.add(name, ir::DType::f32, {50});
+  both.launcher.set(both.launcher.add("lock", ir::DType::i32, {1}), {0}, 0);
   both.expect_equal({5, 1, 1}, 1e-6, 1);
 }
 
 TEST(Blocks, Fourier) {
   Both both = exported("fourier");
-  for (const char* name : {"x_re", "x_im", "y_re", "y_im"}) both.launcher.add(name, Element::f32, {3, 8, 8});
-  for (const char* name : {"f_re", "f_im", "t_re", "t_im"}) both.launcher.add(name, Element::f32, {8, 8});
+  for (const char* name : {"x_re", "x_im", "y_re", "y_im"}) both.launcher.add(name, ir::DType::f32, {3, 8, 8});
+  for (const char* name : {"f_re", "f_im", "t_re", "t_im"}) both.launcher.add(name, ir::DType::f32, {8, 8});
   both.expect_equal({3, 1, 1}, 1e-6);
 }
 
 TEST(Blocks, CumulativeSoftmax) {
   Both both = exported("cumulative_softmax");
-  for (const char* name : {"x", "y"}) both.launcher.add(name, Element::f32, {3, 37}, 40);
+  for (const char* name : {"x", "y"}) both.launcher.add(name, ir::DType::f32, {3, 37}, 40);
   both.expect_equal({3, 1, 1}, 1e-6);
 }
 
 TEST(Blocks, LastBlockSum) {
   Both both = exported("last_block_sum");
-  both.launcher.add("x", Element::f32, {300});
-  both.launcher.add("parts", Element::f32, {10});
-  both.launcher.set(both.launcher.add("count", Element::i32, {1}), {0}, 0);
-  both.launcher.add("total", Element::f32, {1});
+  both.launcher.add("x", ir::DType::f32, {300});
+  both.launcher.add("parts", ir::DType::f32, {10});
+  both.launcher.set(both.launcher.add("count", ir::DType::i32, {1}), {0}, 0);
+  both.launcher.add("total", ir::DType::f32, {1});
   both.expect_equal({10, 1, 1});
 }
 
 TEST(Blocks, ScatterAdd) {
   Both both = exported("scatter_add");
-  both.launcher.add("x", Element::f32, {150});
-  both.launcher.add("index", Element::i32, {150});
-  both.launcher.add("y", Element::f32, {100});
+  both.launcher.add("x", ir::DType::f32, {150});
+  both.launcher.add("index", ir::DType::i32, {150});
+  both.launcher.add("y", ir::DType::f32, {100});
   both.expect_equal({3, 1, 1}, 1e-6);
 }
 
@@ -170,7 +171,7 @@ entry @few_rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {
 }
 )",
                              "few_rows.tile"));
-  for (const char* name : {"x", "y"}) both.launcher.add_pointer(name, Element::f32, 256);
+  for (const char* name : {"x", "y"}) both.launcher.add_pointer(name, ir::DType::f32, 256);
   both.threads = {8, 32, 64};
   both.expect_equal({1, 1, 1});
 }
@@ -222,7 +223,7 @@ TEST(Blocks, Control) {
   }
   %more = store_ptr_tko weak %at, %r token=%done : tile<64xptr<i32>>, tile<64xi32> -> token
 })");
-  both.launcher.add_pointer("p", Element::i32, 64);
+  both.launcher.add_pointer("p", ir::DType::i32, 64);
   both.expect_equal({1, 1, 1});
 }
 
@@ -312,7 +313,7 @@ entry @f(%a: tile<ptr<f32>>, %n: tile<i32>, %rows: tile<i32>) {
   %one24 = constant <f32: 1.0> : tile<2x4xf32>
   %again = atomic_red_view_tko relaxed device %ar[%zero, %zero], addf, %one24 token = %done : tile<2x4xf32>, partition_view<tile=(2x4), tensor_view<?x5xf32, strides=[?,1]>>, tile<i32> -> token
 })");
-  both.launcher.add_pointer("a", Element::f32, 60);
+  both.launcher.add_pointer("a", ir::DType::f32, 60);
   both.launcher.scalar(std::int64_t{8});
   both.launcher.scalar(std::int64_t{7});
   both.expect_equal({1, 1, 1});
@@ -336,7 +337,7 @@ TEST(Blocks, AtomicsOfEachWidth) {
 }})",
                                     type));
     for (const char* name : {"p", "q"}) {
-      both.launcher.add_pointer(name, *tp::parse_element(type), 8);
+      both.launcher.add_pointer(name, *ir::parse_tile_dtype(type), 8);
       for (std::int64_t i = 0; i < 8; ++i) both.launcher.arrays.back().set(i, 0);
     }
     both.expect_equal({5, 1, 1});
@@ -365,7 +366,7 @@ TEST(Blocks, AtomicsOfEachWidth) {
   %e = store_ptr_tko relaxed device %r, %z token = %s : tile<ptr<{0}>>, tile<{0}> -> token
 }})",
                                     type));
-    both.launcher.add_pointer("p", *tp::parse_element(type), 17);
+    both.launcher.add_pointer("p", *ir::parse_tile_dtype(type), 17);
     for (const std::int64_t i : {1, 2, 6}) both.launcher.arrays.back().set(i, 7);
     both.launcher.scalar(std::int64_t{7});
     both.launcher.scalar(std::int64_t{-3});
@@ -387,27 +388,27 @@ class BlocksShared : public ::testing::Test {
 
 TEST_F(BlocksShared, Matmul) {
   Both both = load("05_matmul_kernel");
-  both.launcher.add("A", Element::f16, {70, 90}, 96);
-  both.launcher.add("B", Element::f16, {90, 300}, 304);
-  both.launcher.add("C", Element::f16, {70, 300}, 304);
+  both.launcher.add("A", ir::DType::f16, {70, 90}, 96);
+  both.launcher.add("B", ir::DType::f16, {90, 300}, 304);
+  both.launcher.add("C", ir::DType::f16, {70, 300}, 304);
   both.expect_equal({2, 1, 1}, 1e-6, 1);
 }
 
 TEST_F(BlocksShared, LayerNorm) {
   Both both = load("08_layer_norm_fwd");
-  both.launcher.add("X", Element::f16, {3, 1500}, 1504);
-  both.launcher.add("W", Element::f16, {1500});
-  both.launcher.add("B", Element::f16, {1500});
-  both.launcher.add("Y", Element::f16, {3, 1500}, 1504);
-  both.launcher.add("Mean", Element::f32, {3});
-  both.launcher.add("Rstd", Element::f32, {3});
+  both.launcher.add("X", ir::DType::f16, {3, 1500}, 1504);
+  both.launcher.add("W", ir::DType::f16, {1500});
+  both.launcher.add("B", ir::DType::f16, {1500});
+  both.launcher.add("Y", ir::DType::f16, {3, 1500}, 1504);
+  both.launcher.add("Mean", ir::DType::f32, {3});
+  both.launcher.add("Rstd", ir::DType::f32, {3});
   both.launcher.scalar(1e-5);
   both.expect_equal({3, 1, 1}, 1e-6, 2);
 }
 
 TEST_F(BlocksShared, Attention) {
   Both both = load("11_fmha_kernel");
-  for (const char* name : {"Q", "K", "V", "Out"}) both.launcher.add(name, Element::f16, {1, 8, 200, 64});
+  for (const char* name : {"Q", "K", "V", "Out"}) both.launcher.add(name, ir::DType::f16, {1, 8, 200, 64});
   both.launcher.scalar(0.125);
   both.launcher.scalar(std::int64_t{0});
   both.expect_equal({2, 8, 1}, 1e-3);
@@ -415,12 +416,12 @@ TEST_F(BlocksShared, Attention) {
 
 TEST_F(BlocksShared, MixtureOfExperts) {
   Both both = load("13_fused_moe_kernel");
-  both.launcher.add("A", Element::f16, {50, 40});
-  both.launcher.add("B", Element::f16, {4, 72, 40});
-  both.launcher.add("C", Element::f16, {100, 72});
-  both.launcher.add("topk_weights", Element::f16, {100});
-  const auto ids = both.launcher.add("sorted_token_ids", Element::i32, {512}),
-             experts = both.launcher.add("sorted_expert_ids", Element::i32, {4});
+  both.launcher.add("A", ir::DType::f16, {50, 40});
+  both.launcher.add("B", ir::DType::f16, {4, 72, 40});
+  both.launcher.add("C", ir::DType::f16, {100, 72});
+  both.launcher.add("topk_weights", ir::DType::f16, {100});
+  const auto ids = both.launcher.add("sorted_token_ids", ir::DType::i32, {512}),
+             experts = both.launcher.add("sorted_expert_ids", ir::DType::i32, {4});
   for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, and numbers that are none
     both.launcher.set(ids, {i}, i % 128 < 25 ? static_cast<double>(i % 128 * 4 + i / 128) : 100);
   for (std::int64_t i = 0; i < 4; ++i) both.launcher.set(experts, {i}, static_cast<double>(i));

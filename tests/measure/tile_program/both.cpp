@@ -15,7 +15,7 @@
 namespace deplo::measure {
 
 namespace tp = ir::tile_program;
-using tp::Element;
+using ir::DType;
 
 namespace {
 
@@ -42,9 +42,9 @@ bool is_close(double expected, double found, double allowed) {
 }
 
 /// Between a number and the next one of its type.
-double last_place(double x, Element e) {
-  if (tp::is_integer(e) || !std::isfinite(x)) return 0;
-  const double above = tp::decode_float(tp::encode_float(std::fabs(x), e) + 1, e);
+double last_place(double x, ir::DType e) {
+  if (ir::is_integral(e) || !std::isfinite(x)) return 0;
+  const double above = ir::decode_float(ir::encode_float(std::fabs(x), e) + 1, e);
   return std::isfinite(above) ? above - std::fabs(x) : std::fabs(x) / 2;
 }
 

@@ -47,10 +47,9 @@ double random_value(DType dtype, Rng& rng, double low, double high) {
     case DType::f16:
     case DType::bf16:
       return std::round(rng.uniform(low, high) * 16) / 16;
-    case DType::f32:
+    default:
       return static_cast<float>(rng.uniform(low, high));
   }
-  return 0;
 }
 
 bool is_given(const torch::Node& n) {

@@ -27,9 +27,9 @@ struct Attention {
 
   Launch launch() const {
     Launch result;
-    result.array("q", tp::Element::f16, {batch, heads, queries, size});
-    for (const char* name : {"k", "v"}) result.array(name, tp::Element::f16, {batch, heads / group, keys, size});
-    result.array("out", tp::Element::f16, {batch, heads, queries, size}).scalar(scale).scalar(offset);
+    result.array("q", ir::DType::f16, {batch, heads, queries, size});
+    for (const char* name : {"k", "v"}) result.array(name, ir::DType::f16, {batch, heads / group, keys, size});
+    result.array("out", ir::DType::f16, {batch, heads, queries, size}).scalar(scale).scalar(offset);
     result.grid({tiles(queries, tile), batch * heads, 1});
     return result;
   }
@@ -156,9 +156,9 @@ TEST_F(RaiseSharedAttention, TakesMatrixInstructions) {
 TEST(RaiseLoops, LogOfTheSumBesideIt) {
   for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{16, 32}, {37, 45}, {5, 7}}) {
     Launch launch;
-    launch.array("q", tp::Element::f16, {queries, 16}).array("k", tp::Element::f16, {keys, 16});
-    launch.array("v", tp::Element::f16, {keys, 16}).array("out", tp::Element::f16, {queries, 16});
-    launch.array("lse", tp::Element::f32, {queries}).scalar(0.25).grid({tiles(queries, 16), 1, 1});
+    launch.array("q", ir::DType::f16, {queries, 16}).array("k", ir::DType::f16, {keys, 16});
+    launch.array("v", ir::DType::f16, {keys, 16}).array("out", ir::DType::f16, {queries, 16});
+    launch.array("lse", ir::DType::f32, {queries}).scalar(0.25).grid({tiles(queries, 16), 1, 1});
     const tp::Program program = own("attention_with_lse");
     EXPECT_EQ(launch.raise(program).outputs, (std::vector<std::string>{"out", "lse"}));
     EXPECT_LE(launch.difference(program), of_f16) << queries;
@@ -172,8 +172,8 @@ TEST(RaiseLoops, AnOpenEndIsTheSameReduction) {
   const tp::Program program = own("attention_open_end");
   for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{16, 64}, {37, 77}, {5, 200}, {33, 7}}) {
     Launch launch;
-    launch.array("q", tp::Element::f16, {queries, 16}).array("k", tp::Element::f16, {keys, 16});
-    launch.array("v", tp::Element::f16, {keys, 16}).array("out", tp::Element::f16, {queries, 16});
+    launch.array("q", ir::DType::f16, {queries, 16}).array("k", ir::DType::f16, {keys, 16});
+    launch.array("v", ir::DType::f16, {keys, 16}).array("out", ir::DType::f16, {queries, 16});
     launch.scalar(0.25).grid({tiles(queries, 16), 1, 1});
     const std::string loop = ir::print(launch.raise(program).kernels.at(0));
     EXPECT_THAT(loop, ::testing::HasSubstr(fmt::format("for a2 in 0..{}: # reduce", keys)));
@@ -187,7 +187,7 @@ TEST(RaiseLoops, AnOpenEndIsTheSameReduction) {
 TEST(RaiseLoops, SoftmaxInChunks) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{2, 96}, {3, 7}, {5, 101}}) {
     Launch launch;
-    launch.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {m, n}, pitch(n));
+    launch.array("x", ir::DType::f32, {m, n}, pitch(n)).array("y", ir::DType::f32, {m, n}, pitch(n));
     EXPECT_LE(launch.grid({m, 1, 1}).difference(own("chunked_softmax")), of_f32) << n;
   }
 }
@@ -195,8 +195,8 @@ TEST(RaiseLoops, SoftmaxInChunks) {
 TEST(RaiseLoops, TripsOfATriangle) {
   for (const auto& [n, columns] : {std::pair<std::int64_t, std::int64_t>{32, 16}, {7, 5}, {53, 21}}) {
     Launch launch;
-    launch.array("a", tp::Element::f32, {n, n}, pitch(n)).array("b", tp::Element::f32, {n, columns}, pitch(columns));
-    launch.array("c", tp::Element::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
+    launch.array("a", ir::DType::f32, {n, n}, pitch(n)).array("b", ir::DType::f32, {n, columns}, pitch(columns));
+    launch.array("c", ir::DType::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
     const tp::Program program = own("triangular_matmul");
     // The triangle alone is left of the bound.
     EXPECT_THAT(ir::print(launch.raise(program).kernels.at(0)), ::testing::HasSubstr("index (a2 < (a0 + 1))"));
@@ -208,8 +208,8 @@ TEST(RaiseLoops, TripsOfATriangle) {
 TEST(RaiseLoops, TripsOfABand) {
   for (const auto& [n, columns] : {std::pair<std::int64_t, std::int64_t>{64, 16}, {7, 5}, {85, 21}}) {
     Launch launch;
-    launch.array("a", tp::Element::f32, {n, n}, pitch(n)).array("b", tp::Element::f32, {n, columns}, pitch(columns));
-    launch.array("c", tp::Element::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
+    launch.array("a", ir::DType::f32, {n, n}, pitch(n)).array("b", ir::DType::f32, {n, columns}, pitch(columns));
+    launch.array("c", ir::DType::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
     EXPECT_LE(launch.difference(own("banded_matmul")), of_f32) << n;
   }
 }
@@ -217,11 +217,11 @@ TEST(RaiseLoops, TripsOfABand) {
 TEST(RaiseLoops, Products) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{16, 32, 16}, {37, 40, 21}, {5, 101, 3}}) {
     Launch batched, persistent;
-    batched.array("a", tp::Element::f16, {3, m, k}, pitch(k)).array("b", tp::Element::f16, {3, k, n}, pitch(n));
-    batched.array("c", tp::Element::f16, {3, m, n}, pitch(n)).grid({3, tiles(m, 16), tiles(n, 32)});
+    batched.array("a", ir::DType::f16, {3, m, k}, pitch(k)).array("b", ir::DType::f16, {3, k, n}, pitch(n));
+    batched.array("c", ir::DType::f16, {3, m, n}, pitch(n)).grid({3, tiles(m, 16), tiles(n, 32)});
     EXPECT_LE(batched.difference(own("batched_matmul")), of_f16) << m;
-    persistent.array("a", tp::Element::f16, {m, k}, pitch(k)).array("b", tp::Element::f16, {k, n}, pitch(n));
-    persistent.array("c", tp::Element::f16, {m, n}, pitch(n)).grid({4, 1, 1});
+    persistent.array("a", ir::DType::f16, {m, k}, pitch(k)).array("b", ir::DType::f16, {k, n}, pitch(n));
+    persistent.array("c", ir::DType::f16, {m, n}, pitch(n)).grid({4, 1, 1});
     EXPECT_LE(persistent.difference(own("persistent_matmul")), of_f16) << m;
   }
 }
@@ -229,11 +229,11 @@ TEST(RaiseLoops, Products) {
 TEST(RaiseLoops, NormsBackwards) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{8, 32}, {5, 101}, {3, 7}}) {
     Launch rows, columns;
-    for (const char* name : {"dx", "dy", "x"}) rows.array(name, tp::Element::f16, {m, n}, pitch(n));
-    rows.array("weight", tp::Element::f16, {n}).array("mean", tp::Element::f32, {m});
-    rows.array("rstd", tp::Element::f32, {m}).grid({m, 1, 1});
+    for (const char* name : {"dx", "dy", "x"}) rows.array(name, ir::DType::f16, {m, n}, pitch(n));
+    rows.array("weight", ir::DType::f16, {n}).array("mean", ir::DType::f32, {m});
+    rows.array("rstd", ir::DType::f32, {m}).grid({m, 1, 1});
     EXPECT_LE(rows.difference(own("layer_norm_backward")), of_f16) << n;
-    columns.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {n});
+    columns.array("x", ir::DType::f32, {m, n}, pitch(n)).array("y", ir::DType::f32, {n});
     EXPECT_LE(columns.grid({tiles(n, 32), 1, 1}).difference(own("column_sums")), of_f32) << n;
   }
 }
@@ -250,7 +250,7 @@ tp::Program changed_softmax(const std::string& from, const std::string& to) {
 }
 Launch softmax_launch() {
   Launch launch;
-  launch.array("x", tp::Element::f32, {2, 70}, 72).array("y", tp::Element::f32, {2, 70}, 72).grid({2, 1, 1});
+  launch.array("x", ir::DType::f32, {2, 70}, 72).array("y", ir::DType::f32, {2, 70}, 72).grid({2, 1, 1});
   return launch;
 }
 
@@ -285,16 +285,16 @@ TEST(RaiseRefusals, WhatIsNoSoftmax) {
 // The greatest product would be that of the least score.
 TEST(RaiseRefusals, NegativeScale) {
   Launch launch;
-  launch.array("q", tp::Element::f16, {16, 16}).array("k", tp::Element::f16, {32, 16});
-  launch.array("v", tp::Element::f16, {32, 16}).array("out", tp::Element::f16, {16, 16});
-  EXPECT_THAT(launch.array("lse", tp::Element::f32, {16}).scalar(-0.25).refusal(own("attention_with_lse")),
+  launch.array("q", ir::DType::f16, {16, 16}).array("k", ir::DType::f16, {32, 16});
+  launch.array("v", ir::DType::f16, {32, 16}).array("out", ir::DType::f16, {16, 16});
+  EXPECT_THAT(launch.array("lse", ir::DType::f32, {16}).scalar(-0.25).refusal(own("attention_with_lse")),
               ::testing::HasSubstr("depends on carried value 1, and not as in a softmax"));
 }
 
 TEST(RaiseRefusals, IntegersOf8Bits) {
   Launch launch;
-  launch.array("a", tp::Element::i8, {32, 32}).array("b", tp::Element::i8, {32, 32});
-  EXPECT_THAT(launch.array("c", tp::Element::i32, {32, 32}).refusal(own("integer_matmul")),
+  launch.array("a", ir::DType::i8, {32, 32}).array("b", ir::DType::i8, {32, 32});
+  EXPECT_THAT(launch.array("c", ir::DType::i32, {32, 32}).refusal(own("integer_matmul")),
               ::testing::HasSubstr("expected elements of f32, f16, bf16, i32 or i1 for parameter 1"));
 }
 

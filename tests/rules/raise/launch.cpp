@@ -28,7 +28,7 @@ tp::Program own(const std::string& name) {
 
 void run_loops(const ir::Program& kernel, ir::Memory& memory) { ir::interpret(kernel, memory); }
 
-Launch& Launch::array(const std::string& name, tp::Element element, const ir::Shape& shape, std::int64_t rows_apart) {
+Launch& Launch::array(const std::string& name, ir::DType element, const ir::Shape& shape, std::int64_t rows_apart) {
   launcher.add(name, element, shape, rows_apart);
   const TileArray array = tile_array(name, shape, rows_apart);
   raised.arguments.emplace_back(array);
@@ -45,14 +45,14 @@ Launch& Launch::numbers(const std::string& name, const std::vector<std::int64_t>
 }
 
 Launch& Launch::numbers_only(const std::string& name, const std::vector<std::int64_t>& values) {
-  const std::size_t array = launcher.add_pointer(name, tp::Element::i32, std::ssize(values));
+  const std::size_t array = launcher.add_pointer(name, ir::DType::i32, std::ssize(values));
   for (std::size_t i = 0; i < values.size(); ++i)
     launcher.arrays[array].set(static_cast<std::int64_t>(i), static_cast<double>(values[i]));
   raised.arguments.emplace_back(tile_array(name, {std::ssize(values)}, 0));
   return *this;
 }
 
-Launch& Launch::pointer(const std::string& name, tp::Element element, const ir::Shape& shape) {
+Launch& Launch::pointer(const std::string& name, ir::DType element, const ir::Shape& shape) {
   launcher.add_pointer(name, element, ir::element_count(shape));
   raised.arguments.emplace_back(tile_array(name, shape, 0));
   return *this;

@@ -32,13 +32,12 @@ void run_loops(const ir::Program& kernel, ir::Memory&);
 class Launch {
  public:
   /// Pointer, extents and strides.
-  Launch& array(const std::string& name, ir::tile_program::Element, const ir::Shape& shape,
-                std::int64_t rows_apart = 0);
+  Launch& array(const std::string& name, ir::DType, const ir::Shape& shape, std::int64_t rows_apart = 0);
   /// Of i32, with these values.
   Launch& numbers(const std::string& name, const std::vector<std::int64_t>& values);
   /// The same, its pointer only.
   Launch& numbers_only(const std::string& name, const std::vector<std::int64_t>& values);
-  Launch& pointer(const std::string& name, ir::tile_program::Element, const ir::Shape& shape);
+  Launch& pointer(const std::string& name, ir::DType, const ir::Shape& shape);
   template <class Number>
   Launch& scalar(Number number) {
     launcher.scalar(number);

@@ -43,7 +43,7 @@ TEST_F(RaiseShared, VecAdd1d) {
   for (const char* name : {"00_vec_add_kernel_1d", "02_vec_add_kernel_1d_gather"})
     for (const std::int64_t n : {1024, 3000, 7}) {
       Launch launch;
-      for (const char* array : {"a", "b", "c"}) launch.array(array, tp::Element::f32, {n});
+      for (const char* array : {"a", "b", "c"}) launch.array(array, ir::DType::f32, {n});
       launch.grid({tiles(n, 1024), 1, 1});
       const tp::Program program = load(name);
       EXPECT_EQ(ir::print(launch.raise(program).kernels.at(0)), ir::print(ir::parse(R"(
@@ -67,7 +67,7 @@ TEST_F(RaiseShared, VecAdd2d) {
   for (const char* name : {"01_vec_add_kernel_2d", "03_vec_add_kernel_2d_gather"})
     for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{32, 64}, {64, 128}, {37, 101}}) {
       Launch launch;
-      for (const char* array : {"a", "b", "c"}) launch.array(array, tp::Element::f32, {m, n}, pitch(n));
+      for (const char* array : {"a", "b", "c"}) launch.array(array, ir::DType::f32, {m, n}, pitch(n));
       launch.grid({tiles(m, 32), tiles(n, 64), 1});
       EXPECT_LE(launch.difference(load(name)), of_f32) << name << " " << m;
     }
@@ -76,8 +76,8 @@ TEST_F(RaiseShared, VecAdd2d) {
 TEST_F(RaiseShared, Matmul) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 256, 64}, {256, 256, 128}, {70, 300, 90}}) {
     Launch launch;
-    launch.array("A", tp::Element::f16, {m, k}, pitch(k)).array("B", tp::Element::f16, {k, n}, pitch(n));
-    launch.array("C", tp::Element::f16, {m, n}, pitch(n)).grid({tiles(m, 128) * tiles(n, 256), 1, 1});
+    launch.array("A", ir::DType::f16, {m, k}, pitch(k)).array("B", ir::DType::f16, {k, n}, pitch(n));
+    launch.array("C", ir::DType::f16, {m, n}, pitch(n)).grid({tiles(m, 128) * tiles(n, 256), 1, 1});
     EXPECT_LE(launch.difference(load("05_matmul_kernel")), of_f16) << m;
   }
 }
@@ -85,9 +85,9 @@ TEST_F(RaiseShared, Matmul) {
 TEST_F(RaiseShared, LayerNorm) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 1024}, {3, 2048}, {5, 1500}}) {
     Launch launch;
-    launch.array("X", tp::Element::f16, {m, n}, pitch(n)).array("W", tp::Element::f16, {n});
-    launch.array("B", tp::Element::f16, {n}).array("Y", tp::Element::f16, {m, n}, pitch(n));
-    launch.array("Mean", tp::Element::f32, {m}).array("Rstd", tp::Element::f32, {m}).scalar(1e-5).grid({m, 1, 1});
+    launch.array("X", ir::DType::f16, {m, n}, pitch(n)).array("W", ir::DType::f16, {n});
+    launch.array("B", ir::DType::f16, {n}).array("Y", ir::DType::f16, {m, n}, pitch(n));
+    launch.array("Mean", ir::DType::f32, {m}).array("Rstd", ir::DType::f32, {m}).scalar(1e-5).grid({m, 1, 1});
     EXPECT_LE(launch.difference(load("08_layer_norm_fwd")), of_f16) << m;
   }
 }
@@ -104,9 +104,9 @@ struct Moe {
   Launch launch() const {
     const tp::Routing routing = tp::route(expert_of_row(), experts, 128);
     Launch launch;
-    launch.array("A", tp::Element::f16, {tokens, k}, pitch(k)).array("B", tp::Element::f16, {experts, n, k});
-    launch.array("C", tp::Element::f16, {tokens * topk, n}, pitch(n));
-    launch.array("topk_weights", tp::Element::f16, {tokens * topk});
+    launch.array("A", ir::DType::f16, {tokens, k}, pitch(k)).array("B", ir::DType::f16, {experts, n, k});
+    launch.array("C", ir::DType::f16, {tokens * topk, n}, pitch(n));
+    launch.array("topk_weights", ir::DType::f16, {tokens * topk});
     launch.numbers("sorted_token_ids", routing.ids).numbers("sorted_expert_ids", routing.experts).scalar(topk);
     launch.grid({tiles(std::ssize(routing.ids), 128) * tiles(n, 128), 1, 1});
     return launch;
@@ -181,14 +181,14 @@ ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dty
 
 TEST(RaiseExamples, VectorAdd) {
   Launch launch;
-  for (const char* array : {"a", "b", "c"}) launch.pointer(array, tp::Element::f32, {128});
+  for (const char* array : {"a", "b", "c"}) launch.pointer(array, ir::DType::f32, {128});
   EXPECT_LE(launch.difference(example("vector_add")), of_f32);
 }
 
 // Some of the elements are NaN, infinities and zeros.
 double difference_with_specials(const tp::Program& program) {
   Launch launch;
-  for (const char* array : {"a", "b", "c"}) launch.pointer(array, tp::Element::f32, {128});
+  for (const char* array : {"a", "b", "c"}) launch.pointer(array, ir::DType::f32, {128});
   constexpr std::array specials = {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL, 0.0, -0.0};
   for (std::int64_t i = 0; i < 50; ++i) {
     launch.launcher.arrays[0].set(i, specials[static_cast<std::size_t>(i % 5)]);
@@ -238,7 +238,7 @@ TEST(RaiseExamples, SumsWithZero) {
 TEST(RaiseExamples, SaxpyReadsWhatItWrites) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{128, 256}, {256, 512}, {200, 250}}) {
     Launch launch;
-    launch.pointer("X", tp::Element::f32, {m, n}).pointer("Y", tp::Element::f32, {m, n});
+    launch.pointer("X", ir::DType::f32, {m, n}).pointer("Y", ir::DType::f32, {m, n});
     launch.scalar(1.5).scalar(m).scalar(n).grid({tiles(m, 128), tiles(n, 256), 1});
     const tp::Program program = example("saxpy");
     EXPECT_EQ(launch.raise(program).outputs, std::vector<std::string>{"Y_out"});
@@ -248,7 +248,7 @@ TEST(RaiseExamples, SaxpyReadsWhatItWrites) {
 
 TEST(RaiseExamples, GemmOfABlock) {
   Launch launch;
-  for (const char* array : {"A", "B", "C"}) launch.pointer(array, tp::Element::f32, {64, 64});
+  for (const char* array : {"A", "B", "C"}) launch.pointer(array, ir::DType::f32, {64, 64});
   const tp::Program program = example("gemm_block");
   EXPECT_EQ(exact_key(launch.raise(program).kernels.at(0)), exact_key(matmul(64, 64, 64, ir::DType::f32)));
   EXPECT_LE(launch.difference(program), of_f32);
@@ -265,9 +265,9 @@ TEST(RaiseExamples, GemmSquareIsOurMatmul) {
 /// Of NVIDIA's sample's tiles, in each type that tensor cores of sm_90 take, and in f32.
 TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
   const Target target = load_target("sm_90");
-  for (const auto& [name, element, tolerance] : {std::tuple{"f16", tp::Element::f16, of_f16},
-                                                 {"f32", tp::Element::f32, of_f32},
-                                                 {"tf32", tp::Element::f32, of_tf32}}) {
+  for (const auto& [name, element, tolerance] : {std::tuple{"f16", ir::DType::f16, of_f16},
+                                                 {"f32", ir::DType::f32, of_f32},
+                                                 {"tf32", ir::DType::f32, of_tf32}}) {
     const tp::Program program = own(std::string("matmul_128x256x64_") + name);
     const auto launch_of = [element = element](std::int64_t m, std::int64_t n, std::int64_t k) {
       Launch launch;
@@ -277,7 +277,7 @@ TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
     EXPECT_LE(launch_of(70, 300, 90).difference(program), tolerance) << name;
     const ir::Program raised = launch_of(512, 512, 256).raise(program).kernels.at(0);
     const bool tf32 = std::string_view(name) == "tf32";
-    ir::Program ours = matmul(512, 512, 256, element == tp::Element::f16 ? ir::DType::f16 : ir::DType::f32);
+    ir::Program ours = matmul(512, 512, 256, element == ir::DType::f16 ? ir::DType::f16 : ir::DType::f32);
     ours.allow_tf32 = tf32;
     EXPECT_EQ(raised.allow_tf32, tf32) << name;
     EXPECT_EQ(exact_key(raised) == exact_key(ours), !tf32) << name;  // that program itself rounds to tf32
@@ -288,8 +288,8 @@ TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
 TEST(RaiseExamples, GemmOfViews) {
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 64}, {256, 128, 128}, {136, 264, 72}}) {
     Launch launch;
-    launch.pointer("A", tp::Element::f16, {k, m}).pointer("B", tp::Element::f16, {n, k});
-    launch.pointer("C", tp::Element::f32, {m, n}).scalar(m).scalar(n).scalar(k).scalar(m).scalar(k).scalar(n);
+    launch.pointer("A", ir::DType::f16, {k, m}).pointer("B", ir::DType::f16, {n, k});
+    launch.pointer("C", ir::DType::f32, {m, n}).scalar(m).scalar(n).scalar(k).scalar(m).scalar(k).scalar(n);
     launch.grid({tiles(m, 128), tiles(n, 128), 1});
     EXPECT_LE(launch.difference(example("gemm_views")), of_f32) << m;
   }
@@ -298,7 +298,7 @@ TEST(RaiseExamples, GemmOfViews) {
 TEST(RaiseExamples, Softmax) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{4, 64}, {3, 8}, {5, 50}}) {
     Launch launch;
-    launch.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {m, n}, pitch(n));
+    launch.array("x", ir::DType::f32, {m, n}, pitch(n)).array("y", ir::DType::f32, {m, n}, pitch(n));
     const tp::Program program = own("softmax");
     const ir::Module module = launch.grid({m, 1, 1}).raise(program);
     // The padding of -inf ends both sweeps of a row.
@@ -310,7 +310,7 @@ TEST(RaiseExamples, Softmax) {
 TEST(RaiseExamples, Transpose) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{16, 16}, {48, 32}, {50, 21}}) {
     Launch launch;
-    launch.array("x", tp::Element::f32, {m, n}, pitch(n)).array("y", tp::Element::f32, {n, m}, pitch(m));
+    launch.array("x", ir::DType::f32, {m, n}, pitch(n)).array("y", ir::DType::f32, {n, m}, pitch(m));
     EXPECT_LE(launch.grid({tiles(m, 16), tiles(n, 16), 1}).difference(own("transpose")), 0) << m;
   }
 }
@@ -318,8 +318,8 @@ TEST(RaiseExamples, Transpose) {
 TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
   for (const std::int64_t n : {16, 40, 21}) {
     Launch launch;
-    launch.pointer("x", tp::Element::f16, {25, 16}).pointer("id", tp::Element::i32, {n});
-    launch.pointer("y", tp::Element::f32, {n, 16}).scalar(std::int64_t{25}).scalar(n).grid({tiles(n, 8), 1, 1});
+    launch.pointer("x", ir::DType::f16, {25, 16}).pointer("id", ir::DType::i32, {n});
+    launch.pointer("y", ir::DType::f32, {n, 16}).scalar(std::int64_t{25}).scalar(n).grid({tiles(n, 8), 1, 1});
     const tp::Program program =
         tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs/gather_rows.tile");
     EXPECT_LE(launch.difference(program), 0) << n;
@@ -380,8 +380,8 @@ Launch launch_of_rows(std::int64_t n) {
   std::vector<std::int64_t> ids;  // all 20 rows and others, in some order
   for (std::int64_t i = 0; i < n; ++i) ids.push_back(i * 7 % n);
   Launch launch;
-  launch.pointer("x", tp::Element::f32, {n, 16});
-  launch.numbers_only("id", ids).pointer("y", tp::Element::f32, {20, 16});
+  launch.pointer("x", ir::DType::f32, {n, 16});
+  launch.numbers_only("id", ids).pointer("y", ir::DType::f32, {20, 16});
   return launch.scalar(std::int64_t{20}).scalar(n).grid({tiles(n, 8), 1, 1});
 }
 
@@ -435,8 +435,8 @@ entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m
                                                "persistent.tile");
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{16, 16, 16}, {64, 4, 48}, {21, 30, 19}}) {
     Launch launch;
-    launch.pointer("a", tp::Element::f32, {m, k}).pointer("b", tp::Element::f32, {k, n});
-    launch.pointer("c", tp::Element::f32, {m, n}).scalar(m).scalar(n).scalar(k).grid({3, 1, 1});
+    launch.pointer("a", ir::DType::f32, {m, k}).pointer("b", ir::DType::f32, {k, n});
+    launch.pointer("c", ir::DType::f32, {m, n}).scalar(m).scalar(n).scalar(k).grid({3, 1, 1});
     EXPECT_EQ(exact_key(launch.raise(program).kernels.at(0)), exact_key(matmul(m, n, k, ir::DType::f32)));
     EXPECT_LE(launch.difference(program), of_f32) << m;
   }
@@ -446,8 +446,8 @@ entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m
 
 TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
   Launch launch;
-  launch.array("A", tp::Element::f16, {512, 256}).array("B", tp::Element::f16, {256, 512});
-  launch.array("C", tp::Element::f16, {512, 512}).grid({8, 1, 1});
+  launch.array("A", ir::DType::f16, {512, 256}).array("B", ir::DType::f16, {256, 512});
+  launch.array("C", ir::DType::f16, {512, 512}).grid({8, 1, 1});
   const ir::Program loop = launch.raise(load("05_matmul_kernel")).kernels.at(0);
   EXPECT_EQ(exact_key(loop), exact_key(matmul(512, 512, 256, ir::DType::f16)));
   EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), ::testing::HasSubstr("mma.atom=m"));
@@ -456,11 +456,11 @@ TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
 // What the heuristic makes of raised kernels means what they mean.
 TEST_F(RaiseShared, KernelsLower) {
   Launch product, norm;
-  product.array("A", tp::Element::f16, {70, 90}, 96).array("B", tp::Element::f16, {90, 300}, 304);
-  product.array("C", tp::Element::f16, {70, 300}, 304).grid({2, 1, 1});
-  norm.array("X", tp::Element::f16, {5, 300}, 304).array("W", tp::Element::f16, {300});
-  norm.array("B", tp::Element::f16, {300}).array("Y", tp::Element::f16, {5, 300}, 304);
-  norm.array("Mean", tp::Element::f32, {5}).array("Rstd", tp::Element::f32, {5}).scalar(1e-5).grid({5, 1, 1});
+  product.array("A", ir::DType::f16, {70, 90}, 96).array("B", ir::DType::f16, {90, 300}, 304);
+  product.array("C", ir::DType::f16, {70, 300}, 304).grid({2, 1, 1});
+  norm.array("X", ir::DType::f16, {5, 300}, 304).array("W", ir::DType::f16, {300});
+  norm.array("B", ir::DType::f16, {300}).array("Y", ir::DType::f16, {5, 300}, 304);
+  norm.array("Mean", ir::DType::f32, {5}).array("Rstd", ir::DType::f32, {5}).scalar(1e-5).grid({5, 1, 1});
   std::vector<ir::Program> kernels = product.raise(load("05_matmul_kernel")).kernels;
   for (ir::Program& kernel : norm.raise(load("08_layer_norm_fwd")).kernels) kernels.push_back(std::move(kernel));
   kernels.push_back(Moe{5, 2, 2, 2, 24, 40}.launch().raise(load("13_fused_moe_kernel")).kernels.at(0));
@@ -476,9 +476,9 @@ TEST_F(RaiseShared, KernelsLower) {
 // A later kernel loads what an earlier one has written.
 TEST_F(RaiseShared, LayerNormSharesItsStatistics) {
   Launch launch;
-  launch.array("X", tp::Element::f16, {4, 1500}, 1504).array("W", tp::Element::f16, {1500});
-  launch.array("B", tp::Element::f16, {1500}).array("Y", tp::Element::f16, {4, 1500}, 1504);
-  launch.array("Mean", tp::Element::f32, {4}).array("Rstd", tp::Element::f32, {4}).scalar(1e-5).grid({4, 1, 1});
+  launch.array("X", ir::DType::f16, {4, 1500}, 1504).array("W", ir::DType::f16, {1500});
+  launch.array("B", ir::DType::f16, {1500}).array("Y", ir::DType::f16, {4, 1500}, 1504);
+  launch.array("Mean", ir::DType::f32, {4}).array("Rstd", ir::DType::f32, {4}).scalar(1e-5).grid({4, 1, 1});
   const ir::Module module = launch.raise(load("08_layer_norm_fwd"));
   EXPECT_EQ(module.outputs, (std::vector<std::string>{"Mean", "Rstd", "Y"}));
   EXPECT_EQ(ir::print(module.kernels.at(2)), R"(=== loop: Y ===
@@ -510,18 +510,18 @@ TEST(RaiseRefusals, NamePlaceAndReason) {
   EXPECT_THAT(refusal(example("hello"), Launch()),
               ::testing::HasSubstr("cannot raise print_tko: a kernel of Loop IR is a"));
   Launch counts;
-  counts.array("x", tp::Element::i32, {50}).array("counts", tp::Element::i32, {50}).grid({4, 1, 1});
+  counts.array("x", ir::DType::i32, {50}).array("counts", ir::DType::i32, {50}).grid({4, 1, 1});
   EXPECT_THAT(refusal(own("histogram"), counts),
               ::testing::HasSubstr("cannot raise atomic_rmw_tko: blocks speak to each other by it"));
   Launch sums;
-  sums.array("x", tp::Element::f32, {5, 32}).array("y", tp::Element::f32, {5, 32}).grid({5, 1, 1});
+  sums.array("x", ir::DType::f32, {5, 32}).array("y", ir::DType::f32, {5, 32}).grid({5, 1, 1});
   EXPECT_THAT(refusal(own("running_sum"), sums), ::testing::HasSubstr("cannot raise scan: Loop IR has no word for it"));
 }
 
 TEST(RaiseRefusals, Launches) {
   const auto saxpy = [](std::int64_t rows, Grid grid) {
     Launch launch;
-    launch.pointer("X", tp::Element::f32, {256, 256}).pointer("Y", tp::Element::f32, {256, 256});
+    launch.pointer("X", ir::DType::f32, {256, 256}).pointer("Y", ir::DType::f32, {256, 256});
     launch.scalar(1.5).scalar(rows).scalar(std::int64_t{256}).grid(grid);
     return message(example("saxpy"), launch);
   };
@@ -537,15 +537,15 @@ TEST(RaiseRefusals, Launches) {
               ::testing::HasSubstr("cannot raise make_tensor_view: expected a view within the 65536 elements of Y"));
   EXPECT_THAT(saxpy(256, {0, 1, 1}), ::testing::HasSubstr("expected a grid of at least 1, found 0"));
   Launch few;
-  few.pointer("X", tp::Element::f32, {256, 256});
+  few.pointer("X", ir::DType::f32, {256, 256});
   EXPECT_THAT(message(example("saxpy"), few), ::testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
 }
 
 TEST(RaiseRefusals, Arrays) {
   const auto add = [](const std::string& third, std::int64_t a) {
     Launch launch;
-    launch.pointer("a", tp::Element::f32, {a}).pointer("b", tp::Element::f32, {128});
-    return message(example("vector_add"), launch.pointer(third, tp::Element::f32, {128}));
+    launch.pointer("a", ir::DType::f32, {a}).pointer("b", ir::DType::f32, {128});
+    return message(example("vector_add"), launch.pointer(third, ir::DType::f32, {128}));
   };
   EXPECT_EQ(add("c", 128), "");
   EXPECT_THAT(add("b", 128),
@@ -567,7 +567,7 @@ std::string message_of_body(const std::string& text, Grid grid = {2, 1, 1}) {
           text + "}\n",
       "f.tile");
   Launch launch;
-  launch.pointer("x", tp::Element::f32, {128}).pointer("y", tp::Element::f32, {128}).grid(grid);
+  launch.pointer("x", ir::DType::f32, {128}).pointer("y", ir::DType::f32, {128}).grid(grid);
   return message(program, launch);
 }
 const std::string load_x =

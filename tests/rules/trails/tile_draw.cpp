@@ -14,7 +14,7 @@ namespace deplo::rules {
 namespace {
 
 namespace tp = ir::tile_program;
-using Element = TileText::Element;
+using ir::DType;
 using Extents = TileText::Extents;
 using Tiles = std::vector<WrittenTile>;
 
@@ -44,7 +44,7 @@ class Drawing {
     while (power < n) power *= 2;
     return power;
   }
-  WrittenTile number(std::int64_t value) { return t.constant(Element::i32, {}, static_cast<double>(value)); }
+  WrittenTile number(std::int64_t value) { return t.constant(DType::i32, {}, static_cast<double>(value)); }
 
   // --- Where the elements of a place lie
 
@@ -58,8 +58,8 @@ class Drawing {
   WrittenTile row_of(const Place& p) { return down(vector_of(p.i, p.m), p); }
   WrittenTile column_of(const Place& p) { return across(vector_of(p.j, p.n), p); }
 
-  std::string padding(Element element, bool finite) {
-    if (tp::is_integer(element)) return among<const char*>({"", "zero"});
+  std::string padding(DType element, bool finite) {
+    if (ir::is_integral(element)) return among<const char*>({"", "zero"});
     if (finite) return among<const char*>({"", "zero", "zero", "neg_zero"});
     return among<const char*>({"", "zero", "neg_zero", "nan", "neg_inf", "pos_inf"});
   }
@@ -68,11 +68,11 @@ class Drawing {
 
   /// `finite`: also outside of the array.
   WrittenTile leaf(const Place& p, bool finite) {
-    const auto element = among({Element::f32, Element::f32, Element::f16, Element::bf16, Element::i32});
-    return t.convert(any_leaf(p, element, finite), Element::f32);
+    const auto element = among({DType::f32, DType::f32, DType::f16, DType::bf16, DType::i32});
+    return t.convert(any_leaf(p, element, finite), DType::f32);
   }
 
-  WrittenTile any_leaf(const Place& p, Element element, bool finite) {
+  WrittenTile any_leaf(const Place& p, DType element, bool finite) {
     const Extents tile = {p.m, p.n};
     switch (pick(11)) {
       case 0: {  // transposed by the view
@@ -93,7 +93,7 @@ class Drawing {
       }
       case 4:
         return t.broadcast(
-            one_in(2) ? t.scalar(static_cast<double>(pick(5)) - 2) : t.convert(t.scalar(pick(5) - 2), Element::f32),
+            one_in(2) ? t.scalar(static_cast<double>(pick(5)) - 2) : t.convert(t.scalar(pick(5) - 2), DType::f32),
             tile);
       case 5:
         return by_pointers(p, element);
@@ -110,7 +110,7 @@ class Drawing {
     }
   }
 
-  WrittenTile by_pointers(const Place& p, Element element) {
+  WrittenTile by_pointers(const Place& p, DType element) {
     const WrittenArray x = t.array(element, {p.rows, p.columns}, 3);
     const Tiles at = {row_of(p), column_of(p)};
     const WrittenTile pointers = t.pointers(x, at), mask = t.inside(x, at);
@@ -120,17 +120,17 @@ class Drawing {
   }
 
   /// Rows, or columns, by the numbers that an array has.
-  WrittenTile gathered(const Place& p, Element element) {
+  WrittenTile gathered(const Place& p, DType element) {
     const std::int64_t there = 1 + pick(9);
     const bool rows = one_in(2);
     const WrittenArray numbers = t.numbers(rows ? p.rows : p.columns, there, false);
     const WrittenArray x = rows ? t.array(element, {there, p.columns}, 3) : t.array(element, {p.rows, there}, 3);
     const WrittenTile at = vector_of(rows ? p.i : p.j, rows ? p.m : p.n);
-    const WrittenTile known = t.inside(numbers, {at}), none = t.constant(Element::i32, at.shape, -1);
+    const WrittenTile known = t.inside(numbers, {at}), none = t.constant(DType::i32, at.shape, -1);
     const WrittenTile loaded = t.load(t.pointers(numbers, {at}), numbers, &known, &none);
     const WrittenTile number = rows ? down(loaded, p) : across(loaded, p);
     const Tiles index = rows ? Tiles{number, column_of(p)} : Tiles{row_of(p), number};
-    const WrittenTile above = t.compare("greater_than_or_equal", number, t.constant(Element::i32, number.shape, 0));
+    const WrittenTile above = t.compare("greater_than_or_equal", number, t.constant(DType::i32, number.shape, 0));
     const WrittenTile mask = t.same("andi", {t.inside(x, index), above}, 1);
     const WrittenTile padding = t.constant(element, {p.m, p.n}, static_cast<double>(pick(3)));
     return t.load(t.pointers(x, index), x, &mask, &padding);
@@ -173,11 +173,11 @@ class Drawing {
         return t.select(t.compare(among({"less_than", "equal", "greater_than_or_equal"}), a, b), b, c);
       case 6: {
         const WrittenTile limit =
-            one_in(2) ? column_of(p) : t.constant(Element::i32, {p.m, p.n}, static_cast<double>(pick(20)));
+            one_in(2) ? column_of(p) : t.constant(DType::i32, {p.m, p.n}, static_cast<double>(pick(20)));
         return t.select(t.compare(among({"less_than", "greater_than_or_equal", "not_equal"}), row_of(p), limit), a, b);
       }
       case 7:
-        return t.convert(t.convert(a, among({Element::f16, Element::bf16})), Element::f32);
+        return t.convert(t.convert(a, among({DType::f16, DType::bf16})), DType::f32);
       case 8:
         return in_16_bits(a, b);
       case 9:
@@ -200,8 +200,8 @@ class Drawing {
 
   WrittenTile in_16_bits(const WrittenTile& a, const WrittenTile& b) {
     if (a.bound + b.bound > 0x1p11) return a;
-    const WrittenTile x = t.convert(a, Element::f16), y = t.convert(b, Element::f16);
-    return t.convert(t.same("addf", {x, y}, a.bound + b.bound), Element::f32);
+    const WrittenTile x = t.convert(a, DType::f16), y = t.convert(b, DType::f16);
+    return t.convert(t.same("addf", {x, y}, a.bound + b.bound), DType::f32);
   }
 
   WrittenTile by_branch(const WrittenTile& a, const WrittenTile& b, const Place& p) {
@@ -232,7 +232,7 @@ class Drawing {
   // --- Stores
 
   void store(const WrittenTile& value, const Place& p) {
-    const Element element = among({Element::f32, Element::f32, Element::f16, Element::bf16});
+    const DType element = among({DType::f32, DType::f32, DType::f16, DType::bf16});
     const WrittenTile written = t.convert(value, element);
     switch (pick(5)) {
       case 0: {
@@ -315,7 +315,7 @@ TileSubject elements(const ir::Symbols& symbols, std::uint64_t draw) {
 TileSubject in_place(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   const std::int64_t m = d.tile_extent(), n = d.tile_extent();
-  const WrittenArray y = d.t.array(Element::f32, {symbols.at("M"), symbols.at("N")}, 3);
+  const WrittenArray y = d.t.array(DType::f32, {symbols.at("M"), symbols.at("N")}, 3);
   const WrittenView view = d.t.view(y, {m, n}, "");
   d.at_each_tile(m, n, symbols.at("M"), symbols.at("N"), [&](const Place& p) {
     const WrittenTile before = d.t.load(view, {p.i, p.j});
@@ -340,7 +340,7 @@ TileSubject reduction(const ir::Symbols& symbols, std::uint64_t draw) {
   const auto value_at = [&](const Place& p) {
     const WrittenTile value = d.steps({d.leaf(p, true)}, p, symbols.at("S"));
     const double many = static_cast<double>(tiles(all, b) * b);
-    return op != "addf" || value.bound * many < exact ? value : t.constant(Element::f32, value.shape, 1);
+    return op != "addf" || value.bound * many < exact ? value : t.constant(DType::f32, value.shape, 1);
   };
   WrittenTile result;
   if (one_tile) {
@@ -348,7 +348,7 @@ TileSubject reduction(const ir::Symbols& symbols, std::uint64_t draw) {
   } else {
     const double start = op == "addf" ? 0 : op == "maxf" ? -9 : 9;
     const Extents shape = first_all ? (rows ? Extents{a, b} : Extents{b, a}) : Extents{a};
-    const WrittenTile first = t.constant(Element::f32, shape, start);
+    const WrittenTile first = t.constant(DType::f32, shape, start);
     const auto [trip, carried] = t.begin_for(d.number(0), d.number(tiles(all, b)), d.number(1), {first});
     WrittenTile value = value_at(place(trip));
     if (!first_all) value = t.reduce(op, value, rows ? 1 : 0);
@@ -356,7 +356,7 @@ TileSubject reduction(const ir::Symbols& symbols, std::uint64_t draw) {
     result = t.end_for({t.same(op, {carried[0], value}, many * value.bound)})[0];
     if (first_all) result = t.reduce(op, result, rows ? 1 : 0);
   }
-  const WrittenArray y = t.array(Element::f32, {kept}, 3);
+  const WrittenArray y = t.array(DType::f32, {kept}, 3);
   t.store(t.view(y, {a}, ""), {t.block(0)}, result);
   return d.subject();
 }
@@ -368,19 +368,19 @@ TileSubject row_norm(const ir::Symbols& symbols, std::uint64_t draw) {
   const std::int64_t m = d.tile_extent(), n = Drawing::power_from(symbols.at("N"));
   t.launch.grid({tiles(symbols.at("M"), m), 1, 1});
   const Place p{t.block(0), d.number(0), m, n, symbols.at("M"), symbols.at("N")};
-  const WrittenArray x = t.array(d.among({Element::f32, Element::f16}), {p.rows, p.columns}, 3);
+  const WrittenArray x = t.array(d.among({DType::f32, DType::f16}), {p.rows, p.columns}, 3);
   const bool exponentials = d.one_in(2);
-  WrittenTile tile = t.convert(t.load(t.view(x, {m, n}, exponentials ? "neg_inf" : "zero"), {p.i, p.j}), Element::f32);
+  WrittenTile tile = t.convert(t.load(t.view(x, {m, n}, exponentials ? "neg_inf" : "zero"), {p.i, p.j}), DType::f32);
   if (exponentials) {
     const WrittenTile less = t.same("subf", {tile, d.down(t.reduce("maxf", tile, 1), p)}, 6);
     tile = t.same(d.among({"exp", "exp2"}), {less}, 1);
   } else {
     tile = t.same("absf", {d.steps({tile, d.leaf(p, true)}, p, symbols.at("S"))}, 1e3);
-    tile = t.same("addf", {tile, t.constant(Element::f32, {m, n}, 1)}, 1e3);
+    tile = t.same("addf", {tile, t.constant(DType::f32, {m, n}, 1)}, 1e3);
   }
   const WrittenTile sum = t.reduce("addf", tile, 1);
   d.store(t.same("divf", {tile, d.down(sum, p)}, 1), p);
-  if (d.one_in(3)) t.store(t.view(t.array(Element::f32, {p.rows}, 3), {m}, ""), {p.i}, sum);
+  if (d.one_in(3)) t.store(t.view(t.array(DType::f32, {p.rows}, 3), {m}, ""), {p.i}, sum);
   return d.subject(2e-3);  // where 16 bits are stored
 }
 
@@ -388,10 +388,10 @@ TileSubject product(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;
   const std::int64_t m = d.tile_extent(), n = d.tile_extent(), k = d.tile_extent(), depth = symbols.at("K");
-  const auto element = d.among({Element::f32, Element::f16, Element::bf16, Element::tf32});
+  const auto element = d.among({DType::f32, DType::f16, DType::bf16, DType::tf32});
   const bool batched = d.one_in(4), triangle = d.one_in(8);
   d.at_each_tile(m, n, symbols.at("M"), symbols.at("N"), [&](const Place& p) {
-    const WrittenTile zero = t.constant(Element::f32, {m, n}, 0);
+    const WrittenTile zero = t.constant(DType::f32, {m, n}, 0);
     WrittenTile end = d.number(tiles(depth, k));
     if (triangle) end = t.same("mini", {end, t.same("addi", {p.i, d.number(1)}, 1e4)}, end.bound, " signed");
     const auto [trip, carried] = t.begin_for(d.number(0), end, d.number(1), {zero});
@@ -399,7 +399,7 @@ TileSubject product(const ir::Symbols& symbols, std::uint64_t draw) {
       WrittenTile leaf = d.leaf(at, true);
       if (d.one_in(3)) leaf = d.steps({leaf}, at, 1 + d.pick(2));
       if (leaf.bound > 64)
-        leaf = d.t.load(d.t.view(t.array(Element::f32, {at.rows, at.columns}, 3), {at.m, at.n}, "zero"), {at.i, at.j});
+        leaf = d.t.load(d.t.view(t.array(DType::f32, {at.rows, at.columns}, 3), {at.m, at.n}, "zero"), {at.i, at.j});
       return t.convert(leaf, element);
     };
     WrittenTile a = factor({p.i, trip, m, k, p.rows, depth}), b = factor({trip, p.j, k, n, depth, p.columns});
@@ -418,14 +418,14 @@ TileSubject scatter(const ir::Symbols& symbols, std::uint64_t draw) {
   TileText& t = d.t;
   const std::int64_t m = d.tile_extent(), n = d.tile_extent(), there = 1 + d.pick(20);
   const WrittenArray numbers = t.numbers(symbols.at("M"), there, true);
-  const WrittenArray y = t.array(Element::f32, {there, symbols.at("N")}, 0, d.one_in(8));
+  const WrittenArray y = t.array(DType::f32, {there, symbols.at("N")}, 0, d.one_in(8));
   t.launch.grid({tiles(symbols.at("M"), m), tiles(symbols.at("N"), n), 1});
   const Place p{t.block(0), t.block(1), m, n, symbols.at("M"), symbols.at("N")};
-  const WrittenTile at = d.vector_of(p.i, m), none = t.constant(Element::i32, {m}, -1);
+  const WrittenTile at = d.vector_of(p.i, m), none = t.constant(DType::i32, {m}, -1);
   const WrittenTile known = t.inside(numbers, {at});
   const WrittenTile number = d.down(t.load(t.pointers(numbers, {at}), numbers, &known, &none), p);
   const Tiles index = {number, d.column_of(p)};
-  const WrittenTile above = t.compare("greater_than_or_equal", number, t.constant(Element::i32, {m, n}, 0));
+  const WrittenTile above = t.compare("greater_than_or_equal", number, t.constant(DType::i32, {m, n}, 0));
   const WrittenTile mask = t.same("andi", {t.inside(y, index), above}, 1);
   const WrittenTile value = d.steps({d.leaf(p, true)}, p, symbols.at("S"));
   t.store(t.pointers(y, index), value, &mask);
@@ -461,14 +461,14 @@ TileSubject atomic_sum(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;
   const std::int64_t m = d.tile_extent(), n = d.tile_extent();
-  const WrittenArray y = t.array(Element::f32, {symbols.at("N")}, 3);
+  const WrittenArray y = t.array(DType::f32, {symbols.at("N")}, 3);
   d.at_each_tile(m, n, symbols.at("M"), symbols.at("N"), [&](const Place& p) {
     const WrittenTile value = d.steps({d.leaf(p, true)}, p, symbols.at("S"));
     const WrittenTile column = d.column_of(p), row = d.row_of(p);
-    const WrittenTile extent{y.name + "_n0", Element::i32, {}, 1e4};
-    const WrittenTile rows = t.compare("less_than", row, t.constant(Element::i32, {m, n}, static_cast<double>(p.rows)));
+    const WrittenTile extent{y.name + "_n0", DType::i32, {}, 1e4};
+    const WrittenTile rows = t.compare("less_than", row, t.constant(DType::i32, {m, n}, static_cast<double>(p.rows)));
     const WrittenTile mask = t.same("andi", {t.compare("less_than", column, t.broadcast(extent, {m, n})), rows}, 1);
-    t.add_atomically(t.pointers(y, {column}), value.bound * 16384 < exact ? value : t.constant(Element::f32, {m, n}, 1),
+    t.add_atomically(t.pointers(y, {column}), value.bound * 16384 < exact ? value : t.constant(DType::f32, {m, n}, 1),
                      mask);
   });
   return d.subject();

@@ -9,7 +9,7 @@ namespace deplo::rules {
 namespace {
 
 namespace tp = ir::tile_program;
-using tp::Element;
+using ir::DType;
 
 tp::Program read_example(const std::string& name) {
   const std::filesystem::path root(DEPLO_SOURCE_DIR);
@@ -21,23 +21,23 @@ tp::Program read_example(const std::string& name) {
 }
 
 /// A matrix whose rows lie apart by a multiple of 8.
-void matrix(Launch& launch, const std::string& name, Element element, std::int64_t rows, std::int64_t columns) {
+void matrix(Launch& launch, const std::string& name, DType element, std::int64_t rows, std::int64_t columns) {
   launch.array(name, element, {rows, columns}, pitch(columns));
 }
 
 Launch vectors(std::int64_t n, std::int64_t tile) {
   Launch launch;
-  for (const char* name : {"a", "b", "c"}) launch.array(name, Element::f32, {n});
+  for (const char* name : {"a", "b", "c"}) launch.array(name, DType::f32, {n});
   return launch.grid({tiles(n, tile), 1, 1});
 }
 
 Launch matrices(std::int64_t m, std::int64_t n, Grid grid) {
   Launch launch;
-  for (const char* name : {"a", "b", "c"}) matrix(launch, name, Element::f32, m, n);
+  for (const char* name : {"a", "b", "c"}) matrix(launch, name, DType::f32, m, n);
   return launch.grid(grid);
 }
 
-Launch product(Element in, Element out, std::int64_t m, std::int64_t n, std::int64_t k, Grid grid) {
+Launch product(DType in, DType out, std::int64_t m, std::int64_t n, std::int64_t k, Grid grid) {
   Launch launch;
   matrix(launch, "a", in, m, k);
   matrix(launch, "b", in, k, n);
@@ -48,9 +48,9 @@ Launch product(Element in, Element out, std::int64_t m, std::int64_t n, std::int
 Launch attention(std::int64_t heads, std::int64_t group, std::int64_t queries, std::int64_t keys, std::int64_t size,
                  std::int64_t offset, std::int64_t tile) {
   Launch launch;
-  launch.array("q", Element::f16, {1, heads, queries, size});
-  for (const char* name : {"k", "v"}) launch.array(name, Element::f16, {1, heads / group, keys, size});
-  launch.array("out", Element::f16, {1, heads, queries, size}).scalar(0.25).scalar(offset);
+  launch.array("q", DType::f16, {1, heads, queries, size});
+  for (const char* name : {"k", "v"}) launch.array(name, DType::f16, {1, heads / group, keys, size});
+  launch.array("out", DType::f16, {1, heads, queries, size}).scalar(0.25).scalar(offset);
   return launch.grid({tiles(queries, tile), heads, 1});
 }
 
@@ -59,10 +59,10 @@ Launch experts(std::int64_t tokens, std::int64_t topk, std::int64_t count, std::
   for (std::int64_t i = 0; i < tokens * topk; ++i) expert.push_back((i * 7 + i / 3) % count);
   const tp::Routing routing = tp::route(expert, count, 128);
   Launch launch;
-  matrix(launch, "A", Element::f16, tokens, k);
-  launch.array("B", Element::f16, {count, n, k}, pitch(k));
-  matrix(launch, "C", Element::f16, tokens * topk, n);
-  launch.array("topk_weights", Element::f16, {tokens * topk});
+  matrix(launch, "A", DType::f16, tokens, k);
+  launch.array("B", DType::f16, {count, n, k}, pitch(k));
+  matrix(launch, "C", DType::f16, tokens * topk, n);
+  launch.array("topk_weights", DType::f16, {tokens * topk});
   launch.numbers("sorted_token_ids", routing.ids).numbers("sorted_expert_ids", routing.experts).scalar(topk);
   return launch.grid({tiles(std::ssize(routing.ids), 128) * tiles(n, 128), 1, 1});
 }
@@ -79,23 +79,23 @@ TileKind of_file(const std::string& name, std::vector<std::pair<std::string, std
 void add_examples(std::vector<TileKind>& kinds) {
   kinds.push_back(of_file("vector_add", {}, of_f32, [](auto) {
     Launch launch;
-    for (const char* name : {"a", "b", "c"}) launch.pointer(name, Element::f32, {128});
+    for (const char* name : {"a", "b", "c"}) launch.pointer(name, DType::f32, {128});
     return launch;
   }));
   kinds.push_back(of_file("saxpy", {{"M", 257}, {"N", 257}}, of_f32, [](auto s) {
     Launch launch;
-    launch.pointer("X", Element::f32, {s("M"), s("N")}).pointer("Y", Element::f32, {s("M"), s("N")});
+    launch.pointer("X", DType::f32, {s("M"), s("N")}).pointer("Y", DType::f32, {s("M"), s("N")});
     return launch.scalar(1.5).scalar(s("M")).scalar(s("N")).grid({tiles(s("M"), 128), tiles(s("N"), 256), 1});
   }));
   kinds.push_back(of_file("gemm_block", {}, of_f32, [](auto) {
     Launch launch;
-    for (const char* name : {"A", "B", "C"}) launch.pointer(name, Element::f32, {64, 64});
+    for (const char* name : {"A", "B", "C"}) launch.pointer(name, DType::f32, {64, 64});
     return launch;
   }));
   kinds.push_back(of_file("gemm_views", {{"M", 16}, {"N", 16}, {"K", 13}}, of_f32, [](auto s) {
     const std::int64_t m = 8 * s("M"), n = 8 * s("N"), k = 8 * s("K");  // strides that 8 divides
     Launch launch;
-    launch.pointer("A", Element::f16, {k, m}).pointer("B", Element::f16, {n, k}).pointer("C", Element::f32, {m, n});
+    launch.pointer("A", DType::f16, {k, m}).pointer("B", DType::f16, {n, k}).pointer("C", DType::f32, {m, n});
     launch.scalar(m).scalar(n).scalar(k).scalar(m).scalar(k).scalar(n);
     return launch.grid({tiles(m, 128), tiles(n, 128), 1});
   }));
@@ -105,61 +105,61 @@ void add_exported(std::vector<TileKind>& kinds) {
   for (const char* name : {"scale_13.1", "scale_13.2", "scale_13.3", "scale_13.4"})
     kinds.push_back(of_file(name, {{"N", 509}}, of_f16, [](auto s) {
       Launch launch;
-      launch.array("x", Element::f16, {s("N")}).array("y", Element::f16, {s("N")});
+      launch.array("x", DType::f16, {s("N")}).array("y", DType::f16, {s("N")});
       return launch.scalar(0.75).grid({tiles(s("N"), 128), 1, 1});
     }));
   kinds.push_back(of_file("softmax", {{"M", 33}, {"N", 64}}, of_f32, [](auto s) {
     Launch launch;
-    for (const char* name : {"x", "y"}) matrix(launch, name, Element::f32, s("M"), s("N"));
+    for (const char* name : {"x", "y"}) matrix(launch, name, DType::f32, s("M"), s("N"));
     return launch.grid({s("M"), 1, 1});
   }));
   kinds.push_back(of_file("swap_quarters", {}, 0, [](auto) {
     Launch launch;
-    return launch.array("x", Element::f32, {8, 8}).array("y", Element::f32, {8, 8});
+    return launch.array("x", DType::f32, {8, 8}).array("y", DType::f32, {8, 8});
   }));
   kinds.push_back(of_file("chunked_softmax", {{"M", 13}, {"N", 257}}, of_f32, [](auto s) {
     Launch launch;
-    for (const char* name : {"x", "y"}) matrix(launch, name, Element::f32, s("M"), s("N"));
+    for (const char* name : {"x", "y"}) matrix(launch, name, DType::f32, s("M"), s("N"));
     return launch.grid({s("M"), 1, 1});
   }));
   kinds.push_back(of_file("transpose", {{"M", 100}, {"N", 100}}, 0, [](auto s) {
     Launch launch;
-    matrix(launch, "x", Element::f32, s("M"), s("N"));
-    matrix(launch, "y", Element::f32, s("N"), s("M"));
+    matrix(launch, "x", DType::f32, s("M"), s("N"));
+    matrix(launch, "y", DType::f32, s("N"), s("M"));
     return launch.grid({tiles(s("M"), 16), tiles(s("N"), 16), 1});
   }));
   kinds.push_back(of_file("matmul", {{"M", 33}, {"N", 64}, {"K", 61}}, of_f32, [](auto s) {
-    return product(Element::bf16, Element::f32, s("M"), s("N"), s("K"), {tiles(s("M"), 16), tiles(s("N"), 32), 1});
+    return product(DType::bf16, DType::f32, s("M"), s("N"), s("K"), {tiles(s("M"), 16), tiles(s("N"), 32), 1});
   }));
   kinds.push_back(of_file("persistent_matmul", {{"M", 61}, {"N", 64}, {"K", 33}}, of_f16, [](auto s) {
-    return product(Element::f16, Element::f16, s("M"), s("N"), s("K"), {4, 1, 1});
+    return product(DType::f16, DType::f16, s("M"), s("N"), s("K"), {4, 1, 1});
   }));
   kinds.push_back(of_file("batched_matmul", {{"B", 3}, {"M", 33}, {"N", 64}, {"K", 33}}, of_f16, [](auto s) {
     Launch launch;
-    launch.array("a", Element::f16, {s("B"), s("M"), s("K")}, pitch(s("K")));
-    launch.array("b", Element::f16, {s("B"), s("K"), s("N")}, pitch(s("N")));
-    launch.array("c", Element::f16, {s("B"), s("M"), s("N")}, pitch(s("N")));
+    launch.array("a", DType::f16, {s("B"), s("M"), s("K")}, pitch(s("K")));
+    launch.array("b", DType::f16, {s("B"), s("K"), s("N")}, pitch(s("N")));
+    launch.array("c", DType::f16, {s("B"), s("M"), s("N")}, pitch(s("N")));
     return launch.grid({s("B"), tiles(s("M"), 16), tiles(s("N"), 32)});
   }));
   for (const char* name : {"triangular_matmul", "banded_matmul"})
     kinds.push_back(of_file(name, {{"M", 61}, {"N", 33}}, of_f32, [](auto s) {
-      return product(Element::f32, Element::f32, s("M"), s("N"), s("M"), {tiles(s("M"), 16), tiles(s("N"), 16), 1});
+      return product(DType::f32, DType::f32, s("M"), s("N"), s("M"), {tiles(s("M"), 16), tiles(s("N"), 16), 1});
     }));
   kinds.push_back(of_file("column_sums", {{"M", 61}, {"N", 100}}, of_f32, [](auto s) {
     Launch launch;
-    matrix(launch, "x", Element::f32, s("M"), s("N"));
-    return launch.array("y", Element::f32, {s("N")}).grid({tiles(s("N"), 32), 1, 1});
+    matrix(launch, "x", DType::f32, s("M"), s("N"));
+    return launch.array("y", DType::f32, {s("N")}).grid({tiles(s("N"), 32), 1, 1});
   }));
   kinds.push_back(of_file("layer_norm_backward", {{"M", 13}, {"N", 128}}, of_f16, [](auto s) {
     Launch launch;
-    for (const char* name : {"dx", "dy", "x"}) matrix(launch, name, Element::f16, s("M"), s("N"));
-    launch.array("weight", Element::f16, {s("N")}).array("mean", Element::f32, {s("M")});
-    return launch.array("rstd", Element::f32, {s("M")}).grid({s("M"), 1, 1});
+    for (const char* name : {"dx", "dy", "x"}) matrix(launch, name, DType::f16, s("M"), s("N"));
+    launch.array("weight", DType::f16, {s("N")}).array("mean", DType::f32, {s("M")});
+    return launch.array("rstd", DType::f32, {s("M")}).grid({s("M"), 1, 1});
   }));
   kinds.push_back(of_file("gather_rows", {{"R", 33}, {"M", 61}}, 0, [](auto s) {
     Launch launch;
-    launch.pointer("x", Element::f16, {s("R"), 16}).pointer("id", Element::i32, {s("M")});
-    launch.pointer("y", Element::f32, {s("M"), 16}).scalar(s("R")).scalar(s("M"));
+    launch.pointer("x", DType::f16, {s("R"), 16}).pointer("id", DType::i32, {s("M")});
+    launch.pointer("y", DType::f32, {s("M"), 16}).scalar(s("R")).scalar(s("M"));
     return launch.grid({tiles(s("M"), 8), 1, 1});
   }));
 }
@@ -174,9 +174,9 @@ void add_attentions(std::vector<TileKind>& kinds) {
   }));
   kinds.push_back(of_file("attention_with_lse", {{"M", 33}, {"N", 64}}, of_f16, [](auto s) {
     Launch launch;
-    launch.array("q", Element::f16, {s("M"), 16});
-    for (const char* name : {"k", "v"}) launch.array(name, Element::f16, {s("N"), 16});
-    launch.array("out", Element::f16, {s("M"), 16}).array("lse", Element::f32, {s("M")});
+    launch.array("q", DType::f16, {s("M"), 16});
+    for (const char* name : {"k", "v"}) launch.array(name, DType::f16, {s("N"), 16});
+    launch.array("out", DType::f16, {s("M"), 16}).array("lse", DType::f32, {s("M")});
     return launch.scalar(0.25).grid({tiles(s("M"), 16), 1, 1});
   }));
 }
@@ -189,14 +189,14 @@ void add_shared(std::vector<TileKind>& kinds) {
       return matrices(s("M"), s("N"), {tiles(s("M"), 32), tiles(s("N"), 64), 1});
     }));
   kinds.push_back(of_file("05_matmul_kernel", {{"M", 61}, {"N", 100}, {"K", 61}}, of_f16, [](auto s) {
-    return product(Element::f16, Element::f16, s("M"), s("N"), s("K"), {tiles(s("M"), 128) * tiles(s("N"), 256), 1, 1});
+    return product(DType::f16, DType::f16, s("M"), s("N"), s("K"), {tiles(s("M"), 128) * tiles(s("N"), 256), 1, 1});
   }));
   kinds.push_back(of_file("08_layer_norm_fwd", {{"M", 7}, {"N", 509}}, of_f16, [](auto s) {
     Launch launch;
-    matrix(launch, "X", Element::f16, s("M"), s("N"));
-    launch.array("W", Element::f16, {s("N")}).array("B", Element::f16, {s("N")});
-    matrix(launch, "Y", Element::f16, s("M"), s("N"));
-    launch.array("Mean", Element::f32, {s("M")}).array("Rstd", Element::f32, {s("M")});
+    matrix(launch, "X", DType::f16, s("M"), s("N"));
+    launch.array("W", DType::f16, {s("N")}).array("B", DType::f16, {s("N")});
+    matrix(launch, "Y", DType::f16, s("M"), s("N"));
+    launch.array("Mean", DType::f32, {s("M")}).array("Rstd", DType::f32, {s("M")});
     return launch.scalar(1e-5).grid({s("M"), 1, 1});
   }));
   kinds.push_back(of_file("11_fmha_kernel", {{"N", 61}}, of_f16,

@@ -25,8 +25,8 @@ std::string types(const std::vector<WrittenTile>& tiles) {
   return text;
 }
 
-std::string literal(tp::Element element, double value) {
-  if (tp::is_integer(element)) return fmt::format("{}", static_cast<std::int64_t>(value));
+std::string literal(ir::DType element, double value) {
+  if (ir::is_integral(element)) return fmt::format("{}", static_cast<std::int64_t>(value));
   if (value == -std::numeric_limits<double>::infinity()) return "0xFF800000";  // of f32
   return fmt::format("{:.1f}", value);
 }
@@ -37,11 +37,12 @@ std::string print_type(const WrittenTile& tile) {
   return tp::print(*tp::tile_type(tile.element, tile.shape, tile.pointer));
 }
 
-WrittenTile TileText::fresh(Element element, Extents shape, double bound, bool pointer) {
+WrittenTile TileText::fresh(ir::DType element, Extents shape, double bound, bool pointer) {
   return {fmt::format("v{}", named_++), element, std::move(shape), bound, pointer};
 }
 
-WrittenTile TileText::define(const std::string& operation, Element element, Extents shape, double bound, bool pointer) {
+WrittenTile TileText::define(const std::string& operation, ir::DType element, Extents shape, double bound,
+                             bool pointer) {
   WrittenTile result = fresh(element, std::move(shape), bound, pointer);
   line(fmt::format("%{} = {}", result.name, operation));
   return result;
@@ -55,8 +56,8 @@ std::string TileText::parameter(const std::string& type) {
   return name;
 }
 
-WrittenArray TileText::array(Element element, const Extents& shape, double bound, bool gaps) {
-  WrittenArray result{parameter(fmt::format("tile<ptr<{}>>", tp::name(element))), element, shape, bound};
+WrittenArray TileText::array(ir::DType element, const Extents& shape, double bound, bool gaps) {
+  WrittenArray result{parameter(fmt::format("tile<ptr<{}>>", ir::tile_name(element))), element, shape, bound};
   for (std::size_t d = 0; d < shape.size(); ++d) parameters_ += fmt::format(", %{}_n{}: tile<i32>", result.name, d);
   for (std::size_t d = 0; d < shape.size(); ++d) parameters_ += fmt::format(", %{}_s{}: tile<i32>", result.name, d);
   const auto gap = static_cast<std::int64_t>(gaps && rng.below(2) == 0 ? 1 + rng.below(8) : 0);
@@ -69,7 +70,7 @@ WrittenArray TileText::array(Element element, const Extents& shape, double bound
 }
 
 WrittenArray TileText::numbers(std::int64_t count, std::int64_t past, bool distinct) {
-  WrittenArray result{parameter("tile<ptr<i32>>"), Element::i32, {count}, static_cast<double>(past + count + 2)};
+  WrittenArray result{parameter("tile<ptr<i32>>"), ir::DType::i32, {count}, static_cast<double>(past + count + 2)};
   parameters_ += fmt::format(", %{0}_n0: tile<i32>, %{0}_s0: tile<i32>", result.name);
   // Some are below 0, some beyond.
   std::vector<std::int64_t> values(static_cast<std::size_t>(std::max(count, past) + 4));
@@ -85,20 +86,20 @@ WrittenArray TileText::numbers(std::int64_t count, std::int64_t past, bool disti
 
 WrittenTile TileText::scalar(std::int64_t value) {
   launch.scalar(value);
-  return {parameter("tile<i32>"), Element::i32, {}, std::fabs(static_cast<double>(value))};
+  return {parameter("tile<i32>"), ir::DType::i32, {}, std::fabs(static_cast<double>(value))};
 }
 
 WrittenTile TileText::scalar(double value) {
   launch.scalar(value);
-  return {parameter("tile<f32>"), Element::f32, {}, std::fabs(value)};
+  return {parameter("tile<f32>"), ir::DType::f32, {}, std::fabs(value)};
 }
 
 // --- Operations ----------------------------------------------------------------------------------------------------------
 
-WrittenTile TileText::constant(Element element, const Extents& shape, double value) {
+WrittenTile TileText::constant(ir::DType element, const Extents& shape, double value) {
   const std::string type = tp::print(*tp::tile_type(element, shape));
-  return define(fmt::format("constant <{}: {}> : {}", tp::name(element), literal(element, value), type), element, shape,
-                std::fabs(value));
+  return define(fmt::format("constant <{}: {}> : {}", ir::tile_name(element), literal(element, value), type), element,
+                shape, std::fabs(value));
 }
 
 WrittenTile TileText::same(const std::string& op, const std::vector<WrittenTile>& of, double bound,
@@ -133,9 +134,9 @@ WrittenTile TileText::permute(const WrittenTile& of, const std::vector<int>& ord
   return result;
 }
 
-WrittenTile TileText::convert(const WrittenTile& of, Element to) {
+WrittenTile TileText::convert(const WrittenTile& of, ir::DType to) {
   if (of.element == to) return of;
-  const char* op = tp::is_integer(of.element) ? "itof" : tp::is_integer(to) ? "ftoi" : "ftof";
+  const char* op = ir::is_integral(of.element) ? "itof" : ir::is_integral(to) ? "ftoi" : "ftof";
   WrittenTile result = fresh(to, of.shape, of.bound);
   line(fmt::format("%{} = {} %{}{} : {} -> {}", result.name, op, of.name, op[0] == 'f' && op[3] == 'f' ? "" : " signed",
                    print_type(of), print_type(result)));
@@ -143,8 +144,8 @@ WrittenTile TileText::convert(const WrittenTile& of, Element to) {
 }
 
 WrittenTile TileText::compare(const std::string& predicate, const WrittenTile& a, const WrittenTile& b) {
-  WrittenTile result = fresh(Element::i1, a.shape, 1);
-  const bool whole = tp::is_integer(a.element);
+  WrittenTile result = fresh(ir::DType::boolean, a.shape, 1);
+  const bool whole = ir::is_integral(a.element);
   line(fmt::format("%{} = {} {}{} %{}, %{}{} : {} -> {}", result.name, whole ? "cmpi" : "cmpf", predicate,
                    whole ? "" : " ordered", a.name, b.name, whole ? ", signed" : "", print_type(a),
                    print_type(result)));
@@ -159,7 +160,7 @@ WrittenTile TileText::select(const WrittenTile& condition, const WrittenTile& a,
 
 WrittenTile TileText::iota(const WrittenTile& offset, std::int64_t extent) {
   const WrittenTile within =
-      define(fmt::format("iota : tile<{}xi32>", extent), Element::i32, {extent}, static_cast<double>(extent));
+      define(fmt::format("iota : tile<{}xi32>", extent), ir::DType::i32, {extent}, static_cast<double>(extent));
   return same("addi", {broadcast(offset, {extent}), within}, offset.bound + within.bound);
 }
 
@@ -221,7 +222,8 @@ WrittenView TileText::view(const WrittenArray& array, const Extents& tile, const
     extents += "?x";
     steps += last ? "1" : "?,";
   }
-  const std::string tensor = fmt::format("tensor_view<{}{}, strides=[{}]>", extents, tp::name(array.element), steps);
+  const std::string tensor =
+      fmt::format("tensor_view<{}{}, strides=[{}]>", extents, ir::tile_name(array.element), steps);
   std::string map;
   if (!dims.empty()) map = fmt::format(", dim_map=[{}]", fmt::join(dims, ", "));
   WrittenView result;
@@ -241,7 +243,7 @@ WrittenTile TileText::tiles_of(const WrittenView& view, std::int64_t dim) {
   std::string all;
   for (std::size_t d = 0; d < view.tile.shape.size(); ++d) all += fmt::format("{}%{}_{}", d == 0 ? "" : ", ", name, d);
   line(fmt::format("{} = get_index_space_shape %{} : {} -> tile<i32>", all, view.name, view.type));
-  return {fmt::format("{}_{}", name, dim), Element::i32, {}, 1e4};
+  return {fmt::format("{}_{}", name, dim), ir::DType::i32, {}, 1e4};
 }
 
 WrittenTile TileText::load(const WrittenView& view, const std::vector<WrittenTile>& index) {
@@ -261,7 +263,7 @@ WrittenTile TileText::pointers(const WrittenArray& array, const std::vector<Writ
   const Extents& shape = index[0].shape;
   WrittenTile offset = index.back();
   for (std::size_t d = 0; d + 1 < index.size(); ++d) {
-    const WrittenTile stride{fmt::format("{}_s{}", array.name, d), Element::i32, {}, 1e4};
+    const WrittenTile stride{fmt::format("{}_s{}", array.name, d), ir::DType::i32, {}, 1e4};
     const WrittenTile rows = same("muli", {index[d], broadcast(stride, shape)}, 1e8);
     offset = same("addi", {offset, rows}, 1e8);
   }
@@ -277,7 +279,7 @@ WrittenTile TileText::advanced(const WrittenTile& pointers, const WrittenTile& o
 WrittenTile TileText::inside(const WrittenArray& array, const std::vector<WrittenTile>& index) {
   WrittenTile all;
   for (std::size_t d = 0; d < index.size(); ++d) {
-    const WrittenTile extent{fmt::format("{}_n{}", array.name, d), Element::i32, {}, 1e4};
+    const WrittenTile extent{fmt::format("{}_n{}", array.name, d), ir::DType::i32, {}, 1e4};
     const WrittenTile here = compare("less_than", index[d], broadcast(extent, index[d].shape));
     all = d == 0 ? here : same("andi", {all, here}, 1);
   }
@@ -312,18 +314,18 @@ void TileText::add_atomically(const WrittenTile& pointers, const WrittenTile& va
 
 WrittenTile TileText::block(int dimension) {
   if (blocks_known_++ == 0) head_ += "%b0, %b1, %b2 = get_tile_block_id : tile<i32>\n";
-  return {fmt::format("b{}", dimension), Element::i32, {}, 1e4};
+  return {fmt::format("b{}", dimension), ir::DType::i32, {}, 1e4};
 }
 
 WrittenTile TileText::blocks(int dimension) {
   if (counts_known_++ == 0) head_ += "%g0, %g1, %g2 = get_num_tile_blocks : tile<i32>\n";
-  return {fmt::format("g{}", dimension), Element::i32, {}, 1e4};
+  return {fmt::format("g{}", dimension), ir::DType::i32, {}, 1e4};
 }
 
 std::pair<WrittenTile, std::vector<WrittenTile>> TileText::begin_for(const WrittenTile& lower, const WrittenTile& upper,
                                                                      const WrittenTile& step,
                                                                      const std::vector<WrittenTile>& first) {
-  WrittenTile counter = fresh(Element::i32, {}, upper.bound);
+  WrittenTile counter = fresh(ir::DType::i32, {}, upper.bound);
   regions_.push_back({body_.size(), first});
   std::string text =
       fmt::format("for %{} in (%{} to %{}, step %{}) : tile<i32>", counter.name, lower.name, upper.name, step.name);

@@ -13,7 +13,7 @@ namespace deplo::rules {
 /// A tile of the program that is written.
 struct WrittenTile {
   std::string name;
-  ir::tile_program::Element element = ir::tile_program::Element::f32;
+  ir::DType element = ir::DType::f32;
   ir::tile_program::Extents shape = {};
   double bound = 0;  // no element is greater; infinite: some may be, or NaN
   bool pointer = false;
@@ -21,7 +21,7 @@ struct WrittenTile {
 
 struct WrittenArray {
   std::string name;  // of the parameter, without %
-  ir::tile_program::Element element = ir::tile_program::Element::f32;
+  ir::DType element = ir::DType::f32;
   ir::tile_program::Extents shape;
   double bound = 0;
 };
@@ -35,19 +35,18 @@ class TileText {
  public:
   explicit TileText(std::uint64_t seed) : rng(seed) {}
 
-  using Element = ir::tile_program::Element;
   using Extents = ir::tile_program::Extents;
 
   // --- Parameters, in their order
   /// Of random whole numbers from -`bound` to `bound`; rows may lie further apart than they are long, if `gaps`.
-  WrittenArray array(Element, const Extents& shape, double bound, bool gaps = true);
+  WrittenArray array(ir::DType, const Extents& shape, double bound, bool gaps = true);
   /// Of i32 below `past`, and not, each at most once if `distinct`.
   WrittenArray numbers(std::int64_t count, std::int64_t past, bool distinct);
   WrittenTile scalar(std::int64_t);
   WrittenTile scalar(double);
 
   // --- Operations
-  WrittenTile constant(Element, const Extents& shape, double);
+  WrittenTile constant(ir::DType, const Extents& shape, double);
   /// `op` of operands of one type, which is that of the result; `words` stand behind the operands.
   WrittenTile same(const std::string& op, const std::vector<WrittenTile>&, double bound, const std::string& words = "");
   WrittenTile reshape(const WrittenTile&, const Extents&);
@@ -55,7 +54,7 @@ class TileText {
   WrittenTile broadcast(const WrittenTile&, const Extents&);
   WrittenTile permute(const WrittenTile&, const std::vector<int>&);
   /// To another type of floats, or between floats and integers.
-  WrittenTile convert(const WrittenTile&, Element);
+  WrittenTile convert(const WrittenTile&, ir::DType);
   WrittenTile compare(const std::string& predicate, const WrittenTile&, const WrittenTile&);
   WrittenTile select(const WrittenTile& condition, const WrittenTile&, const WrittenTile&);
   /// offset + 0, 1, 2 …
@@ -107,8 +106,8 @@ class TileText {
     std::size_t at = 0;  // where `%names = ` is put in
     std::vector<WrittenTile> results;
   };
-  WrittenTile fresh(Element, Extents, double bound, bool pointer = false);
-  WrittenTile define(const std::string& operation, Element, Extents, double bound, bool pointer = false);
+  WrittenTile fresh(ir::DType, Extents, double bound, bool pointer = false);
+  WrittenTile define(const std::string& operation, ir::DType, Extents, double bound, bool pointer = false);
   std::string parameter(const std::string& type);
   void yield(const std::string& word, const std::vector<WrittenTile>&);
   std::vector<WrittenTile> close();

@@ -31,7 +31,7 @@ TEST_P(TileMachineCode, IsThatOfOurMatmul) {
   const std::string name = GetParam();
   const bool f16 = name == "f16", tf32 = name == "tf32";
   rules::Launch launch;
-  const tp::Element element = f16 ? tp::Element::f16 : tp::Element::f32;
+  const ir::DType element = f16 ? ir::DType::f16 : ir::DType::f32;
   for (const char* array : {"A", "B", "C"}) launch.array(array, element, {512, 512});
   const ir::Program raised = launch.grid({4, 2, 1}).raise(rules::own("matmul_128x256x64_" + name)).kernels.at(0);
   ir::Program ours = ir::parse(rules::kernel("matmul").text, {{"M", 512}, {"N", 512}, {"K", 512}}, "matmul");

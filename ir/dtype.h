@@ -1,0 +1,84 @@
+// The types of elements, each a row of one table: what it is called, how large it is, and what others call it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace deplo::ir {
+
+enum class DType : std::uint8_t {
+  f32,
+  f16,
+  bf16,
+  i32,
+  boolean,
+  i64,
+  // Types of tile programs only (is_kernel_type is false).
+  i4,
+  i8,
+  i16,
+  tf32,
+  f64,
+  f8e4m3fn,
+  f8e5m2,
+  f8e8m0fnu,
+  f4e2m1fn,
+};
+inline constexpr int dtype_count = 15;
+
+/// What the bits of a floating-point type mean: sign, exponent and mantissa as in IEEE 754, or as in the OCP formats of 8
+/// and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
+struct FloatFormat {
+  enum class Special : std::uint8_t {
+    ieee,             // infinities and NaN
+    nan_is_all_ones,  // NaN only
+    finite,           // neither
+  };
+  int exponent = 0, mantissa = 0;  // bits
+  int lowest = 0;                  // exponent of the least normal number
+  Special special = Special::ieee;
+  double largest = 0;
+};
+
+/// A row of the table. A name that is empty: those others do not have the type.
+struct DTypeRow {
+  DType dtype = DType::f32;
+  std::string_view name;       // in the text of Loop, Tile and Kernel IR, and in messages
+  std::string_view torch;      // torch.NAME
+  std::string_view tile;       // in the text of a tile program
+  std::string_view numpy;      // the descriptor in a .npy file
+  std::uint64_t tile_tag = 0;  // in the bytecode of a tile program (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td)
+  int tma = -1;                // CUtensorMapDataType; -1: TMA does not copy it
+  int bits = 0;                // of a value
+  int bytes = 0;               // of an element in memory; 0 of the 4-bit types, two of which share a byte
+  bool kernel = false;         // whether Torch, Tensor, Loop, Tile and Kernel IR have it
+  FloatFormat format = {};
+};
+const DTypeRow& row(DType);
+
+/// The types that Torch, Tensor, Loop, Tile and Kernel IR have.
+inline constexpr DType kernel_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean, DType::i64};
+inline bool is_kernel_type(DType d) { return row(d).kernel; }
+
+inline std::string_view name(DType d) { return row(d).name; }
+inline std::string_view torch_name(DType d) { return row(d).torch; }
+inline std::string_view tile_name(DType d) { return row(d).tile; }
+inline int width(DType d) { return row(d).bits; }
+inline std::int64_t bytes(DType d) { return row(d).bytes; }
+constexpr bool is_integer(DType d) {
+  return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16;
+}
+/// An integer type or bool, whose bits in a tile program are a number of one bit.
+constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }
+constexpr bool is_float(DType d) { return !is_integral(d); }
+/// A kernel's type by its name or PyTorch's: "f16" or "float16"; nullopt for another word.
+std::optional<DType> parse_dtype(std::string_view);
+/// A type by its name in a tile program: "i1", "f8E4M3FN".
+std::optional<DType> parse_tile_dtype(std::string_view);
+/// The type by the descriptor in a .npy file; unsigned integers are the signed ones of their width.
+std::optional<DType> numpy_dtype(std::string_view descriptor);
+inline bool has_numpy(DType d) { return !row(d).numpy.empty(); }
+/// The type by its tag in the bytecode of a tile program.
+std::optional<DType> dtype_of_tile_tag(std::uint64_t);
+
+}  // namespace deplo::ir
