@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string_view>
+
 #include "core/error.h"
 #include "engine/source/experiment.h"
 
@@ -24,23 +27,39 @@ void check(const Source& source) {
       throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));
 }
 
+/// Where the source comes from.
+decltype(engine::Source::from) from_of(const Source& source, const std::string& place) {
+  if (!source.tile.empty()) return engine::TileSource{source.tile, source.entry, source.arguments, source.grid};
+  if (!source.kernel.empty())
+    return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place};
+  if (!source.pt2.empty()) return engine::Pt2File{source.pt2};
+  if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq};
+  return engine::Expression{source.expression, "expression"};
+}
+
+engine::SourceOptions options_of(const Source& source) {
+  engine::SourceOptions options;
+  const std::map<std::string_view, std::string> given = {{"dtype", source.dtype},
+                                                         {"allow_tf32", source.allow_tf32 ? "true" : ""},
+                                                         {"attention", source.attention},
+                                                         {"key_parts", source.key_parts}};
+  for (const engine::SourceOption& option : engine::source_options())
+    if (const std::string& text = given.at(option.name); !text.empty())
+      option.read(text, fmt::format("Source: {}", option.name), options);
+  return options;
+}
+
 }  // namespace
 
 engine::Source source_of(const Source& source, const std::string& place) {
   check(source);
-  std::optional<ir::DType> dtype;
-  if (!source.dtype.empty()) dtype = engine::parse_float_type(source.dtype, "Source: dtype");
-  if (dtype && !source.pt2.empty()) throw Error("Source: expected no dtype with pt2, which names its own, found one");
-  if (!source.tile.empty() && (dtype || source.allow_tf32))
-    throw Error("Source: expected no dtype and no allow_tf32 with tile, which names its own types, found one");
-  if (!source.tile.empty()) return engine::TileSource{source.tile, source.entry, source.arguments, source.grid};
-  if (!source.kernel.empty())
-    return engine::LoopKernel{
-        source.kernel, {source.symbols.begin(), source.symbols.end()}, place, dtype, source.allow_tf32};
-  if (!source.pt2.empty()) return engine::Pt2File{source.pt2, source.allow_tf32};
-  if (!source.model.empty())
-    return engine::ModelBlock{source.model, source.layer, source.seq, dtype, source.allow_tf32};
-  return engine::Expression{source.expression, "expression", dtype, source.allow_tf32};
+  engine::Source result{from_of(source, place), options_of(source)};
+  if (const auto* refused = engine::find_refused(result.options, result.kind()))
+    throw Error(fmt::format("Source: {} cannot be combined with {}, {}", refused->name, engine::name(result.kind()),
+                            refused->refusal));
+  if (const std::string_view fault = engine::contradiction(result.options); !fault.empty())
+    throw Error(fmt::format("Source: key_parts: {}", fault));
+  return result;
 }
 
 }  // namespace deplo

@@ -97,7 +97,7 @@ Values values_of(const std::string& type) {
   if (type == "auto|N") return {.words = {"auto"}};
   if (type == "STATUS") return {.words = statuses()};
   if (type == "LEVEL") {
-    std::vector<std::string> levels = compile_levels(engine::GraphSource());
+    std::vector<std::string> levels = compile_levels(engine::SourceKind::expression);
     levels.emplace_back("tile-program");
     return {.words = levels};
   }

@@ -47,69 +47,82 @@ void check_one(const SourceFlags& flags, bool kernel) {
         kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
   if (!tile && (!flags.tile.entry.empty() || !flags.tile.arguments.empty() || !flags.tile.grid.empty()))
     throw Error("--entry, --arg, --grid: expected --tile FILE with them, found none");
-  if (tile && (flags.dtype || flags.allow_tf32))
-    throw Error("--dtype, --allow-tf32: expected a source that leaves types open, found --tile, which names its own");
   if (!flags.model && (flags.layer || flags.seq))
     throw Error(fmt::format("{}: expected --model with it, found none", flags.layer ? "--layer" : "--seq"));
   if (flags.model && !flags.seq) throw Error("--model: expected --seq N with it, found none; see --help");
 }
 
-std::optional<ir::DType> dtype_of(const SourceFlags& flags) {
-  if (!flags.dtype) return std::nullopt;
-  if (flags.pt2) throw Error("--dtype: expected a source that leaves types open, found --pt2, which names its own");
-  return engine::parse_float_type(*flags.dtype, "--dtype");
+decltype(engine::Source::from) from_of(const SourceFlags& flags, ir::Symbols symbols) {
+  if (!flags.tile.file.empty()) return flags.tile;
+  if (!flags.kernel.empty()) return engine::LoopKernel{flags.kernel, std::move(symbols), "--kernel"};
+  if (flags.code) return engine::Expression{*flags.code, "-c"};
+  if (flags.file) return engine::ExpressionFile{*flags.file};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2};
+  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
 }
 
-engine::GraphSource graph_of(const SourceFlags& flags) {
-  const std::optional<ir::DType> dtype = dtype_of(flags);
-  const rules::AttentionChoice attention = {engine::parse_attention(flags.attention.value_or("auto"), "--attention"),
-                                            engine::parse_key_parts(flags.key_parts.value_or("auto"), "--key-parts")};
-  if (attention.kernels == rules::Attention::split && attention.key_parts > 0)
-    throw Error("--key-parts: expected --attention auto or fused with a number of parts, found split");
-  if (flags.code) return engine::Expression{*flags.code, "-c", dtype, flags.allow_tf32, attention};
-  if (flags.file) return engine::ExpressionFile{*flags.file, dtype, flags.allow_tf32, attention};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2, flags.allow_tf32, attention};
-  return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq, dtype, flags.allow_tf32, attention};
+engine::Source source_of(const SourceFlags& flags, ir::Symbols symbols = {}) {
+  engine::Source source{from_of(flags, std::move(symbols)), flags.options.read()};
+  if (const auto* refused = engine::find_refused(source.options, source.kind()))
+    throw Error(
+        fmt::format("{} cannot be combined with --{}, {}", refused->flag(), name(source.kind()), refused->refusal));
+  return source;
 }
 
 }  // namespace
+
+engine::SourceOptions OptionFlags::read() const {
+  engine::SourceOptions options;
+  for (const engine::SourceOption& option : engine::source_options()) {
+    if (const auto text = texts.find(option.name); text != texts.end() && text->second)
+      option.read(*text->second, option.flag(), options);
+    if (const auto given = switches.find(option.name); given != switches.end() && given->second)
+      option.read("true", option.flag(), options);
+  }
+  if (const std::string_view fault = engine::contradiction(options); !fault.empty())
+    throw Error(fmt::format("--key-parts: {}", fault));
+  return options;
+}
+
+std::string OptionFlags::command_line() const {
+  std::string line;
+  for (const engine::SourceOption& option : engine::source_options()) {
+    if (const auto text = texts.find(option.name); text != texts.end() && text->second)
+      line += fmt::format(" {} {}", option.flag(), *text->second);
+    if (const auto given = switches.find(option.name); given != switches.end() && given->second)
+      line += " " + option.flag();
+  }
+  return line;
+}
+
+void add_source_options(Command command, OptionFlags& flags) {
+  for (const engine::SourceOption& option : engine::source_options()) {
+    const std::string help(option.help);
+    auto flag = option.words.empty()
+                    ? command.flag(option.flag(), flags.switches[option.name], help)
+                    : command.option(option.flag(), flags.texts[option.name], std::string(option.words).c_str(), help);
+    if (option.seldom) flag.seldom();
+  }
+}
 
 bool SourceFlags::is_empty() const {
   return kernel.empty() && symbols.empty() && tile.file.empty() && !only && !code && !file && !pt2 && !model &&
          !layer && !seq;
 }
 
-engine::Floats SourceFlags::floats() const {
-  engine::Floats floats;
-  if (dtype) floats.dtype = engine::parse_float_type(*dtype, "--dtype");
-  if (allow_tf32) floats.allow_tf32 = true;
-  return floats;
-}
-
-engine::GraphSource SourceFlags::graph() const {
+engine::Source SourceFlags::graph() const {
   check_one(*this, false);
   CHECK(tile.file.empty());
-  return graph_of(*this);
+  return source_of(*this);
 }
 
 engine::KernelSelection SourceFlags::selection() const {
-  const ir::Symbols sizes = parse_symbols(symbols);
+  ir::Symbols sizes = parse_symbols(symbols);
   check_one(*this, true);
   if (kernel.empty() && !sizes.empty())
     throw Error(fmt::format("--symbol: expected --kernel with it, found {}", tile.file.empty() ? "a graph" : "--tile"));
-  if (attention || key_parts)
-    if (const bool is_tile = !tile.file.empty(); is_tile || !kernel.empty())
-      throw Error(fmt::format("{}: expected a graph (-c, …) with it, found {}",
-                              attention ? "--attention" : "--key-parts", is_tile ? "--tile" : "--kernel"));
-  if (!tile.file.empty()) return {tile, only};
   if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
-  if (kernel.empty()) return {graph_of(*this), only};
-  return {engine::LoopKernel{kernel, sizes, "--kernel", dtype_of(*this), allow_tf32}, {}};
-}
-
-void add_allow_tf32(Command command, bool& allow_tf32) {
-  command.flag("--allow-tf32", allow_tf32,
-               "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.");
+  return {source_of(*this, std::move(sizes)), only};
 }
 
 void add_source_flags(Command command, SourceFlags& source) {
@@ -141,21 +154,7 @@ void add_source_flags(Command command, SourceFlags& source) {
       .option("--grid", source.tile.grid, "X,Y,Z",
               "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
       .seldom();
-  command.option("--dtype", source.dtype, "f32|f16|bf16",
-                 "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].");
-  add_allow_tf32(command, source.allow_tf32);
-  command
-      .option(
-          "--attention", source.attention, "auto|fused|split",
-          "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
-          "or never [auto].")
-      .seldom();
-  command
-      .option(
-          "--key-parts", source.key_parts, "auto|N",
-          "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: in as "
-          "many as keep the target busy [auto].")
-      .seldom();
+  add_source_options(command, source.options);
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();
 }

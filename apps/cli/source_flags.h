@@ -1,15 +1,28 @@
 // The flags that say what is compiled, run or timed.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/command.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel_selection.h"
+#include "engine/source/load.h"
 
 namespace deplo::apps {
+
+/// The flags of engine::source_options(), as they were given.
+struct OptionFlags {
+  std::map<std::string_view, std::optional<std::string>> texts;  // by the option's name
+  std::map<std::string_view, bool> switches;
+
+  /// Throws Error that names the flag.
+  engine::SourceOptions read() const;
+  std::string command_line() const;  // " --dtype f16 --allow-tf32"
+};
+void add_source_options(Command command, OptionFlags&);
 
 /// As they were given; what they say must be one thing.
 struct SourceFlags {
@@ -19,25 +32,17 @@ struct SourceFlags {
   std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
   engine::TileSource tile;                 // with file "": none
   std::optional<std::string> only;         // of the kernels of a graph or a tile program
-  std::optional<std::string> dtype;        // of floats whose type the source leaves open
-  bool allow_tf32 = false;                 // of the kernels that multiply f32
-  std::optional<std::string> attention;    // as one kernel, or not
-  std::optional<std::string> key_parts;    // of an attention in one kernel
+  OptionFlags options;
 
   /// None was given that names a source.
   bool is_empty() const;
-  /// Of a source that leaves them open.
-  engine::Floats floats() const;
   /// A graph, where there is no tile program. Throws Error unless exactly one is given, and what goes with it.
-  engine::GraphSource graph() const;
+  engine::Source graph() const;
   /// A graph, a kernel or a tile program; the same.
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel and --symbol; --tile, --entry, --arg and --grid; --only,
-/// --dtype, --allow-tf32, --attention and --key-parts.
+/// -c, --file, --pt2, --model, --layer and --seq; --kernel and --symbol; --tile, --entry, --arg and --grid; those
+/// of engine::source_options(); --only.
 void add_source_flags(Command command, SourceFlags&);
-/// --allow-tf32 alone.
-void add_allow_tf32(Command command, bool& allow_tf32);
-
 }  // namespace deplo::apps

@@ -37,7 +37,7 @@ class Kernels {
 
  private:
   static std::optional<ir::Program> lower(const std::string& expression) {
-    ir::Module module = engine::read_module(engine::Expression{expression, "expression"});
+    ir::Module module = engine::read_module({engine::Expression{expression, "expression"}});
     if (module.kernels.size() != 1) return std::nullopt;
     return std::move(module.kernels.front());
   }

@@ -36,8 +36,8 @@ int run_space(SpaceFlags flags) {
       joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
              restrict_flags.own);
   check(flags);
-  const std::vector<engine::NumberedKernel> kernels =
-      engine::read_kernels(flags.options.selection, engine::fusion_target(flags.options.target, ""));
+  const std::vector<engine::LoadedKernel> kernels =
+      engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));
   catch_interrupts();
   std::string text;
   if (flags.options.sample > 0) {

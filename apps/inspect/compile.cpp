@@ -118,7 +118,7 @@ void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const
                   find_entry(program, tile.entry).name);
 }
 
-std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, bool titles,
+std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bool titles,
                             const CompileOptions& options) {
   Target target = pick_target(options);
   std::optional<engine::TunedCache> cache;
@@ -156,7 +156,7 @@ std::string compile_kernels(const std::vector<engine::NumberedKernel>& kernels, 
     if (options.level != "cubin") text += remark(schedule, *cache, options);
     text += lower(schedule.loop, target, schedule.compiled.trail, options, table);
   }
-  if (options.tileiras) add_tileiras(instructions, std::get<engine::TileSource>(options.selection.source), target);
+  if (options.tileiras) add_tileiras(instructions, *options.selection.source.tile(), target);
   if (options.resources) text += resources.print(options.width);
   if (options.instructions) text += instructions.print(options.width);
   return text;
@@ -201,11 +201,11 @@ std::string compile_launch(const engine::TileSource& source, const CompileOption
   }
 }
 
-std::string compile_graph(const engine::GraphSource& source, const CompileOptions& options) {
+std::string compile_graph(const engine::Source& source, const CompileOptions& options) {
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
   passes.guard = options.guard;
-  passes.attention = engine::passes_of(source, {}).attention;
+  passes.attention = engine::passes_of(source.options, {}).attention;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);
@@ -242,17 +242,17 @@ void check_modes(const CompileOptions& options) {
 /// Options that say nothing about what is compiled.
 void check_options(const CompileOptions& options) {
   const engine::Source& source = options.selection.source;
-  const bool graph = std::holds_alternative<engine::GraphSource>(source);
-  const char* const found = std::holds_alternative<engine::TileSource>(source) ? "--tile" : "--kernel";
+  const bool graph = source.is_graph();
+  const char* const found = source.tile() != nullptr ? "--tile" : "--kernel";
   const auto refuse = [&](bool given, const char* flag) {
     if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found {}", flag, found));
   };
   refuse(options.passes.has_value(), "--passes");
   refuse(!options.guard, "--no-guard");
   refuse(options.summary, "--summary");
-  if (options.tileiras && (!options.instructions || !std::holds_alternative<engine::TileSource>(source)))
+  if (options.tileiras && (!options.instructions || source.tile() == nullptr))
     throw Error("--tileiras: expected --tile and --instructions with it, found none");
-  engine::check_name("--ir", "a level", options.level, compile_levels(source));
+  engine::check_name("--ir", "a level", options.level, compile_levels(source.kind()));
   if (options.summary && options.level != "loop")
     throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));
   if (options.summary && options.selection.only) throw Error("--summary: expected all kernels, found --only");
@@ -272,16 +272,17 @@ void check_options(const CompileOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> compile_levels(const engine::Source& source) {
+std::vector<std::string> compile_levels(engine::SourceKind kind) {
   std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin", "sass"};
-  if (std::holds_alternative<engine::GraphSource>(source)) levels.insert(levels.begin(), {"torch", "tensor"});
-  if (std::holds_alternative<engine::TileSource>(source)) levels.insert(levels.begin(), "tile-program");
+  if (kind != engine::SourceKind::kernel && kind != engine::SourceKind::tile)
+    levels.insert(levels.begin(), {"torch", "tensor"});
+  if (kind == engine::SourceKind::tile) levels.insert(levels.begin(), "tile-program");
   return levels;
 }
 
 std::string compile(CompileOptions options) {
   const engine::Source& source = options.selection.source;
-  const auto* tile = std::get_if<engine::TileSource>(&source);
+  const engine::TileSource* tile = source.tile();
   // Without a launch a tile program has no kernels, only its own text.
   const bool launched = tile != nullptr && (!tile->arguments.empty() || !tile->grid.empty());
   if (tile != nullptr && !launched && modes(options).empty() && !options.summary && options.level.empty())
@@ -297,9 +298,9 @@ std::string compile(CompileOptions options) {
   if (options.level == "tile-program") return print_tile_program(*tile);
   if (tile != nullptr && !launched)
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));
-  if (const auto* graph = std::get_if<engine::GraphSource>(&source)) return compile_graph(*graph, options);
+  if (source.is_graph()) return compile_graph(source, options);
   if (tile != nullptr) return compile_launch(*tile, options);
-  return compile_kernels({{0, engine::read_kernel(std::get<engine::LoopKernel>(source))}}, false, options);
+  return compile_kernels({{0, engine::read_kernel(source)}}, false, options);
 }
 
 }  // namespace deplo::apps

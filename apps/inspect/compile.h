@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/source/kernel_selection.h"
+#include "engine/source/load.h"
 
 namespace deplo::apps {
 
@@ -30,7 +30,7 @@ struct CompileOptions {
 };
 
 /// What --ir may be.
-std::vector<std::string> compile_levels(const engine::Source&);
+std::vector<std::string> compile_levels(engine::SourceKind);
 
 /// What the command prints. Throws Error for options that do not go together.
 std::string compile(CompileOptions);

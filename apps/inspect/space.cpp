@@ -155,8 +155,8 @@ SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const 
   return report;
 }
 
-std::string title_of(const engine::NumberedKernel& kernel, const SpaceOptions& options) {
-  const auto* source = std::get_if<engine::LoopKernel>(&options.selection.source);
+std::string title_of(const engine::LoadedKernel& kernel, const SpaceOptions& options) {
+  const auto* source = std::get_if<engine::LoopKernel>(&options.selection.source.from);
   if (source == nullptr) return title(kernel.loop, kernel.number);
   const std::string symbols = engine::print(source->symbols);
   return kernel.loop.name + (symbols.empty() ? "" : " ") + symbols;
@@ -164,11 +164,11 @@ std::string title_of(const engine::NumberedKernel& kernel, const SpaceOptions& o
 
 }  // namespace
 
-std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<engine::NumberedKernel>& kernels,
+std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<engine::LoadedKernel>& kernels,
                                  Progress& progress) {
   const Target target = load_target(options.target);
   std::vector<ir::Program> loops;
-  for (const engine::NumberedKernel& kernel : kernels) loops.push_back(kernel.loop);
+  for (const engine::LoadedKernel& kernel : kernels) loops.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(loops);
   std::vector<SpaceReport> reports;
   for (std::size_t i = 0; i < kernels.size() && !interrupted(); ++i) {
@@ -184,10 +184,10 @@ std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<
   return reports;
 }
 
-std::string sample(const SpaceOptions& options, const std::vector<engine::NumberedKernel>& kernels) {
+std::string sample(const SpaceOptions& options, const std::vector<engine::LoadedKernel>& kernels) {
   const Target target = load_target(options.target);
   std::string text;
-  for (const engine::NumberedKernel& kernel : kernels) {
+  for (const engine::LoadedKernel& kernel : kernels) {
     if (kernels.size() > 1) text += fmt::format("# {}\n", title_of(kernel, options));
     const engine::KernelSpace space(kernel.loop, target, options.restrictions);
     Rng rng(options.seed);

@@ -9,7 +9,7 @@
 #include "core/progress.h"
 #include "core/target.h"
 #include "engine/compile/restrict.h"
-#include "engine/source/kernel_selection.h"
+#include "engine/source/load.h"
 #include "search/count.h"
 
 namespace deplo::apps {
@@ -54,9 +54,9 @@ struct SpaceReport {
 
 /// Reports of all kernels. Ends early, with what there is, when a signal came
 /// (core/interrupt.h). Throws Error for a space beyond the limit.
-std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::NumberedKernel>&, Progress&);
+std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::LoadedKernel>&, Progress&);
 /// `options.sample` trails of each kernel, each drawn once (fewer where there are no more), one a line.
-std::string sample(const SpaceOptions&, const std::vector<engine::NumberedKernel>&);
+std::string sample(const SpaceOptions&, const std::vector<engine::LoadedKernel>&);
 
 /// For a window of that many columns; 0: no limit.
 std::string print_table(const SpaceOptions&, const std::vector<SpaceReport>&, std::size_t width);

@@ -56,19 +56,19 @@ struct NamedLoop {
 std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   std::vector<NamedLoop> loops;
   if (options.config) {
-    for (engine::KernelCase& kernel :
-         engine::load_experiment(*options.config, options.inputs, options.floats, {options.target, options.device})
-             .kernels) {
+    for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.source_options,
+                                                              {options.target, options.device})
+                                          .kernels) {
       const std::size_t first = loops.size();
       loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files), std::move(kernel.tile)});
       for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
     }
     return loops;
   }
-  std::vector<engine::NumberedKernel> kernels =
-      engine::read_kernels(options.selection, engine::fusion_target(options.target, options.device), options.inputs);
+  std::vector<engine::LoadedKernel> kernels =
+      engine::load(options.selection, engine::fusion_target(options.target, options.device), options.inputs);
   std::vector<ir::Program> programs;
-  for (const engine::NumberedKernel& kernel : kernels) programs.push_back(kernel.loop);
+  for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
     loops.push_back(

@@ -9,7 +9,7 @@
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel_selection.h"
+#include "engine/source/load.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/protocol.h"
 
@@ -17,8 +17,8 @@ namespace deplo::apps {
 
 struct BenchOptions {
   engine::KernelSelection selection;
-  std::optional<std::string> config;  // in place of it: the kernels of an experiment …
-  engine::Floats floats = {};         // … with floats as they say
+  std::optional<std::string> config;          // in place of it: the kernels of an experiment …
+  engine::SourceOptions source_options = {};  // … with floats as they say
   std::string device = "opencl", target = "auto";
   engine::Inputs inputs = {};  // in place of what the source says
   double tolerance = measure::default_tolerance;

@@ -70,7 +70,7 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
 
 RunReport run_blocks(const RunOptions& options, const std::string& why, Progress& progress) {
   check_options(options, why);
-  const auto& source = std::get<engine::TileSource>(options.source);
+  const engine::TileSource& source = *options.source.tile();
   engine::TileLaunch launch = read_launch(source);
   engine::Inputs inputs = options.inputs;
   give(inputs, launch);

@@ -74,7 +74,7 @@ int run_bench(Flags& flags) {
   else if (!flags.source.is_empty())
     throw Error("--config: expected no graph and no --kernel with it, found one");
   else
-    options.floats = flags.source.floats();
+    options.source_options = flags.source.options.read();
   options.device = flags.run.device;
   options.target = flags.run.target;
   options.seed = flags.run.seed;
@@ -134,9 +134,9 @@ int run_source(Flags& flags) {
   if (flags.source.tile.file.empty()) {
     options.source = flags.source.graph();
   } else {
-    const auto tile = std::get<engine::TileSource>(flags.source.selection().source);
-    if (options.device == "interpreter" && !flags.as_kernels) return run_on_interpreter(flags, tile);
-    options.source = tile;
+    const engine::Source source = flags.source.selection().source;
+    if (options.device == "interpreter" && !flags.as_kernels) return run_on_interpreter(flags, *source.tile());
+    options.source = source;
   }
   Progress progress(stderr, flags.json);
   const RunReport report = run(options, progress);

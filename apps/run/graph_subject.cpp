@@ -23,7 +23,7 @@ bool has_source(const ir::torch::Node& node) {
   return node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter;
 }
 
-ir::torch::Graph read_given(const engine::GraphSource& source, engine::Inputs inputs) {
+ir::torch::Graph read_given(const engine::Source& source, engine::Inputs inputs) {
   ir::torch::Graph graph = engine::read_graph(source);
   engine::give(inputs, graph);
   engine::check_met(inputs);
@@ -56,10 +56,10 @@ void raise_to_mean(std::vector<double>& most) {
 
 class GraphSubject : public Subject {
  public:
-  GraphSubject(const engine::GraphSource& source, const RunOptions& options)
+  GraphSubject(const engine::Source& source, const RunOptions& options)
       : seed_(options.seed), graph_(read_given(source, options.inputs)) {
-    module_ = engine::lower_to_module(graph_,
-                                      engine::passes_of(source, engine::fusion_target(options.target, options.device)));
+    module_ = engine::lower_to_module(
+        graph_, engine::passes_of(source.options, engine::fusion_target(options.target, options.device)));
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
       const bool is_empty = ir::element_count(node.type.shape) == 0;
@@ -145,7 +145,7 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
   return most;
 }
 
-std::unique_ptr<Subject> read_graph_subject(const engine::GraphSource& source, const RunOptions& options) {
+std::unique_ptr<Subject> read_graph_subject(const engine::Source& source, const RunOptions& options) {
   return std::make_unique<GraphSubject>(source, options);
 }
 

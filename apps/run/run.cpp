@@ -45,8 +45,8 @@ void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, 
 }
 
 std::unique_ptr<Subject> read_subject(const RunOptions& options) {
-  if (const auto* tile = std::get_if<engine::TileSource>(&options.source)) return read_tile_subject(*tile, options);
-  return read_graph_subject(std::get<engine::GraphSource>(options.source), options);
+  if (const engine::TileSource* tile = options.source.tile()) return read_tile_subject(*tile, options);
+  return read_graph_subject(options.source, options);
 }
 
 class Runner {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/progress.h"
@@ -19,7 +18,7 @@
 namespace deplo::apps {
 
 struct RunOptions {
-  std::variant<engine::GraphSource, engine::TileSource> source;
+  engine::Source source;
   std::string device = "opencl", target = "auto";
   std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
   engine::Inputs inputs = {};                     // in place of what the source says; all must be in it

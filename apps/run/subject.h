@@ -57,7 +57,7 @@ std::vector<double> rounding_of(const std::vector<double>& reference, const std:
                                 ir::DType stored);
 
 /// Each throws Error where there is no such source, or its inputs are not as they should be.
-std::unique_ptr<Subject> read_graph_subject(const engine::GraphSource&, const RunOptions&);
+std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
 std::unique_ptr<Subject> read_tile_subject(const engine::TileSource&, const RunOptions&);
 
 }  // namespace deplo::apps

@@ -24,14 +24,15 @@ namespace {
 
 struct TuneFlags {
   std::string config, store = engine::default_store(), warm_start;
-  std::optional<std::string> search, device, target, shard, dtype;
+  std::optional<std::string> search, device, target, shard;
+  OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0, winners = engine::default_winners;
   std::optional<double> seconds;
   double tolerance = measure::default_tolerance;
   std::string inputs;
   std::vector<std::string> set, restrictions;
-  bool json = false, quiet = false, retry_failed = false, in_process = false, allow_tf32 = false;
+  bool json = false, quiet = false, retry_failed = false, in_process = false;
 };
 
 template <class T, class Field>
@@ -61,8 +62,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.trials, flags.trials, "--trials", overrides);
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
-  if (flags.dtype) overrides += " --dtype " + *flags.dtype;
-  if (flags.allow_tf32) overrides += " --allow-tf32";
+  overrides += flags.options.command_line();
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
@@ -98,11 +98,9 @@ int run_tune(const TuneFlags& flags) {
       flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
   if (flags.device) engine::check_device(*flags.device, "--device");
   if (flags.target) engine::check_target(*flags.target, "--target");
-  engine::Experiment experiment = engine::load_experiment(
-      flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
-      {flags.dtype ? std::optional(engine::parse_float_type(*flags.dtype, "--dtype")) : std::nullopt,
-       flags.allow_tf32 ? std::optional(true) : std::nullopt},
-      {flags.target, flags.device});
+  engine::Experiment experiment =
+      engine::load_experiment(flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
+                              flags.options.read(), {flags.target, flags.device});
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;
@@ -201,9 +199,7 @@ void add_tune(Command command, int& exit_code) {
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
-  command.option("--dtype", flags->dtype, "f32|f16|bf16",
-                 "Let floats be f16 or bf16 where the experiment's kernels name no type.");
-  add_allow_tf32(command, flags->allow_tf32);
+  add_source_options(command, flags->options);
   command
       .option("--target", flags->target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")

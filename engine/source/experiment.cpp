@@ -98,21 +98,25 @@ std::string experiment_name(const std::string& text) {
   }
 }
 
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, Floats floats, const Place& place) {
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs, const SourceOptions& options,
+                           const Place& place) {
   const std::filesystem::path found = find_data(file);
   Experiment experiment =
-      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), floats, place);
+      parse_experiment(read_file(found), found.string(), found.parent_path(), std::move(inputs), options, place);
   experiment.file = file.string();
   return experiment;
 }
 
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs, Floats floats, const Place& place) {
+                            Inputs inputs, const SourceOptions& options, const Place& place) {
   Experiment experiment;
   experiment.file = file;
   experiment.text = std::move(text);
   const Config config = Config::parse(experiment.text, file);
-  config.only({"name", "target", "device", "dtype", "allow_tf32", "search", "budget", "restrict", "kernels"});
+  std::vector<std::string_view> keys = {"name", "target", "device"};
+  for (const SourceOption& option : source_options()) keys.push_back(option.name);
+  keys.insert(keys.end(), {"search", "budget", "restrict", "kernels"});
+  config.only(keys);
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
   if (const auto device = config.find("device")) check_device(experiment.device = device->text(), device->place());
@@ -121,9 +125,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Target for_fusion = fusion_target(experiment.target, experiment.device);
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
-  if (const auto own = config.find("dtype"); own && !floats.dtype)
-    floats.dtype = parse_float_type(own->text(), own->place());
-  if (const auto own = config.find("allow_tf32"); own && !floats.allow_tf32) floats.allow_tf32 = own->boolean();
+  const SourceOptions all = joined(options, read_source_options(config));
   const Config kernels = entries_of(config.at("kernels"), folder);
   Restrictions restrictions;
   if (const auto restrict_all = config.find("restrict")) {
@@ -133,7 +135,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
       check_restrictions(experiment.restrictions = restrict_all->text(), restrict_all->place());
   }
   for (const Config& item : kernels.items()) {
-    Entry entry = read_entry(item, folder, floats);
+    Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
     std::ranges::move(kernels_of(std::move(entry), inputs, for_fusion), std::back_inserter(experiment.kernels));
   }

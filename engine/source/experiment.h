@@ -8,6 +8,7 @@
 
 #include "engine/compile/restrict.h"
 #include "engine/source/inputs.h"
+#include "engine/source/options.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
 #include "search/searcher.h"
@@ -47,22 +48,17 @@ struct Experiment {
 
 /// What an experiment calls itself; "" where it does not, or where the text is none. For texts that a store has kept.
 std::string experiment_name(const std::string& text);
-/// Of all entries that say nothing of it themselves (Source in engine/source/source.h).
-struct Floats {
-  std::optional<ir::DType> dtype = {};
-  std::optional<bool> allow_tf32 = {};
-};
 /// Where it runs, in place of what an experiment says of it.
 struct Place {
   std::optional<std::string> target = {}, device = {};
 };
-/// `inputs` are given to every kernel and graph that has them, over what their entries say; `floats` and `place` come
-/// before the experiment's own. Throws Error `file:line: expected …, found …`.
-Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, Floats floats = {},
+/// `inputs` are given to every kernel and graph that has them, over what their entries say; `options` and `place`
+/// come before the experiment's own. Throws Error `file:line: expected …, found …`.
+Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, const SourceOptions& options = {},
                            const Place& place = {});
 /// The same of a text. `file` is for messages; other files may be named as seen from `folder`.
 Experiment parse_experiment(std::string text, const std::string& file, const std::filesystem::path& folder,
-                            Inputs inputs = {}, Floats floats = {}, const Place& place = {});
+                            Inputs inputs = {}, const SourceOptions& options = {}, const Place& place = {});
 /// Throws Error `place: expected WHAT (NAMES), found …` unless the name is one of them.
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names);

@@ -18,9 +18,11 @@ struct Entry {
   Restrictions restrictions = {};
   bool tf32_of_all = false;  // whether tf32 is allowed is not the entry's own word
 };
-/// Files may be named as seen from `folder`. What `floats` say ends the names: of the entries the type unless it is
-/// f32, and of the kernels tf32 where they may take that. Throws Error `file:line: …`.
-Entry read_entry(const Config&, const std::filesystem::path& folder, const Floats& floats = {});
+/// The options that keys of the map name.
+SourceOptions read_source_options(const Config&);
+/// Files may be named as seen from `folder`. `all`: what the entry does not say itself. Names end in what `all` says of
+/// types: entries in the type unless it is f32, kernels in tf32 where they may take that. Throws Error `file:line: …`.
+Entry read_entry(const Config&, const std::filesystem::path& folder, const SourceOptions& all = {});
 
 /// A kernel, or all that a graph becomes for such a target or a tile program becomes. `inputs` come after the entry's own. Throws Error with the
 /// entry's place.

@@ -106,10 +106,10 @@ std::vector<std::string> with_sizes(std::vector<std::string> words) {
 void add_trails(std::vector<Seed>& seeds) {
   for (const auto& [target, ir] : {std::pair("opencl-cpu", "opencl"), {"opencl-gpu", "opencl"}, {"sm_90", "cuda"}}) {
     apps::SpaceOptions options;
-    options.selection.source = engine::LoopKernel{"matmul", {{"M", 33}, {"N", 47}, {"K", 61}}, "--kernel"};
+    options.selection.source = {engine::LoopKernel{"matmul", {{"M", 33}, {"N", 47}, {"K", 61}}, "--kernel"}};
     options.target = target;
     options.sample = 3;
-    std::istringstream trails(apps::sample(options, engine::read_kernels(options.selection, {})));
+    std::istringstream trails(apps::sample(options, engine::load(options.selection, {})));
     for (std::string trail; std::getline(trails, trail);)
       seeds.push_back(
           {"schedule.trail",
@@ -135,9 +135,9 @@ bool is_moderate(const ir::torch::Graph& graph) {
 }  // namespace
 
 std::string check_graph(const Source& source) {
-  engine::GraphSource file;
-  if (!source.pt2.empty()) file = engine::Pt2File{source.pt2};
-  if (!source.expression.empty()) file = engine::ExpressionFile{source.expression};
+  engine::Source file;
+  if (!source.pt2.empty()) file = {engine::Pt2File{source.pt2}};
+  if (!source.expression.empty()) file = {engine::ExpressionFile{source.expression}};
   apps::RunOptions options;
   options.source = file;
   options.device = "interpreter";

@@ -26,7 +26,7 @@ std::string small_store() {
   {
     measure::Store store = measure::Store::open(file);
     const measure::Ids ids = measure::add_context(store);
-    const ir::Program loop = engine::read_module(engine::Expression{graph, "-c"}).kernels.front();
+    const ir::Program loop = engine::read_module({engine::Expression{graph, "-c"}}).kernels.front();
     const engine::Compiled compiled = engine::heuristic_schedule(loop, load_target("opencl-cpu")).compiled;
     const std::int64_t ours = store.add_kernel({"matmul", ir::print(loop)});
     for (int i = 0; i < 30; ++i) {

@@ -45,16 +45,22 @@ void expect_the_same(const Source& source) {
 }
 
 TEST(ExperimentText, ReadsAsTheSameExperiment) {
-  expect_the_same(GraphSource(
-      Expression{"x = torch.randn(3, 5); F.softmax(x, dim=-1) @ torch.randn(5, 2)  # 'a' \"b\" \\", "expression"}));
-  expect_the_same(GraphSource(Pt2File{DEPLO_SOURCE_DIR "/tests/data/pt2/mlp_2.11.0.pt2"}));
-  expect_the_same(GraphSource(ModelBlock{"tinyllama-1.1b", 2, 7}));
-  expect_the_same(LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test"});
-  expect_the_same(TileSource{
-      DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile", "", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"});
-  expect_the_same(GraphSource(Expression{"torch.randn(3) * 2", "expression", ir::DType::f16}));
-  expect_the_same(GraphSource(ModelBlock{"tinyllama-1.1b", 0, 3, ir::DType::bf16}));
-  expect_the_same(LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test", ir::DType::bf16});
+  expect_the_same(
+      {Expression{"x = torch.randn(3, 5); F.softmax(x, dim=-1) @ torch.randn(5, 2)  # 'a' \"b\" \\", "expression"}});
+  expect_the_same({Pt2File{DEPLO_SOURCE_DIR "/tests/data/pt2/mlp_2.11.0.pt2"}});
+  expect_the_same({ModelBlock{"tinyllama-1.1b", 2, 7}});
+  expect_the_same({LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test"}});
+  expect_the_same({TileSource{
+      DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile", "", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"}});
+  expect_the_same({Expression{"torch.randn(3) * 2", "expression"}, {.dtype = ir::DType::f16}});
+  expect_the_same({ModelBlock{"tinyllama-1.1b", 0, 3}, {.dtype = ir::DType::bf16, .allow_tf32 = true}});
+  expect_the_same({LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test"}, {.dtype = ir::DType::bf16}});
+  const Expression attention{
+      "F.scaled_dot_product_attention(torch.randn(1, 2, 64, 16), torch.randn(1, 2, 512, 16), torch.randn(1, 2, 512, "
+      "16))",
+      "expression"};
+  expect_the_same({attention, {.attention = rules::Attention::split}});
+  expect_the_same({attention, {.attention = rules::Attention::fused, .key_parts = 4}});
 }
 
 }  // namespace

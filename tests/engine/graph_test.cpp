@@ -22,7 +22,7 @@ namespace deplo::engine {
 namespace {
 
 ir::Module lower(const std::string& code, const Passes& passes = {}) {
-  return lower_to_module(read_graph(Expression{code, "-c"}), passes);
+  return lower_to_module(read_graph({Expression{code, "-c"}}), passes);
 }
 
 // Up to names, what a person wrote by hand in configs/kernels.
@@ -56,7 +56,7 @@ TEST(Graph, Passes) {
 TEST(Graph, BlocksOfTheModels) {
   for (const char* model : {"tinyllama-1.1b", "qwen2.5-7b", "qwen3-embedding-0.6b"})
     for (const std::int64_t seq : {1, 33, 512}) {
-      const auto kernels = read_module(ModelBlock{model, 0, seq}).kernels;
+      const auto kernels = read_module({ModelBlock{model, 0, seq}}).kernels;
       EXPECT_GE(kernels.size(), 9u) << model << " " << seq;
       EXPECT_LE(kernels.size(), 16u) << model << " " << seq;
     }

@@ -150,7 +150,7 @@ ir::Module attention(int tokens, rules::Attention form) {
       tokens);
   Passes passes;
   passes.attention = form;
-  return lower_to_module(read_graph(Expression{text, "-c"}), passes);
+  return lower_to_module(read_graph({Expression{text, "-c"}}), passes);
 }
 
 // Beside inputs, parameters and outputs.
@@ -179,7 +179,7 @@ TEST(Plan, ABlockOfAnAttentionTakesNoMoreSharedMemoryForMoreKeys) {
       const std::string text =
           fmt::format("q = torch.randn(4, {}, 64); F.scaled_dot_product_attention(q, q, q)", tokens);
       const ir::Module module =
-          lower_to_module(read_graph(Expression{text, "-c"}), {.attention = rules::Attention::fused});
+          lower_to_module(read_graph({Expression{text, "-c"}}), {.attention = rules::Attention::fused});
       return rules::shared_bytes(rules::heuristic(module.kernels.at(0), target).program(), target);
     };
     EXPECT_GT(shared(1024), 0) << name;

@@ -18,7 +18,7 @@ namespace deplo::engine {
 namespace {
 
 std::vector<ir::Program> kernels_of(const std::string& model, std::int64_t seq) {
-  return read_module(ModelBlock{model, 0, seq}).kernels;
+  return read_module({ModelBlock{model, 0, seq}}).kernels;
 }
 
 std::vector<ir::Program> corpus() {
@@ -28,7 +28,7 @@ std::vector<ir::Program> corpus() {
   for (const char* code : {"F.layer_norm(torch.randn(7, 33), (33,))", "F.gelu(torch.randn(4, 9), approximate='tanh')",
                            "torch.where(torch.randn(5, 8) > 0, torch.randn(5, 8), torch.randn(8) * 2 - 1)",
                            "F.embedding(torch.arange(3), torch.randn(3, 8))"}) {
-    for (ir::Program& kernel : read_module(Expression{code, "-c"}).kernels) result.push_back(std::move(kernel));
+    for (ir::Program& kernel : read_module({Expression{code, "-c"}}).kernels) result.push_back(std::move(kernel));
   }
   return result;
 }

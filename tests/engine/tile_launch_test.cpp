@@ -5,7 +5,7 @@
 
 #include "core/file.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel_selection.h"
+#include "engine/source/load.h"
 
 namespace deplo::engine {
 namespace {
@@ -57,20 +57,20 @@ TEST(TileCall, SaysWhyThereIsNone) {
 /// A source of the command line and an entry of an experiment: its only kernel has the call, several have a problem.
 TEST(TileCall, IsThatOfAnOnlyKernel) {
   const TileSource softmax{data + "softmax.tileirbc", "", {"x=f32[7,32]", "y=f32[7,32]"}, "7"};
-  const std::vector<NumberedKernel> one = read_kernels({softmax, {}}, load_target("sm_90"));
+  const std::vector<LoadedKernel> one = load({{softmax}, {}}, load_target("sm_90"));
   ASSERT_EQ(one.size(), 1U);
   ASSERT_TRUE(one[0].tile);
   EXPECT_EQ(print(*one[0].tile), "x 7:4 32:4 32:4 1:4 y 7:4 32:4 32:4 1:4 ");
 
-  const std::vector<NumberedKernel> several = read_kernels(
-      {TileSource{data + "attention_with_lse.tileirbc",
-                  "",
-                  {"q=f16[37,16]", "k=f16[45,16]", "v=f16[45,16]", "out=f16[37,16]", "lse=f32[37]", "0.125"},
-                  "3"},
-       {}},
-      load_target("sm_90"));
+  const std::vector<LoadedKernel> several =
+      load({{TileSource{data + "attention_with_lse.tileirbc",
+                        "",
+                        {"q=f16[37,16]", "k=f16[45,16]", "v=f16[45,16]", "out=f16[37,16]", "lse=f32[37]", "0.125"},
+                        "3"}},
+            {}},
+           load_target("sm_90"));
   ASSERT_EQ(several.size(), 2U);
-  for (const NumberedKernel& kernel : several)
+  for (const LoadedKernel& kernel : several)
     EXPECT_EQ(kernel.tile.value().problem, "one kernel of it is 2 kernels of ours: `deplo run --whole` compares them");
 
   const Experiment experiment = parse_experiment(

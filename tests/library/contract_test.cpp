@@ -124,6 +124,16 @@ TEST(Contract, OfSixteenBits) {
   EXPECT_EQ(deplo::compile(source).tensors.front().dtype, deplo::DType::bf16);
   source.dtype = "f64";
   EXPECT_THROW(deplo::compile(source), std::invalid_argument);
+  source.dtype = "";
+  source.expression = "q = torch.randn(1, 2, 32, 16); F.scaled_dot_product_attention(q, q, q)";
+  source.attention = "split";
+  EXPECT_EQ(deplo::compile(source).kernels.size(), 3U);
+  source.attention = "fused";
+  EXPECT_EQ(deplo::compile(source).kernels.size(), 1U);
+  source.key_parts = "2";
+  EXPECT_EQ(deplo::compile(source).kernels.size(), 2U);
+  source.attention = "split";
+  EXPECT_THROW(deplo::compile(source), std::invalid_argument);
 }
 
 // Where a fault was found once.

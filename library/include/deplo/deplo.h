@@ -37,6 +37,8 @@ struct Source {
   std::string grid;                             // … and in how many blocks: "64,2"
   std::string dtype;           // of floats whose type the source leaves open: "f32", "f16", "bf16"; "": f32
   bool allow_tf32 = false;     // tensor cores may round f32 factors of a sum to tf32, as PyTorch's flag of that name
+  std::string attention;       // of a graph: "fused" in one kernel wherever that is right, "split" in several; "": what pays
+  std::string key_parts;       // of an attention in one kernel: its keys in so many parts, "4"; "": what the target wants
   std::string name = "graph";  // kernels are called by it: NAME where there is one, else NAME.WHAT_IT_COMPUTES
 };
 

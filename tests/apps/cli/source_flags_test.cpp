@@ -32,7 +32,7 @@ TEST(SourceFlags, SayOneThing) {
             "see --help");
   flags.code = "torch.randn(3)";
   EXPECT_EQ(graph(), "no error");
-  EXPECT_EQ(std::get<engine::Expression>(flags.graph()).text, "torch.randn(3)");
+  EXPECT_EQ(std::get<engine::Expression>(flags.graph().from).text, "torch.randn(3)");
   EXPECT_FALSE(flags.is_empty());
   flags.symbols = {"M=3"};
   EXPECT_EQ(selection(), "--symbol: expected --kernel with it, found a graph");
@@ -47,14 +47,14 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
   flags.model = "tinyllama-1.1b";
   EXPECT_EQ(message([&] { flags.graph(); }), "--model: expected --seq N with it, found none; see --help");
   flags.seq = 7;
-  const auto block = std::get<engine::ModelBlock>(flags.graph());
+  const auto block = std::get<engine::ModelBlock>(flags.graph().from);
   EXPECT_EQ(block.layer, 0);
   EXPECT_EQ(block.seq, 7);
 
   flags = {};
   flags.kernel = "softmax";
   flags.symbols = {"M=3", "N=5"};
-  const auto kernel = std::get<engine::LoopKernel>(flags.selection().source);
+  const auto kernel = std::get<engine::LoopKernel>(flags.selection().source.from);
   EXPECT_EQ(kernel.symbols, (ir::Symbols{{"M", 3}, {"N", 5}}));
   flags.only = "0";
   EXPECT_EQ(message([&] { flags.selection(); }), "--only: expected a graph (-c, …) with it, found --kernel");
@@ -65,30 +65,31 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
 TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
   SourceFlags flags;
   flags.code = "torch.randn(3)";
-  flags.dtype = "bfloat16";
-  EXPECT_EQ(std::get<engine::Expression>(flags.graph()).dtype, ir::DType::bf16);
+  flags.options.texts["dtype"] = "bfloat16";
+  EXPECT_EQ(flags.graph().options.dtype, ir::DType::bf16);
   EXPECT_EQ(engine::read_graph(flags.graph()).nodes.at(0).type.dtype, ir::DType::bf16);
   for (const char* other : {"f64", "i32", "", "bf17"}) {
-    flags.dtype = other;
+    flags.options.texts["dtype"] = other;
     EXPECT_EQ(message([&] { flags.graph(); }),
               std::string("--dtype: expected a type of floats (f32, f16 or bf16), found '") + other + "'");
   }
   flags = {};
   flags.pt2 = "x.pt2";
-  flags.dtype = "f16";
-  EXPECT_THAT(message([&] { flags.graph(); }), HasSubstr("found --pt2, which names its own"));
+  flags.options.texts["dtype"] = "f16";
+  EXPECT_THAT(message([&] { flags.graph(); }),
+              HasSubstr("--dtype cannot be combined with --pt2, which names its own types"));
   flags = {};
   flags.kernel = "matmul";
   flags.symbols = {"M=3", "N=5", "K=7"};
-  flags.dtype = "f16";
-  const ir::Program loop = engine::read_kernel(std::get<engine::LoopKernel>(flags.selection().source));
+  flags.options.texts["dtype"] = "f16";
+  const ir::Program loop = engine::read_kernel(flags.selection().source);
   for (const ir::Buffer& buffer : loop.buffers) EXPECT_EQ(buffer.dtype, ir::DType::f16);
 }
 
 TEST(SourceFlags, Tf32IsOfKernelsThatMultiplyF32) {
   SourceFlags flags;
   flags.code = "nn.Linear(8, 8)(torch.randn(8, 8)).relu().sum()";
-  flags.allow_tf32 = true;
+  flags.options.switches["allow_tf32"] = true;
   EXPECT_TRUE(engine::read_graph(flags.graph()).allow_tf32);
   int allowed = 0;
   const ir::Module module = engine::read_module(flags.selection().source);
@@ -97,12 +98,10 @@ TEST(SourceFlags, Tf32IsOfKernelsThatMultiplyF32) {
   flags = {};
   flags.kernel = "matmul";
   flags.symbols = {"M=3", "N=5", "K=7"};
-  flags.allow_tf32 = true;
-  const auto allows = [&] {
-    return engine::read_kernel(std::get<engine::LoopKernel>(flags.selection().source)).allow_tf32;
-  };
+  flags.options.switches["allow_tf32"] = true;
+  const auto allows = [&] { return engine::read_kernel(flags.selection().source).allow_tf32; };
   EXPECT_TRUE(allows());
-  flags.dtype = "bf16";
+  flags.options.texts["dtype"] = "bf16";
   EXPECT_FALSE(allows()) << "its factors are no f32";
 }
 

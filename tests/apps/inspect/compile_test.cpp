@@ -87,7 +87,7 @@ TEST(CompileGraph, PassesAndGuard) {
   EXPECT_THAT(good({"-c", attention, "--ir", "kernel"}), HasSubstr("p_smem"));
   expect_error({"-c", attention, "--attention", "flash"}, "--attention: expected auto, fused or split, found 'flash'");
   expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--attention", "split"},
-               "--attention: expected a graph (-c, …) with it, found --kernel");
+               "--attention cannot be combined with --kernel, which is not a graph");
   expect_error({"-c", code, "--ir", "loop", "--passes", "do"},
                "--passes: expected dol or dolm for --ir loop, found 'do'");
   expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");
@@ -161,9 +161,9 @@ TEST(CompileGraph, SaysWhyKeysAreInParts) {
   expect_error({"-c", two_kernels, "--key-parts", "all"},
                "--key-parts: expected auto or a number between 1 and 2147483648, found 'all'");
   expect_error({"-c", two_kernels, "--key-parts", "2", "--attention", "split"},
-               "--key-parts: expected --attention auto or fused with a number of parts, found split");
+               "--key-parts: a number of parts cannot be combined with a split attention");
   expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--key-parts", "2"},
-               "--key-parts: expected a graph (-c, …) with it, found --kernel");
+               "--key-parts cannot be combined with --kernel, which is not a graph");
 }
 
 TEST(CompileGraph, OneOfSeveralKernels) {

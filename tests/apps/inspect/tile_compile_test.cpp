@@ -17,7 +17,7 @@ std::string compiled(const engine::TileSource& source, const std::string& target
   CompileOptions options;
   options.target = target;
   options.level = level;
-  options.selection.source = source;
+  options.selection.source = {source};
   return compile(options);
 }
 
@@ -61,7 +61,7 @@ TEST(TileCompile, SaysWhatIsMissing) {
 TEST(TileCompile, Tileiras) {
   const auto answer = [](const engine::TileSource& source, bool instructions) {
     CompileOptions options;
-    options.selection.source = source;
+    options.selection.source = {source};
     options.instructions = instructions;
     options.tileiras = true;
     try {

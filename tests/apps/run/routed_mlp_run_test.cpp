@@ -14,7 +14,7 @@ void expect_right(const std::string& code, ir::DType dtype) {
   SCOPED_TRACE(code);
   Progress quiet(stderr, true);
   RunOptions options;
-  options.source = engine::Expression{code, "-c", dtype};
+  options.source = {engine::Expression{code, "-c"}, {.dtype = dtype}};
   const RunReport report = run(options, quiet);
   ASSERT_FALSE(report.outputs.empty());
   for (const OutputCheck& check : report.outputs)

@@ -100,7 +100,7 @@ class SpecialValues : public ::testing::Test {
 
   RunReport run_on(const std::string& device, const SpecialCase& c) const {
     RunOptions options;
-    options.source = engine::Expression{c.code, "-c", c.floats()};
+    options.source = {engine::Expression{c.code, "-c"}, {.dtype = c.floats()}};
     options.device = device;
     for (const auto& [name, input] : c.inputs) {
       const std::string file = (folder_ / (name + ".npy")).string();

@@ -345,7 +345,7 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
   expect_error(with([](Case& c) { c.arguments[1] = "b=nowhere.npy"; }),
                "nowhere.npy: expected a .npy file, found none");
   // What has no kernels, and what does not go together.
-  expect_error(add_, "expected a source that leaves types open, found --tile", {"--dtype", "f16"});
+  expect_error(add_, "--dtype cannot be combined with --tile, which names its own types", {"--dtype", "f16"});
   expect_error(add_, "found several; see --help", {"-c", "torch.randn(3)"});
   expect_error(add_, "--tuned, --nearest, --whole: expected --as-kernels", {"--device", "interpreter", "--whole"});
   expect_error(add_, "--poison, --as-kernels: expected --tile FILE --device interpreter", {"--poison"});

@@ -29,7 +29,7 @@ TEST(TorchErrorsRun, LongSumsAndNormsAreAsAccurateAsPyTorch) {
   Progress quiet(stderr, true);
   for (const json& c : cases) {
     RunOptions options;
-    options.source = engine::Expression{c.at("code").get<std::string>(), "-c"};
+    options.source = {engine::Expression{c.at("code").get<std::string>(), "-c"}};
     options.inputs.by_name["x"] = {fill_of(c.at("fill")), "errors.json"};
     for (const OutputCheck& check : run(options, quiet).outputs) {
       EXPECT_TRUE(check.right) << c << "\n" << check.worst;

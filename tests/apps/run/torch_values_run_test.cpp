@@ -31,7 +31,7 @@ TEST(TorchValuesRun, EveryOperationIsRightOnTheDevice) {
   Progress quiet(stderr, true);
   for (const std::string& code : cases) {
     RunOptions options;
-    options.source = engine::Expression{code, "-c"};
+    options.source = {engine::Expression{code, "-c"}};
     for (const OutputCheck& check : run(options, quiet).outputs)
       EXPECT_TRUE(check.right) << code << "\n" << check.name << " " << check.worst << " error " << check.error;
   }
@@ -44,7 +44,7 @@ TEST(TorchValuesRun, OperationsOfSixteenBitsAreRightOnTheDevice) {
   for (std::size_t i = 0; i < cases.size(); i += 4) {
     const ir::DType dtype = i % 8 == 0 ? ir::DType::bf16 : ir::DType::f16;
     RunOptions options;
-    options.source = engine::Expression{cases[i], "-c", dtype};
+    options.source = {engine::Expression{cases[i], "-c"}, {.dtype = dtype}};
     for (const OutputCheck& check : run(options, quiet).outputs)
       EXPECT_TRUE(check.right) << name(dtype) << ": " << cases[i] << "\n"
                                << check.name << " " << check.worst << " error " << check.error;
@@ -59,7 +59,7 @@ TEST(TorchValuesRun, RoundingsOfALongChainAreNoError) {
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       RunOptions options;
-      options.source = engine::Expression{code + "x", "-c", dtype};
+      options.source = {engine::Expression{code + "x", "-c"}, {.dtype = dtype}};
       options.seed = seed;
       for (const OutputCheck& check : run(options, quiet).outputs) {
         EXPECT_TRUE(check.right) << name(dtype) << ", seed " << seed << ": " << check.worst;

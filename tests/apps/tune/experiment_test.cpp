@@ -118,6 +118,14 @@ TEST(Experiment, AttentionIsAsTheTargetWantsIt) {
   EXPECT_EQ(count(attention, {.target = "sm_80"}), 1U);
   EXPECT_EQ(count("target: sm_80\n" + attention, {.target = "opencl-gpu"}), 3U);
   EXPECT_THROW(count(attention, {.target = "sm_1"}), Error);
+  EXPECT_EQ(count("attention: fused\n" + attention), 1U);
+  EXPECT_EQ(count("device: cuda\nattention: split\n" + attention), 3U);
+  EXPECT_EQ(count("attention: fused\nkey_parts: 2\n" + attention), 2U);
+  EXPECT_EQ(message("attention: fussed\n" + one_kernel), "x.yaml:1: expected auto, fused or split, found 'fussed'");
+  EXPECT_EQ(message("attention: split\nkey_parts: 2\n" + one_kernel),
+            "x.yaml:1: key_parts: a number of parts cannot be combined with a split attention");
+  EXPECT_THAT(message("kernels:\n  - {kernel: softmax, symbols: {M: 2, N: 3}, attention: fused}\n"),
+              HasSubstr("found the key 'attention'"));
 }
 
 // Of kernels that multiply f32; what others are called and computed by stays as it was.
@@ -167,7 +175,8 @@ TEST(Experiment, TakesTheKernelsOfAnother) {
 
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
-            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, search, budget, restrict, kernels, "
+            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, search, budget, "
+            "restrict, kernels, "
             "found the key 'budgte'; "
             "did you mean 'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),

@@ -1,0 +1,147 @@
+#include "engine/source/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/error.h"
+#include "engine/source/experiment.h"
+
+namespace deplo::engine {
+namespace {
+
+using rules::Attention;
+
+constexpr std::array<std::pair<std::string_view, Attention>, 3> attention_words = {
+    {{"auto", Attention::automatic}, {"fused", Attention::fused}, {"split", Attention::split}}};
+
+bool read_switch(std::string_view text, std::string_view place) {
+  if (text == "true" || text == "false") return text == "true";
+  throw Error(fmt::format("{}: expected true or false, found '{}'", place, text));
+}
+
+Attention parse_attention(std::string_view text, std::string_view place) {
+  for (const auto& [word, attention] : attention_words)
+    if (text == word) return attention;
+  throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, text));
+}
+
+std::int64_t parse_key_parts(std::string_view text, std::string_view place) {
+  if (text == "auto") return 0;
+  std::int64_t parts = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, parts);
+  if (error == std::errc() && stop == end && parts >= 1 && parts <= most_extent) return parts;
+  throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
+}
+
+template <class T, class Print>
+std::optional<std::string> printed(const std::optional<T>& value, const Print& print) {
+  return value ? std::optional(std::string(print(*value))) : std::nullopt;
+}
+
+bool is_graph(SourceKind kind) { return kind != SourceKind::kernel && kind != SourceKind::tile; }
+
+constexpr std::array<SourceOption, 4> options = {{
+    {.name = "dtype",
+     .words = "f32|f16|bf16",
+     .help = "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].",
+     .seldom = false,
+     .taken_by = [](SourceKind kind) { return kind != SourceKind::pt2 && kind != SourceKind::tile; },
+     .refusal = "which names its own types",
+     .read = [](std::string_view text, std::string_view place,
+                SourceOptions& to) { to.dtype = parse_float_type(text, place); },
+     .print = [](const SourceOptions& of) { return printed(of.dtype, [](ir::DType d) { return ir::name(d); }); }},
+    {.name = "allow_tf32",
+     .words = "",
+     .help = "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.",
+     .seldom = false,
+     .taken_by = [](SourceKind kind) { return kind != SourceKind::tile; },
+     .refusal = "which names its own types",
+     .read = [](std::string_view text, std::string_view place,
+                SourceOptions& to) { to.allow_tf32 = read_switch(text, place); },
+     .print =
+         [](const SourceOptions& of) { return printed(of.allow_tf32, [](bool is) { return is ? "true" : "false"; }); }},
+    {.name = "attention",
+     .words = "auto|fused|split",
+     .help =
+         "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
+         "or never [auto].",
+     .seldom = true,
+     .taken_by = is_graph,
+     .refusal = "which is not a graph",
+     .read = [](std::string_view text, std::string_view place,
+                SourceOptions& to) { to.attention = parse_attention(text, place); },
+     .print =
+         [](const SourceOptions& of) {
+           return printed(of.attention, [](Attention a) {
+             return std::ranges::find(attention_words, a, &decltype(attention_words)::value_type::second)->first;
+           });
+         }},
+    {.name = "key_parts",
+     .words = "auto|N",
+     .help =
+         "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: in as "
+         "many as keep the target busy [auto].",
+     .seldom = true,
+     .taken_by = is_graph,
+     .refusal = "which is not a graph",
+     .read = [](std::string_view text, std::string_view place,
+                SourceOptions& to) { to.key_parts = parse_key_parts(text, place); },
+     .print =
+         [](const SourceOptions& of) {
+           return printed(of.key_parts, [](std::int64_t n) { return n == 0 ? "auto" : std::to_string(n); });
+         }},
+}};
+
+}  // namespace
+
+std::string_view name(SourceKind kind) {
+  constexpr std::array<std::string_view, 6> names = {"expression", "file", "pt2", "model", "kernel", "tile"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+std::span<const SourceOption> source_options() { return options; }
+
+std::string SourceOption::flag() const {
+  std::string flag = "--" + std::string(name);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+SourceOptions joined(const SourceOptions& first, const SourceOptions& second) {
+  SourceOptions result = second;
+  for (const SourceOption& option : options)
+    if (const auto text = option.print(first)) option.read(*text, option.name, result);
+  return result;
+}
+
+SourceOptions taken(const SourceOptions& given, SourceKind kind) {
+  SourceOptions result;
+  for (const SourceOption& option : options)
+    if (const auto text = option.print(given); text && option.taken_by(kind)) option.read(*text, option.name, result);
+  return result;
+}
+
+const SourceOption* find_refused(const SourceOptions& given, SourceKind kind) {
+  for (const SourceOption& option : options)
+    if (option.print(given) && !option.taken_by(kind)) return &option;
+  return nullptr;
+}
+
+std::string_view contradiction(const SourceOptions& given) {
+  const bool split = given.attention == Attention::split && given.key_parts.value_or(0) > 0;
+  return split ? "a number of parts cannot be combined with a split attention" : "";
+}
+
+ir::DType parse_float_type(std::string_view name, std::string_view place) {
+  const std::optional<ir::DType> dtype = ir::parse_dtype(name);
+  if (!dtype || !ir::is_float(*dtype))
+    throw Error(fmt::format("{}: expected a type of floats (f32, f16 or bf16), found '{}'", place, name));
+  return *dtype;
+}
+
+}  // namespace deplo::engine
