@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "engine/source/experiment.h"
-#include "engine/source/inputs.h"
+#include "engine/source/fill_kernels.h"
 #include "engine/source/kernel.h"
 #include "ir/hardware/mma.h"
 #include "rules/decompose/decompose.h"

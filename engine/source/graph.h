@@ -24,7 +24,7 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
 /// Every kernel verified. Throws Error where the graph needs more memory than any device has, or a type that kernels
 /// cannot hold.
 ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::AttentionObserver& = {});
-/// The same, each kernel's inputs to be drawn as the graph says (fill_kernels in engine/source/inputs.h).
+/// The same, each kernel's inputs to be drawn as the graph says (engine/source/fill_kernels.h).
 ir::Module lower_to_measure(const ir::torch::Graph&, const Passes& = {});
 
 }  // namespace deplo::engine

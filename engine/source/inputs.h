@@ -45,9 +45,4 @@ measure::InputFiles files_of(const Inputs&, const ir::Program& loop);
 /// Throws Error for a name that nothing had.
 void check_met(const Inputs&);
 
-/// Says in each kernel what its inputs are drawn from. What the graph reads: as its source says. What another kernel
-/// makes: uniform(-1, 1) as where nothing is said, if that lies within what the graph's own values are at some
-/// elements, else uniform over these (docs/measurement.md).
-void fill_kernels(ir::Module&);
-
 }  // namespace deplo::engine

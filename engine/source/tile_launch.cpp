@@ -14,7 +14,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "core/text/text.h"
-#include "engine/source/inputs.h"
+#include "engine/source/fill_kernels.h"
 #include "engine/source/kernel.h"
 #include "engine/source/tile_grid.h"
 #include "ir/emit/reserved.h"

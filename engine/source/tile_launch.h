@@ -55,7 +55,7 @@ class NoKernels : public Error {
 };
 /// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). Throws NoKernels.
 ir::Module raise(const TileLaunch&);
-/// The same, each kernel's inputs to be drawn as the launch says (fill_kernels in engine/source/inputs.h).
+/// The same, each kernel's inputs to be drawn as the launch says (engine/source/fill_kernels.h).
 ir::Module lower_to_measure(const TileLaunch&);
 /// The array that a tensor of its module is: `Y_out` is Y after the launch, unless an array is called so itself.
 std::size_t array_of(const TileLaunch&, std::string tensor);
