@@ -194,11 +194,10 @@ std::string compile_blocks(const engine::TileLaunch& launch, const std::string& 
 std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
   const engine::TileLaunch launch = read_launch(source);
   if (options.blocks) return compile_blocks(launch, "--blocks asks for it", options);
-  try {
-    return compile_kernels(engine::pick_kernels(raise(launch), options.selection.only), true, options);
-  } catch (const engine::NoKernels& refused) {
-    return compile_blocks(launch, refused.what(), options);
-  }
+  const auto raised = try_raise(launch);
+  if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
+    return compile_blocks(launch, refused->why, options);
+  return compile_kernels(engine::pick_kernels(std::get<ir::Module>(raised), options.selection.only), true, options);
 }
 
 std::string compile_graph(const engine::Source& source, const CompileOptions& options) {

@@ -44,17 +44,12 @@ void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, 
                 Exit::environment);
 }
 
-std::unique_ptr<Subject> read_subject(const RunOptions& options) {
-  if (const engine::TileSource* tile = options.source.tile()) return read_tile_subject(*tile, options);
-  return read_graph_subject(options.source, options);
-}
-
 class Runner {
  public:
-  Runner(const RunOptions& options, Progress& progress)
+  Runner(const RunOptions& options, std::unique_ptr<Subject> subject, Progress& progress)
       : options_(options),
         progress_(progress),
-        subject_(read_subject(options)),
+        subject_(std::move(subject)),
         module_(subject_->module()),
         plan_(engine::plan_buffers(module_)),
         device_(measure::open_device(options.device)),
@@ -372,11 +367,11 @@ void Runner::fill_report() {
 
 RunReport run(const RunOptions& options, Progress& progress) {
   if (options.blocks) return run_blocks(options, "--blocks asks for it", progress);
-  try {
-    return Runner(options, progress).run();
-  } catch (const engine::NoKernels& refused) {
-    return run_blocks(options, refused.what(), progress);
-  }
+  const engine::TileSource* const tile = options.source.tile();
+  if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).run();
+  auto subject = read_tile_subject(*tile, options);
+  if (const auto* refused = std::get_if<rules::NotRaised>(&subject)) return run_blocks(options, refused->why, progress);
+  return Runner(options, std::get<std::unique_ptr<Subject>>(std::move(subject)), progress).run();
 }
 
 }  // namespace deplo::apps

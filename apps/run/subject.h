@@ -3,12 +3,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "apps/run/run.h"
 #include "ir/module.h"
 #include "ir/torch/evaluate.h"
 #include "measure/baselines/tile_call.h"
+#include "rules/raise/raise.h"
 
 namespace deplo::apps {
 
@@ -58,6 +60,8 @@ std::vector<double> rounding_of(const std::vector<double>& reference, const std:
 
 /// Each throws Error where there is no such source, or its inputs are not as they should be.
 std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
-std::unique_ptr<Subject> read_tile_subject(const engine::TileSource&, const RunOptions&);
+/// NotRaised: a device may run the blocks instead.
+std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource&,
+                                                                           const RunOptions&);
 
 }  // namespace deplo::apps

@@ -24,16 +24,6 @@ engine::TileLaunch read_given(const engine::TileSource& source, engine::Inputs i
   return launch;
 }
 
-/// Throws engine::NoKernels where a device may run the blocks instead.
-ir::Module kernels_of(const engine::TileLaunch& launch, const std::string& device) {
-  try {
-    return raise(launch);
-  } catch (const engine::NoKernels& e) {
-    if (device != "interpreter") throw;
-    throw Error(fmt::format("{}; without --as-kernels its blocks run", e.what()), e.exit());
-  }
-}
-
 /// What declares the array in an expression.
 std::string declaration(const engine::TileLaunch::Array& array) {
   std::string shape;
@@ -59,9 +49,9 @@ ir::torch::Graph read_reference(const std::string& expression, const engine::Til
 /// The reference is the tile interpreter, which says what a program means block by block; or an expression.
 class TileSubject : public Subject {
  public:
-  TileSubject(const engine::TileSource& source, const RunOptions& options)
-      : launch_(read_given(source, options.inputs)), seed_(options.seed) {
-    module_ = kernels_of(launch_, options.device);
+  TileSubject(engine::TileLaunch launch, ir::Module module, const RunOptions& options)
+      : launch_(std::move(launch)), seed_(options.seed) {
+    module_ = std::move(module);
     arrays_ = make_arrays(launch_, options.seed);
     for (const std::string& output : module_.outputs) {
       written_.push_back(array_of(output));
@@ -161,8 +151,15 @@ std::vector<double> rounding_of(const std::vector<double>& reference, const std:
   return most;
 }
 
-std::unique_ptr<Subject> read_tile_subject(const engine::TileSource& source, const RunOptions& options) {
-  return std::make_unique<TileSubject>(source, options);
+std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource& source,
+                                                                           const RunOptions& options) {
+  engine::TileLaunch launch = read_given(source, options.inputs);
+  auto raised = try_raise(launch);
+  if (auto* refused = std::get_if<rules::NotRaised>(&raised)) {
+    if (options.device != "interpreter") return std::move(*refused);
+    throw Error(fmt::format("{}; without --as-kernels its blocks run", refused->why));
+  }
+  return std::make_unique<TileSubject>(std::move(launch), std::get<ir::Module>(std::move(raised)), options);
 }
 
 }  // namespace deplo::apps

@@ -314,7 +314,7 @@ tiles::Launch launch_of(const TileLaunch& launch, std::uint64_t seed) {
   return {.entry = launch.entry, .arguments = launch.arguments, .grid = launch.grid, .seed = seed};
 }
 
-ir::Module raise(const TileLaunch& launch) {
+std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch& launch) {
   rules::TileLaunch raised{.entry = launch.entry, .arguments = {}, .grid = launch.grid};
   for (const tiles::Argument& argument : launch.arguments) {
     if (const auto* array = std::get_if<tiles::ArrayArgument>(&argument)) {
@@ -326,13 +326,16 @@ ir::Module raise(const TileLaunch& launch) {
       raised.arguments.emplace_back(std::get<double>(argument));
     }
   }
-  try {
-    ir::Module module = rules::raise(launch.program, raised);
-    for (const ir::Program& kernel : module.kernels) check_size(kernel, launch.program.where);
-    return module;
-  } catch (const Error& error) {
-    throw NoKernels(error);
-  }
+  auto result = rules::try_raise(launch.program, raised);
+  if (const auto* module = std::get_if<ir::Module>(&result))
+    for (const ir::Program& kernel : module->kernels) check_size(kernel, launch.program.where);
+  return result;
+}
+
+ir::Module raise(const TileLaunch& launch) {
+  auto raised = try_raise(launch);
+  if (const auto* refused = std::get_if<rules::NotRaised>(&raised)) throw Error(refused->why);
+  return std::get<ir::Module>(std::move(raised));
 }
 
 std::size_t array_of(const TileLaunch& launch, std::string tensor) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/error.h"
@@ -13,6 +14,7 @@
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
 #include "measure/baselines/tile_call.h"
+#include "rules/raise/raise.h"
 
 namespace deplo::engine {
 
@@ -47,13 +49,10 @@ std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_
 /// As the interpreter and lower_blocks() take it.
 ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 
-/// Thrown where Loop IR has no word for what a launch does: it can be lowered block by block (lower_blocks() in
-/// ir/emit/tile_program/block_kernel.h).
-class NoKernels : public Error {
- public:
-  explicit NoKernels(const Error& error) : Error(error) {}
-};
-/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). Throws NoKernels.
+/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). A launch that is not raised
+/// can be lowered block by block (lower_blocks()). Throws Error if the launch is wrong, or an array is too large.
+std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
+/// The same; throws Error for a launch that is not raised, too.
 ir::Module raise(const TileLaunch&);
 /// The same, each kernel's inputs to be drawn as the launch says (engine/source/fill_kernels.h).
 ir::Module lower_to_measure(const TileLaunch&);

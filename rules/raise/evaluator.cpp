@@ -86,7 +86,10 @@ void Evaluator::bind_arguments() {
     if (const auto* array = std::get_if<TileArray>(&launch.arguments[i])) {
       if (!wanted.pointer) fail(i, "a number", "an array");
       const auto dtype = loop_type(wanted.element);
-      if (!dtype) fail(i, "elements of f32, f16, bf16, i32 or i1", ir::tile_name(wanted.element));
+      if (!dtype)
+        throw Refused(fmt::format("{}: cannot raise {}: Loop IR has no arrays of {} (parameter {})",
+                                  tp::place(program, entry.location), entry.name, ir::tile_name(wanted.element),
+                                  i + 1));
       const auto extent = [](std::int64_t e) { return e > 0; };
       if (array->shape.empty() || array->shape.size() != array->strides.size() ||
           !std::ranges::all_of(array->shape, extent) || !std::ranges::all_of(array->strides, extent))
@@ -110,7 +113,11 @@ void Evaluator::bind_arguments() {
 }
 
 void Evaluator::refuse(const tp::Operation& op, const std::string& why) const {
-  throw Error(fmt::format("{}: cannot raise {}: {}", tp::place(program, op.location), op.form->name, why));
+  throw Refused(fmt::format("{}: cannot raise {}: {}", tp::place(program, op.location), op.form->name, why));
+}
+
+void Evaluator::fail(const tp::Operation& op, const std::string& why) const {
+  throw Error(fmt::format("{}: {}: {}", tp::place(program, op.location), op.form->name, why));
 }
 
 void Evaluator::enter(const tp::Region& region, std::map<tp::ValueId, ElementAt> arguments) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "ir/tensor/tensor.h"
 #include "rules/raise/elements.h"
 #include "rules/raise/raise.h"
@@ -55,6 +56,12 @@ struct Trips {
   std::vector<ir::Expr> conditions(const ir::Expr& trip) const;
 };
 
+/// Thrown within the room, where Loop IR cannot express a program; try_raise() makes a value of it.
+class Refused : public Error {
+ public:
+  explicit Refused(const std::string& why) : Error(why) {}
+};
+
 class Evaluator {
  public:
   Evaluator(const tp::Program&, const tp::Entry&, const TileLaunch&);
@@ -76,7 +83,10 @@ class Evaluator {
 
   const tp::Type& type(tp::ValueId id) const { return *entry.values[id].type; }
   const tp::Operation* definition(tp::ValueId id) const { return definitions_[id].first; }
+  /// Loop IR cannot express what the operation does: throws Refused.
   [[noreturn]] void refuse(const tp::Operation&, const std::string& why) const;
+  /// The launch breaks what the operation asks for: throws Error.
+  [[noreturn]] void fail(const tp::Operation&, const std::string& why) const;
 
   /// Enters a region of a loop, or the body of a reduction, with values for its arguments.
   void enter(const tp::Region& region, std::map<tp::ValueId, ElementAt> arguments);

@@ -216,8 +216,8 @@ View Evaluator::view(tp::ValueId id) {
   for (std::size_t d = 0; d < view.shape.size(); ++d) needed += (view.shape[d] - 1) * view.strides[d];
   for (std::size_t d = 0; d < of.shape.size(); ++d) there += (of.shape[d] - 1) * of.strides[d];
   if (offset.kind() == ir::Expr::Kind::constant && offset.value() + needed > there)
-    refuse(*op, fmt::format("expected a view within the {} elements of {}, found one of {}", there, of.name,
-                            offset.value() + needed));
+    fail(*op, fmt::format("expected a view within the {} elements of {}, found one of {}", there, of.name,
+                          offset.value() + needed));
   return view;
 }
 

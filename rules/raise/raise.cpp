@@ -147,7 +147,7 @@ class Kernels {
       module.tensors.push_back(std::move(tensor));
     }
     for (const ir::Program& kernel : module.kernels)
-      if (const std::string fault = ir::verify(kernel); !fault.empty()) throw Error(faulty(fault));
+      if (const std::string fault = ir::verify(kernel); !fault.empty()) throw Refused(faulty(fault));
     return module;
   }
 
@@ -276,19 +276,37 @@ class Kernels {
 }  // namespace
 }  // namespace raising
 
-ir::Module raise(const ir::tile_program::Program& program, const TileLaunch& launch) {
+namespace {
+
+ir::Module raise_or_refuse(const ir::tile_program::Program& program, const TileLaunch& launch) {
   for (const std::int64_t extent : launch.grid)
     if (extent < 1) throw Error(fmt::format("{}: expected a grid of at least 1, found {}", program.where, extent));
   const ir::tile_program::Entry& entry = ir::tile_program::find_entry(program, launch.entry);
   raising::Evaluator evaluator(program, entry, launch);
   const raising::Effects effects(evaluator);
   if (effects.stores.empty())
-    throw Error(fmt::format("{}: cannot raise {}: it stores nothing", ir::tile_program::place(program, entry.location),
-                            entry.name));
+    throw raising::Refused(fmt::format("{}: cannot raise {}: it stores nothing",
+                                       ir::tile_program::place(program, entry.location), entry.name));
   raising::Kernels kernels(evaluator);
   for (const raising::StoreSite& site : effects.stores)
     kernels.add(raising::raise_store(evaluator, *site.store, site.around));
   return kernels.run();
+}
+
+}  // namespace
+
+std::variant<ir::Module, NotRaised> try_raise(const ir::tile_program::Program& program, const TileLaunch& launch) {
+  try {
+    return raise_or_refuse(program, launch);
+  } catch (const raising::Refused& refused) {
+    return NotRaised{refused.what()};
+  }
+}
+
+ir::Module raise(const ir::tile_program::Program& program, const TileLaunch& launch) {
+  auto raised = try_raise(program, launch);
+  if (const auto* refused = std::get_if<NotRaised>(&raised)) throw Error(refused->why);
+  return std::get<ir::Module>(std::move(raised));
 }
 
 }  // namespace deplo::rules

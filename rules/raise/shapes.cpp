@@ -143,10 +143,10 @@ Element assume(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
   const std::int64_t n = element.index.value();
   const auto divisor = static_cast<std::int64_t>(stated.divisor);
   if (stated.kind == tp::Predicate::Kind::div_by && !stated.every && n % divisor != 0)
-    in.refuse(op, fmt::format("expected a number divisible by {}, found {}", divisor, n));
+    in.fail(op, fmt::format("expected a number divisible by {}, found {}", divisor, n));
   if (stated.kind == tp::Predicate::Kind::bounded &&
       ((stated.low && n < *stated.low) || (stated.high && n > *stated.high)))
-    in.refuse(op, fmt::format("expected a number within its bounds, found {}", n));
+    in.fail(op, fmt::format("expected a number within its bounds, found {}", n));
   return element;
 }
 

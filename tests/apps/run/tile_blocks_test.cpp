@@ -209,6 +209,13 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "--blocks: expected --tile FILE and a device");
   expect_error(command("run", vector_add(), {"--bench", "--blocks"}), "expected no --bench with them");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
+  Case wide = vector_add();  // a launch that is wrong does not run block by block
+  wide.arguments.front() = "a=f32[100000000,100000000]";
+  for (const char* name : {"run", "compile"}) {
+    const Ran ran = run_program(command(name, wide));
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_EQ(ran.err.find("block by block"), std::string::npos) << ran.err;
+  }
   expect_error(command("run", hello(), {"--target", "sm_90"}), "--target");
   const std::string lowered = ": expected kernels with it, found a program that is lowered block by block: " + root +
                               "/experiments/tile/hello.tile";

@@ -295,7 +295,7 @@ TEST(RaiseRefusals, IntegersOf8Bits) {
   Launch launch;
   launch.array("a", ir::DType::i8, {32, 32}).array("b", ir::DType::i8, {32, 32});
   EXPECT_THAT(launch.array("c", ir::DType::i32, {32, 32}).refusal(own("integer_matmul")),
-              ::testing::HasSubstr("expected elements of f32, f16, bf16, i32 or i1 for parameter 1"));
+              ::testing::HasSubstr("Loop IR has no arrays of i8 (parameter 1)"));
 }
 
 }  // namespace

@@ -533,12 +533,52 @@ TEST(RaiseRefusals, Launches) {
   EXPECT_THAT(
       saxpy(256, {2, 1, 2}),
       ::testing::HasSubstr("expected each element of Y to be written once, found a tile that two blocks write"));
-  EXPECT_THAT(saxpy(512, {4, 1, 1}),
-              ::testing::HasSubstr("cannot raise make_tensor_view: expected a view within the 65536 elements of Y"));
+  EXPECT_THAT(
+      saxpy(512, {4, 1, 1}),
+      ::testing::HasSubstr("make_tensor_view: expected a view within the 65536 elements of Y, found one of 131072"));
   EXPECT_THAT(saxpy(256, {0, 1, 1}), ::testing::HasSubstr("expected a grid of at least 1, found 0"));
   Launch few;
   few.pointer("X", ir::DType::f32, {256, 256});
   EXPECT_THAT(message(example("saxpy"), few), ::testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
+}
+
+// What Loop IR cannot express is a value; what is wrong with a launch is an error, wherever it would run.
+TEST(RaiseRefusals, AreNoErrorsOfTheLaunch) {
+  const auto saxpy = [](std::int64_t rows, std::int64_t blocks) {
+    Launch launch;
+    launch.pointer("X", ir::DType::f32, {256, 256}).pointer("Y", ir::DType::f32, {256, 256});
+    launch.scalar(1.5).scalar(rows).scalar(std::int64_t{256}).grid({blocks, 1, 1});
+    return try_raise(example("saxpy"), launch.raised);
+  };
+  EXPECT_TRUE(std::holds_alternative<ir::Module>(saxpy(256, 2)));
+  const auto half = saxpy(256, 1);
+  ASSERT_TRUE(std::holds_alternative<NotRaised>(half));
+  EXPECT_THAT(std::get<NotRaised>(half).why, ::testing::HasSubstr("expected all 2 tiles of Y to be written, found 1"));
+  EXPECT_THROW(saxpy(512, 4), Error);
+  EXPECT_THROW(saxpy(256, 0), Error);
+  const tp::Program assumes = tp::read_program(
+      "entry @f(%x: tile<ptr<f32>>, %n: tile<i32>) {\n"
+      "  %m = assume div_by<16>, %n : tile<i32>\n"
+      "  %v = make_tensor_view %x, shape = [%m], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>\n"
+      "  %p = make_partition_view %v : partition_view<tile=(16), tensor_view<?xf32, strides=[1]>>\n"
+      "  %b, %c, %d = get_tile_block_id : tile<i32>\n"
+      "  %one = constant <f32: 1.0> : tile<16xf32>\n"
+      "  %t = store_view_tko weak %one, %p[%b] : tile<16xf32>, "
+      "partition_view<tile=(16), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token\n"
+      "  return\n}\n",
+      "assumes.tile");
+  const auto assumed = [&](std::int64_t n) {
+    Launch launch;
+    launch.pointer("x", ir::DType::f32, {64}).scalar(n).grid({(n + 15) / 16, 1, 1});
+    return try_raise(assumes, launch.raised);
+  };
+  EXPECT_TRUE(std::holds_alternative<ir::Module>(assumed(64)));
+  try {
+    assumed(56);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("assume: expected a number divisible by 16, found 56"));
+  }
 }
 
 TEST(RaiseRefusals, Arrays) {
