@@ -60,7 +60,7 @@ kernels:
   - {kernel: softmax, symbols: {M: 5, N: 17}}
   - {name: product, expression: "torch.randn(5, 17) @ torch.randn(17, 64)"}
 YAML
-  data=$folder/elsewhere/share/deplo/tests/data/tile_programs
+  data=$folder/elsewhere/share/deplo/experiments/tile/exported
   echo "kernels: [{tile: $data/softmax.tileirbc, arguments: ['x=f32[5,16]', 'y=f32[5,16]'], grid: 5}]" >tiles.yaml
   check correctness '^  correctness  right [0-9]* kernels, [0-9]* schedules' correctness
   grep -q '^VERDICT: no mistake so far: 1 of 4 stages' run/results.txt || fail "$(head -n 9 run/results.txt)"

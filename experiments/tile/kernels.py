@@ -1,4 +1,4 @@
-"""Kernels in cuTile Python, for experiments/export_tile.py; their bytecode is what tests/data/tile_programs has."""
+"""Kernels in cuTile Python, for experiments/export_tile.py; their bytecode is what experiments/tile/exported has."""
 import cuda.tile as ct
 import numpy as np
 

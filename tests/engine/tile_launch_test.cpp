@@ -10,7 +10,7 @@
 namespace deplo::engine {
 namespace {
 
-const std::string data = DEPLO_SOURCE_DIR "/tests/data/tile_programs/";
+const std::string data = DEPLO_SOURCE_DIR "/experiments/tile/exported/";
 
 measure::TileCall call_of(const TileSource& source) {
   const TileLaunch launch = read_launch(source);

@@ -32,7 +32,7 @@ TEST(TileCompile, EveryLevel) {
 }
 
 TEST(TileCompile, TensorCoresMultiplyWhatAProgramMultiplies) {
-  const engine::TileSource matmul{root + "/tests/data/tile_programs/matmul.tileirbc",
+  const engine::TileSource matmul{root + "/experiments/tile/exported/matmul.tileirbc",
                                   "",
                                   {"A=bf16[256,256]", "B=bf16[256,256]", "C=f32[256,256]"},
                                   "16,8"};
@@ -75,7 +75,7 @@ TEST(TileCompile, Tileiras) {
   EXPECT_THAT(answer(vector_add(), true),
               HasSubstr("--tileiras: expected bytecode, which alone it reads, found a text"));
   const engine::TileSource scale{
-      root + "/tests/data/tile_programs/scale_13.1.tileirbc", "", {"x=f16[1000]", "y=f16[1000]", "2.0"}, "8"};
+      root + "/experiments/tile/exported/scale_13.1.tileirbc", "", {"x=f16[1000]", "y=f16[1000]", "2.0"}, "8"};
   if (!measure::cuda::find_program("tileiras"))
     EXPECT_THAT(answer(scale, true), HasSubstr("no tileiras: expected it beside the program"));
   else

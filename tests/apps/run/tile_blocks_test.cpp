@@ -123,7 +123,7 @@ TEST_F(TileBlocks, WhatAProgramPrintsIsShown) {
 }
 
 TEST_F(TileBlocks, LocksScansAndAtomicsAgreeWithTheInterpreter) {
-  const std::string own = "tests/data/tile_programs/";
+  const std::string own = "experiments/tile/exported/";
   const std::string inputs = file("inputs.yaml", "total: constant(0)\nlock: constant(0)\n"),
                     count = file("count.yaml", "count: constant(0)\n"), lock = file("lock.yaml", "lock: constant(0)\n");
   const std::vector<std::pair<Case, Words>> cases = {

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 const std::string root = DEPLO_SOURCE_DIR;
-const std::string examples = root + "/experiments/tile/", own = root + "/tests/data/tile_programs/";
+const std::string examples = root + "/experiments/tile/", own = root + "/experiments/tile/exported/";
 
 struct Case {
   std::string file;

@@ -25,7 +25,7 @@ TileRunOptions vector_add() {
 /// An array of 300 f16 as an address, an extent and a stride.
 TileRunOptions scale() {
   TileRunOptions options;
-  options.source.file = root + "/tests/data/tile_programs/scale_13.3.tileirbc";
+  options.source.file = root + "/experiments/tile/exported/scale_13.3.tileirbc";
   options.source.arguments = {"x=f16[300]", "y=f16[300]", "factor=0.5"};
   options.source.grid = "3";
   return options;
@@ -91,7 +91,7 @@ TEST(TileRun, WhatItRefuses) {
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f32[64]"; }), HasSubstr("load_ptr_tko"));
   EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "x=f16[300]"; }),
             root +
-                "/tests/data/tile_programs/scale_13.3.tileirbc: entry scale: argument 2: expected an array with a name "
+                "/experiments/tile/exported/scale_13.3.tileirbc: entry scale: argument 2: expected an array with a name "
                 "of its own, found 'x' again");
   EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "y=f16[10000000000]"; }),
             "array y: expected at most 268435456 elements to run with, found 10000000000");

@@ -37,7 +37,7 @@ void add_zero(Launcher& launcher, const char* name, DType element) {
 /// With two tiles along each dimension, so that one too far is one outside for some block. Rows lie without gaps: what is
 /// beyond a row is another row's.
 const std::vector<Sound>& sound_programs() {
-  static const std::string examples = "experiments/tile/", ours = "tests/data/tile_programs/";
+  static const std::string examples = "experiments/tile/", ours = "experiments/tile/exported/";
   static const std::vector<Sound> all = {
       {examples + "vector_add.tile",
        {1, 1, 1},
@@ -342,7 +342,7 @@ TEST(PlantedFaults, APaddingLeftOutShowsAsPoison) {
                                      launcher.add("y", DType::f32, {64});
                                    }}};
   for (const Sound& sound : all) {
-    const std::string text = text_of({"tests/data/tile_programs/" + sound.file + ".tileirbc", {}, {}});
+    const std::string text = text_of({"experiments/tile/exported/" + sound.file + ".tileirbc", {}, {}});
     const std::string without = std::regex_replace(text, std::regex("padding_value = \\w+, "), "");
     EXPECT_NE(without, text) << sound.file;
     for (const auto& [program, poisoned] : {std::pair{text, false}, {without, true}}) {

@@ -96,7 +96,7 @@ struct Scale {
                             "  v0 = multiply(in0, 0.5)\n  y[a0] = v0\n",
                             n));
   TileCall call() const {
-    const std::string bytes = read_file(DEPLO_SOURCE_DIR "/tests/data/tile_programs/scale_13.3.tileirbc");
+    const std::string bytes = read_file(DEPLO_SOURCE_DIR "/experiments/tile/exported/scale_13.3.tileirbc");
     const std::vector<std::uint8_t> extent{n & 255, n >> 8, 0, 0}, stride{1, 0, 0, 0};
     TileCall call{.bytecode = {bytes.begin(), bytes.end()}, .entry = "scale", .grid = {8, 1, 1}};
     for (const char* buffer : {"x", "y"}) {

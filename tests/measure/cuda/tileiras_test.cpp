@@ -35,7 +35,7 @@ TEST(Tileiras, IsGivenTheFileTheArchitectureAndItsOwnToolkit) {
 
 TEST(Tileiras, MakesACubin) {
   if (!find_program("tileiras")) GTEST_SKIP() << "no tileiras";
-  const std::string bytes = read_file(DEPLO_SOURCE_DIR "/tests/data/tile_programs/scale_13.1.tileirbc");
+  const std::string bytes = read_file(DEPLO_SOURCE_DIR "/experiments/tile/exported/scale_13.1.tileirbc");
   const auto facts = inspect_cubin(compile_tile_bytecode(bytes, "sm_120"), "scale");
   ASSERT_TRUE(facts);
   EXPECT_GT(facts->registers, 0);
@@ -81,7 +81,7 @@ class TileirasCubin : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(TileirasCubin, TakesTheEntrysParameters) {
-  EXPECT_GT(check_parameters(DEPLO_SOURCE_DIR "/tests/data/tile_programs"), 20);
+  EXPECT_GT(check_parameters(DEPLO_SOURCE_DIR "/experiments/tile/exported"), 20);
 }
 
 TEST_P(TileirasCubin, OfSharedProgramsTakesTheEntrysParameters) {

@@ -12,7 +12,7 @@ namespace tp = ir::tile_program;
 using ir::DType;
 
 Both listing(const std::string& name) { return Both(both_program("experiments/tile/" + name + ".tile")); }
-Both exported(const std::string& name) { return Both(both_program("tests/data/tile_programs/" + name + ".tileirbc")); }
+Both exported(const std::string& name) { return Both(both_program("experiments/tile/exported/" + name + ".tileirbc")); }
 
 TEST(Blocks, VectorAdd) {
   Both both = listing("vector_add");

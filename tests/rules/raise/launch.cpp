@@ -22,7 +22,7 @@ TileArray tile_array(const std::string& name, const ir::Shape& shape, std::int64
 }  // namespace
 
 tp::Program own(const std::string& name) {
-  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs" /
+  return tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/exported" /
                                (name + ".tileirbc"));
 }
 

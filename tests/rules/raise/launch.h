@@ -22,7 +22,7 @@ inline constexpr double of_f32 = 1e-6, of_f16 = 1e-3, of_tf32 = 1e-4;
 inline std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 /// Rows lie apart by a multiple of 8, as the shared programs assume.
 inline std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
-/// Of tests/data/tile_programs.
+/// Of experiments/tile/exported.
 ir::tile_program::Program own(const std::string& name);
 
 /// Executes a kernel on its buffers.

@@ -321,7 +321,7 @@ TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
     launch.pointer("x", ir::DType::f16, {25, 16}).pointer("id", ir::DType::i32, {n});
     launch.pointer("y", ir::DType::f32, {n, 16}).scalar(std::int64_t{25}).scalar(n).grid({tiles(n, 8), 1, 1});
     const tp::Program program =
-        tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/tile_programs/gather_rows.tile");
+        tp::read_file_program(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/exported/gather_rows.tile");
     EXPECT_LE(launch.difference(program), 0) << n;
   }
 }
