@@ -21,7 +21,7 @@ configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
 # Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
 PREFIX ?= /usr/local
 
-.PHONY: help tune test test-all build bench bundle install update-golden format lint hooks clean setup
+.PHONY: help tune test test-all build bench bundle package install update-golden format lint hooks clean setup
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -55,6 +55,11 @@ bundle: setup ## a folder to copy to a machine with a GPU
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	@scripts/bundle.sh $(BUILD) bundle
+
+package: setup ## a .deb of the programs and the library, below build/release
+	$(call configure,release)
+	@cmake --build build/release --target deplo deplo-tune library
+	@cd build/release && cpack
 
 install: setup ## build, and install (PREFIX=/usr/local)
 	$(call configure,$(PRESET))

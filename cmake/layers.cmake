@@ -3,7 +3,7 @@
 # A layer's headers are found only through build/layers/NAME/NAME (a link to its folder), and each target gets the links
 # of the layers it names, nothing else: an include of a layer to the right does not compile.
 #
-# HOT: what every candidate goes through, -O2 in Release, but for FOLDER below it (the target NAME_FOLDER). The rest stays
+# HOT: what every candidate goes through, DEPLO_HOT_FLAGS in Release, but for FOLDER below it (the target NAME_FOLDER). The rest stays
 # at -O1, which compiles in three quarters of the time.
 function(deplo_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 layer "HOT" "COLD" "")
@@ -24,7 +24,7 @@ function(deplo_layer name)
     target_include_directories(${target} PUBLIC ${root})
     target_link_libraries(${target} PUBLIC ${layer_UNPARSED_ARGUMENTS})
     if(layer_HOT AND target STREQUAL name)
-      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${DEPLO_HOT_FLAGS}>)
       deplo_precompile(${target} core ${PROJECT_SOURCE_DIR}/cmake/std.pch.h)
     else()
       deplo_precompile(${target} ir_torch ${PROJECT_SOURCE_DIR}/cmake/std.pch.h)
@@ -36,14 +36,14 @@ function(deplo_layer name)
   endif()
 endfunction()
 
-# deplo_compile_by_room(TARGET): in Release up to eight files of a room (a folder) are one compile: what a header and its
+# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to eight files of a room (a folder) are one compile: what a header and its
 # templates cost is paid once. On two cores a clean build of the programs takes 2:30 in place of 3:24. Eight: the
 # longest compile is then 22 s there, after 16 s for the longest file alone; a larger room is several. A name in such a
 # file's anonymous namespace is known in the others, so it stands once in a room; the files of the rooms in `apart` share
 # names, and are compiled one by one: each rule and searcher calls its parts as the others do. A test whose names its
 # neighbours have, too, has a namespace of its own; a local name may hide one of another file there.
 function(deplo_compile_by_room target)
-  if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
+  if(NOT DEPLO_UNITY)
     return()
   endif()
   set(apart ir/torch/operations measure/cuda rules/cost rules/tile search search/records search/strategies)

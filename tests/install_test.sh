@@ -47,6 +47,12 @@ YAML
 $clean "$prefix/bin/deplo-tune" --config tiny.yaml --store tiny.db --quiet >tuned.txt || fail "deplo-tune: $(cat tuned.txt)"
 $clean "$prefix/bin/deplo" db best tiny.db >best.txt && grep -q softmax best.txt || fail "deplo-tune stored nothing"
 
+# Nothing of the tests is there, and experiments name no file that is not.
+[ -z "$(find "$prefix" -name 'test*')" ] || fail "tests are installed: $(find "$prefix" -name 'test*')"
+grep -o 'tile: [^ ]*' "$prefix/share/deplo/experiments/tile_programs.yaml" | while read -r _ program; do
+  [ -s "$prefix/share/deplo/experiments/$program" ] || fail "no $program"
+done
+
 # Completions and man pages, where shells and man look for them.
 for file in bash-completion/completions/deplo{,-tune} fish/vendor_completions.d/deplo{,-tune}.fish \
   zsh/site-functions/_deplo man/man1/deplo{,-tune,-db-best}.1 doc/deplo/LICENSE; do
@@ -54,7 +60,13 @@ for file in bash-completion/completions/deplo{,-tune} fish/vendor_completions.d/
 done
 grep -rqF -e "$HOME/" -e "$build" -e "$folder" "$prefix/share/man" && fail "man pages name folders of this machine"
 
-# The library.
+# The library, found by pkg-config and by CMake.
+if command -v pkg-config >/dev/null; then
+  printf '#include <deplo/deplo.h>\nint main() { return deplo::default_store().empty(); }\n' >small.cpp
+  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name deplo.pc)") pkg-config --cflags --libs deplo) || fail "no deplo.pc"
+  # shellcheck disable=SC2086
+  c++ -std=c++17 small.cpp $flags -Wl,-rpath,"$(dirname "$library")" -o small && $clean ./small || fail "pkg-config: $flags"
+fi
 cmake -S "$source/examples/library" -B example -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >cmake.txt 2>&1 &&
   cmake --build example >>cmake.txt 2>&1 || fail "the example does not build: $(tail -20 cmake.txt)"
 if ! grep -q "^opencl" <<<"$($clean "$prefix/bin/deplo" devices)"; then
