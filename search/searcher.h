@@ -58,6 +58,9 @@ class Searcher {
   virtual bool warm_start(std::span<const SourceTask>) { return false; }
 };
 
+/// What searchers maximise: 1/time, and 0 for a failure.
+double reward(const Outcome&);
+
 /// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.
 struct SearcherKind {
   std::string_view name;                       // as in --search

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/cli/command.h"
-#include "engine/compile/restrict.h"
+#include "engine/source/restrict.h"
 
 namespace deplo::apps {
 

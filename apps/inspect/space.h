@@ -8,8 +8,8 @@
 
 #include "core/progress.h"
 #include "core/target.h"
-#include "engine/compile/restrict.h"
 #include "engine/source/load.h"
+#include "engine/source/restrict.h"
 #include "search/count.h"
 
 namespace deplo::apps {

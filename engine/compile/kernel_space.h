@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "engine/compile/restrict.h"
+#include "engine/source/restrict.h"
 #include "ir/program.h"
 #include "rules/lower.h"
 #include "search/space.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/restrict.h"
 #include "engine/source/inputs.h"
 #include "engine/source/options.h"
+#include "engine/source/restrict.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
 #include "search/searcher.h"

@@ -6,10 +6,10 @@
 #include "ir/hardware/gpu.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {

@@ -11,9 +11,9 @@
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {

@@ -12,7 +12,8 @@
 #include "ir/hardware/mma.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 
 namespace deplo::rules {
 

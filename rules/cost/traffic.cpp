@@ -7,9 +7,9 @@
 #include "ir/fraction.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/features.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {

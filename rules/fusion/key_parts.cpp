@@ -29,7 +29,11 @@
 
 #include "core/error.h"
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/axes.h"
 #include "rules/tile/helpers/key_sweep.h"
 
 namespace deplo::rules {

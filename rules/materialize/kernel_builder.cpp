@@ -1,6 +1,6 @@
 #include "rules/materialize/kernel_builder.h"
 
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/tile.h"
 
 namespace deplo::rules::materializer {
 

@@ -11,9 +11,9 @@
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/fragments.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules::materializer {
 namespace {

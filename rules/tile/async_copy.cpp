@@ -4,7 +4,11 @@
 //         AsyncWait(keep=0)
 #include <algorithm>
 
+#include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

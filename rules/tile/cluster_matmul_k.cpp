@@ -10,8 +10,11 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/split_sums.h"
 
 namespace deplo::rules {

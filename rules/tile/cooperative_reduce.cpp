@@ -12,7 +12,12 @@
 #include <set>
 
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/axes.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

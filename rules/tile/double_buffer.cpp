@@ -6,7 +6,10 @@
 
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -3,8 +3,10 @@
 // It weighs registers against threads by rules of thumb of its own: with fewer registers more warps hide each other's
 // latencies, with too few it spills (CUDA C++ Programming Guide, "Launch Bounds").
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

@@ -6,8 +6,11 @@
 
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

@@ -18,7 +18,13 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/axes.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

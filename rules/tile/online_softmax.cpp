@@ -29,8 +29,12 @@
 #include "ir/hardware/gpu.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/key_chunks.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -10,8 +10,10 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
 
 namespace deplo::rules {
 namespace {

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
 
 namespace deplo::rules {
 namespace {

@@ -13,7 +13,7 @@
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
 
 namespace deplo::rules {
 namespace {

@@ -6,9 +6,12 @@
 #include <numeric>
 
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/axes.h"
 
 namespace deplo::rules {
 namespace {

@@ -15,8 +15,10 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

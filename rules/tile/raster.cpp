@@ -6,7 +6,10 @@
 // ("Matrix Multiplication", L2 Cache Optimizations). Of a batch of products whose factor on the right is chosen by a
 // number (the blocks of a routed MLP, sorted by expert), the products are the rows: neighbours have the same factor.
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

@@ -9,7 +9,9 @@
 
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

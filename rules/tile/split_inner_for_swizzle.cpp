@@ -8,8 +8,10 @@
 #include <tuple>
 
 #include "ir/hardware/tma.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

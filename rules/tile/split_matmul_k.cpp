@@ -8,9 +8,12 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/linear_epilogue.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

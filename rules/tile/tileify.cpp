@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/tile.h"
+#include "rules/rule.h"
 
 namespace deplo::rules {
 namespace {

@@ -3,7 +3,9 @@
 //     →   n1_smem = Stage(n1, …) buffers=2@(a5 % 2) tma
 //         AsyncWait(keep=0, phase=((a5 / 2) % 2), slot=(a5 % 2))
 #include "ir/hardware/stage_layout.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -9,8 +9,10 @@
 #include <algorithm>
 
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/vector_axis.h"
 
 namespace deplo::rules {

@@ -12,8 +12,13 @@
 
 #include "ir/hardware/gpu.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
+#include "rules/rule.h"
+#include "rules/tile/helpers/axes.h"
+#include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/split_sums.h"
 #include "rules/tile/helpers/stages.h"
 

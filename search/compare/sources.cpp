@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "search/strategies/tree.h"
-
 namespace deplo::search::compare {
 namespace {
 
@@ -39,7 +37,7 @@ SourceTask draw(const Records& records, std::size_t count, Rng& rng) {
     Trail trail;
     for (std::size_t k = 0; k < records.knobs.size(); ++k)
       trail.push_back({records.knobs[k].name, records.value(rows[i], k)});
-    const double speed = strategies::reward(record.outcome);
+    const double speed = reward(record.outcome);
     source.push_back({std::move(trail), speed > 0 ? 1 / speed : std::numeric_limits<double>::infinity()});
   }
   return source;

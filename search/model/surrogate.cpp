@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "search/model/regression_targets.h"
 #include "search/quantile.h"
-#include "search/strategies/tree.h"
 
 namespace deplo::search::model {
 namespace {
@@ -36,7 +35,7 @@ void Surrogate::tell(const Candidate& candidate, const Outcome& outcome) {
   Codes codes = encoding_.codes(candidate->trail());
   pool_.asked(codes);
   if (!known_.insert(codes).second) return;
-  const double speed = strategies::reward(outcome);
+  const double speed = reward(outcome);
   told_.push_back({std::move(codes), candidate->trail(), speed > 0 ? -std::log(speed) : infinity,
                    outcome.seconds > 0 ? std::log(outcome.seconds) : std::nan("")});
   const auto place = std::ranges::upper_bound(by_time_, told_.back().time, {}, [&](auto i) { return told_[i].time; });

@@ -100,9 +100,4 @@ std::size_t random_unfinished(const Node& node, Rng& rng) {
   return chosen;
 }
 
-double reward(const Outcome& outcome) {
-  const bool valid = outcome.ok() && std::isfinite(outcome.microseconds) && outcome.microseconds > 0;
-  return valid ? 1 / outcome.microseconds : 0;
-}
-
 }  // namespace deplo::search::strategies

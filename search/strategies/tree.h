@@ -51,7 +51,4 @@ class Tree {
 /// A child with something left, uniform over candidates where the space counts them, else over children.
 std::size_t random_unfinished(const Node&, Rng&);
 
-/// The reward of all tree searchers: 1/time, and 0 for a failure.
-double reward(const Outcome&);
-
 }  // namespace deplo::search::strategies

@@ -86,9 +86,10 @@ std::string check_program(const fs::path& file) {
 Kind tile_programs() {
   Kind kind{"tile", {}, damage_program};
   const fs::path root(DEPLO_SOURCE_DIR);
-  for (const fs::path& folder : {root / "tests" / "data" / "tile_programs", root / "experiments" / "tile"})
+  for (const fs::path& folder : {root / "experiments" / "tile" / "exported", root / "experiments" / "tile"})
     for (const auto& file : fs::directory_iterator(folder))
-      if (file.path().extension() != ".py" && file.path().filename() != "gemm_square_as_printed.tile")
+      if (file.is_regular_file() && file.path().extension() != ".py" &&
+          file.path().filename() != "gemm_square_as_printed.tile")
         kind.seeds.push_back({file.path().filename().string(), read_bytes(file.path()), {}, check_program});
   return kind;
 }

@@ -8,9 +8,11 @@
 
 #include "core/rng.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/tile.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/tile/helpers/options.h"
 
 namespace deplo::rules {
 namespace {

@@ -2,7 +2,7 @@
 // before wrote last.
 //   Tile(axes=(a0:32=BLOCK, a1:64=THREAD)): … x[a0, a1] …   →   … x[(31 - a0), a1] …
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/tile.h"
 
 namespace deplo::rules {
 namespace {

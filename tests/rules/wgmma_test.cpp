@@ -13,11 +13,11 @@
 #include "ir/emit/emit.h"
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/drawn_schedules.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules::wgmma_test {
 namespace {
@@ -298,7 +298,8 @@ TEST(WarpgroupForms, AreChecked) {
   const std::string load =
       "MbarrierArriveExpectTx(full[0], bytes=8192)\n    TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0])\n";
   EXPECT_EQ(verified("  Produce(threads=128, own=24, others=240):\n    " + load), "");
-  EXPECT_THAT(verified("  Produce(threads=33):\n    " + load), HasSubstr("33 threads are no whole warps"));
+  EXPECT_THAT(verified("  Produce(threads=33):\n    " + load),
+              HasSubstr("33 threads are no whole warps"));
   EXPECT_THAT(verified("  Produce(threads=128, own=20, others=240):\n    " + load), HasSubstr("multiples of 8"));
   EXPECT_THAT(verified("  Produce(threads=32, own=24, others=240):\n    " + load), HasSubstr("whole warpgroups"));
   EXPECT_THAT(verified("  Produce(threads=32):\n    Sync\n"), HasSubstr("waits and copies by TMA, nothing else"));

@@ -9,7 +9,10 @@
 #include "core/text/match.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/tile/helpers/axes.h"
 #include "rules/tile/helpers/key_mask.h"
 
 namespace deplo::rules {

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/target.h"
+#include "ir/walk.h"
 #include "rules/tile/helpers/key_products.h"
 
 namespace deplo::rules {

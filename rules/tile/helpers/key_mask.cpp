@@ -6,6 +6,7 @@
 
 #include "ir/softmax.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

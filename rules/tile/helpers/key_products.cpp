@@ -7,6 +7,7 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/target.h"
 #include "ir/hardware/mma.h"
 #include "rules/tile/helpers/key_sweep.h"
 

@@ -4,6 +4,8 @@
 
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules {

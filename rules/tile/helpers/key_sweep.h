@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "rules/tile/helpers/common.h"
+#include "core/target.h"
+#include "ir/walk.h"
 
 namespace deplo::rules {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/walk.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/names.h"
 
 namespace deplo::rules {
 namespace {

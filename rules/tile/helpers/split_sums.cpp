@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules {

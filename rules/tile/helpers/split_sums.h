@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "rules/tile/helpers/common.h"
+#include "rules/analysis/matmul.h"
 
 namespace deplo::rules {
 

@@ -8,6 +8,8 @@
 
 #include "ir/hardware/tma.h"
 #include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules {

@@ -6,8 +6,7 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include "rules/tile/helpers/common.h"
+#include "ir/walk.h"
 
 namespace deplo::rules {
 

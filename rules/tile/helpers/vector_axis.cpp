@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {

@@ -14,7 +14,7 @@ namespace deplo::ir::tile_program {
 namespace {
 
 std::filesystem::path data(const std::string& name) {
-  return std::filesystem::path(DEPLO_SOURCE_DIR) / "tests" / "data" / "tile_programs" / (name + ".tileirbc");
+  return std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments" / "tile" / "exported" / (name + ".tileirbc");
 }
 
 Program exported(const std::string& name) {

@@ -28,7 +28,7 @@ Program listing(const std::string& name) {
 }
 
 std::string as_printed() {
-  return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests" / "data" / "tile_programs" /
+  return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments" / "tile" / "exported" /
                    "gemm_square_as_printed.tile");
 }
 

@@ -300,7 +300,7 @@ TEST(Reading, DeepAndLongTexts) {
 }
 
 std::string bytes_of(const std::string& name) {
-  return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests" / "data" / "tile_programs" / name);
+  return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments" / "tile" / "exported" / name);
 }
 
 TEST(Reading, BytecodeThatIsNone) {
@@ -396,9 +396,9 @@ void survive(const std::string& bytes) {
 TEST(Reading, SurvivesDamage) {
   const std::filesystem::path root(DEPLO_SOURCE_DIR);
   std::vector<std::string> files;
-  for (const auto& folder : {root / "tests" / "data" / "tile_programs", root / "experiments" / "tile"})
+  for (const auto& folder : {root / "experiments" / "tile" / "exported", root / "experiments" / "tile"})
     for (const auto& file : std::filesystem::directory_iterator(folder))
-      if (file.path().extension() != ".py") files.push_back(read_file(file.path()));
+      if (file.is_regular_file() && file.path().extension() != ".py") files.push_back(read_file(file.path()));
   ASSERT_GT(files.size(), 16U);
   Rng rng(1);
   for (int i = 0; i < 2000; ++i) {

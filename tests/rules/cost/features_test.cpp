@@ -9,9 +9,9 @@
 
 #include "core/rng.h"
 #include "ir/walk.h"
+#include "rules/analysis/tile.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
-#include "rules/tile/helpers/common.h"
 
 namespace deplo::rules {
 namespace {

@@ -621,9 +621,9 @@ TEST(RaiseRefusals, Stores) {
   EXPECT_THAT(
       message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%zero]" + to_y),
       ::testing::HasSubstr("expected each element of y to be written once, found a tile that two blocks write"));
-  EXPECT_THAT(
-      message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
-      ::testing::HasSubstr("cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
+  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
+              ::testing::HasSubstr(
+                  "cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
   EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y +
                               "%r = store_view_tko weak %a, %yv[%bx]" + to_y),
               ::testing::HasSubstr("y is written by two stores"));

@@ -1,6 +1,7 @@
 // Chunk loops: which loops are, what their stages' knobs are called, what waits for them, and copies of their bodies.
 #include <gtest/gtest.h>
 
+#include "rules/analysis/tile.h"
 #include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {

@@ -14,8 +14,9 @@ using ir::DType;
 tp::Program read_example(const std::string& name) {
   const std::filesystem::path root(DEPLO_SOURCE_DIR);
   for (const auto& file :
-       {root / "experiments" / "tile" / (name + ".tile"), root / "tests" / "data" / "tile_programs" / (name + ".tile"),
-        root / "tests" / "data" / "tile_programs" / (name + ".tileirbc"), tp::shared_programs() / (name + ".tileirbc")})
+       {root / "experiments" / "tile" / (name + ".tile"), root / "experiments" / "tile" / "exported" / (name + ".tile"),
+        root / "experiments" / "tile" / "exported" / (name + ".tileirbc"),
+        tp::shared_programs() / (name + ".tileirbc")})
     if (std::filesystem::exists(file)) return tp::read_file_program(file);
   throw Error("no tile program is called " + name);
 }

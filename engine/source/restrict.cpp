@@ -1,4 +1,4 @@
-#include "engine/compile/restrict.h"
+#include "engine/source/restrict.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,172 @@
+#include "rules/analysis/matmul.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/hardware/float16.h"
+#include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/analysis/tile.h"
+
+namespace deplo::rules {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+const ir::Assign* find_product(const ir::Body& body, const ir::Accum& accum) {
+  const auto* value = std::get_if<std::string>(&accum.args[0]);
+  for (const ir::Stmt& stmt : body)
+    if (const auto* s = stmt.as<ir::Assign>(); s != nullptr && value != nullptr && s->dst == *value)
+      return s->op == ir::Op::multiply ? s : nullptr;
+  return nullptr;
+}
+
+// Every accumulation of the loop is acc <- add(acc, v) with v = multiply(x, y) in the same body, and beside them stand
+// values only.
+bool is_product_sum(const ir::Body& body) {
+  bool accumulates = false;
+  for (const ir::Stmt& stmt : body) {
+    if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Index>() != nullptr || stmt.as<ir::Assign>() != nullptr) continue;
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr || accum->op != ir::Op::add || find_product(body, *accum) == nullptr) return false;
+    accumulates = true;
+  }
+  return accumulates;
+}
+
+// One of the two axes of outputs and what depends on it. Along an axis of one element nothing shows it.
+struct Side {
+  const ir::Axis& axis;
+  Names names;
+  bool holds(const ir::Arg& value) const {
+    const auto* name = std::get_if<std::string>(&value);
+    return name != nullptr && names.count(*name) > 0;
+  }
+  bool walked_by(const ir::Arg& value, const Side& other) const {
+    return (holds(value) || axis.extent == 1) && !other.holds(value);
+  }
+};
+
+// Every product is of a value that walks m and not n and one that walks n and not m.
+bool multiplies(const ir::Body& body, const Side& m, const Side& n) {
+  return std::all_of(body.begin(), body.end(), [&](const ir::Stmt& stmt) {
+    const auto* accum = stmt.as<ir::Accum>();
+    if (accum == nullptr) return true;
+    const ir::Assign& product = *find_product(body, *accum);
+    const ir::Arg &x = product.args[0], &y = product.args[1];
+    return (m.walked_by(x, n) && n.walked_by(y, m)) || (m.walked_by(y, n) && n.walked_by(x, m));
+  });
+}
+
+// The body of a product sum; a guarded tail is the whole body of its loop. nullptr: another loop.
+const ir::Body* product_sum(const ir::Loop& loop) {
+  if (loop.axis.bind != ir::Bind::reduce || !loop.start.is_constant(0) || loop.step != 1) return nullptr;
+  const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
+  const ir::Body& body = guard != nullptr ? guard->then : loop.body;
+  return is_product_sum(body) ? &body : nullptr;
+}
+
+void find_product_sums(const ir::Body& body, std::vector<const ir::Loop*>& found) {
+  for (const ir::Stmt& stmt : body) {
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && product_sum(*loop) != nullptr) found.push_back(loop);
+    if (const ir::Body* inner = ir::inner_body(stmt)) find_product_sums(*inner, found);
+  }
+}
+
+}  // namespace
+
+std::optional<Matmul> find_matmul(const ir::Program& program) {
+  const ir::Tile& tile = tile_of(program);
+  Matmul result;
+  std::vector<std::size_t> threads;
+  for (std::size_t i = 0; i < tile.axes.size(); ++i)
+    if (tile.axes[i].bind == ir::Bind::thread) threads.push_back(i);
+  if (threads.size() < 2) return std::nullopt;
+  result.m = threads[threads.size() - 2];
+  result.n = threads.back();
+  if (has_online_softmax(tile.body)) return std::nullopt;  // its rule has dealt out rows and columns
+  if (has_products(tile.body)) return std::nullopt;        // warps multiply: no thread has rows or columns to arrange
+  std::vector<const ir::Loop*> candidates;
+  find_product_sums(tile.body, candidates);
+  if (candidates.empty()) return std::nullopt;
+  const ir::Axis &m = tile.axes[result.m], &n = tile.axes[result.n];
+  const Side rows = {m, dependent_names(tile.body, m.name)}, columns = {n, dependent_names(tile.body, n.name)};
+  for (const ir::Loop* loop : candidates)
+    if (multiplies(*product_sum(*loop), rows, columns)) {
+      result.reduce = loop;
+      return result;
+    }
+  return std::nullopt;
+}
+
+namespace {
+
+// The loads of a matmul's sum that walk n: visit(load, its buffer, the axis).
+template <class Visit>
+void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Visit&& visit) {
+  const std::string& columns = tile_of(program).axes[matmul.n].name;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load != nullptr && depends(stmt, {columns})) visit(*load, *program.find(load->buffer), columns);
+  });
+}
+
+}  // namespace
+
+bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  std::set<ir::DType> types;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+    if (buffer != nullptr) types.insert(buffer->dtype);
+  });
+  if (!target.mma || types.size() != 1) return false;
+  return ir::is_float16(*types.begin()) || (program.allow_tf32 && *types.begin() == ir::DType::f32);
+}
+
+bool is_transposed(const ir::Program& program, const Matmul& matmul) {
+  bool found = false;
+  for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer& buffer, const std::string& axis) {
+    found |= buffer.strides.back() != 1 || ir::coefficient(load.index.back(), axis) != 1;
+  });
+  return found;
+}
+
+std::optional<std::size_t> sharing_axis(const ir::Program& program, const Matmul& matmul) {
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  const auto is_of_batch = [&](std::size_t i) {
+    if (i == matmul.m || i == matmul.n || axes[i].extent == 1) return false;
+    return axes[i].bind == ir::Bind::thread || (axes[i].bind == ir::Bind::block && i + 1 != matmul.m);
+  };
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    bool shared = is_of_batch(i);
+    for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer&, const std::string&) {
+      shared &= !ir::depends_on(load.index, axes[i].name);
+    });
+    if (shared) return i;
+  }
+  return std::nullopt;
+}
+
+bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows) {
+  constexpr std::int64_t page = 4096;  // bytes
+  bool near = rows <= few_rows && !is_transposed(program, matmul);
+  if (near && sharing_axis(program, matmul)) return true;
+  for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
+    const std::size_t rank = buffer.strides.size();
+    near &= rank < 2 || ir::is_float16(buffer.dtype) || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
+  });
+  return near;
+}
+
+std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
+  std::int64_t widest = 0;
+  for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
+    widest = std::max(widest, ir::bytes(buffer.dtype));
+  });
+  return widest == 0 ? ir::bytes(ir::DType::f32) : widest;  // 0: each column has a value that is computed
+}
+
+}  // namespace deplo::rules

@@ -1,0 +1,65 @@
+#include "rules/analysis/names.h"
+
+#include <algorithm>
+
+namespace deplo::rules {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
+  bool found = false;
+  const auto see = [&](const std::string& name) { found = found || names.count(name) > 0; };
+  ir::visit_reads(
+      stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+  return found;
+}
+
+// `around`: what holds the body depends on the axis, so whatever it defines does.
+bool spread(const ir::Body& body, bool around, const Names& except, Names& names) {
+  bool grown = false;
+  for (const ir::Stmt& stmt : body) {
+    const bool on = around || reads_one_of(stmt, names);
+    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
+    if (const std::string& name = ir::defined(stmt); on && !name.empty() && !except.contains(name))
+      grown |= names.insert(name).second;
+    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, except, names);
+  }
+  return grown;
+}
+
+}  // namespace
+
+Names dependent_names(const ir::Body& body, const std::string& axis, const Names& except) {
+  Names names = {axis};
+  // Again: an accumulator may be read before what makes it depend on the axis.
+  while (spread(body, false, except, names)) {
+  }
+  return names;
+}
+
+bool depends(const ir::Stmt& stmt, const Names& names) {
+  if (reads_one_of(stmt, names)) return true;
+  const ir::Body* inner = ir::inner_body(stmt);
+  return inner != nullptr &&
+         std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
+}
+
+Names names_of(const ir::Program& program) {
+  Names names;
+  const auto take = [&](const std::string& name) { names.insert(name); };
+  ir::for_each_new_name(program, take, take);
+  return names;
+}
+
+std::string fresh_name(Names& names, const std::string& stem, int n) {
+  for (;; ++n)
+    if (std::string name = stem + std::to_string(n); names.insert(name).second) return name;
+}
+
+std::string slab_name(Names& names, const std::string& source) {
+  std::string name = source + "_smem";
+  return names.insert(name).second ? name : fresh_name(names, name, 1);
+}
+
+}  // namespace deplo::rules

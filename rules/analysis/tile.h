@@ -1,0 +1,35 @@
+// What stands in a program of Tile IR: its tile, loops, sums, axes.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "ir/walk.h"
+
+namespace deplo::rules {
+
+/// The one Tile statement of a Tile IR program.
+const ir::Tile& tile_of(const ir::Program&);
+ir::Tile& tile_of(ir::Program&);
+/// A loop of the program that was found in it, to edit.
+ir::Loop& to_edit(ir::Program&, const ir::Loop& found);
+
+/// Does an index of a Load or a Write depend on both axes?
+bool walk_together(const ir::Tile&, const std::string& a, const std::string& b);
+/// Is the buffer read in the body?
+bool loads(const ir::Body&, const std::string& buffer);
+/// A statement that does nothing but define a value.
+bool is_scalar(const ir::Stmt&);
+/// The loop that matrix instructions execute (ir/hardware/mma.h); nullptr: there is none.
+const ir::Loop* products_loop(const ir::Body&);
+inline bool has_products(const ir::Body& body) { return products_loop(body) != nullptr; }
+/// Are sums scaled on the way, as those of an online softmax? They cannot be parted like others.
+bool has_online_softmax(const ir::Body&);
+/// Does the tile body have a reduce loop (at any depth)?
+bool has_reduce(const ir::Body&);
+bool has_bind(const ir::Tile&, ir::Bind);
+/// Does the statement make a 64-bit integer? Vectors, matrix instructions and staged slabs have none.
+bool is_i64(const ir::Stmt&);
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace deplo::rules
