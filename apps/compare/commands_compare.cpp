@@ -88,7 +88,7 @@ void add_contest(Command command, CompareFlags& flags) {
       .seldom();
   command
       .option("--compilers", contest.workers, "N",
-              "Simulate N compilers that work beside the device; 0: compile and measure in turn [0].")
+              "Simulate N compilers that work in parallel with the device; 0: compile and measure in turn [0].")
       .between(std::int64_t{0}, std::int64_t{1024})
       .seldom();
 }

@@ -140,7 +140,7 @@ std::string order_table(const Comparison& comparison, std::size_t width) {
 std::string mode(const compare::Contest& contest) {
   std::string text;
   if (contest.noisy) text += ", launches resampled";
-  if (contest.workers > 0) text += fmt::format(", {} compilers beside the device", contest.workers);
+  if (contest.workers > 0) text += fmt::format(", {} compilers in parallel with the device", contest.workers);
   if (contest.warm_start > 0)
     text += fmt::format(", models learn first from {} records of each source", contest.warm_start);
   return text;

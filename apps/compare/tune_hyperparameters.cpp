@@ -28,7 +28,7 @@ std::set<std::string> canonical(const std::vector<std::string>& paths) {
 void refuse_overlap(const std::vector<std::string>& training, const std::vector<std::string>& scored) {
   const std::set<std::string> trained_on = canonical(training);
   for (const std::string& file : canonical(scored))
-    if (trained_on.contains(file)) throw Error(file + ": expected other spaces for --score-on than for --spaces, found it in both");
+    if (trained_on.contains(file)) throw Error(file + ": --score-on must name spaces that --spaces does not");
 }
 
 const search::SearcherKind& only_strategy(const CompareFlags& flags) {

@@ -129,7 +129,7 @@ void add_import(Command command, int& exit_code) {
   command.describe(
       "Import recorded spaces, or times of libraries, into a store.\nColumns of a table are recognized by their "
       "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
-      "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them beside ours.");
+      "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them next to ours.");
   command.examples(
       "deplo db import A100.json.gz --store recorded.db\n"
       "deplo db import A100.json --objective GFLOP/s --store gflops.db\n"
@@ -150,7 +150,7 @@ void add_import(Command command, int& exit_code) {
   command
       .option("--parameters", flags->columns.parameters, "COLUMNS",
               "Tables only: the columns that are parameters; others without a role are results [those of FILE.T1.json "
-              "beside FILE.csv, else all that do not look like results].")
+              "next to FILE.csv, else all that do not look like results].")
       .delimiter(',')
       .take_all();
   command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")

@@ -42,7 +42,7 @@ ir::torch::Graph read_reference(const std::string& expression, const engine::Til
   std::string text;
   for (const engine::TileLaunch::Array& array : launch.arrays) text += declaration(array);
   const std::string where =
-      fmt::format("--reference, behind {}", counted(std::ssize(launch.arrays), "line")) + " of arrays";
+      fmt::format("--reference, after {}", counted(std::ssize(launch.arrays), "line")) + " of arrays";
   return ir::torch::parse_expression(text + expression, where);
 }
 

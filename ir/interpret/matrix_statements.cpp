@@ -134,7 +134,7 @@ struct MatrixAt {
             (transposed ? column / panel * leading + column % panel * element : column * element);
         const std::int64_t cell = tma::swizzled_address(linear, static_cast<int>(swizzle)) / element;
         if (cell < 0 || cell >= std::ssize(shared.cells))
-          m.lanes.fail("index out of range: a matrix reaches behind " + shared.name, lane);
+          m.lanes.fail("index out of range: a matrix reaches beyond the end of " + shared.name, lane);
         result.cells.push_back(cell);
       }
     return result;

@@ -61,7 +61,7 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
                                 ? (rows - 1) / panel * (m.leading / bytes(dtype)) + (k - 1) * panel + (rows - 1) % panel
                                 : (rows - 1) * panel + k - 1;
   if (c.index.evaluate(flat_offset(m.index, strides)).range.high + last >= count)
-    fail("the matrix reaches behind `{}`", m.buffer);
+    fail("the matrix reaches beyond the end of `{}`", m.buffer);
   return dtype;
 }
 
@@ -135,7 +135,7 @@ void check(Context& c, const LdMatrix& l) {
       (matrices != 1 && matrices != 2 && matrices != 4))
     fail("1, 2 or 4 matrices are 2, 4 or 8 lanes of f16 or bf16, or as many of f32 as there are");
   if (l.transposed && !bits) fail("only matrices of 16 bits are transposed");
-  if (c.threads % gpu::warp != 0) fail("{} threads are no whole warps", c.threads);
+  if (c.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", c.threads);
   const Name& buffer = check_shared_access(c, l.buffer, l.index, 4 * packed);
   if (buffer.type.dtype != l.type.dtype) fail("`{}` holds {}", l.buffer, name(buffer.type.dtype));
   c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
@@ -333,7 +333,7 @@ void check(Context& c, const Produce& p) {
   check_in_tile(c);
   check_convergent(c);
   if (std::exchange(c.produced, true)) fail("a block has one Produce");
-  if (p.threads % gpu::warp != 0) fail("{} threads are no whole warps", p.threads);
+  if (p.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", p.threads);
   const bool reserves = p.own != 0 || p.others != 0;
   // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, of whole warpgroups.
   const auto legal = [](std::int64_t n) { return n >= 24 && n <= 256 && n % 8 == 0; };

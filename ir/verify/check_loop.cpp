@@ -52,8 +52,8 @@ void check_end(Context& c, const Loop& l) {
 void check_producers(const Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("threads fill the slots of others in Tile IR only");
   if (l.producers < 1 || l.producers % gpu::warp != 0)
-    fail("{} producers are no whole warps", l.producers);
-  if (c.threads % gpu::warp != 0) fail("{} threads are no whole warps", c.threads);
+    fail("{} producers are not a multiple of the warp size", l.producers);
+  if (c.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", c.threads);
   const std::size_t stages = stage_run(l.body, 0);
   for (std::size_t i = 0; i < stages; ++i)
     if (const auto& s = *l.body[i].as<Stage>(); s.transport != Transport::tma || s.slots < 2 || !s.when.is_constant(1))

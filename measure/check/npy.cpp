@@ -143,7 +143,7 @@ class NpyFile {
   }
 
   void check_end() {
-    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end behind the elements", "more");
+    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end after the elements", "more");
   }
 
   /// `value` of the file as a tensor's element; of every type whose numbers a double holds the comparison is exact, and

@@ -21,9 +21,9 @@ std::optional<std::string> damage(std::span<const std::byte> before, std::span<c
   const std::vector<std::byte> intact = red_zone();
   // The damage next to the buffer is named: the zone before it is searched from its end.
   if (const auto at = std::mismatch(before.rbegin(), before.rend(), intact.rbegin()).first; at != before.rend())
-    return fmt::format("wrote beside '{}': {} bytes before its start", buffer, at - before.rbegin() + 1);
+    return fmt::format("wrote outside of '{}': {} bytes before its start", buffer, at - before.rbegin() + 1);
   if (const auto at = std::mismatch(behind.begin(), behind.end(), intact.begin()).first; at != behind.end())
-    return fmt::format("wrote beside '{}': {} bytes past its end", buffer, at - behind.begin());
+    return fmt::format("wrote outside of '{}': {} bytes past its end", buffer, at - behind.begin());
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ inline constexpr std::size_t red_zone_bytes = 4096;
 /// What a zone holds: a NaN in f32 with a payload of its own, so that a read past an end shows in the result too.
 std::vector<std::byte> red_zone();
 
-/// "wrote beside 'c': 12 bytes past its end" when one of the zones around the buffer is not as it was made. `size`: of
+/// "wrote outside of 'c': 12 bytes past its end" when one of the zones around the buffer is not as it was made. `size`: of
 /// the buffer, in bytes.
 std::optional<std::string> damage(std::span<const std::byte> before, std::span<const std::byte> behind,
                                   const std::string& buffer);

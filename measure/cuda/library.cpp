@@ -94,7 +94,7 @@ Library::Library(const LibraryName& name) : title_(name.title) {
       handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) return;
     }
-  throw Error(fmt::format("no {}: expected {} beside the program, on the loader's path, in /usr/local/cuda*/lib64 or "
+  throw Error(fmt::format("no {}: expected {} next to the program, on the loader's path, in /usr/local/cuda*/lib64 or "
                           "in Python's packages, found none; {}",
                           name.title, join(name.files, " or "), name.advice),
               Exit::environment);

@@ -68,13 +68,13 @@ struct SweptKernel {
 std::optional<SweptKernel> find_attention(const ir::Program& loop, std::string& why_not) {
   ir::Program tile = tileify.apply(loop, {}, {});
   const auto sweep = find_key_sweep(tile);
-  why_not = "no axis of its own has the values of a row";
+  why_not = "the values of a row have no axis of their own";
   if (!sweep) return std::nullopt;
   const ir::Body& body = tile_of(tile).body;
   bool alone = tile.body.size() == 1;
   for (std::size_t i = 0; i < body.size(); ++i)
     alone &= i == sweep->at || is_scalar(body[i]) || body[i].as<ir::Write>() != nullptr;
-  why_not = "beside its sweep over the keys it has others";
+  why_not = "it has loops other than the sweep over the keys";
   if (!alone) return std::nullopt;
   SweptKernel attention = {std::move(tile), *sweep};
   attention.sweep.step = attention.keys().body.back().as<ir::SoftmaxSum>();

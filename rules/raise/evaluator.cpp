@@ -144,7 +144,7 @@ Element Evaluator::at(tp::ValueId id, const Index& index) {
   if (const auto known = frames_[number].known.find(key); known != frames_[number].known.end()) return known->second;
   const auto& [op, result] = definitions_[id];
   const Raiser raiser = find_raiser(op->form->name);
-  if (raiser == nullptr) refuse(*op, "Loop IR has no word for it");
+  if (raiser == nullptr) refuse(*op, "Loop IR cannot express it");
   const Element element = raiser(*this, *op, result, index);
   frames_[number].known.emplace(std::move(key), element);
   return element;

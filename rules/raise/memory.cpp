@@ -128,7 +128,7 @@ ValueId padding(Evaluator& in, const tp::Operation& op, const Index& index) {
 
 void check_order(Evaluator& in, const tp::Operation& op) {
   if (op.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
-    in.refuse(op, "expected a weak access: others speak to other blocks");
+    in.refuse(op, "expected a weak access: other accesses communicate with other blocks");
 }
 
 Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {

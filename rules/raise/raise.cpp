@@ -48,10 +48,10 @@ class Effects {
         const std::size_t before = stores.size();
         walk(inner);
         if (stores.size() > before)
-          in_.refuse(*stores.back().store, "it stands in a branch: elements keep what they were");
+          in_.refuse(*stores.back().store, "it stands in a branch, so some elements keep their old values");
       }
     } else if (name.starts_with("atomic_")) {
-      in_.refuse(op, "blocks speak to each other by it");
+      in_.refuse(op, "blocks communicate through it");
     } else if (name == "print_tko" || name == "assert" || name == "loop" || name == "alloca" || name == "get_global") {
       in_.refuse(op, "a kernel of Loop IR is a function of its inputs only");
     }

@@ -36,7 +36,7 @@ class Store {
 
   Output run() {
     if (op_.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
-      in_.refuse(op_, "expected a weak access: others speak to other blocks");
+      in_.refuse(op_, "expected a weak access: other accesses communicate with other blocks");
     enter_loops();
     array_ = in_.accessed(op_);
     cut();
@@ -173,7 +173,7 @@ class Store {
   /// Where the tile's elements lie along each dimension: C, q, and the parts of e.
   void cut() {
     const Place place = in_.place(op_, tile_variables());
-    if (place.mask >= 0) in_.refuse(op_, "its mask depends on data: elements keep what they were");
+    if (place.mask >= 0) in_.refuse(op_, "its mask depends on data, so some elements keep their old values");
     find_coordinates(place);
     const Index at = coordinates(place);
     for (std::size_t d = 0; d < at.size(); ++d) {

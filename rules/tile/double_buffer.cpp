@@ -38,7 +38,7 @@ std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t 
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.cpu) return Skip{"on a CPU nothing travels beside the arithmetic"};
+  if (target.cpu) return Skip{"a CPU cannot overlap copies with arithmetic"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
   if (loops.empty()) return Skip{"no chunk loop with stages"};

@@ -47,7 +47,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 
 extern const Rule limit_registers = {
     .name = "limit_registers",
-    .summary = "as few registers as so many blocks of a unit have",
+    .summary = "few enough registers for several blocks on a unit",
     .knobs = {{"blocks", KnobType::integer, 0}},
     .decide = decide,
     .apply = apply,

@@ -220,9 +220,9 @@ bool stage_for_warpgroups(ir::Program& program) {
 // multiples of that in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   if (atom.of_warpgroup() && !target.wgmma) return "no matrix instructions of warpgroups on this target";
-  if (matmul.reduce->axis.extent % atom.k != 0) return "a chunk is no whole number of atoms deep";
+  if (matmul.reduce->axis.extent % atom.k != 0) return "the chunk's depth is not a multiple of the atom's";
   const Block block = block_of(program, matmul);
-  if (block.m % atom.m != 0 || block.n % atom.n != 0) return "the block is no whole number of atoms";
+  if (block.m % atom.m != 0 || block.n % atom.n != 0) return "the block's size is not a multiple of the atom's";
   const ir::Tile& tile = tile_of(program);
   if (!ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name))
     return "the loop makes more than one product of two values";

@@ -45,7 +45,7 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
   if (all > stages) return "TMA fills more than the slots of one loop";
   if (ir::count_of(tile, ir::Bind::cluster) > 1) return "the blocks of a cluster meet at barriers of all threads";
   const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
-  if (threads % target.warp != 0) return "the block is no whole number of warps";
+  if (threads % target.warp != 0) return "the block size is not a multiple of the warp size";
   if (threads + producers > target.max_threads) return "the block has no room for more threads";
   // ptxas holds all threads to what the launch deals out, setmaxnreg or not: 112 sums of m64n224k16 do not fit 512.
   const std::int64_t others = multiplies_by_warpgroups(tile.body) ? other_registers_of_warpgroups : other_registers;

@@ -83,7 +83,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     if (legal.size() > 1) return Fork{at.knob, std::move(legal)};
   }
   if (!any) return Skip{"no tma stage to swizzle"};
-  if (pins.empty()) return Skip{"no slab is a whole number of TMA's patterns"};
+  if (pins.empty()) return Skip{"no slab's size is a multiple of TMA's pattern"};
   return Apply{};
 }
 

@@ -146,7 +146,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
 
 extern const Rule split_matmul_k = {
     .name = "split_matmul_k",
-    .summary = "K split over so many blocks, partial sums added in memory",
+    .summary = "K split over several blocks, partial sums added in memory",
     .knobs = {{"splits", KnobType::integer}},
     .decide = decide,
     .apply = apply,

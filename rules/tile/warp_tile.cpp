@@ -162,7 +162,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (rows == 0) return Skip{"rows=0: the threads of a warp lie row by row"};
   const Threads threads = threads_of(tile_of(program), *matmul, target);
   std::vector<WarpTile> tiles = tiles_of(threads);
-  if (tiles.empty()) return Skip{"the threads of a block are no whole number of warps in another shape"};
+  if (tiles.empty()) return Skip{"the threads of a block cannot form warps of another shape"};
   std::erase_if(tiles, [&](const WarpTile& tile) {
     return (rows && tile.rows != *rows) || (interleave && tile.interleave != *interleave);
   });

@@ -241,7 +241,7 @@ class Reader {
       if (left[k] && others.size() < most_named) others.push_back(records.knobs[k].name);
     throw Error(
         fmt::format("{}: expected parameters, found columns that look like results: {}{}; name the parameters by "
-                    "--parameters {} or in a T1 file beside it, or leave columns out by --ignore",
+                    "--parameters {} or in a T1 file next to it, or leave columns out by --ignore",
                     place_, join(results, ", "), more > 0 ? fmt::format(" and {} more", more) : "", join(others, ",")));
   }
 

@@ -173,9 +173,9 @@ TEST(Opencl, WritesBesideABufferAreSeen) {
   const auto device = open_device("opencl");
   const auto arrays = device->allocate(add_candidate().kernel.buffers);
   EXPECT_EQ(arrays->overrun(), std::nullopt);
-  for (const auto& [index, where] : {std::pair{"size", "wrote beside 'c': 0 bytes past its end"},
-                                     {"size + 9", "wrote beside 'c': 36 bytes past its end"},
-                                     {"-1", "wrote beside 'c': 1 bytes before its start"}}) {
+  for (const auto& [index, where] : {std::pair{"size", "wrote outside of 'c': 0 bytes past its end"},
+                                     {"size + 9", "wrote outside of 'c': 36 bytes past its end"},
+                                     {"-1", "wrote outside of 'c': 1 bytes before its start"}}) {
     KernelCode candidate = add_candidate();
     candidate.source.text =
         std::string("__kernel void add(__global float* a, __global float* b, __global float* c) {\n") +

@@ -211,7 +211,7 @@ TEST(ProductForms, AreChecked) {
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k9)\n"),
               HasSubstr("`m16n8k9` is no matrix instruction"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x8 <- s[(a1 % 16), (a1 / 16)])\n", 48),
-              HasSubstr("48 threads are no whole"));
+              HasSubstr("48 threads are not a multiple of the warp size"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x8 <- s[(a1 % 16), 9])\n"), HasSubstr("9"));
   EXPECT_THAT(verified("  LdMatrix(in0:f16x8 <- s[(a1 % 16), 0])\n"), HasSubstr("`s` holds bf16"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x16 <- s[(a1 % 16), 0])\n"), HasSubstr("1, 2 or 4 matrices"));

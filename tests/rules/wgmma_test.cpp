@@ -288,7 +288,7 @@ TEST(WarpgroupForms, AreChecked) {
   EXPECT_THAT(wgmma(a, "t[0, 0] swizzle=128"), HasSubstr("`t` holds f32"));
   EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=96", b), HasSubstr("a swizzle of 96"));
   EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements under a swizzle of 64"));
-  EXPECT_THAT(wgmma("s[1, 1, 0] swizzle=128", b), HasSubstr("reaches behind `s`"));
+  EXPECT_THAT(wgmma("s[1, 1, 0] swizzle=128", b), HasSubstr("reaches beyond the end of `s`"));
   EXPECT_THAT(wgmma(a, "s[0, 0, 0] transposed swizzle=128 leading=24"), HasSubstr("leading=24"));
   EXPECT_THAT(wgmma("s[2, 0, 0] swizzle=128", b), HasSubstr("2"));
   EXPECT_THAT(verified("  WgmmaFence(acc0, acc0)\n"), HasSubstr("named twice"));
@@ -299,7 +299,7 @@ TEST(WarpgroupForms, AreChecked) {
       "MbarrierArriveExpectTx(full[0], bytes=8192)\n    TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0])\n";
   EXPECT_EQ(verified("  Produce(threads=128, own=24, others=240):\n    " + load), "");
   EXPECT_THAT(verified("  Produce(threads=33):\n    " + load),
-              HasSubstr("33 threads are no whole warps"));
+              HasSubstr("33 threads are not a multiple of the warp size"));
   EXPECT_THAT(verified("  Produce(threads=128, own=20, others=240):\n    " + load), HasSubstr("multiples of 8"));
   EXPECT_THAT(verified("  Produce(threads=32, own=24, others=240):\n    " + load), HasSubstr("whole warpgroups"));
   EXPECT_THAT(verified("  Produce(threads=32):\n    Sync\n"), HasSubstr("waits and copies by TMA, nothing else"));

@@ -304,7 +304,7 @@ void Emitter::check_pure(const Region& of) const {
   for (const Operation& op : of.operations) {
     const bool is_pure = row(*op.form).element != nullptr && is_scalar(op.results[0]);
     if (!is_pure && op.form->name != "if" && op.form->name != "yield")
-      refuse(op, "expected numbers, and no loops and memory, in a reduce or scan, found it");
+      refuse(op, "a reduce or scan body may not contain loops or memory operations");
     for (const Region& inner : op.regions) check_pure(inner);
   }
 }

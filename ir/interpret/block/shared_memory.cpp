@@ -52,11 +52,11 @@ double SharedMemory::read_afar(const SharedState& of, Shared& s, const Cell& cel
 void SharedMemory::check_finished() const {
   if (used_afar == cluster_epoch)
     throw Error("block " + std::to_string(lanes_.block) +
-                " may end while another one copies to it or arrives at its barriers: no ClusterSync stands behind");
+                " may end while another one copies to it or arrives at its barriers: no ClusterSync follows");
   for (const Shared& s : buffers)
     if (s.read_afar == cluster_epoch)
       throw Error("block " + std::to_string(lanes_.block) + " may end while another one reads its " + s.name +
-                  ": no ClusterSync stands behind the last ClusterLoad");
+                  ": no ClusterSync follows the last ClusterLoad");
 }
 
 void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) const {

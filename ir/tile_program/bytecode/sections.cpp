@@ -74,7 +74,7 @@ File::File(std::string_view bytes, std::string_view where) : where_(where), may_
     sections.at(id) = from.part(size, fmt::format("the {} section", section_names.at(id)));
   }
   if (!from.done())
-    from.fail(fmt::format("expected the end of the file behind its last section, found {} bytes", from.left()));
+    from.fail(fmt::format("expected the end of the file after its last section, found {} bytes", from.left()));
   const auto section = [&](SectionId id) { return sections.at(static_cast<std::size_t>(id)); };
   for (const SectionId id : {SectionId::string, SectionId::function})
     if (!section(id))

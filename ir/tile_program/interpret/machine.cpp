@@ -276,7 +276,7 @@ std::vector<TileValue> Machine::run_pure(Block& block, const Region& region) {
     }
     const Evaluator* evaluator = find_evaluator(*op.form);
     if (evaluator == nullptr || evaluator->touches_memory)
-      fail(block, op, "expected operations without loops and memory in a reduce or scan, found it");
+      fail(block, op, "a reduce or scan body may not contain loops or memory operations");
     execute(block, op);
   }
   return {};

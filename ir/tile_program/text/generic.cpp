@@ -73,7 +73,7 @@ Attribute read_generic_attribute(Lexer& from, const AttributeForm& form) {
   if (form.kind == AttributeKind::flag) {
     if (is_alone(from) || from.take_if("unit") || from.take_if("true")) return std::int64_t{1};
     if (from.take_if("false")) return {};
-    from.fail("unit, or nothing behind the name");
+    from.fail("unit, or nothing after the name");
   }
   switch (form.kind) {
     case AttributeKind::integer: {

@@ -111,7 +111,7 @@ void Lexer::scan() {
     end = suffix_end(++begin);
     if (c == '%' && end < text_.size() && text_[end] == '#' && end + 1 < text_.size() && is_digit(text_[end + 1]))
       end = name_end(end + 1);
-    if (end == begin) fail_with(token_, fmt::format("expected a name behind {}, found none", c));
+    if (end == begin) fail_with(token_, fmt::format("expected a name after {}, found none", c));
   } else if (is_letter(c) || ((c == '!' || c == '#') && is_letter(next(1)))) {
     token_.kind = Token::Kind::name;
     if (!is_letter(c)) token_.prefix = text_[begin++];
@@ -175,7 +175,7 @@ Extents Lexer::extents(bool before_element) {
     if (next() == 'x')
       ++at_;
     else if (before_element)
-      fail("an 'x' behind each extent");
+      fail("an 'x' after each extent");
     else
       break;
   }

@@ -188,7 +188,7 @@ std::vector<std::uint64_t> bytes_of(const Lexer& from, const Token& token, DType
   for (std::size_t i = 0; i < digits.size(); i += 2) {
     std::uint64_t byte = 0;
     const auto [end, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-    if (error != std::errc() || end != digits.data() + i + 2) from.fail_at(token, "hexadecimal digits behind 0x");
+    if (error != std::errc() || end != digits.data() + i + 2) from.fail_at(token, "hexadecimal digits after 0x");
     bits[i / (2 * size)] |= byte << (8 * (i / 2 % size));
   }
   return bits;

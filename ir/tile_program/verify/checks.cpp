@@ -298,7 +298,7 @@ std::string float_rounding(const Operation& op, const Context& in) {
 
 std::string ftof(const Operation& op, const Context& in) {
   const DType from = operand(op, in, "from").element, to = result(op, in).element;
-  if (from == to) return fmt::format("expected another type than {}, found it", tile_name(from));
+  if (from == to) return fmt::format("expected a type other than {}", tile_name(from));
   const auto rounding = static_cast<Rounding>(op.number("rounding_mode"));
   const bool to_exponents = to == DType::f8e8m0fnu;
   const bool fits = to_exponents ? rounding == Rounding::zero || rounding == Rounding::positive_inf

@@ -89,7 +89,7 @@ class Verifier {
     for (std::size_t i = 0; i < region.operations.size(); ++i) {
       const Operation& op = region.operations[i];
       if (op.form->terminator && i + 1 != region.operations.size())
-        fail(op, "expected the end of its region behind it, found " + std::string(region.operations[i + 1].form->name));
+        fail(op, "expected the end of its region after it, found " + std::string(region.operations[i + 1].form->name));
       check(op);
     }
   }

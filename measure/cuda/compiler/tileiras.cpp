@@ -11,7 +11,7 @@ namespace deplo::measure::cuda {
 std::filesystem::path tileiras() {
   if (auto program = find_program("tileiras")) return *std::move(program);
   throw Error(
-      "no tileiras: expected it beside the program, on the path, in /usr/local/cuda*/bin or in Python's packages, "
+      "no tileiras: expected it next to the program, on the path, in /usr/local/cuda*/bin or in Python's packages, "
       "found none; it comes with the CUDA toolkit from 13.1 on, or by `pip install nvidia-cuda-tileiras`",
       Exit::environment);
 }
@@ -26,7 +26,7 @@ std::string tileiras_version(const std::filesystem::path& program) {
   const std::string said = run_tool({program, {"--version"}, "", ""});
   const std::size_t start = said.find(", V");
   if (start == std::string::npos)
-    throw Error(fmt::format("{} --version: expected a version behind ', V', found none", program.string()),
+    throw Error(fmt::format("{} --version: expected a version after ', V', found none", program.string()),
                 Exit::environment);
   return said.substr(start + 3, said.find_first_not_of("0123456789.", start + 3) - start - 3);
 }

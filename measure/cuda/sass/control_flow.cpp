@@ -33,7 +33,7 @@ Ways ways_of(const Instruction& instruction, const std::map<std::string, std::si
   if (!branch && mnemonic != "CALL") return ways;
   const std::vector<std::string> names = mentioned(instruction);
   if (is_one_of(mnemonic, {"BRA", "JMP"}) && names.empty())
-    throw Error(fmt::format("nvdisasm, line {}: expected a label behind {}, found '{}'", instruction.line,
+    throw Error(fmt::format("nvdisasm, line {}: expected a label after {}, found '{}'", instruction.line,
                             instruction.opcode, instruction.operands));
   for (const std::string& name : names)
     if (const auto label = labels.find(name); label != labels.end()) ways.targets.push_back(label->second);

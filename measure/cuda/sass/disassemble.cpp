@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 fs::path nvdisasm() {
   if (auto program = find_program("nvdisasm")) return *std::move(program);
   throw Error(
-      "no nvdisasm: expected it beside the program, on the path, in /usr/local/cuda*/bin or in Python's packages, "
+      "no nvdisasm: expected it next to the program, on the path, in /usr/local/cuda*/bin or in Python's packages, "
       "found none; it comes with the CUDA toolkit, or by `pip install nvidia-cuda-nvdisasm`",
       Exit::environment);
 }

@@ -86,7 +86,7 @@ class Reader {
   void read_instruction(std::string_view text) {
     const std::size_t start = text.find("*/");
     const std::size_t end = text.find(';');
-    if (start == std::string_view::npos) fail("*/ behind the address of an instruction", text);
+    if (start == std::string_view::npos) fail("*/ after the address of an instruction", text);
     if (end == std::string_view::npos || end < start) fail("; at the end of an instruction", text);
     if (listing_.functions.empty()) fail("a function's name before its first instruction", text);
     std::string_view rest = trim(text.substr(start + 2, end - start - 2));

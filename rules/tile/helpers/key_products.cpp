@@ -90,9 +90,9 @@ std::string products_obstacle(const ir::Program& program, const KeySweep& sweep,
   const ir::Axis& n = tile_of(program).axes[sweep.n];
   const ir::mma::Atom *scores = atom_of(by, keys), *values = atom_of(by, n.extent);
   if (scores == nullptr || values == nullptr || keys % scores->n != 0 || n.extent % values->n != 0)
-    return "keys or values are no whole number of atoms";
+    return "the keys or values are not a multiple of the atom's size";
   if (operands->depth.extent % scores->k != 0 || keys % values->k != 0)
-    return "what is summed up is no whole number of atoms deep";
+    return "the depth of the sum is not a multiple of the atom's";
   const Walk key = {ir::var(loop_of(tile_of(program), sweep).axis.name), keys, 0, 0};
   const auto columns = [](const ir::Axis& axis) { return Walk{ir::var(axis.name), axis.extent, 0, 1}; };
   if (!product_slab(program, operands->key, key, columns(operands->depth), by, false) ||

@@ -20,7 +20,7 @@ struct SplitSums {
   std::vector<std::string> accumulators;
 };
 inline constexpr const char* not_split_sums =
-    "beside the matmul's loop stands more than what one thread does with a sum";
+    "the kernel does more than the matmul's loop and what one thread does with a sum";
 std::optional<SplitSums> find_split_sums(const ir::Program&, const Matmul&);
 
 /// Has a block room for the sums of all its threads, `copies` times, beside what it has in shared memory already?

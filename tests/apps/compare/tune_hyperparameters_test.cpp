@@ -65,7 +65,7 @@ TEST_F(TuneHyperparameters, TakesTheBestOfTheGridAndScoresItElsewhere) {
 TEST_F(TuneHyperparameters, RefusesWhatWouldBeNoTest) {
   const std::string a = table("a.csv", 0), b = table("b.csv", 2);
   EXPECT_THAT(run({"--spaces", a, b, "--score-on", b, "--search", "ils"}).err,
-              HasSubstr("expected other spaces for --score-on"));
+              HasSubstr("--score-on must name spaces that --spaces does not"));
   EXPECT_THAT(run({"--spaces", a, "--search", "ils,mcts"}).err, HasSubstr("expected one strategy"));
   EXPECT_THAT(run({"--spaces", a, "--search", "random"}).err, HasSubstr("that has parameters"));
   EXPECT_THAT(run({"--spaces", a, "--search", "ils", "--json"}).err, HasSubstr("expected no --json"));

@@ -172,7 +172,7 @@ TEST_F(RecordedFiles, ResultColumnsOfATableAreNoParameters) {
   const std::string file = write_file(folder_.path(), "table.csv", table);
   EXPECT_THAT(refusal(import(file)),
               HasSubstr("table.csv: expected parameters, found columns that look like results: 'power', 'temperature'; "
-                        "name the parameters by --parameters bx,by,note or in a T1 file beside it"));
+                        "name the parameters by --parameters bx,by,note or in a T1 file next to it"));
   EXPECT_THAT(refusal({"compare", "--spaces", file}), HasSubstr("look like results"));
   EXPECT_THAT(out(import(file, {"--ignore", "power,temperature"})), HasSubstr("16 configurations, 16 valid, 3 knobs"));
   EXPECT_THAT(out(import(file, {"--parameters", "bx,by"})), HasSubstr("16 configurations, 16 valid, 2 knobs"));

@@ -233,7 +233,7 @@ TEST_F(TileProgram, AnExpressionIsAReference) {
   EXPECT_EQ(deplo("run", flags_of(add_), {"--reference", "a - b"}).code, 1);
   expect_error(add_, "--reference: expected values of the shapes (128,) (c), found (64,)", {"--reference", "a[:64]"});
   expect_error(add_, "expected no inputs but the arrays, found", {"--reference", "a + torch.randn(128)"});
-  expect_error(add_, "--reference, behind 3 lines of arrays:4:5: expected", {"--reference", "a + d"});
+  expect_error(add_, "--reference, after 3 lines of arrays:4:5: expected", {"--reference", "a + d"});
   expect_error(add_, "--reference: expected --tile FILE and its kernels",
                {"--reference", "a", "--device", "interpreter"});
 }

@@ -69,7 +69,7 @@ TEST(Reading, Verifies) {
   EXPECT_EQ(said_of("break"), "t:2:1: break: expected a loop around it, found none");
   EXPECT_EQ(said_of("for %i in (%n to %n, step %n) : tile<i32> {\nbreak\n}"),
             "t:3:1: break: expected a loop around it, found none");
-  EXPECT_EQ(said_of("return\nreturn"), "t:2:1: return: expected the end of its region behind it, found return");
+  EXPECT_EQ(said_of("return\nreturn"), "t:2:1: return: expected the end of its region after it, found return");
   EXPECT_EQ(said_of("%r = for %i in (%n to %n, step %n) : tile<i32> iter_values(%s = %n) -> (tile<i32>) {\n}"),
             "t:3:1: continue: expected values of tile<i32>, found none");
   EXPECT_EQ(said_of("%c = trunci %n : tile<i32> -> tile<i1>\n%r = if %c -> (tile<i32>) {\nyield %n : tile<i32>\n}"),
@@ -314,7 +314,7 @@ TEST(Reading, BytecodeThatIsNone) {
   EXPECT_EQ(said(bytes), "t: expected bytecode of version 13.1 to 13.4, found 13.0");
   EXPECT_THAT(said(bytes_of("softmax.tileirbc").substr(0, 200)), HasSubstr("t: byte "));
   EXPECT_THAT(said(bytes_of("softmax.tileirbc") + "x"),
-              HasSubstr("expected the end of the file behind its last section, found 1 bytes"));
+              HasSubstr("expected the end of the file after its last section, found 1 bytes"));
   EXPECT_THAT(said(std::string("\x7FTileIR\0\x0D\x03\0\0", 12)),
               HasSubstr("expected a section, found the end of its part"));
 }

@@ -176,10 +176,10 @@ TEST_F(Sampling, WrongAfterTheLastSample) {
 
 TEST_F(Sampling, AWriteBesideABuffer) {
   ScriptedCopy kernel(1, [](int, std::int64_t) { return 300.0; });
-  static_cast<ScriptedArrays&>(problem_.arrays()).beside = "wrote beside 'b'";
+  static_cast<ScriptedArrays&>(problem_.arrays()).beside = "wrote outside of 'b'";
   const auto result = run(kernel, {1, 1});
   EXPECT_EQ(result.failure().status, Status::guard_hit);
-  EXPECT_EQ(result.failure().message, "wrote beside 'b'");
+  EXPECT_EQ(result.failure().message, "wrote outside of 'b'");
 }
 
 TEST_F(Sampling, FinalistsAreTheBestAndThoseThatAreAboutAsGood) {

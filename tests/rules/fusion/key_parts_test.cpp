@@ -235,7 +235,7 @@ TEST(KeyParts, StayOneWhereTheSweepIsNotAlone) {
   AttentionObserver observer;
   observer.parted = [&](const KeyParts& parts) { why = parts.why; };
   fused("q=torch.randn(3,16);k=torch.randn(9,16);F.softmax(q@k.T,-1)@k[:,0]", in_parts(2), observer);
-  EXPECT_EQ(why, "no axis of its own has the values of a row");
+  EXPECT_EQ(why, "the values of a row have no axis of their own");
 }
 
 }  // namespace

@@ -512,10 +512,10 @@ TEST(RaiseRefusals, NamePlaceAndReason) {
   Launch counts;
   counts.array("x", ir::DType::i32, {50}).array("counts", ir::DType::i32, {50}).grid({4, 1, 1});
   EXPECT_THAT(refusal(own("histogram"), counts),
-              ::testing::HasSubstr("cannot raise atomic_rmw_tko: blocks speak to each other by it"));
+              ::testing::HasSubstr("cannot raise atomic_rmw_tko: blocks communicate through it"));
   Launch sums;
   sums.array("x", ir::DType::f32, {5, 32}).array("y", ir::DType::f32, {5, 32}).grid({5, 1, 1});
-  EXPECT_THAT(refusal(own("running_sum"), sums), ::testing::HasSubstr("cannot raise scan: Loop IR has no word for it"));
+  EXPECT_THAT(refusal(own("running_sum"), sums), ::testing::HasSubstr("cannot raise scan: Loop IR cannot express it"));
 }
 
 TEST(RaiseRefusals, Launches) {
@@ -623,7 +623,7 @@ TEST(RaiseRefusals, Stores) {
       ::testing::HasSubstr("expected each element of y to be written once, found a tile that two blocks write"));
   EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko release device %a, %yv[%bx]" + to_y),
               ::testing::HasSubstr(
-                  "cannot raise store_view_tko: expected a weak access: others speak to other blocks"));
+                  "cannot raise store_view_tko: expected a weak access: other accesses communicate with other blocks"));
   EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y +
                               "%r = store_view_tko weak %a, %yv[%bx]" + to_y),
               ::testing::HasSubstr("y is written by two stores"));

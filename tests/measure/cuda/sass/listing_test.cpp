@@ -68,10 +68,10 @@ TEST(Listing, BadTextIsSaidWithItsLine) {
   EXPECT_THAT(error_of("/*0000*/ EXIT ;"),
               HasSubstr("line 1: expected a function's name before its first instruction"));
   EXPECT_THAT(error_of(start + "  /*0000*/ EXIT\n"), HasSubstr("line 4: expected ; at the end of an instruction"));
-  EXPECT_THAT(error_of(start + "  /*0000 EXIT ;\n"), HasSubstr("line 4: expected */ behind the address"));
+  EXPECT_THAT(error_of(start + "  /*0000 EXIT ;\n"), HasSubstr("line 4: expected */ after the address"));
   EXPECT_THAT(error_of(start + "  /*0000*/ @P0 ;\n"), HasSubstr("line 4: expected an opcode, found"));
   EXPECT_EQ(error_of(start + "  /*0000*/ BRA `(.L_x_9) ;\n"), "nvdisasm, line 4: expected a label of k, found .L_x_9");
-  EXPECT_EQ(error_of(start + "  /*0000*/ BRA 0x50 ;\n"), "nvdisasm, line 4: expected a label behind BRA, found '0x50'");
+  EXPECT_EQ(error_of(start + "  /*0000*/ BRA 0x50 ;\n"), "nvdisasm, line 4: expected a label after BRA, found '0x50'");
   EXPECT_THAT(error_of(start + ".L:\n /*0000*/ EXIT ;\n.L:\n /*0010*/ EXIT ;\n"),
               HasSubstr("expected each label once"));
 }
