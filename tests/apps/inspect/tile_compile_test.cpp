@@ -77,7 +77,7 @@ TEST(TileCompile, Tileiras) {
   const engine::TileSource scale{
       root + "/experiments/tile/exported/scale_13.1.tileirbc", "", {"x=f16[1000]", "y=f16[1000]", "2.0"}, "8"};
   if (!measure::cuda::find_program("tileiras"))
-    EXPECT_THAT(answer(scale, true), HasSubstr("no tileiras: expected it beside the program"));
+    EXPECT_THAT(answer(scale, true), HasSubstr("no tileiras: expected it next to the program"));
   else
     EXPECT_THAT(answer(scale, true), HasSubstr("\ntileiras "));
 }

@@ -101,7 +101,7 @@ TEST(Nvrtc, WhatIsMissingIsSaidInOneLine) {
   const LibraryName unknown{"libunknown", {"libunknown.so.2", "libunknown.so"}, "there is none"};
   EXPECT_THROW(
       try { Library library(unknown); } catch (const Error& e) {
-        EXPECT_THAT(e.what(), HasSubstr("expected libunknown.so.2 or libunknown.so beside the program"));
+        EXPECT_THAT(e.what(), HasSubstr("expected libunknown.so.2 or libunknown.so next to the program"));
         throw;
       },
       Error);
