@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -61,20 +62,21 @@ Probe::Load build(Device& device, std::string entry, const std::string& text, st
   return load;
 }
 
-/// How memory is walked: `blocks` blocks of 256 threads of one V.
+/// How memory is walked: each of two arrays by `blocks` blocks of 256 threads of one V.
 struct Sweep {
   static constexpr std::int64_t threads = 256;
   std::int64_t lanes, blocks, elements;
-  // Twice the last cache, so that little of an array is still there when it is read again; where that is not known a
-  // size above all but the largest.
+  // Each array has the size of the last cache, so that little of either is still there when it is touched again; where
+  // that size is not known, one above all but the largest. A machine gives fresh memory slowly: no more than needed.
   explicit Sweep(const DeviceInfo& info) : lanes(info.cpu ? 16 : 4) {
-    constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{512} << 20;
-    const std::int64_t bytes = std::clamp(2 * info.l2_bytes, least, most);
+    constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{256} << 20;
+    const std::int64_t bytes = std::clamp(info.l2_bytes, least, most);
     blocks = bytes / (threads * lanes * 4);
     elements = blocks * threads * lanes;
   }
 };
 
+// Its buffers are the first two of read()'s.
 Probe::Load copy(Device& device) {
   const Sweep sweep(device.info());
   return build(device, "deplo_copy", "KERNEL deplo_copy(GLOBAL const V* a, GLOBAL V* b) {\n  b[INDEX] = a[INDEX];\n}\n",
@@ -82,19 +84,21 @@ Probe::Load copy(Device& device) {
                {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
-// Each thread sums some V: neighbouring ones on a CPU, ones that are a grid apart elsewhere.
+// Each thread sums some V of two arrays: neighbouring ones on a CPU, ones that are a grid apart elsewhere.
 Probe::Load read(Device& device) {
   constexpr std::int64_t each = 16;
   const Sweep sweep(device.info());
   const std::int64_t blocks = sweep.blocks / each, total = blocks * Sweep::threads;
   const std::string at = device.info().cpu ? fmt::format("INDEX * {} + k", each) : fmt::format("k * {} + INDEX", total);
   const std::string text = fmt::format(
-      "KERNEL deplo_read(GLOBAL const V* a, GLOBAL V* b) {{\n  V s = a[INDEX];\n"
-      "  for (int k = 0; k < {}; ++k) {{\n    V v = a[{}];\n    ADD(s, v);\n  }}\n  b[INDEX] = s;\n}}\n",
+      "KERNEL deplo_read(GLOBAL const V* a, GLOBAL const V* b, GLOBAL V* c) {{\n  V s = a[INDEX];\n"
+      "  for (int k = 0; k < {0}; ++k) {{\n    V v = a[{1}], w = b[{1}];\n    ADD(s, v);\n    ADD(s, w);\n  }}\n"
+      "  c[INDEX] = s;\n}}\n",
       each, at);
   return build(device, "deplo_read", text,
-               {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, total * sweep.lanes)},
-               {blocks, Sweep::threads, 4 * static_cast<double>(sweep.elements)});
+               {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::input, sweep.elements),
+                floats("c", ir::Role::output, total * sweep.lanes)},
+               {blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
 // Independent chains: a multiply-add takes 4 cycles and two start in each on both kinds of device, so 8 fill the units
@@ -121,11 +125,11 @@ Probe::Load multiply_add(Device& device) {
                {blocks, threads, 2.0 * chains * steps * static_cast<double>(elements)});
 }
 
-/// Inputs of 0.5: no denormals, no infinities. Pages are touched, so that none is made while time is taken.
-std::unique_ptr<Arrays> operands(Device& device, const Probe::Load& load) {
-  auto arrays = device.allocate(load.buffers);
-  arrays->write(0, std::vector<float>(static_cast<std::size_t>(ir::span(load.buffers[0])), 0.5F));
-  arrays->poison(1);
+/// NaN everywhere, with which adding is as fast as with other numbers, but for subnormal ones. Pages are touched, so that
+/// none is made while time is taken.
+std::unique_ptr<Arrays> touched(Device& device, const std::vector<ir::Buffer>& buffers) {
+  auto arrays = device.allocate(buffers);
+  for (std::size_t i = 0; i < buffers.size(); ++i) arrays->poison(i);
   return arrays;
 }
 
@@ -158,14 +162,25 @@ double best_rate(const Probe::Load& load, Arrays& arrays) {
 
 Probe::Probe(Device& device, const rules::Ceilings& known)
     : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)), known_(known) {
-  if (fma_.executable) fma_arrays_ = operands(device_, fma_);
+  if (fma_.executable) {
+    fma_arrays_ = touched(device_, fma_.buffers);
+    // Numbers that stay finite: a GPU's power, and so its clock, depends on what it multiplies.
+    fma_arrays_->write(0, std::vector<float>(static_cast<std::size_t>(ir::span(fma_.buffers[0])), 0.5F));
+  }
   measure();
 }
 
 rules::Ceilings Probe::measure() {
-  if (fma_.executable) wake(device_.info(), fma_, *fma_arrays_);
-  const auto rate = [&](const Load& load) { return load.executable ? best_rate(load, *operands(device_, load)) : 0; };
-  const rules::Ceilings now{rate(copy_), rate(read_), rate(fma_)};
+  rules::Ceilings now;
+  if (fma_.executable) {
+    wake(device_.info(), fma_, *fma_arrays_);
+    now.fp32_gflop_s = best_rate(fma_, *fma_arrays_);
+  }
+  if (copy_.executable && read_.executable) {
+    const auto arrays = touched(device_, read_.buffers);
+    now.copy_gb_s = best_rate(copy_, *arrays->view(std::array<std::size_t, 2>{0, 1}, copy_.buffers));
+    now.read_gb_s = best_rate(read_, *arrays);
+  }
   measured_ = rules::highest(measured_, now);
   return now;
 }
