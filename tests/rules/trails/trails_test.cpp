@@ -64,14 +64,19 @@ INSTANTIATE_TEST_SUITE_P(Targets, Trails, ::testing::ValuesIn(targets()), target
 INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, ::testing::ValuesIn(targets()), target_name);
 INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, ::testing::ValuesIn(targets()), target_name);
 
-// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest.
+// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest. Up to 8000 cases, fewer where every
+// rule was reached often before.
 TEST(Trails, ReachEveryRule) {
+  constexpr int often = 5;
   std::map<std::string, int, std::less<>> cases;
-  for (const auto& [target, seeds] : {std::pair{"sm_90", 6000U}, std::pair{"opencl-cpu-bf16", 2000U}})
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-      for (const std::string& rule : applied_rules(random_case(target, seed))) ++cases[rule];
-  for (const Rule* rule : pipeline())
-    EXPECT_GE(cases[std::string(rule->name)], 5) << rule->name << ": of 8000 cases, at least so many";
+  const auto all_reached = [&] {
+    return std::ranges::all_of(pipeline(), [&](const Rule* rule) { return cases[std::string(rule->name)] >= often; });
+  };
+  for (std::uint64_t seed = 1; seed <= 6000 && !all_reached(); ++seed)
+    for (const auto& [target, seeds] : {std::pair{"sm_90", 6000U}, std::pair{"opencl-cpu-bf16", 2000U}})
+      if (seed <= seeds)
+        for (const std::string& rule : applied_rules(random_case(target, seed))) ++cases[rule];
+  for (const Rule* rule : pipeline()) EXPECT_GE(cases[std::string(rule->name)], often) << rule->name;
 }
 
 // What a search asks first, on every kernel.
