@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/report/comparison_result.h"
 #include "core/progress.h"
 #include "search/compare/contest.h"
 
@@ -23,18 +24,6 @@ struct CompareFlags {
   std::string output;                // a file for the JSON document, which `deplo report` draws; "": none
   std::string csv;                   // a file for the figures of each run; "": none
   bool json = false, quiet = false, verbose = false;
-};
-
-/// Of one order of levels.
-struct Ordered {
-  search::compare::Order order;
-  std::vector<search::compare::SpaceResult> spaces;
-  std::vector<search::compare::Standing> standings;  // none where no space was finished
-};
-struct Comparison {
-  search::compare::Contest contest;
-  std::vector<Ordered> orders;
-  bool interrupted = false;  // spaces that were not finished are left out
 };
 
 /// NAME[:PARAMETER=VALUE…] each; `set` where an entrant does not set it itself. Throws Error.

@@ -29,9 +29,6 @@ struct CompileOptions {
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };
 
-/// What --ir may be.
-std::vector<std::string> compile_levels(engine::SourceKind);
-
 /// What the command prints. Throws Error for options that do not go together.
 std::string compile(CompileOptions);
 

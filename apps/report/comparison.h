@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/compare/strategy_compare.h"
+#include "apps/report/comparison_result.h"
 #include "apps/report/page.h"
 
 namespace deplo::apps::report {

@@ -57,8 +57,6 @@ bool is_within(const std::string& a, const std::string& b) { return a.starts_wit
 
 // Circles that are there today, each with what would break it. No new one.
 const std::set<std::pair<std::string, std::string>> known = {
-    {"apps/cli", "apps/inspect"},     // the list of commands declares `compile`, whose files use tables of cli
-    {"apps/compare", "apps/report"},  // a comparison's report needs its results, `deplo compare` writes the report
     {"ir/torch/expression", "ir/torch/operations"},  // a row has its meaning in expressions, and these its row
     {"ir/torch/operations", "ir/torch/pt2"},         // the same of .pt2 files
     {"measure/check", "measure/protocol"},           // a problem measures itself

@@ -1,93 +1,18 @@
-#include "apps/cli/commands.h"
-
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
 #include "apps/cli/source_flags.h"
 #include "apps/cli/write_file.h"
 #include "apps/inspect/compile.h"
-#include "apps/inspect/devices.h"
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/experiment.h"
-#include "measure/device.h"
 
 namespace deplo::apps {
-void print_bytes(const std::string& bytes) {
-  const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
-  if (!whole || std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
-}
-
-void print_result(const std::string& text) { print_bytes(printable_lines(text)); }
-
-void require(const std::string& value, const char* flag) {
-  if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));
-}
-
-void add_objective(Command command, std::string& objective) {
-  command.option("--objective", objective, "NAME[:min|:max]",
-                 "Compare configurations by this result, such as GFLOP/s or energy:min [the file's objective, else the "
-                 "time].");
-}
-
-void add_device(Command command, std::string& device) {
-  command
-      .option("--device", device, "DEVICE",
-              "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).")
-      .show_default();
-}
-
-void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise) {
-  command
-      .option(
-          "--restrict", restrictions, "KNOB=VALUE,…",
-          fmt::format("Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
-                      "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
-                      "such as mark_unroll.*. May be repeated; the last match counts. A name instead (none, or a file "
-                      "under configs/restrictions) says which restrictions come before these [{}].",
-                      otherwise))
-      .repeated()
-      .seldom();
-}
-
-void add_inputs(Command command, std::string& file) {
-  command
-      .option("--inputs", file, "FILE",
-              "Take the values of inputs and parameters from a YAML file, by name. A value is uniform(first, end), "
-              "normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a NumPy file, "
-              "such as "
-              "x: x.npy.")
-      .seldom();
-}
-
-void add_tolerance(Command command, double& tolerance) {
-  command
-      .option("--tolerance", tolerance, "X",
-              "Accept errors up to X, relative to the root mean square of an output or to its rounding error, "
-              "whichever is larger (docs/measurement.md).")
-      .between(0.0, 1e30)
-      .show_default()
-      .seldom();
-}
-
-RestrictFlags parse_restrictions(const std::vector<std::string>& texts) {
-  RestrictFlags flags;
-  for (const std::string& text : texts) {
-    if (text.find_first_of(".=*") == std::string::npos)
-      engine::check_restrictions(flags.set = text, "--restrict");
-    else
-      flags.own.push_back(engine::parse_restriction(text, "--restrict"));
-  }
-  return flags;
-}
-
 namespace {
 
 void run_compile(const CompileOptions& options, const std::string& output) {
@@ -189,19 +114,6 @@ void add_compile(Command command) {
     options->guard = !*no_guard;
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
     run_compile(*options, *output);
-  });
-}
-
-void add_devices(Command command) {
-  auto measure = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
-  command.describe(
-      "List the devices for --device, and their limits.\nIf a kind of device cannot be used, the list says why.");
-  command.flag("--measure", *measure,
-               "Measure the peak rates of each device: copying, reading and f32 multiply-adds (half a second each).");
-  command.flag("--json", *json, "Print one JSON document instead of the list.");
-  command.examples("deplo devices --measure");
-  command.run([measure, json] {
-    print_result(*json ? devices_json(*measure) : devices_text(*measure, terminal_width(STDOUT_FILENO)));
   });
 }
 
