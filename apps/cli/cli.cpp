@@ -44,6 +44,28 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+/// `deplo run … --bench …` is `deplo bench … …`, unless the word is the value of a flag, as in `-c --bench`.
+std::vector<std::string> with_bench(std::vector<std::string> words, const CLI::App& app) {
+  if (words.empty() || words.front() != "run") return words;
+  const auto find = [&](const std::string& flag) {
+    const CLI::Option* const of_run = app.get_subcommand("run")->get_option_no_throw(flag);
+    return of_run != nullptr ? of_run : app.get_subcommand("bench")->get_option_no_throw(flag);
+  };
+  int values = 0;  // that the words before still take
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (values > 0) {
+      --values;
+    } else if (words[i] == "--bench") {
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+      words.front() = "bench";
+      return words;
+    } else if (const CLI::Option* option = find(words[i])) {
+      values = option->get_items_expected_min();
+    }
+  }
+  return words;
+}
+
 void print_help(const CLI::App& app, CLI::AppFormatMode mode) {
   const CLI::App& command = latest_command(app);
   print_result(command.get_formatter()->make_help(&command, "", mode));
@@ -72,6 +94,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   const auto add = [&](const char* name) { return Command(*app.add_subcommand(name)); };
   add_tune(add("tune"), exit_code);
   add_run(add("run"), exit_code);
+  add_bench(add("bench"), exit_code);
   add_compile(add("compile"));
   add_space(add("space"), exit_code);
   add_db(add("db"), exit_code);
@@ -103,7 +126,7 @@ int run(int argc, char** argv, bool tune_only) {
     add_tune(Command(app), exit_code);
   else
     add_commands(app, exit_code);
-  parse(app, std::move(words));
+  parse(app, tune_only ? words : with_bench(std::move(words), app));
   return exit_code;
 }
 

@@ -93,6 +93,14 @@ Option Command::flag(const std::string& names, int& count, const std::string& he
   return Option(*app_->add_flag(names, count, help));
 }
 
+void Command::needs(const std::string& flag, const std::string& other) {
+  app_->get_option(flag)->needs(app_->get_option(other));
+}
+
+void Command::excludes(const std::string& flag, const std::vector<std::string>& others) {
+  for (const std::string& other : others) app_->get_option(flag)->excludes(app_->get_option(other));
+}
+
 void Command::describe(const std::string& text) { app_->description(text); }
 void Command::examples(const std::string& lines) { app_->footer(lines); }
 void Command::run(std::function<void()> body) { app_->callback(std::move(body)); }

@@ -63,6 +63,11 @@ class Command {
   /// The same, counted: 2 for -vv.
   Option flag(const std::string& names, int& count, const std::string& help);
 
+  /// Refuses a command line that has the flag without the other one. Both were added before.
+  void needs(const std::string& flag, const std::string& other);
+  /// Refuses a command line that has the flag and one of the others. All were added before.
+  void excludes(const std::string& flag, const std::vector<std::string>& others);
+
   /// The first line is for lists of commands, the others for --help.
   void describe(const std::string& text);
   /// Command lines to begin with, one a line.

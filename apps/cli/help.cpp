@@ -123,6 +123,18 @@ std::string place(const CLI::App& command) {
   return above.substr(0, above.find(':')) + (above.empty() ? "" : " ") + command.get_name() + ": ";
 }
 
+/// ", a flag of bench and space" where other commands beside this one have the flag.
+std::string owners(const CLI::App& command, const std::string& flag) {
+  std::vector<std::string> names;
+  if (command.get_parent() == nullptr) return "";
+  for (const CLI::App* other : visible_commands(*command.get_parent()))
+    if (other->get_option_no_throw(flag) != nullptr) names.push_back(other->get_name());
+  if (names.empty()) return "";
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format(", a flag of {}{}", names.empty() ? "" : join(names, ", ") + " and ", last);
+}
+
 /// Of the first word that no command took.
 std::string explain_extra(const CLI::App& command, const std::string& word, const std::string& help) {
   std::string expected = "no other argument", found = word, guess;
@@ -130,7 +142,8 @@ std::string explain_extra(const CLI::App& command, const std::string& word, cons
   if (word.size() > 1 && word[0] == '-') {
     expected = "one of its flags";
     found = word.substr(0, word.find('='));
-    guess = did_you_mean(found, flag_names(command));
+    guess = owners(command, found);
+    if (guess.empty()) guess = did_you_mean(found, flag_names(command));
   } else if (!names.empty()) {
     expected = fmt::format("a command ({})", join(names, ", "));
     guess = did_you_mean(word, names);
@@ -173,6 +186,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   // CLI11's "--time: 1 required SECONDS missing" in our words.
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     message = message.substr(0, message.find(':')) + ": expected a value, found none";
+  // "--ab excludes --tuned".
+  if (constexpr std::string_view excludes = " excludes "; dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    message.replace(message.find(excludes), excludes.size(), " cannot be combined with ");
   return message + help;
 }
 

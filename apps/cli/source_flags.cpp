@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "apps/cli/flags.h"
@@ -36,20 +37,11 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   return symbols;
 }
 
-/// `kernel`: may be one of what the flags say.
-void check_one(const SourceFlags& flags, bool kernel) {
-  const bool tile = !flags.tile.file.empty();
-  const int found = int{flags.code.has_value()} + int{flags.file.has_value()} + int{flags.pt2.has_value()} +
-                    int{flags.model.has_value()} + int{kernel && !flags.kernel.empty()} + int{tile};
-  if (found != 1)
+void require_source(const SourceFlags& flags, std::string_view kernel) {
+  if (flags.is_empty())
     throw Error(fmt::format(
-        "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, found {}; see --help",
-        kernel ? ", --kernel NAME" : "", found == 0 ? "none" : "several"));
-  if (!tile && (!flags.tile.entry.empty() || !flags.tile.arguments.empty() || !flags.tile.grid.empty()))
-    throw Error("--entry, --arg, --grid: expected --tile FILE with them, found none");
-  if (!flags.model && (flags.layer || flags.seq))
-    throw Error(fmt::format("{}: expected --model with it, found none", flags.layer ? "--layer" : "--seq"));
-  if (flags.model && !flags.seq) throw Error("--model: expected --seq N with it, found none; see --help");
+        "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, found none; see --help",
+        kernel));
 }
 
 decltype(engine::Source::from) from_of(const SourceFlags& flags, ir::Symbols symbols) {
@@ -105,27 +97,24 @@ void add_source_options(Command command, OptionFlags& flags) {
   }
 }
 
-bool SourceFlags::is_empty() const {
-  return kernel.empty() && symbols.empty() && tile.file.empty() && !only && !code && !file && !pt2 && !model &&
-         !layer && !seq;
-}
+bool SourceFlags::is_empty() const { return kernel.empty() && tile.file.empty() && !code && !file && !pt2 && !model; }
 
-engine::Source SourceFlags::graph() const {
-  check_one(*this, false);
-  CHECK(tile.file.empty());
+engine::Source SourceFlags::program() const {
+  require_source(*this, "");
+  CHECK(kernel.empty());
   return source_of(*this);
 }
 
 engine::KernelSelection SourceFlags::selection() const {
-  ir::Symbols sizes = parse_symbols(symbols);
-  check_one(*this, true);
-  if (kernel.empty() && !sizes.empty())
-    throw Error(fmt::format("--symbol: expected --kernel with it, found {}", tile.file.empty() ? "a graph" : "--tile"));
-  if (!kernel.empty() && only) throw Error("--only: expected a graph (-c, …) with it, found --kernel");
-  return {source_of(*this, std::move(sizes)), only};
+  require_source(*this, ", --kernel NAME");
+  return {source_of(*this, parse_symbols(symbols)), only};
 }
 
-void add_source_flags(Command command, SourceFlags& source) {
+namespace {
+
+constexpr const char* graphs[] = {"--code", "--file", "--pt2", "--model"};
+
+void add_graphs(Command command, SourceFlags& source) {
   command.option("-c,--code", source.code, "CODE", "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".");
   command.option("--file", source.file, "FILE", "Read the expression from FILE.").seldom();
   command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
@@ -136,12 +125,24 @@ void add_source_flags(Command command, SourceFlags& source) {
       .seldom();
   command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
       .between(std::int64_t{1}, engine::most_extent);
+  for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
+  command.needs("--model", "--seq");
+  command.needs("--seq", "--model");
+  command.needs("--layer", "--model");
+}
+
+void add_kernel(Command command, SourceFlags& source) {
   command.option("-k,--kernel", source.kernel, "KERNEL",
                  "Read a kernel: a name under configs/kernels, or a .loop file.");
   command
       .option("-s,--symbol", source.symbols, "NAME=SIZE",
               "Set the size of a symbol of the kernel. Repeat for each symbol.")
       .take_all();
+  command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
+  command.needs("--symbol", "--kernel");
+}
+
+void add_tile_program(Command command, SourceFlags& source) {
   command.option("--tile", source.tile.file, "FILE",
                  "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
   command.option("--entry", source.tile.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
@@ -154,9 +155,27 @@ void add_source_flags(Command command, SourceFlags& source) {
       .option("--grid", source.tile.grid, "X,Y,Z",
               "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
       .seldom();
+  command.excludes("--tile", {std::begin(graphs), std::end(graphs)});
+  for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
+}
+
+}  // namespace
+
+void add_program_flags(Command command, SourceFlags& source) {
+  add_graphs(command, source);
+  add_tile_program(command, source);
+  add_source_options(command, source.options);
+}
+
+void add_selection_flags(Command command, SourceFlags& source) {
+  add_graphs(command, source);
+  add_kernel(command, source);
+  add_tile_program(command, source);
+  command.excludes("--kernel", {"--tile"});
   add_source_options(command, source.options);
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();
+  command.excludes("--only", {"--kernel"});
 }
 
 }  // namespace deplo::apps

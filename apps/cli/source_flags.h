@@ -24,7 +24,7 @@ struct OptionFlags {
 };
 void add_source_options(Command command, OptionFlags&);
 
-/// As they were given; what they say must be one thing.
+/// As they were given. What cannot be combined is refused by the command line.
 struct SourceFlags {
   std::optional<std::string> code, file, pt2, model;
   std::optional<std::int64_t> layer, seq;  // of a model's block
@@ -34,15 +34,18 @@ struct SourceFlags {
   std::optional<std::string> only;         // of the kernels of a graph or a tile program
   OptionFlags options;
 
-  /// None was given that names a source.
+  /// No flag names a source.
   bool is_empty() const;
-  /// A graph, where there is no tile program. Throws Error unless exactly one is given, and what goes with it.
-  engine::Source graph() const;
-  /// A graph, a kernel or a tile program; the same.
+  /// A graph or a tile program. Throws Error if no flag names one, and for options that the source does not take.
+  engine::Source program() const;
+  /// A graph, a tile program or a kernel; the same.
   engine::KernelSelection selection() const;
 };
 
-/// -c, --file, --pt2, --model, --layer and --seq; --kernel and --symbol; --tile, --entry, --arg and --grid; those
-/// of engine::source_options(); --only.
-void add_source_flags(Command command, SourceFlags&);
+/// For SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq; --tile, --entry, --arg and --grid; those
+/// of engine::source_options().
+void add_program_flags(Command command, SourceFlags&);
+/// For SourceFlags::selection(): these, --kernel, --symbol and --only.
+void add_selection_flags(Command command, SourceFlags&);
+
 }  // namespace deplo::apps

@@ -28,8 +28,6 @@ struct TuningFlags {
 };
 
 int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& progress) {
-  if (flags.json || !flags.csv.empty() || !flags.html.empty() || !flags.output.empty())
-    throw Error("--tune-hyperparameters: expected no --json, --csv, --html or --output, found one; it prints text");
   const TunedParameters tuned = tune_hyperparameters(flags, tuning.scored, tuning.rounds, progress);
   progress.end();
   print_result(print_tuned(tuned, flags, terminal_width(STDOUT_FILENO)));
@@ -40,7 +38,6 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
   if (tuning.on) return run_tuning(flags, tuning, progress);
-  if (!tuning.scored.empty()) throw Error("--score-on: expected --tune-hyperparameters with it, found none");
   for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
   const Comparison comparison = compare_strategies(flags, progress);
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
@@ -173,6 +170,9 @@ void add_compare(Command command, int& exit_code) {
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);
+  command.excludes("--tune-hyperparameters", {"--json", "--csv", "--html", "--output"});  // it prints text
+  command.needs("--score-on", "--tune-hyperparameters");
+  command.needs("--rounds", "--tune-hyperparameters");
   command.examples("deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v");
   command.run([flags, tuning, &exit_code] { exit_code = run_compare(*flags, *tuning); });
 }

@@ -86,6 +86,21 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
                "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");
 }
 
+void relate_flags(Command command) {
+  // Each prints something else.
+  command.excludes("--smem", {"--ir", "--summary", "--resources", "--instructions"});
+  command.excludes("--resources", {"--ir", "--summary", "--instructions"});
+  command.excludes("--instructions", {"--ir", "--summary"});
+  command.needs("--tileiras", "--tile");
+  command.needs("--tileiras", "--instructions");
+  command.needs("--blocks", "--tile");
+  for (const char* flag : {"--passes", "--no-guard", "--summary"}) command.excludes(flag, {"--kernel", "--tile"});
+  command.excludes("--summary", {"--only"});
+  command.excludes("--tuned", {"--schedule"});
+  for (const char* flag : {"--tuned-on", "--nearest", "--require-tuned"}) command.needs(flag, "--tuned");
+  command.excludes("--require-tuned", {"--nearest"});
+}
+
 }  // namespace
 
 void add_compile(Command command) {
@@ -94,7 +109,7 @@ void add_compile(Command command) {
   auto source = std::make_shared<SourceFlags>();
   auto no_guard = std::make_shared<bool>(false);
   command.describe("Print a graph, a kernel or a tile program at one of the levels of the compiler.");
-  add_source_flags(command, *source);
+  add_selection_flags(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command
@@ -102,14 +117,14 @@ void add_compile(Command command) {
               "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
       .seldom();
   command.flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.").seldom();
+  relate_flags(command);
   command.examples(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
       "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda\n"
       "deplo compile --tile experiments/tile/saxpy.tile --ir tile-program");
   command.run([options, source, no_guard, output] {
-    if (options->level == "tile-program" && source->tile.file.empty())
-      throw Error("--ir tile-program: expected --tile FILE with it, found none");
+    if (options->level == "tile-program" && source->tile.file.empty()) throw Error("--ir tile-program requires --tile");
     options->selection = source->selection();
     options->guard = !*no_guard;
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;

@@ -22,20 +22,13 @@ struct SpaceFlags {
   bool json = false;
 };
 
-void check(const SpaceFlags& flags) {
-  load_target(flags.options.target);
-  if (flags.options.sample == 0) return;
-  if (flags.options.enumerate) throw Error("--sample: expected no --enumerate with it, found both");
-  if (flags.json) throw Error("--sample: expected no --json with it, found both; it prints one trail per line");
-}
-
 int run_space(SpaceFlags flags) {
   flags.options.selection = flags.source.selection();
   const RestrictFlags restrict_flags = parse_restrictions(flags.restrictions);
   flags.options.restrictions =
       joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
              restrict_flags.own);
-  check(flags);
+  load_target(flags.options.target);
   const std::vector<engine::LoadedKernel> kernels =
       engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));
   catch_interrupts();
@@ -61,7 +54,7 @@ void add_space(Command command, int& exit_code) {
       "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
       "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
-  add_source_flags(command, flags->source);
+  add_selection_flags(command, flags->source);
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
@@ -81,6 +74,7 @@ void add_space(Command command, int& exit_code) {
   command.option("--sample", options.sample, "N", "Print only N random schedules, one per line.")
       .between(std::int64_t{1}, engine::most_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.excludes("--sample", {"--enumerate", "--json"});
   command.examples(
       "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
       "deplo space -k softmax -s M=32 -s N=2048 --sample 5");

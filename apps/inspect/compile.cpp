@@ -166,9 +166,7 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
 /// The one kernel of a launch that is lowered block by block, which is source at once.
 std::string compile_blocks(const engine::TileLaunch& launch, const std::string& why, const CompileOptions& options) {
   const auto refuse = [&](bool given, const std::string& flag) {
-    if (given)
-      throw Error(
-          fmt::format("{}: expected kernels with it, found a program that is lowered block by block: {}", flag, why));
+    if (given) throw Error(fmt::format("{} needs kernels, but this program is lowered block by block: {}", flag, why));
   };
   refuse(options.smem, "--smem");
   refuse(!is_source(options.level), "--ir " + options.level);
@@ -224,50 +222,18 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
                      : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options));
 }
 
-/// What stands in place of a level stands alone.
-void check_modes(const CompileOptions& options) {
-  const std::vector<std::string> given = modes(options);
-  if (given.empty()) {
-    if (options.level == "cubin" && options.verbose > 0)
-      throw Error("-v: expected a level that is text, found --ir cubin");
-    return;
-  }
-  const std::string& mode = given.front();
-  if (given.size() > 1) throw Error(fmt::format("{}: expected no {} with it, found both", mode, given[1]));
-  if (options.summary) throw Error(fmt::format("{}: expected no --summary with it, found both", mode));
-  if (!options.level.empty())
-    throw Error(fmt::format("{}: expected no level with it, found --ir {}", mode, options.level));
-}
-
 /// Options that say nothing about what is compiled.
 void check_options(const CompileOptions& options) {
   const engine::Source& source = options.selection.source;
-  const bool graph = source.is_graph();
-  const char* const found = source.tile() != nullptr ? "--tile" : "--kernel";
-  const auto refuse = [&](bool given, const char* flag) {
-    if (given && !graph) throw Error(fmt::format("{}: expected a graph (-c, …) with it, found {}", flag, found));
-  };
-  refuse(options.passes.has_value(), "--passes");
-  refuse(!options.guard, "--no-guard");
-  refuse(options.summary, "--summary");
-  if (options.tileiras && (!options.instructions || source.tile() == nullptr))
-    throw Error("--tileiras: expected --tile and --instructions with it, found none");
   engine::check_name("--ir", "a level", options.level, compile_levels(source.kind()));
   if (options.summary && options.level != "loop")
-    throw Error(fmt::format("--summary: expected --ir loop with it, found {}", options.level));
-  if (options.summary && options.selection.only) throw Error("--summary: expected all kernels, found --only");
+    throw Error(fmt::format("--summary cannot be combined with --ir {}, only with --ir loop", options.level));
   const bool scheduled = options.level != "torch" && options.level != "tensor" && options.level != "loop" &&
                          options.level != "tile-program";
   if (!scheduled && !options.schedule.empty())
     throw Error(fmt::format("--schedule: expected a level below loop, found --ir {}", options.level));
   if (!scheduled && options.tuned)
     throw Error(fmt::format("--tuned: expected a level below loop, found --ir {}", options.level));
-  if (options.tuned && !options.schedule.empty()) throw Error("--tuned: expected no --schedule with it, found both");
-  if (!options.tuned && (options.nearest || !options.tuned_on.empty()))
-    throw Error("--nearest, --tuned-on: expected --tuned with them, found none");
-  if (!options.tuned && options.require_tuned) throw Error("--require-tuned: expected --tuned with it, found none");
-  if (options.nearest && options.require_tuned)
-    throw Error("--require-tuned: expected no --nearest with it, found both");
 }
 
 }  // namespace
@@ -279,14 +245,13 @@ std::string compile(CompileOptions options) {
   const bool launched = tile != nullptr && (!tile->arguments.empty() || !tile->grid.empty());
   if (tile != nullptr && !launched && modes(options).empty() && !options.summary && options.level.empty())
     options.level = "tile-program";
-  check_modes(options);
+  if (options.level == "cubin" && options.verbose > 0)
+    throw Error("-v: expected a level that is text, found --ir cubin");
   if (options.smem) options.level = "tile";
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_options(options);
-  if (options.blocks && !launched)
-    throw Error(fmt::format("--blocks: expected --tile FILE with --arg and --grid with it, found {}",
-                            tile == nullptr ? "none" : "no --grid"));
+  if (options.blocks && !launched) throw Error("--blocks: expected --tile with --arg and --grid, found no --grid");
   if (options.level == "tile-program") return print_tile_program(*tile);
   if (tile != nullptr && !launched)
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));

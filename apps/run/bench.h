@@ -1,4 +1,4 @@
-// `deplo run --bench`: the kernels of a graph, each beside the libraries that have it, in alternation.
+// `deplo bench`: the kernels of a graph, each beside the libraries that have it, in alternation.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/run/device_options.h"
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
@@ -15,21 +16,14 @@
 
 namespace deplo::apps {
 
-struct BenchOptions {
+struct BenchOptions : DeviceOptions {  // `tuned` without a value: `store`, or the user's own without
   engine::KernelSelection selection;
   std::optional<std::string> config;          // in place of it: the kernels of an experiment …
   engine::SourceOptions source_options = {};  // … with floats as they say
-  std::string device = "opencl", target = "auto";
-  engine::Inputs inputs = {};  // in place of what the source says
-  double tolerance = measure::default_tolerance;
-  std::uint64_t seed = 0;            // of the inputs, and of the order within rounds
-  double seconds = 10;               // of rounds for each kernel; the first round always runs
-  std::optional<std::string> store;  // where results are recorded
-  std::optional<std::string> tuned;  // where schedules come from; nullopt: `store`, or the user's own without
-  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
-  bool require_tuned = false;        // an Error for a kernel that has no measured schedule, before anything is timed
-  bool in_process = false;           // what is timed runs in this process: for a debugger
-  std::vector<std::string> ab;       // two trails in place of what is known: the first is ours, the second beside it
+  double seconds = 10;                        // of rounds for each kernel; the first round always runs
+  std::optional<std::string> store;           // where results are recorded
+  bool in_process = false;                    // what is timed runs in this process: for a debugger
+  std::vector<std::string> ab;  // two trails in place of what is known: the first is ours, the second beside it
 };
 
 /// A contender's times; `failure` in place of them.

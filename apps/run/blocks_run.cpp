@@ -19,8 +19,7 @@ namespace tiles = ir::tile_program;
 
 void check_options(const RunOptions& options, const std::string& why) {
   const auto refuse = [&](bool given, const char* flag) {
-    if (given)
-      throw Error(fmt::format("{}: expected kernels with it, found a program that runs block by block: {}", flag, why));
+    if (given) throw Error(fmt::format("{} needs kernels, but this program runs block by block: {}", flag, why));
   };
   refuse(options.tuned.has_value(), "--tuned");
   refuse(options.nearest, "--nearest");

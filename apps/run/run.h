@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/run/device_options.h"
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/inputs.h"
 #include "engine/source/source.h"
 #include "ir/types.h"
 #include "measure/protocol/interval.h"
@@ -17,16 +17,9 @@
 
 namespace deplo::apps {
 
-struct RunOptions {
+struct RunOptions : DeviceOptions {
   engine::Source source;
-  std::string device = "opencl", target = "auto";
-  std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
-  engine::Inputs inputs = {};                     // in place of what the source says; all must be in it
-  double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
-  std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
-  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
-  bool require_tuned = false;        // an Error for a kernel that has no measured schedule, before anything runs
-  bool no_measure = false;           // the device's clock is not asked: the report has no times
+  bool no_measure = false;                    // the device's clock is not asked: the report has no times
   std::optional<std::string> reference = {};  // of a tile program: an expression of its arrays, in place of its blocks
   std::optional<std::string> outputs = {};    // the folder that they are written to, as 0.npy, 1.npy, …, of arrays
                                               // as NAME.npy

@@ -22,32 +22,23 @@ std::string message(Read read) {
 
 TEST(SourceFlags, SayOneThing) {
   SourceFlags flags;
-  const auto graph = [&] { return message([&] { flags.graph(); }); };
+  const auto program = [&] { return message([&] { flags.program(); }); };
   const auto selection = [&] { return message([&] { flags.selection(); }); };
-  EXPECT_TRUE(flags.is_empty());
-  EXPECT_EQ(graph(),
+  EXPECT_EQ(program(),
             "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none; see --help");
   EXPECT_EQ(selection(),
             "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none; "
             "see --help");
   flags.code = "torch.randn(3)";
-  EXPECT_EQ(graph(), "no error");
-  EXPECT_EQ(std::get<engine::Expression>(flags.graph().from).text, "torch.randn(3)");
-  EXPECT_FALSE(flags.is_empty());
-  flags.symbols = {"M=3"};
-  EXPECT_EQ(selection(), "--symbol: expected --kernel with it, found a graph");
-  flags.seq = 7;
-  EXPECT_EQ(graph(), "--seq: expected --model with it, found none");
-  flags.kernel = "softmax";
-  EXPECT_THAT(selection(), HasSubstr("found several; see --help"));
+  EXPECT_EQ(program(), "no error");
+  EXPECT_EQ(std::get<engine::Expression>(flags.program().from).text, "torch.randn(3)");
 }
 
 TEST(SourceFlags, OfAModelAndOfAKernel) {
   SourceFlags flags;
   flags.model = "tinyllama-1.1b";
-  EXPECT_EQ(message([&] { flags.graph(); }), "--model: expected --seq N with it, found none; see --help");
   flags.seq = 7;
-  const auto block = std::get<engine::ModelBlock>(flags.graph().from);
+  const auto block = std::get<engine::ModelBlock>(flags.program().from);
   EXPECT_EQ(block.layer, 0);
   EXPECT_EQ(block.seq, 7);
 
@@ -56,8 +47,6 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
   flags.symbols = {"M=3", "N=5"};
   const auto kernel = std::get<engine::LoopKernel>(flags.selection().source.from);
   EXPECT_EQ(kernel.symbols, (ir::Symbols{{"M", 3}, {"N", 5}}));
-  flags.only = "0";
-  EXPECT_EQ(message([&] { flags.selection(); }), "--only: expected a graph (-c, …) with it, found --kernel");
   flags.symbols = {"M=3", "M=5"};
   EXPECT_EQ(message([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
 }
@@ -66,17 +55,17 @@ TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
   SourceFlags flags;
   flags.code = "torch.randn(3)";
   flags.options.texts["dtype"] = "bfloat16";
-  EXPECT_EQ(flags.graph().options.dtype, ir::DType::bf16);
-  EXPECT_EQ(engine::read_graph(flags.graph()).nodes.at(0).type.dtype, ir::DType::bf16);
+  EXPECT_EQ(flags.program().options.dtype, ir::DType::bf16);
+  EXPECT_EQ(engine::read_graph(flags.program()).nodes.at(0).type.dtype, ir::DType::bf16);
   for (const char* other : {"f64", "i32", "", "bf17"}) {
     flags.options.texts["dtype"] = other;
-    EXPECT_EQ(message([&] { flags.graph(); }),
+    EXPECT_EQ(message([&] { flags.program(); }),
               std::string("--dtype: expected a type of floats (f32, f16 or bf16), found '") + other + "'");
   }
   flags = {};
   flags.pt2 = "x.pt2";
   flags.options.texts["dtype"] = "f16";
-  EXPECT_THAT(message([&] { flags.graph(); }),
+  EXPECT_THAT(message([&] { flags.program(); }),
               HasSubstr("--dtype cannot be combined with --pt2, which names its own types"));
   flags = {};
   flags.kernel = "matmul";
@@ -90,7 +79,7 @@ TEST(SourceFlags, Tf32IsOfKernelsThatMultiplyF32) {
   SourceFlags flags;
   flags.code = "nn.Linear(8, 8)(torch.randn(8, 8)).relu().sum()";
   flags.options.switches["allow_tf32"] = true;
-  EXPECT_TRUE(engine::read_graph(flags.graph()).allow_tf32);
+  EXPECT_TRUE(engine::read_graph(flags.program()).allow_tf32);
   int allowed = 0;
   const ir::Module module = engine::read_module(flags.selection().source);
   for (const ir::Program& kernel : module.kernels) allowed += kernel.allow_tf32;

@@ -131,11 +131,10 @@ TEST(MachineCodeErrors, OneLine) {
                "--resources: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
   expect_error(with({"--instructions", "--target", "opencl-gpu"}), 1,
                "--instructions: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
-  expect_error(with({"--resources", "--instructions"}), 1,
-               "--resources: expected no --instructions with it, found both");
-  expect_error(with({"--resources", "--ir", "cuda"}), 1, "--resources: expected no level with it, found --ir cuda");
-  expect_error(with({"--resources", "--smem"}), 1, "--smem: expected no --resources with it, found both");
-  expect_error({"-c", two_kernels, "--resources", "--summary"}, 1, "--resources: expected no --summary with it");
+  expect_error(with({"--resources", "--instructions"}), 1, "--resources cannot be combined with --instructions");
+  expect_error(with({"--resources", "--ir", "cuda"}), 1, "--ir cannot be combined with --resources");
+  expect_error(with({"--resources", "--smem"}), 1, "--smem cannot be combined with --resources");
+  expect_error({"-c", two_kernels, "--resources", "--summary"}, 1, "--summary cannot be combined with --resources");
   expect_error({"-c", two_kernels, "--ir", "cubin"}, 1, "--ir cubin: expected a single kernel, found ");
   expect_error(with({"--ir", "cubin", "-v"}), 1, "-v: expected a level that is text, found --ir cubin");
 }

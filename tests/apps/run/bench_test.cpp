@@ -216,13 +216,34 @@ TEST(Bench, LinesThatAreNoBaselines) {
   EXPECT_EQ(run_program({"deplo", "db", "import", file, "--store", store, "--time", "x"}).code, 1);
 }
 
-TEST(Bench, FlagsOfKernelsNeedIt) {
-  EXPECT_THAT(run_program({"deplo", "run", "--config", "experiments/smoke.yaml"}).err, HasSubstr("--bench"));
-  EXPECT_THAT(run_program({"deplo", "run", "--bench", "--config", "experiments/smoke.yaml", "-k", "softmax"}).err,
-              HasSubstr("found one"));
+TEST(Bench, HasFlagsThatRunHasNot) {
+  EXPECT_THAT(run_program({"deplo", "run", "--config", "experiments/smoke.yaml"}).err,
+              HasSubstr("run: expected one of its flags, found '--config', a flag of tune and bench"));
+  EXPECT_THAT(run_program({"deplo", "bench", "--config", "experiments/smoke.yaml", "-k", "softmax"}).err,
+              HasSubstr("--kernel cannot be combined with --config"));
   const Ran ran = run_program({"deplo", "run", "-k", "softmax"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("--bench"));
+  EXPECT_THAT(ran.err, HasSubstr("found '-k', a flag of bench, compile and space"));
+}
+
+TEST(Bench, IsRunWithBenchToo) {
+  const std::vector<std::string> flags{"-c", "torch.randn(3, 5).exp()", "--time", "0", "--json"};
+  const auto bench = [&](std::vector<std::string> words) {
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run_program(words);
+  };
+  for (const auto& words : {std::vector<std::string>{"deplo", "bench"}, {"deplo", "run", "--bench"}}) {
+    const Ran ran = bench(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"ours_us\"")) << "a report of times";
+  }
+  EXPECT_EQ(run_program({"deplo", "run", "--bench", "--help"}).out, run_program({"deplo", "bench", "--help"}).out);
+  EXPECT_EQ(run_program({"deplo", "run", "--help", "--bench"}).out, run_program({"deplo", "bench", "--help"}).out);
+  // A value of a flag is no flag.
+  EXPECT_THAT(run_program({"deplo", "run", "-c", "--bench"}).err, HasSubstr("-c:1:3: "));
+  EXPECT_THAT(run_program({"deplo", "run", "--outputs", "--bench", "-c", "torch.rand"}).err, HasSubstr("-c:1:"));
+  EXPECT_THAT(run_program({"deplo", "run", "--ab", "a", "--bench", "-c", "torch.rand"}).err,
+              HasSubstr("found '--ab', a flag of bench"));
 }
 
 // The table on a report made by hand.

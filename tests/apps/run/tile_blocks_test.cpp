@@ -199,15 +199,15 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
     EXPECT_THAT(ran.err, HasSubstr(text));
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
   };
-  const std::string no_kernels = ": expected kernels with it, found a program that runs block by block: " + root;
+  const std::string no_kernels = " needs kernels, but this program runs block by block: " + root;
   for (const char* flag : {"--nearest", "--whole"}) expect_error(command("run", hello(), {flag}), flag + no_kernels);
   expect_error(command("run", hello(), {"--reference", "A"}), "--reference" + no_kernels);
   expect_error(command("run", hello(), {"--device", "interpreter", "--as-kernels"}),
                "; without --as-kernels its blocks");
   expect_error(command("run", hello(), {"--device", "interpreter", "--blocks"}),
-               "--blocks: expected --tile FILE and a device of OpenCL or CUDA with it, found none");
-  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "--blocks: expected --tile FILE and a device");
-  expect_error(command("run", vector_add(), {"--bench", "--blocks"}), "expected no --bench with them");
+               "--blocks requires a device of OpenCL or CUDA");
+  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "--blocks requires --tile");
+  expect_error(command("run", vector_add(), {"--bench", "--blocks"}), "found '--blocks', a flag of run and compile");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
   Case wide = vector_add();  // a launch that is wrong does not run block by block
   wide.arguments.front() = "a=f32[100000000,100000000]";
@@ -217,16 +217,15 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
     EXPECT_EQ(ran.err.find("block by block"), std::string::npos) << ran.err;
   }
   expect_error(command("run", hello(), {"--target", "sm_90"}), "--target");
-  const std::string lowered = ": expected kernels with it, found a program that is lowered block by block: " + root +
-                              "/experiments/tile/hello.tile";
+  const std::string lowered =
+      " needs kernels, but this program is lowered block by block: " + root + "/experiments/tile/hello.tile";
   for (const char* level : {"loop", "tile", "kernel"})
     expect_error(command("compile", hello(), {"--ir", level}), fmt::format("--ir {}", level) + lowered);
   expect_error(command("compile", hello(), {"--smem"}), "--smem" + lowered);
   expect_error(command("compile", hello(), {"--schedule", "register_tile.tm=2"}), "--schedule" + lowered);
   expect_error(command("compile", hello(), {"--tuned", folder_.file("no.db")}), "--tuned" + lowered);
   expect_error(command("compile", hello(), {"--only", "1"}), "--only" + lowered);
-  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"},
-               "--blocks: expected --tile FILE with --arg and --grid with it, found none");
+  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"}, "--blocks requires --tile");
   expect_error({"deplo", "compile", "--tile", root + "/experiments/tile/hello.tile", "--blocks"}, "found no --grid");
 }
 

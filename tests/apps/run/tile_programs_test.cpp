@@ -234,7 +234,7 @@ TEST_F(TileProgram, AnExpressionIsAReference) {
   expect_error(add_, "--reference: expected values of the shapes (128,) (c), found (64,)", {"--reference", "a[:64]"});
   expect_error(add_, "expected no inputs but the arrays, found", {"--reference", "a + torch.randn(128)"});
   expect_error(add_, "--reference, after 3 lines of arrays:4:5: expected", {"--reference", "a + d"});
-  expect_error(add_, "--reference: expected --tile FILE and its kernels",
+  expect_error(add_, "--reference on the interpreter requires --as-kernels",
                {"--reference", "a", "--device", "interpreter"});
 }
 
@@ -346,11 +346,11 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
                "nowhere.npy: expected a .npy file, found none");
   // What has no kernels, and what does not go together.
   expect_error(add_, "--dtype cannot be combined with --tile, which names its own types", {"--dtype", "f16"});
-  expect_error(add_, "found several; see --help", {"-c", "torch.randn(3)"});
-  expect_error(add_, "--tuned, --nearest, --whole: expected --as-kernels", {"--device", "interpreter", "--whole"});
-  expect_error(add_, "--poison, --as-kernels: expected --tile FILE --device interpreter", {"--poison"});
+  expect_error(add_, "--code cannot be combined with --tile", {"-c", "torch.randn(3)"});
+  expect_error(add_, "--whole on the interpreter requires --as-kernels", {"--device", "interpreter", "--whole"});
+  expect_error(add_, "--poison requires --device interpreter", {"--poison"});
   const Ran alone = deplo("run", {"-c", "torch.randn(3)", "--grid", "1"});
-  EXPECT_THAT(alone.err, HasSubstr("--entry, --arg, --grid: expected --tile FILE with them, found none"));
+  EXPECT_THAT(alone.err, HasSubstr("--grid requires --tile"));
   const auto expect_entry = [&](const std::string& entry, const std::string& text) {
     const std::string yaml = file("x.yaml", "kernels:\n  - {" + entry + "}\n");
     const Ran ran = run_program({"deplo-tune", "--quiet", "--store", folder_.file("t.db"), "--config", yaml});

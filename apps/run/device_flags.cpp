@@ -1,0 +1,44 @@
+#include "apps/run/device_flags.h"
+
+#include <limits>
+
+#include "apps/cli/flags.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/experiment.h"
+
+namespace deplo::apps {
+
+void add_device_flags(Command command, DeviceOptions& options, std::string& inputs) {
+  add_device(command, options.device);
+  command
+      .option("--target", options.target, "TARGET",
+              "Compile for this target: a name under configs/targets, or auto (that of the device).")
+      .show_default()
+      .seldom();
+  command.option("--seed", options.seed, "N", "Draw random inputs and parameters from this seed.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .show_default()
+      .seldom();
+  add_tolerance(command, options.tolerance);
+  add_inputs(command, inputs);
+  command.option("--tuned", options.tuned, "FILE",
+                 "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].");
+  command
+      .flag("--nearest", options.nearest,
+            "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
+      .seldom();
+  command
+      .flag("--require-tuned", options.require_tuned,
+            "If a kernel has no measured schedule, run nothing, name the nearest entry of the store, and end with exit "
+            "code 1.")
+      .seldom();
+  command.excludes("--require-tuned", {"--nearest"});
+}
+
+void read_device_flags(DeviceOptions& options, const std::string& inputs) {
+  if (!inputs.empty()) options.inputs = engine::load_inputs(inputs);
+  engine::check_device(options.device, "--device");
+  engine::check_target(options.target, "--target");
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,15 @@
+// The flags that `deplo run` and `deplo bench` have in common.
+#pragma once
+#include <string>
+
+#include "apps/cli/command.h"
+#include "apps/run/device_options.h"
+
+namespace deplo::apps {
+
+/// `inputs`: the file of --inputs, for read_device_flags().
+void add_device_flags(Command command, DeviceOptions&, std::string& inputs);
+/// Reads the file and checks the names. Throws Error that names the flag.
+void read_device_flags(DeviceOptions&, const std::string& inputs);
+
+}  // namespace deplo::apps
