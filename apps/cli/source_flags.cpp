@@ -110,6 +110,19 @@ engine::KernelSelection SourceFlags::selection() const {
   return {source_of(*this, parse_symbols(symbols)), only};
 }
 
+void add_tile_source_flags(Command command, engine::TileSource& source, bool only_source) {
+  command.option("--tile", source.file, "FILE",
+                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
+  command.option("--entry", source.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
+  Option argument = command.option("--arg", source.arguments, "NAME=VALUE",
+                                   "With --tile: an argument, in order: n=64, A=f16[100,64] or A=a.npy.");
+  argument.repeated();
+  Option grid = command.option("--grid", source.grid, "X,Y,Z",
+                               "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
+  if (!only_source) argument.seldom(), grid.seldom();
+  for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
+}
+
 namespace {
 
 constexpr const char* graphs[] = {"--code", "--file", "--pt2", "--model"};
@@ -143,20 +156,8 @@ void add_kernel(Command command, SourceFlags& source) {
 }
 
 void add_tile_program(Command command, SourceFlags& source) {
-  command.option("--tile", source.tile.file, "FILE",
-                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
-  command.option("--entry", source.tile.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
-  command
-      .option("--arg", source.tile.arguments, "NAME=VALUE",
-              "With --tile: an argument, in order: n=64, A=f16[100,64] or A=a.npy.")
-      .repeated()
-      .seldom();
-  command
-      .option("--grid", source.tile.grid, "X,Y,Z",
-              "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
-      .seldom();
+  add_tile_source_flags(command, source.tile, false);
   command.excludes("--tile", {std::begin(graphs), std::end(graphs)});
-  for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
 }
 
 }  // namespace

@@ -42,8 +42,10 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
-/// For SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq; --tile, --entry, --arg and --grid; those
-/// of engine::source_options().
+/// --tile, --entry, --arg and --grid. `only_source`: the command takes nothing else, so --help shows how it is launched.
+void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
+/// For SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq; those of a tile program and of
+/// engine::source_options().
 void add_program_flags(Command command, SourceFlags&);
 /// For SourceFlags::selection(): these, --kernel, --symbol and --only.
 void add_selection_flags(Command command, SourceFlags&);

@@ -20,12 +20,12 @@ namespace {
 struct RunFlags {
   RunOptions run;
   SourceFlags source;
-  bool poison = false, as_kernels = false;  // of a tile program
+  bool as_kernels = false;  // of a tile program
   std::string inputs;
   bool is_bench = false, json = false;
 };
 
-/// Block by block, which says more than its outputs: what it prints, races, deadlocks.
+/// As `deplo check` does.
 int run_on_interpreter(const RunFlags& flags, const engine::TileSource& source) {
   const RunOptions& options = flags.run;
   const auto refuse = [](bool given, const char* flag) {
@@ -36,11 +36,8 @@ int run_on_interpreter(const RunFlags& flags, const engine::TileSource& source) 
   refuse(options.require_tuned, "--require-tuned");
   refuse(options.whole, "--whole");
   refuse(options.reference.has_value(), "--reference");
-  const TileRunReport report = run_tile_program({.source = source,
-                                                 .inputs = options.inputs,
-                                                 .seed = options.seed,
-                                                 .poison = flags.poison,
-                                                 .outputs = options.outputs});
+  const TileRunReport report =
+      run_tile_program({.source = source, .inputs = options.inputs, .seed = options.seed, .outputs = options.outputs});
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
   return 0;
 }
@@ -50,7 +47,6 @@ int run_source(RunFlags& flags) {
   options.source = flags.source.program();
   read_device_flags(options, flags.inputs);
   const bool interpreted = options.device == "interpreter";
-  if (flags.poison && !interpreted) throw Error("--poison requires --device interpreter");
   if (flags.as_kernels && !interpreted) throw Error("--as-kernels requires --device interpreter");
   if (options.blocks && interpreted) throw Error("--blocks requires a device of OpenCL or CUDA");
   if (const engine::TileSource* tile = options.source.tile(); tile != nullptr && interpreted && !flags.as_kernels)
@@ -70,10 +66,6 @@ void add_tile_flags(Command command, RunFlags& flags) {
           "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", not with the blocks.")
       .seldom();
   command
-      .flag("--poison", flags.poison,
-            "With --tile on the interpreter: fill unspecified elements with NaN instead of 0, to reveal their use.")
-      .seldom();
-  command
       .flag("--as-kernels", flags.as_kernels,
             "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
       .seldom();
@@ -86,9 +78,7 @@ void add_tile_flags(Command command, RunFlags& flags) {
       .between(0.1, 1e6)
       .show_default()
       .seldom();
-  for (const char* flag : {"--reference", "--poison", "--as-kernels", "--blocks", "--limit"})
-    command.needs(flag, "--tile");
-  command.excludes("--poison", {"--as-kernels"});
+  for (const char* flag : {"--reference", "--as-kernels", "--blocks", "--limit"}) command.needs(flag, "--tile");
 }
 
 }  // namespace

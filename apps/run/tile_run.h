@@ -1,4 +1,4 @@
-// `deplo run --tile --device interpreter`: an entry of a tile program on arrays, block by block.
+// `deplo check`, and `deplo run --tile --device interpreter`: an entry of a tile program on arrays, block by block.
 #pragma once
 #include <array>
 #include <cstdint>

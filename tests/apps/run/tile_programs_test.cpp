@@ -223,6 +223,17 @@ TEST_F(TileProgram, WritesTheArraysThatItHas) {
   EXPECT_EQ(measure::read_npy(folder_.file("out/Y.npy"), {ir::DType::f32, {128, 256}}).size(), 128U * 256U);
 }
 
+TEST_F(TileProgram, IsCheckedOnTheInterpreter) {
+  const Ran checked = deplo("check", flags_of(add_)), ran = deplo("run", flags_of(add_), {"--device", "interpreter"});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_EQ(checked.out, ran.out);
+  EXPECT_THAT(checked.out, HasSubstr("c: f32[128]: 128 elements changed"));
+  EXPECT_EQ(deplo("check", flags_of(add_), {"--poison"}).out, checked.out) << "every element is specified";
+  EXPECT_EQ(run_program({"deplo", "check"}).err, "deplo: expected the flag --tile, found none; see --help\n");
+  EXPECT_THAT(deplo("check", flags_of(add_), {"--device", "opencl"}).err, HasSubstr("'--device', a flag of "));
+  EXPECT_THAT(deplo("run", flags_of(add_), {"--poison"}).err, HasSubstr("found '--poison', a flag of check"));
+}
+
 TEST_F(TileProgram, AnExpressionIsAReference) {
   expect_right(add_, {"--reference", "a + b"});
   expect_right({own + "matmul.tileirbc", {"a=bf16[40,72]", "b=bf16[72,56]", "c=f32[40,56]"}, "3,2"},
@@ -348,7 +359,7 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
   expect_error(add_, "--dtype cannot be combined with --tile, which names its own types", {"--dtype", "f16"});
   expect_error(add_, "--code cannot be combined with --tile", {"-c", "torch.randn(3)"});
   expect_error(add_, "--whole on the interpreter requires --as-kernels", {"--device", "interpreter", "--whole"});
-  expect_error(add_, "--poison requires --device interpreter", {"--poison"});
+  expect_error(add_, "--as-kernels requires --device interpreter", {"--as-kernels", "--device", "opencl"});
   const Ran alone = deplo("run", {"-c", "torch.randn(3)", "--grid", "1"});
   EXPECT_THAT(alone.err, HasSubstr("--grid requires --tile"));
   const auto expect_entry = [&](const std::string& entry, const std::string& text) {
