@@ -78,11 +78,11 @@ format: ## clang-format over the sources, in place
 	@$(SETUP) clang-format
 	@clang-format -i $(SOURCES)
 
-lint: ## clang-format, clang-tidy, twin definitions
+lint: ## clang-format, clang-tidy, twin definitions, headers alone
 	@$(SETUP) clang-format clang-tidy
 	@clang-format --dry-run --Werror $(SOURCES)
 	$(call configure,odr)
-	@cmake --build build/odr
+	@cmake --build build/odr --target all_verify_interface_header_sets all
 	$(call configure,tidy)
 	@cmake --build build/tidy
 

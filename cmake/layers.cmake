@@ -20,6 +20,7 @@ function(deplo_layer name)
     list(APPEND targets ${name}_${layer_COLD})
   endif()
   add_library(${name} STATIC ${sources})
+  deplo_verify_headers(${name})
   foreach(target ${targets})
     target_include_directories(${target} PUBLIC ${root})
     target_link_libraries(${target} PUBLIC ${layer_UNPARSED_ARGUMENTS})
@@ -34,6 +35,15 @@ function(deplo_layer name)
   if(layer_COLD)
     target_link_libraries(${name} PRIVATE ${name}_${layer_COLD})
   endif()
+endfunction()
+
+# deplo_verify_headers(LAYER): with CMAKE_VERIFY_INTERFACE_HEADER_SETS (make lint), the target
+# all_verify_interface_header_sets compiles each header of the layer alone: it includes what it uses.
+function(deplo_verify_headers layer)
+  set(root ${PROJECT_BINARY_DIR}/layers/${layer})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.h)
+  list(TRANSFORM headers PREPEND ${root}/)
+  target_sources(${layer} INTERFACE FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
 endfunction()
 
 # deplo_compile_by_room(TARGET): with DEPLO_UNITY up to eight files of a room (a folder) are one compile: what a header and its

@@ -59,6 +59,16 @@ constexpr std::array<std::pair<std::string_view, bool Target::*>, 10> capabiliti
 
 std::string_view name(Dialect dialect) { return dialect_names.at(static_cast<std::size_t>(dialect)); }
 
+DialectTraits traits(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::opencl:
+      return {.unaligned_vectors = true};  // vloadn and vstoren (OpenCL C 1.2, 6.12.7)
+    case Dialect::cuda:
+      return {.register_limit = true};  // __launch_bounds__ (CUDA C++ Programming Guide, "Launch Bounds")
+  }
+  CHECK(false);
+}
+
 std::optional<Dialect> parse_dialect(std::string_view word) {
   const auto* const found = std::ranges::find(dialect_names, word);
   return found == dialect_names.end() ? std::nullopt

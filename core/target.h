@@ -11,6 +11,13 @@ enum class Dialect { opencl, cuda };
 std::string_view name(Dialect);
 std::optional<Dialect> parse_dialect(std::string_view);
 
+/// What rules need to know of a language, whatever device runs it.
+struct DialectTraits {
+  bool unaligned_vectors = false;  // vectors are loaded and stored at any element, not only at multiples of their size
+  bool register_limit = false;     // a kernel can ask for registers that let a unit hold a number of blocks
+};
+DialectTraits traits(Dialect);
+
 /// Limits and capabilities. Sources of the CUDA numbers: CUDA C++ Programming Guide, "Technical Specifications per
 /// Compute Capability"; each YAML file cites its own.
 struct Target {

@@ -124,10 +124,16 @@ void Compiler::choose_target() {
     program_.device = device->name;
   }
   program_.target = target_.name;
-  const bool cuda = target_.dialect == Dialect::cuda;
-  program_.language = cuda ? Program::Language::cuda_cpp : Program::Language::opencl_c;
-  program_.build_options = {measure::opencl_build_options};
-  if (cuda) program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
+  switch (target_.dialect) {
+    case Dialect::opencl:
+      program_.language = Program::Language::opencl_c;
+      program_.build_options = {measure::opencl_build_options};
+      break;
+    case Dialect::cuda:
+      program_.language = Program::Language::cuda_cpp;
+      program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
+      break;
+  }
 }
 
 void Compiler::add_tensors() {

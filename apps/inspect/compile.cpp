@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -28,8 +29,22 @@ namespace deplo::apps {
 namespace {
 
 bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin" || level == "sass"; }
-bool is_source(const std::string& level) { return level == "cuda" || level == "opencl" || is_machine(level); }
-bool is_cuda(const std::string& level) { return level == "cuda" || is_machine(level); }
+
+/// The levels of source text, and what its compiler makes of it.
+std::vector<std::string> source_levels(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::opencl:
+      return {"opencl"};
+    case Dialect::cuda:
+      return {"cuda", "ptx", "cubin", "sass"};
+  }
+  CHECK(false);
+}
+bool is_source(const std::string& level, Dialect dialect) {
+  return std::ranges::count(source_levels(dialect), level) != 0;
+}
+bool is_cuda(const std::string& level) { return is_source(level, Dialect::cuda); }
+bool is_source(const std::string& level) { return is_source(level, Dialect::opencl) || is_cuda(level); }
 
 /// The flags of what stands in place of a level.
 std::vector<std::string> modes(const CompileOptions& options) {
@@ -47,10 +62,9 @@ Target pick_target(const CompileOptions& options) {
   if ((options.resources || options.instructions) && target.dialect != Dialect::cuda)
     throw Error(
         fmt::format("{}: expected a target of CUDA (sm_80, sm_90, …), found {}", modes(options).front(), target.name));
-  if (is_source(options.level) && is_cuda(options.level) != (target.dialect == Dialect::cuda))
+  if (is_source(options.level) && !is_source(options.level, target.dialect))
     throw Error(fmt::format("--ir: expected {} (or loop, tile, kernel) for the target {}, found {}",
-                            target.dialect == Dialect::cuda ? "cuda, ptx, cubin, sass" : "opencl", target.name,
-                            options.level));
+                            join(source_levels(target.dialect), ", "), target.name, options.level));
   return target;
 }
 

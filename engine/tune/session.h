@@ -8,6 +8,7 @@
 
 #include "core/interrupt.h"
 #include "core/target.h"
+#include "engine/source/restrict.h"
 #include "engine/tune/warm_start.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"

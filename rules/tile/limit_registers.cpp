@@ -29,7 +29,7 @@ std::vector<Value> blocks(const ir::Program& program, const Target& target) {
 }
 
 Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.dialect != Dialect::cuda) return Skip{"only CUDA takes a limit"};
+  if (!traits(target.dialect).register_limit) return Skip{"only CUDA takes a limit"};
   if (const auto count = pins.integer("blocks"))
     return *count == 0 ? Verdict(Skip{"blocks=0: the compiler chooses"}) : Apply{};
   if (thread_values(tile_of(program)) < few_values) return Skip{"a thread of few values takes few registers"};

@@ -507,12 +507,12 @@ class Chunks {
 
 }  // namespace
 
-// A mask has rows of all keys, in which CUDA wants vectors aligned.
+// A mask has rows of all keys, in which a language may ask for aligned vectors.
 std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std::int64_t keys, std::int64_t columns,
                          const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t values = tile.axes[sweep.n].extent;
-  const std::int64_t rows = target.dialect == Dialect::cuda ? loop_of(tile, sweep).axis.extent : 0;
+  const std::int64_t rows = traits(target.dialect).unaligned_vectors ? 0 : loop_of(tile, sweep).axis.extent;
   std::int64_t lanes = target.vector_lanes;
   while (lanes > 1 && (keys % (columns * lanes) != 0 || values % (columns * lanes) != 0 || rows % lanes != 0 ||
                        !has_vectors(program, sweep, lanes, target)))

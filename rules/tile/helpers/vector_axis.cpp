@@ -120,7 +120,7 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
   if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;  // would reach over its panel
   const std::int64_t row = (stage->panel > 0 ? stage->panel : stage->slab.back().extent) + stage->pad;
   const bool one_row = stage->slab.size() == 1 && stage->slots == 1;
-  return target.dialect == Dialect::opencl || (starts_whole && (one_row || row % width == 0));
+  return traits(target.dialect).unaligned_vectors || (starts_whole && (one_row || row % width == 0));
 }
 
 // What one statement of the program with vectors may do.
