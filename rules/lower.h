@@ -1,4 +1,4 @@
-// Walking the pipeline: from a Loop IR program, by decisions, to a scheduled Tile IR program and on to Kernel IR.
+// Walks the pipeline: decisions turn a Loop IR program into a scheduled Tile IR program, which becomes Kernel IR.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -12,22 +12,23 @@ namespace deplo::rules {
 /// A place in the decision tree of one kernel. Value semantics; thread-safe to read.
 class Lowering {
  public:
-  const std::optional<Fork>& fork() const { return fork_; }  // with the full `rule.knob`; none: scheduled
+  /// The open decision, with the full name `rule.knob`. nullopt: the program is scheduled.
+  const std::optional<Fork>& fork() const { return fork_; }
   const Trail& trail() const { return trail_; }
   const ir::Program& program() const { return program_; }  // Tile IR so far
   const Target& target() const { return target_; }
   void choose(std::size_t option);
-  /// Of the open fork's knob.
+  /// Knob::as_before of the open fork's knob.
   std::optional<Value> as_before() const;
 
-  /// What the pipeline did, for -vv: each rule with its skip reason or the program before and after.
+  /// What one rule of the pipeline did, for -vv: the reason for a skip, and the program before and after.
   struct Step {
     const Rule& rule;
-    std::string skipped;  // "" when applied
+    std::string skipped;  // "" if the rule was applied
     ir::Program before, after;
   };
   using Observer = std::function<void(const Step&)>;
-  /// `loop` is verified Loop IR. Runs the pipeline to the first fork or to its end.
+  /// `loop` must be verified Loop IR. Runs the pipeline to the first fork or to its end.
   Lowering(ir::Program loop, const Target& target, Observer observer = {}, Pipeline rules = pipeline());
 
  private:
@@ -42,23 +43,23 @@ class Lowering {
 };
 
 enum class TrailIs {
-  beginning,  // a person wrote it: its choices come in order, and options[0] decides what it leaves open
-  whole,      // a store has it: every decision of its time, by name. What is newer takes Knob::as_before
+  beginning,  // written by a person: choices in order; after the last one, options[0] decides
+  whole,      // stored: every decision that existed at the time, by name; newer knobs take Knob::as_before
 };
-/// Replays the trail from a place without choices to a scheduled program. Failure: invalid, with the first knob or
-/// value that does not fit, and what would.
+/// Replays the trail from a place without choices to a scheduled program. The failure is Status::invalid and names the
+/// first knob or value that does not fit, and what would fit.
 Result<Lowering> follow(Lowering start, const Trail&, TrailIs);
-/// The same from a kernel.
+/// The same, starting from a kernel.
 inline Result<Lowering> follow(ir::Program loop, const Target& target, const Trail& trail,
                                TrailIs is = TrailIs::beginning) {
   return follow(Lowering(std::move(loop), target), trail, is);
 }
-/// options[0] all the way: the untuned compiler.
+/// Takes options[0] at every fork: the untuned compiler.
 inline Lowering heuristic(ir::Program loop, const Target& target) {
   return follow(std::move(loop), target, {}).value();
 }
 
-/// Scheduled Tile IR → Kernel IR: register axes expanded, stages filled, partials combined, guards kept.
+/// Scheduled Tile IR → Kernel IR: expands register axes, fills stages, combines partial results, keeps guards.
 ir::Program materialize(const ir::Program& tile, const Target&);
 
 }  // namespace deplo::rules

@@ -1,4 +1,4 @@
-// A rule is data: names, words and two pure functions. The pipeline is one explicit array (pipeline.cpp).
+// A rule is data: its name, its texts and two pure functions. The pipeline is one explicit array (pipeline.cpp).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,27 +14,28 @@
 
 namespace deplo::rules {
 
-struct Skip {  // the pattern does not match: one line
-  std::string reason;
+struct Skip {          // the rule does not match
+  std::string reason;  // one line
 };
-struct Apply {};  // nothing (left) to decide
+struct Apply {};  // no decision is (left) open
 using Verdict = std::variant<Skip, Fork, Apply>;
 
 enum class KnobType { integer, text, on_off };  // on_off: 1 and 0 in trails
 
 /// A decision that a rule may leave open.
 struct Knob {
-  std::string_view name;  // without the rule's; a last `*` stands for what a kernel has several of, as in `copy_*`
+  /// Without the rule's name. A final `*` matches any ending, for knobs that a kernel has several of, such as `copy_*`.
+  std::string_view name;
   KnobType type;
-  /// Where the knob is newer than stored trails: the value with which the rule leaves the program as it was. Trails
-  /// that do not name the knob take it (follow() in lower.h). nullopt: they no longer fit.
+  /// Set if the knob is newer than stored trails: the value with which the rule leaves the program unchanged. Trails
+  /// that do not name the knob take this value (follow() in lower.h). nullopt: such trails no longer fit.
   std::optional<Value> as_before = std::nullopt;
 };
-/// The open decision of an on_off knob; the heuristic takes `first`.
+/// The open decision of an on_off knob. The heuristic takes `first`.
 Fork on_off_fork(std::string knob, bool first);
 
-/// The choices already taken for a rule, in order, by the knob without the rule's name: nullopt while it is open. The
-/// knob is of the type that is asked for.
+/// The choices already made for a rule, in order. Knobs are looked up without the rule's name; the result is nullopt
+/// while a knob is open. The knob must have the requested type.
 class Pins {
  public:
   Pins() = default;
@@ -52,26 +53,26 @@ class Pins {
   std::span<const Choice> choices_;
 };
 
-/// Knobs of forks are written without the rule's name; the pipeline adds it.
+/// Forks name their knobs without the rule's name; the pipeline adds it.
 struct Rule {
   std::string_view name;
-  std::string_view summary;  // a few words for people
-  std::vector<Knob> knobs;   // of every fork of `decide`
+  std::string_view summary;  // a few words for the user
+  std::vector<Knob> knobs;   // all that forks of `decide` name
   Verdict (*decide)(const ir::Program&, const Target&, const Pins&);
   ir::Program (*apply)(ir::Program, const Target&, const Pins&);
 };
-/// By the name without the rule's; nullptr: the rule has no such knob.
+/// Finds a knob by its name without the rule's name. nullptr: the rule has no such knob.
 const Knob* find_knob(const Rule&, std::string_view name);
-/// Does the rule have the fork's knob, and are the options of its type?
+/// Does the rule have the fork's knob, and do all options have the knob's type?
 bool declares(const Rule&, const Fork&);
 
 using Pipeline = std::span<const Rule* const>;
 /// The tile rules, in order.
 Pipeline pipeline();
-/// nullptr: there is none.
+/// nullptr: there is no such rule.
 const Rule* find_rule(std::string_view name);
-/// Which rules there are: another digest for another rule, order or knob. It says nothing of what a rule does with a
-/// kernel; the digest of the kernel's source does.
+/// A digest of the rules' names, order and knobs. It does not cover what a rule does to a kernel; the digest of the
+/// kernel's source does.
 std::string version_of(Pipeline);
 
 }  // namespace deplo::rules

@@ -10,52 +10,52 @@
 
 namespace deplo::rules {
 
-/// Scores, softmax and the product with the values as one kernel: always where that is right, where it pays
-/// (fusion/guard.h), or never.
+/// Whether scores, softmax and the product with the values become one kernel. automatic: if that pays
+/// (fusion/guard.h); fused: whenever that is correct; split: never.
 enum class Attention : std::uint8_t { automatic, fused, split };
 
-/// The same, and of an attention in one kernel in how many parts its keys come (fusion/key_parts.h): 1 leaves it one, 0:
-/// in as many as keep the target's units busy.
+/// `key_parts`: into how many parts the keys of an attention in one kernel are split (fusion/key_parts.h). 1: not split.
+/// 0: into as many parts as keep the target's units busy.
 struct AttentionChoice {
   Attention kernels = Attention::automatic;
   std::int64_t key_parts = 0;
-  // NOLINTNEXTLINE(google-explicit-constructor): mostly the first alone is chosen
+  // NOLINTNEXTLINE(google-explicit-constructor): most callers choose only the first
   AttentionChoice(Attention as = Attention::automatic, std::int64_t parts = 0) : kernels(as), key_parts(parts) {}
 };
 
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
   bool guard = true;    // false: merge whatever is legal, whatever it costs
-  bool layouts = true;  // parameters and results between kernels are stored in the order that their readers want
+  bool layouts = true;  // store parameters and results between kernels in the order in which kernels read them
   AttentionChoice attention = {};
-  Target target = {};  // its matrix instructions multiply both products of an attention of 16 bits
+  Target target = {};  // its matrix instructions and its units decide about attentions
 };
 
-/// A softmax with a product behind it, and why it is one kernel or stays several.
+/// A softmax followed by a product, and why it becomes one kernel or stays several.
 struct FoundAttention {
-  std::string output;  // of the kernel that has the product
-  ir::Shape scores;    // empty where no kernel computes them for it
+  std::string output;  // of the kernel that contains the product
+  ir::Shape scores;    // their shape; empty if no kernel was found that computes them
   bool fused = false;
-  bool may_be_other = false;  // by `attention`
-  std::size_t kernels = 0;    // where it may: that are one, or would be
-  std::string why;            // "": because `attention` says so
+  bool may_be_other = false;  // another `attention` would change `fused`
+  std::size_t kernels = 0;    // if may_be_other: the number of kernels that are merged, or would be
+  std::string why;            // "": `attention` decided
 };
 
-/// How the keys of an attention in one kernel are parted: the last part may begin among those of the part before, and
-/// counts its own only. 1: not at all.
+/// How the keys of an attention in one kernel are split. All parts have the same length. The last one may begin among
+/// the keys of the part before; it counts only its own.
 struct KeyParts {
   std::string kernel;
-  std::int64_t parts = 1, keys = 0;  // keys of each
-  std::string why;                   // "": because `key_parts` says so
+  std::int64_t parts = 1, keys = 0;  // parts: 1 if the keys are not split; keys: of each part
+  std::string why;                   // "": `key_parts` decided
 };
 
-/// Is told of each attention, and of each that is one kernel.
+/// `found` is called for each attention, `parted` for each attention that is one kernel.
 struct AttentionObserver {
   std::function<void(const FoundAttention&)> found = [](const FoundAttention&) {};
   std::function<void(const KeyParts&)> parted = [](const KeyParts&) {};
 };
 
-/// `graph` is what compose() gives: every output is computed.
+/// The graph must come from compose(): every output is computed.
 ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const AttentionObserver& = {});
 
 }  // namespace deplo::rules

@@ -1,5 +1,5 @@
-// The keys of an attention in parts, for kernels with fewer blocks than the target has units: a decode has one query, and
-// its blocks are the heads of keys. The first kernel sums up each part by itself, the second one combines the parts.
+// Splits the keys of an attention into parts if its kernel has fewer blocks than the target has units. Example: a decode
+// has one query, and one block per head of keys. The first kernel sums up each part, the second one combines the parts.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace deplo::rules::fusion {
 
-/// Of a kernel by place() with one SoftmaxSum. `wanted` parts, or fewer where one would have no key of its own; 0: as many
-/// as the target has units for.
+/// `attention` is a kernel from place() with one SoftmaxSum. Chooses `wanted` parts, or fewer if a part would have no key
+/// of its own. `wanted` = 0: as many parts as keep the target's units busy.
 KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, const Target&);
 
-/// The two kernels. The first one writes the parts, a tensor of this name, which the second one reads: the greatest score
-/// of each part and its sums, along the first dimension.
+/// Returns the two kernels. The first one writes a tensor of the name `tensor`, which the second one reads. Along its first
+/// dimension the tensor holds the greatest score of a part and the part's sums.
 std::pair<ir::Program, ir::Program> part_keys(const ir::Program& attention, const KeyParts&, const std::string& tensor);
 
 }  // namespace deplo::rules::fusion

@@ -1,4 +1,4 @@
-// One kernel of the graph while it is being fused: an output tensor and the value of each of its elements.
+// One kernel of the graph during fusion: an output tensor and the value of each of its elements.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,36 +14,36 @@
 
 namespace deplo::rules::fusion {
 
-/// Counted on its nest (nest.h).
+/// Counted on the kernel's nest (nest.h).
 struct Cost {
   double work = 0;        // operations, loads and stores executed
-  double reductions = 0;  // of them operations that accumulate
-  double bytes = 0;       // elements touched in global memory, each once, in bytes
+  double reductions = 0;  // operations among them that accumulate
+  double bytes = 0;       // of global memory that is touched, each element counted once
 };
 
 struct LoopOp {
   int output = -1;              // tensor: a node of the Tensor IR
-  ValueId root = -1;            // in terms of the free axes, one per dimension of the output
+  ValueId root = -1;            // value of an element, by the free axes: one per dimension of the output
   std::vector<int> reads = {};  // tensors, sorted
   Cost cost = {};
-  double inflation = 1;  // work over that of the kernels it was merged from (guard.h)
-  // Where the free axes are not the dimensions of the output (split_axes): their extents, and the element written.
+  double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
+  // Set if the free axes are not the dimensions of the output (split_axes): their extents, and the element written.
   ir::Shape axes = {};
   std::vector<ir::Expr> index = {};
 };
 
 /// How a tensor is stored, row-major: dimension s of the buffer is the tensor's dimensions layout[s], flattened in that
-/// order. Empty: each dimension by itself, in order.
+/// order. Empty: the buffer has the tensor's dimensions, in order.
 using Layout = std::vector<std::vector<int>>;
 
-/// The tensors (numbered as the nodes of the Tensor IR), the kernels that compute them in order, and their values.
+/// The tensors (numbered like the nodes of the Tensor IR), the kernels that compute them, in order, and their values.
 struct Fusion {
   const ir::tensor::Graph& graph;
   Values values;
   std::vector<LoopOp> ops;
   std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
   Target target = {};
-  std::map<int, FoundAttention> attentions;  // by the output of the kernel that has the product
+  std::map<int, FoundAttention> attentions;  // by the output of the kernel that contains the product
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
@@ -52,44 +52,44 @@ struct Fusion {
   const ir::Shape& shape(const LoopOp& op) const { return op.axes.empty() ? type(op.output).shape : op.axes; }
 };
 
-/// One kernel per node that computes something. What it computes of 16-bit floats is f32, until it is written.
+/// Makes one kernel of each node that computes something. Results of 16-bit floats are f32 until they are written.
 void lift(Fusion&);
-/// Fills in what follows from the root: reads and cost.
+/// Fills in `reads` and `cost`, which follow from `root`.
 void complete(const Fusion&, LoopOp&);
-/// The element at a kernel's own coordinates; 0 in a dimension of extent 1, whose axis is no axis.
+/// The index of the element at a kernel's own coordinates: 0 in dimensions of extent 1, which have no axis.
 std::vector<ir::Expr> identity(const ir::Shape&);
-/// The element that a kernel writes.
+/// The index of the element that a kernel writes.
 std::vector<ir::Expr> written(const Fusion&, const LoopOp&);
-/// The distinct values below the root, each after its arguments.
+/// The distinct values reachable from the root, each after its arguments.
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
-/// The kernels that read what this one computes.
+/// The kernels that read the output of `producer`.
 std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
-/// The consumer with the producer's values in place of its loads of them; nullopt where it gathers what the producer
-/// reduces: such elements must be in memory, as must those of a producer with axes of its own.
+/// The consumer with the producer's values in place of its loads of the producer's output. nullopt if that output must be
+/// in memory: if the consumer gathers from it and the producer reduces, or if the producer has `axes` of its own.
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
-/// Merges kernels into their consumers while the guard (guard.h) permits; with `guard` false, all that is legal.
+/// Merges kernels into their consumers while the guard (guard.h) permits it. With `guard` false: all that is legal.
 void merge(Fusion&, bool guard, Attention attention);
 
-/// Kernel `at` and those that compute its attention as one: scores, softmax, and the product that it weighs. False
-/// where there is none, or where it stays several; `attentions` has what was found.
+/// Merges the kernels of an attention (scores, softmax, weighted product) into one, if kernel `at` contains the product.
+/// Returns false if there is no attention, or if it stays several kernels. Records what was found in `attentions`.
 bool merge_attention(Fusion&, std::size_t at, bool guard, Attention attention);
-/// A softmax and the sums that it weighs as one reduction, a Value::Kind::softmax; nullopt where the root has none.
-/// `why_not`: where it has such sums, but one sweep would not mean the same.
+/// Makes one reduction, a Value::Kind::softmax, of a softmax and the sums that it weights. nullopt if the root has none.
+/// `why_not` is set if the root has such sums, but a single sweep would change their meaning.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);
-/// Where the values of a kernel read a free axis by its parts, a / c and a % c, these become axes of their own:
-/// heads and head_dim of an output that has them as one dimension.
+/// Splits each free axis that the kernel's values read by its parts, a / c and a % c, into two axes. Example: heads and
+/// head_dim of an output that has them as one dimension.
 void split_axes(Fusion&, LoopOp&);
 
-/// Chooses how parameters and results between kernels are stored, so that readers walk consecutive elements.
+/// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
-/// The buffer of a tensor under a layout: its extents, at least one; and the index of an element there.
+/// The buffer of a tensor under a layout: its extents (at least one), and the index of an element in it.
 ir::Shape stored_shape(const ir::Shape& tensor, const Layout&);
 std::vector<ir::Expr> stored_index(const Fusion&, int tensor, const Layout&, const std::vector<ir::Expr>& index,
                                    const ir::Shape& free_extents);
 
-/// The kernel as a Loop program.
+/// The kernel as a Loop IR program.
 ir::Program place(const Fusion&, const LoopOp&);
 
 }  // namespace deplo::rules::fusion

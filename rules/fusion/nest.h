@@ -1,4 +1,4 @@
-// Where the values of a kernel stand once it is a loop nest, and how often each is computed: before it is one.
+// Where each value of a kernel will stand in the loop nest, and how often it is computed. Known before the nest is built.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,21 +16,21 @@ struct Place {
 };
 
 /// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds all
-/// axes that it depends on, with one restriction: free loops are only split (a statement between them) where a reduction
-/// has to stand anyway. A load hoisted between two free loops would take away the inner one's parallelism.
+/// axes that it depends on. One restriction: free loops are split (by a statement between them) only where a reduction
+/// must stand anyway. A load hoisted between two free loops would remove the inner loop's parallelism.
 class Nest {
  public:
   Nest(const Values&, ValueId root, const ir::Shape& shape);
 
   const std::vector<ValueId>& values() const { return order_; }  // each after its arguments
-  Place place(ValueId) const;                                    // of a reduction: where its loop stands
-  /// How often a statement there is executed for all of the free axes (bits, as in Live), and a value is computed. What
-  /// the scores of a softmax are made of counts for the axes that the scores depend on: schedules compute them once for
-  /// all sums, also those that stand in further free loops.
+  Place place(ValueId) const;                                    // for a reduction: where its loop stands
+  /// How often a statement at this place is executed; `free` selects the free axes that count (bits, as in Live).
   double executions(Place, std::uint32_t free = ~0U) const;
+  /// How often a value is computed. For a value that the scores of a softmax are made of, only the axes that the scores
+  /// depend on count: schedules compute the scores once for all sums, even for sums inside further free loops.
   double executions(ValueId) const;
   int rank() const { return static_cast<int>(extents_.size()); }
-  /// Free loops that surround everything: those outside the first reduction.
+  /// The number of free loops that surround everything: those outside the first reduction.
   int parallel() const { return breaks_.empty() ? rank() : breaks_.front(); }
   const std::vector<ValueId>& reductions() const { return reductions_; }  // outer before inner
 
@@ -43,7 +43,7 @@ class Nest {
   std::vector<int> breaks_;                      // free depths at which reductions stand, sorted
   std::map<int, Place> reduce_places_;           // axis → where its loop stands
   std::map<int, int> depth_;                     // axis → loops around its body
-  std::map<ValueId, std::uint32_t> score_axes_;  // of what scores are made of
+  std::map<ValueId, std::uint32_t> score_axes_;  // value that scores are made of → free axes of the scores
 };
 
 }  // namespace deplo::rules::fusion

@@ -1,6 +1,6 @@
-// Kernels while they are being fused: not statements yet but values, each a function of the kernel's free axes and of
-// the reduce axes around it. One table holds the values of all kernels of a graph, equal ones once, so that splicing a
-// producer into a consumer is substitution and what both compute is shared without a search for it.
+// During fusion kernels consist of values, not of statements. A value is a function of the kernel's free axes and of the
+// reduce axes around it. One table holds the values of all kernels of a graph, equal ones once. So splicing a producer
+// into a consumer is a substitution, and values that both compute are shared without a search.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,10 +16,10 @@ namespace deplo::rules::fusion {
 
 using ValueId = int;
 
-/// A `softmax` sums along its axis, as the statement SoftmaxSum (ir/loop.h): its results are its `part`s. Part 0 is the
-/// greatest of its scores, part n the sum of its n-th weight times e^(score - greatest). A `scatter` is the root of a
-/// kernel whose values choose the element that is written, and whether one is: its index has one expression per dimension
-/// of the output and then the condition.
+/// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is the
+/// greatest score, part n the sum of the n-th weight times e^(score - greatest).
+/// A `scatter` is the root of a kernel whose values choose which element is written, and whether it is written. Its index
+/// has one expression per dimension of the output, then the condition.
 struct Value {
   enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scatter };
   Kind kind = Kind::constant;
@@ -27,11 +27,11 @@ struct Value {
   double constant = 0;
   ir::Op op = ir::Op::copy;          // assign, reduce
   int tensor = -1;                   // load
-  int axis = -1;                     // reduce, softmax: the one it binds
-  int part = 0;                      // part: which
-  std::vector<ir::Expr> index = {};  // load, scatter: one per dimension; index: the expression
-  // load, index: what the index calls g1, g2, …; scatter: the same, then what is written; softmax: the score, then the
-  // weights
+  int axis = -1;                     // reduce, softmax: the axis that it binds
+  int part = 0;                      // part: its number
+  std::vector<ir::Expr> index = {};  // load: one per dimension; scatter: see above; index: the expression
+  // load, index: the values that the index calls g1, g2, …; scatter: the same, then the value that is written; softmax:
+  // the score, then the weights
   std::vector<ValueId> args = {};
   bool reduces() const { return kind == Kind::reduce || kind == Kind::softmax; }
   bool operator==(const Value&) const = default;
@@ -46,28 +46,28 @@ struct Live {
 /// Free axis d is the variable tensor::coordinate(d); reduce axis n is the variable `r<n>`, bound by one value.
 class Values {
  public:
-  ValueId add(Value);  // an equal one where there is one
+  ValueId add(Value);  // returns the equal value if there is one
   const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   const Live& live(ValueId id) const { return live_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return values_.size(); }
-  /// The same but for the reduce axes that they bind themselves; axes of the first one are `renamed`.
+  /// Are the values equal except for the reduce axes that they bind? `renamed` is applied to axes of the first value.
   bool equivalent(ValueId, ValueId, ir::Substitution renamed = {}) const;
 
   int new_axis(std::int64_t extent);
   const ir::Expr& axis(int reduce) const { return axes_[static_cast<std::size_t>(reduce)].variable; }
   std::int64_t extent(int reduce) const { return axes_[static_cast<std::size_t>(reduce)].extent; }
 
-  /// Of the axes in an expression; `shape` are the extents of the free ones.
+  /// The ranges of the axes in an expression. `shape`: the extents of the free axes.
   ir::Ranges ranges(const ir::Expr&, const ir::Shape& shape) const;
-  /// Substitutes and simplifies; `shape` are the extents of the free axes that the result depends on.
+  /// Substitutes and simplifies. `shape`: the extents of the free axes that the result depends on.
   ir::Expr substitute(const ir::Expr&, const ir::Substitution&, const ir::Shape& shape) const;
 
-  /// `value` with its free axes, or reduce axes that it does not bind, replaced, under `shape` as above. A reduction
-  /// that changes binds a new axis: the old one may stay beside it.
-  /// Where what replaces an axis names g1, g2, …, these are the values `gathered`.
+  /// Replaces free axes of `value`, or reduce axes that it does not bind; `shape` as above. A reduction that changes
+  /// binds a new axis, because the old reduction may remain in the same kernel. If the expressions in `sigma` name
+  /// g1, g2, …, these stand for the values `gathered`.
   ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
                      const std::vector<ValueId>& gathered = {});
-  /// `value` with every value below it, or itself, for which `other` gives a value replaced by it; arguments first.
+  /// Replaces `value`, and every value below it, by what `other` returns for it; nullopt keeps it. Arguments come first.
   ValueId replace(ValueId value, const std::function<std::optional<ValueId>(const Value&)>& other);
 
  private:
