@@ -1,4 +1,4 @@
-// Names of a program: what depends on an axis, what is read, names that are new.
+// Names in a program: those that depend on an axis, those that are read, and fresh ones.
 #pragma once
 #include <set>
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace deplo::rules {
 
-/// The axis and whatever depends on it in the body: values by their indices or by other values, axes by their start. Not
-/// the values of `except`, nor what follows from them.
+/// The axis and everything in the body that depends on it: values through their indices or through other values, axes
+/// through their start. Values in `except` are left out, and so is what depends on the axis only through them.
 std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::string& axis,
                                                    const std::set<std::string, std::less<>>& except = {});
-/// Does the statement read one of the names, itself or in what it holds?
+/// Does the statement, or a statement inside it, read one of the names?
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
-/// Does the index name a value?
+/// Does the index name a value, as in a gather?
 inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
   return ir::names_value(program.body, index);
 }
-/// The names that a new value or buffer must differ from.
+/// The names that a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
-/// One that is new to `names`, which it joins: v0, v1, … and, of a slab of x, x_smem, x_smem1, …
+/// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of x.
 std::string fresh_name(std::set<std::string, std::less<>>& names, const std::string& stem, int n = 0);
 std::string slab_name(std::set<std::string, std::less<>>& names, const std::string& source);
 

@@ -1,4 +1,4 @@
-// What stands in a program of Tile IR: its tile, loops, sums, axes.
+// Queries about a Tile IR program: its tile, loops, sums and axes.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,24 +10,24 @@ namespace deplo::rules {
 /// The one Tile statement of a Tile IR program.
 const ir::Tile& tile_of(const ir::Program&);
 ir::Tile& tile_of(ir::Program&);
-/// A loop of the program that was found in it, to edit.
+/// The loop `found` of the program, for editing.
 ir::Loop& to_edit(ir::Program&, const ir::Loop& found);
 
-/// Does an index of a Load or a Write depend on both axes?
+/// Does one index expression of a Load or a Write depend on both axes?
 bool walk_together(const ir::Tile&, const std::string& a, const std::string& b);
-/// Is the buffer read in the body?
+/// Does the body load from the buffer?
 bool loads(const ir::Body&, const std::string& buffer);
-/// A statement that does nothing but define a value.
+/// Does the statement only define a value?
 bool is_scalar(const ir::Stmt&);
 /// The loop that matrix instructions execute (ir/hardware/mma.h); nullptr: there is none.
 const ir::Loop* products_loop(const ir::Body&);
 inline bool has_products(const ir::Body& body) { return products_loop(body) != nullptr; }
-/// Are sums scaled on the way, as those of an online softmax? They cannot be parted like others.
+/// Does the body rescale its sums along the way, as an online softmax does? Such sums cannot be split like others.
 bool has_online_softmax(const ir::Body&);
 /// Does the tile body have a reduce loop (at any depth)?
 bool has_reduce(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);
-/// Does the statement make a 64-bit integer? Vectors, matrix instructions and staged slabs have none.
+/// Does the statement define a 64-bit integer? Vectors, matrix instructions and staged slabs cannot hold one.
 bool is_i64(const ir::Stmt&);
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

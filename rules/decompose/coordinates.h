@@ -1,4 +1,4 @@
-// Private to compose: operations on coordinates are coordinates.
+// Private to compose: operations on coordinates become coordinates.
 #pragma once
 #include <optional>
 
@@ -6,8 +6,8 @@
 
 namespace deplo::rules {
 
-/// The value of an Elementwise node whose arguments are Coordinates and whole Scalars (of nodes of `graph`), as an
-/// expression of the coordinates; nullopt where it has none, or a large one.
+/// The value of an Elementwise node as an expression of coordinates, if its arguments, nodes of `graph`, are Coordinates
+/// and integer Scalars. nullopt if there is no such expression, or only a large one.
 ///
 ///   less_equal(j, i)  ->  (j < (i + 1))
 std::optional<ir::Expr> of_coordinates(const ir::tensor::Graph& graph, const ir::tensor::Node&);

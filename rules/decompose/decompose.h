@@ -1,17 +1,17 @@
-// Torch IR → Tensor IR: as the rows of the operations say, and what then makes the graph smaller.
+// Torch IR → Tensor IR, as the rows of the operations say; then passes that make the graph smaller.
 #pragma once
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::rules {
 
-/// Inputs and parameters keep name, order and source, also those that nothing reads. Tensors without elements have no
-/// nodes, also where they are outputs: nothing is computed of them (ir/torch/operations/empty.h). Throws Error for what has no
-/// Tensor IR (a dtype that is not supported).
+/// Inputs and parameters keep their name, order and source, even if nothing reads them. Tensors without elements have no
+/// nodes, even if they are outputs, because there is nothing to compute (ir/torch/operations/empty.h). Throws Error if
+/// Tensor IR cannot express a node (a dtype that is not supported).
 ir::tensor::Graph decompose(const ir::torch::Graph&);
 
-/// Index map after index map becomes one; identities go; equal nodes become one; elementwise on scalars is folded;
-/// what no output needs goes (not inputs). Means the same.
+/// Merges chains of index maps, removes identities, merges equal nodes, folds elementwise operations on scalars, and
+/// removes nodes that no output needs (except inputs). The meaning of the graph stays the same.
 ir::tensor::Graph compose(const ir::tensor::Graph&);
 
 }  // namespace deplo::rules

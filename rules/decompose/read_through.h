@@ -1,4 +1,4 @@
-// Private to compose: an index map of index maps as one.
+// Private to compose: merges an index map with the index maps that it reads.
 #pragma once
 #include <vector>
 
@@ -15,18 +15,18 @@ struct Read {
   ir::Expr condition = 1;
 };
 
-/// What the index map (of nodes of `graph`) reads when it reads past the index maps among its arguments, in order, the
-/// last without a condition: conditions that the coordinates' ranges decide are gone. A gather reads past an index map
-/// of one branch; nothing reads past a gather.
+/// The branches of the index map `map` (of nodes of `graph`) if it reads past the index maps among its arguments. They are
+/// in order; the last one has no condition. Conditions that the coordinates' ranges decide are removed. A gather reads
+/// past an index map of one branch only; nothing reads past a gather.
 ///
 ///   t[i, j] = x[j, i], s[i, j] = t[i + 5, j]  →  s[i, j] = x[j, i + 5]
 std::vector<Read> read_through(const ir::tensor::Graph& graph, const ir::tensor::Node& map);
 
-/// Whether a coordinate is the value of an argument.
+/// Does a coordinate of the map contain the value of an argument?
 bool gathers(const ir::tensor::IndexMap&);
-/// What an expression of coordinates is at the place `coordinates`, which are made of variables in `ranges`.
+/// Substitutes `coordinates` into an expression of coordinates. `ranges`: the ranges of the variables in `coordinates`.
 ir::Expr at(const ir::Expr&, const Coordinates& coordinates, const ir::Ranges& ranges);
-/// Variables, constants and operations of the expression; some number above `most` where there are more than that.
+/// The number of variables, constants and operations in the expression. If it exceeds `most`: some number above `most`.
 int terms(const ir::Expr&, int most);
 
 }  // namespace deplo::rules
