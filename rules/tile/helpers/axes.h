@@ -1,4 +1,4 @@
-// Edits of the axes of a tile: split, renumbered.
+// Edits of a tile's axes: splits and renumbers them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace deplo::rules {
 
-/// What was element ((outer * count) + inner) of a block becomes element `to`, by axes that stand in the program or will:
-/// also where an index has the two apart, as (outer / 2) and ((outer % 2) * 8) + inner of an output in groups of 16.
+/// Element ((outer * count) + inner) of a block becomes element `to`, an expression of axes that the program has or will
+/// have. Indices may also hold the two axes apart, such as (outer / 2) and ((outer % 2) * 8) + inner of an output in
+/// groups of 16.
 void renumber(ir::Program&, const std::string& outer, const std::string& inner, std::int64_t count, const ir::Expr& to);
-/// The sum of each axis times its step; "" is no axis.
+/// The sum of each axis times its step; an axis "" is left out.
 ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps);
 
-/// Splits an axis of `extent` into blocks of `size` with the last one shifted inwards (docs/ir.md, Tails):
-/// origin of block `block`.
+/// The origin of block `block` if an axis of `extent` is split into blocks of `size`, the last one shifted inwards
+/// (docs/ir.md, Tails).
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
-/// After an axis was split so: a `+=` Write adds only what the block before did not cover, under
+/// For an axis that was split so: lets a `+=` Write add only elements that the previous block did not cover, under
 ///   if ((block * size) - (extent - size)) < (inner + 1)
-/// Other Writes may come twice, and where `size` divides nothing does.
+/// Other Writes may write an element twice. Does nothing if `size` divides `extent`, because then no blocks overlap.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
-/// The thread axis at `position` becomes ceil(extent / size) blocks, and `size` threads in an axis right behind it.
+/// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size` threads.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
-/// Splits the thread axis at `position`: the thread keeps extent / f, a REG axis at the end takes f.
+/// Splits the thread axis at `position`: it keeps extent / f threads, and a new REG axis of f becomes the last axis.
 void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);
 
 }  // namespace deplo::rules

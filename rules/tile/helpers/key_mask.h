@@ -1,4 +1,4 @@
-// Which chunks of keys a block visits: a mask by positions hides others from all of its rows.
+// Which chunks of keys a block visits. A mask by positions hides the other chunks from all rows of the block.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,13 +7,14 @@
 
 namespace deplo::rules {
 
-/// The chunks of `keys` keys that some row of the block sees, of the loop over all of them: those before `end` for which
-/// the condition holds, both by the loop's axis, which counts chunks, and axes of blocks.
+/// The chunks of `keys` keys that some row of the block sees: chunks before `end` for which `condition` holds. Both are
+/// expressions of the loop's axis, which counts chunks, and of block axes.
 struct VisitedChunks {
   std::optional<ir::Expr> end;
   ir::Expr condition = 1;
 };
-/// The axes of the tile are dealt out already. A chunk that is shifted inwards has new keys from where it would begin.
+/// The axes of the tile must be dealt out already. Of a chunk that is shifted inwards only the new keys count: those from
+/// the origin that it would have without the shift.
 VisitedChunks visited_chunks(const ir::Tile&, const ir::Loop& sweep, const ir::SoftmaxSum&, std::int64_t keys);
 
 }  // namespace deplo::rules

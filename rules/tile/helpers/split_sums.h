@@ -1,4 +1,4 @@
-// The sum of a matmul is split over the threads or blocks along a new axis, which merge what they have behind its loop.
+// Splits the sums of a matmul over the threads or blocks along a new axis, which merge their parts after its loop.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace deplo::rules {
 
-/// Blocks of so many rows and fewer are sliced (slice_matmul_k): they have too few outputs for enough threads with large
+/// Blocks of at most this many rows are sliced (slice_matmul_k): they have too few outputs for enough threads with large
 /// register tiles.
 inline constexpr std::int64_t sliced_rows = 32;
 
-/// Sums of f32 that a matmul makes, and that are used behind its loop only, by statements that may be one thread's.
+/// The f32 sums of a matmul, if they are used only after its loop, and there by statements that one thread may execute.
 struct SplitSums {
   std::size_t at = 0;  // position in the tile's body of the statement that holds the loop
   std::vector<std::string> accumulators;
@@ -23,11 +23,11 @@ inline constexpr const char* not_split_sums =
     "the kernel does more than the matmul's loop and what one thread does with a sum";
 std::optional<SplitSums> find_split_sums(const ir::Program&, const Matmul&);
 
-/// Has a block room for the sums of all its threads, `copies` times, beside what it has in shared memory already?
+/// Is there room in shared memory for `copies` times the sums of all threads of a block, besides what is there already?
 bool has_room(const ir::Program&, const SplitSums&, std::int64_t copies, const Target&);
 
-/// Along `split`, an axis of the tile, every thread or block has a part of the sums now: one of them gets all, the
-/// rows of a thread's register tile dealt out to them, and does the rest.
+/// Along `split`, an axis of the tile, every thread or block now has a part of each sum. One of them receives all parts
+/// of a sum and executes the rest for it; the rows of a thread's register tile are distributed over the receivers.
 ///   for … acc0 <- …            for … acc0 <- …
 ///   y[…] = acc0          →     Combine(acc0, op=add, over=(a0), to=(a5 / 2))
 ///                              if (a0 == (a5 / 2)):
@@ -35,7 +35,8 @@ bool has_room(const ir::Program&, const SplitSums&, std::int64_t copies, const T
 /// Threads merge before blocks do.
 void merge_sums(ir::Program&, const SplitSums&, const ir::Axis& split);
 
-/// What says in such a tile who gets a sum: it speaks of registers, also where they get other rows.
+/// The expressions in such a tile that say who receives a sum. They count registers, so they stay the same if a register
+/// gets another row.
 std::vector<ir::Expr*> receivers(ir::Tile&);
 
 }  // namespace deplo::rules

@@ -1,4 +1,4 @@
-// Chunk loops, which stage a slab of each operand per trip, and what the rules that schedule their stages share.
+// Chunk loops, which stage a slab of each operand per trip, and helpers of the rules that schedule their stages.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,56 +10,59 @@
 
 namespace deplo::rules {
 
-/// Places in the tile's body of its chunk loops: free loops from 0 by 1 whose body begins with Stages and holds no
-/// others.
+/// Positions of the chunk loops in the tile's body: free loops that start at 0, step by 1, and whose body begins with
+/// Stages and holds no other Stages.
 std::vector<std::size_t> chunk_loops(const ir::Tile&);
 const ir::Loop& loop_at(const ir::Tile&, std::size_t place);
 ir::Loop& loop_at(ir::Tile&, std::size_t place);
-/// How many Stages the body begins with.
+/// The number of Stages at the beginning of the body.
 std::size_t leading_stages(const ir::Body&);
 
-/// A Stage of a chunk loop and the knob that decides about it: its source, or where that is staged once more its
-/// buffer.
+/// A Stage of a chunk loop, and the knob that decides about it: the stage's source or, if an earlier stage has the same
+/// source, its buffer.
 struct ChunkStage {
-  std::size_t loop = 0, at = 0;  // the loop's place in the tile's body, the stage's in the loop's
+  std::size_t loop = 0, at = 0;  // the loop's position in the tile's body, the stage's position in the loop's body
   std::string knob;
 };
 std::vector<ChunkStage> chunk_stages(const ir::Tile&);
 const ir::Stage& stage_at(const ir::Tile&, const ChunkStage&);
 ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 
-/// Why no descriptor of TMA can describe the slab, in one line; "" where one can.
+/// Why a TMA descriptor cannot describe the slab, in one line; "" if it can.
 std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
-/// Columns of one box: all of them, else the widest panel that a box can hold. 0: whole rows.
+/// The columns of a panel if a row of `columns` columns is too wide for one box: as many as a box can hold. 0: boxes hold
+/// whole rows. `element`: its size in bytes.
 std::int64_t tma_panel(std::int64_t columns, std::int64_t element);
-/// How TMA can lay out a slab: as it does, then in each of its patterns, of which every panel is a whole number.
+/// The layouts in which TMA can store a slab: first as the stage has it, then in each swizzle pattern that fits. The slab
+/// must be a whole number of panels, and a panel a whole number of patterns.
 std::vector<ir::Stage> tma_layouts(const ir::Stage&);
 
-/// A slab as wgmma's descriptors want it, in the widest pattern, by TMA: an instruction of `rows`, or columns, begins with
-/// a panel where these are not along k (`transposed`). nullopt: TMA cannot copy it so.
+/// A slab copied by TMA in the layout that wgmma's descriptors need, with the widest pattern that fits. `transposed`:
+/// panels do not lie along k; then each instruction, of `rows` rows or columns, must begin with a panel. nullopt: TMA
+/// cannot copy the slab so.
 std::optional<ir::Stage> warpgroup_layout(const ir::Program&, const ir::Stage&, bool transposed, std::int64_t rows);
 
-/// Do threads walk down the rows of the stage's slab? Then an odd pad spreads their banks, for which elements are
-/// copied one by one; else nothing is gained by copies narrower than the widest.
+/// Do threads walk down the rows of the stage's slab? If so, an odd pad spreads their accesses over the banks, and
+/// requires elements to be copied one by one. If not, copies narrower than the widest gain nothing.
 bool walks_rows(const ir::Program&, const ir::Stage&);
 
-/// A knob that every chunk loop has: `depth` of the first, `depth1` of the second …
+/// The name of a knob that every chunk loop has: `depth` for the first loop, `depth1` for the second …
 std::string loop_knob(const std::string& name, std::size_t i);
 
-/// Ranges of the tile's axes and, where one is given, of a loop in its body.
+/// Ranges of the tile's axes and, if given, of a loop in its body.
 ir::Ranges scope_in(const ir::Tile&, const ir::Loop* loop = nullptr);
 
-/// After this, slab `chunk` of the loop is there; `keep` later groups may be under way.
+/// A wait after which slab `chunk` of the loop has arrived; `keep` later groups may still be in flight.
 ir::AsyncWait wait_for(const ir::Loop&, const ir::Expr& chunk, std::int64_t keep, const ir::Ranges&);
-/// Puts the wait for a trip's own slab behind the loop's stages, or renews it.
+/// Inserts the wait for a trip's own slab after the loop's stages, or replaces it.
 void put_wait(ir::Tile&, std::size_t place);
 
-/// Replaces `axis` in all expressions of the body and simplifies those that held it. Guards that always hold go.
+/// Replaces `axis` in all expressions of the body and simplifies those that contained it. Removes guards that always hold.
 void replace_axis(ir::Body&, const std::string& axis, const ir::Expr& by, const ir::Ranges& around);
 
-/// The accumulators that start outside the loop; the others start anew in every trip.
+/// The loop-carried accumulators, which start outside the loop. The others start again in every trip.
 std::set<std::string, std::less<>> carried(const ir::Tile&, const ir::Loop&);
-/// Gives what the copy of a body defines names that the program does not have; those in `keep` stay.
+/// Renames the values that a copied body defines to names that the program does not have. Names in `keep` stay.
 void rename_values(ir::Body& copy, const ir::Program&, const std::set<std::string, std::less<>>& keep);
 
 }  // namespace deplo::rules
