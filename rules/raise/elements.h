@@ -1,4 +1,4 @@
-// Elements of tiles, as values of the kernel that is being made (rules/fusion/values.h). Private to the room.
+// Elements of tiles, as values of the kernel under construction (rules/fusion/values.h). Private to the room.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,22 +14,22 @@ namespace deplo::rules::raising {
 
 using fusion::ValueId;
 
-/// An integer, or an i1 that is a condition on integers, is an index expression. It may name loaded integers by
-/// loaded_name. Other numbers and i1 are values. A pointer is an array and an offset in elements.
+/// Integers, and i1 that are conditions on integers, are index expressions, which may name loaded integers by
+/// loaded_name. Floats and other i1 are values. A pointer is an array and an offset in elements.
 struct Element {
   ir::Expr index;
-  ValueId value = -1;  // -1: `index` has it
+  ValueId value = -1;  // -1: `index` is set instead
   int array = -1;      // of a pointer
 };
 using Index = std::vector<ir::Expr>;  // of an element in its tile
 
-/// What an index expression calls a value of the table.
+/// The name of a value of the table in index expressions.
 std::string loaded_name(ValueId);
-/// The value that a name means so; -1: none.
+/// The value that has such a name; -1: none.
 ValueId loaded(const std::string& name);
 bool names_loaded(const ir::Expr&);
 
-/// Makes values, folding what is known. Variables of index expressions: those of the table, and those that are declared.
+/// Makes values and folds constants. Index expressions may name axes and values of the table, and declared variables.
 class Elements {
  public:
   fusion::Values values;
@@ -42,52 +42,53 @@ class Elements {
 
   ValueId constant(double);
   ValueId load(int tensor, ir::DType, const Index&);
-  /// As i32, f32, or a truth value of a condition.
+  /// An index expression as a value: i32, f32, or boolean for a condition.
   ValueId index(const ir::Expr&, ir::DType);
   ValueId assign(ir::Op, std::vector<ValueId> args, ir::DType = ir::DType::f32);
   bool is_constant(ValueId id, double value) const;
 
-  /// op over the positions 0 … extent - 1 of body(position). Ends where all that follows is neutral; joins a reduction
-  /// inside it where one axis can walk both.
+  /// The reduction of body(0) … body(extent - 1) by op. It ends early if all that follows is neutral. It is joined with a
+  /// reduction inside it if one axis can walk both.
   ValueId reduce(ir::Op, std::int64_t extent, ir::DType, const std::function<ValueId(const ir::Expr&)>& body);
-  /// The same of a value in terms of the reduce axis `axis`.
+  /// The same for a value in terms of the reduce axis `axis`.
   ValueId close(ir::Op, int axis, ir::DType, ValueId value);
 
-  /// The reduction of another value over the same positions.
+  /// The same reduction of body(v) in place of its argument v.
   ValueId rebuilt(ValueId reduction, const std::function<ValueId(ValueId)>& body);
-  /// `value`, or the neutral element of `op` where a condition fails. A condition is left out where the value is neutral
-  /// already if it fails; inside of a reduction by `op` it stands inside.
+  /// `value` if all conditions hold, else the neutral element of `op`. A condition is left out if the value is already
+  /// neutral whenever the condition fails. If `value` is a reduction by `op`, the conditions go inside it.
   ValueId guarded(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
-  /// op of two reductions by op over parts of the same axis, as one over all of it; nullopt where that is not proved.
+  /// Merges two reductions by op over parts of an axis into one over the whole axis. nullopt: not proved to be equal.
   std::optional<ValueId> unite(ir::Op, ValueId first, ValueId second);
-  /// What `value` is where the conditions hold.
+  /// Simplifies `value`, assuming that the conditions hold.
   ValueId assuming(ValueId value, const std::vector<ir::Expr>& conditions);
 
-  /// `value` with axes replaced, folded again.
+  /// Replaces axes in `value`, and folds again.
   ValueId rewrite(ValueId value, const ir::Substitution&);
-  /// `value` where the condition holds, which may name loaded integers: what it decides is not asked again. Addresses stay
-  /// in range where it does not hold.
+  /// Resolves the selects in `value` that the condition decides. The condition may name loaded integers. Addresses stay
+  /// clamped, so they are in range even if the condition does not hold.
   ValueId where(ValueId value, const ir::Expr& condition);
-  /// Of loaded integers what the condition says, by loaded_name.
+  /// The ranges that the condition implies for loaded integers, by loaded_name.
   ir::Ranges loaded_ranges(const ir::Expr& condition) const;
-  /// The root of a kernel that writes `value` there, under the condition; both may name loaded integers.
+  /// The root of a kernel that writes `value` at index `at` if the condition holds. Both may name loaded integers.
   ValueId scatter(const Index& at, const ir::Expr& condition, ValueId value);
-  /// `value`, whose maxima and minima drop NaN: of a NaN and a number the number. Those of softmaxes stay as they are.
+  /// Makes the maxima and minima in `value` drop NaN: of a NaN and a number they give the number. Maxima of softmaxes stay
+  /// as they are.
   ValueId choosing_numbers(ValueId value);
-  /// The values below it and itself, each after its arguments.
+  /// The value and all values below it, each after its arguments.
   std::vector<ValueId> below(ValueId) const;
   bool contains(ValueId value, ValueId part) const;
-  /// A variable that neither the table's axes nor its values explain; "" where there is none.
+  /// A declared variable that is left in the value; "" if there is none. The table's axes and values are not declared.
   std::string unexplained(ValueId) const;
 
  private:
-  ir::Expr index_of(ValueId) const;         // of a constant or an integer
-  Index named(const fusion::Value&) const;  // its index, which calls its arguments g1, g2, … until the value is made
+  ir::Expr index_of(ValueId) const;         // the expression of a constant or an integer
+  Index named(const fusion::Value&) const;  // the value's index, with its arguments in place of g1, g2, …
   std::optional<ValueId> join(ir::Op, int axis, ir::DType, ValueId value);
   std::optional<ValueId> append(ir::Op, ValueId first, ValueId second);
   bool is_padding(ir::Op, int axis, std::int64_t at, ValueId value);
   bool holds_under(const std::vector<ir::Expr>& conditions, const ir::Expr&) const;
-  std::vector<ir::Expr> conditions_of(ValueId) const;  // on axes that it does not bind
+  std::vector<ir::Expr> conditions_of(ValueId) const;  // those in the value, on axes that it does not bind
   bool is_neutral(ir::Op, ValueId value, const std::vector<ir::Expr>& conditions);
   std::optional<ValueId> find_equal(ir::Op, int axis, ir::DType, ValueId value);
   std::int64_t end(ir::Op, int axis, ValueId value);

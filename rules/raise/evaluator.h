@@ -1,4 +1,4 @@
-// What an element of a tile is: found from where it is needed back to what it is made of. Private to the room.
+// Evaluates elements of tiles backwards: from where an element is needed to what it is made of. Private to the room.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@ namespace deplo::rules::raising {
 
 namespace tp = ir::tile_program;
 
-/// An array that a pointer argument names.
+/// An array that a pointer argument points to.
 struct Array {
   std::string name;
   ir::DType dtype = ir::DType::f32;
@@ -24,39 +24,39 @@ struct Array {
   ir::DType element = ir::DType::f32;
 };
 
-/// A tensor view: numbers, but for the place of its first element.
+/// A tensor view. All of it is constant, except the place of its first element.
 struct View {
   int array = -1;
   ir::Expr offset;
   ir::Shape shape, strides;
 };
 
-/// Gives the element of a value at an index.
+/// Returns the element of a value at an index.
 using ElementAt = std::function<Element(const Index&)>;
 
-/// Where elements of a tile lie: in which element of the array, and when the access takes place.
+/// Where an element of a tile lies: which element of the array it is, and under which condition it is accessed.
 struct Place {
   Index at;
-  ir::Expr condition = 1;  // that the operation states: it may read or write where this holds
-  ValueId mask = -1;       // a condition that is a value, beside it
+  ir::Expr condition = 1;  // stated by the operation: it accesses the element only if this holds
+  ValueId mask = -1;       // a further condition, which is a value
 };
 
-/// The trips of a loop, counted for all blocks alike: trip t, below `count`, has the counter low + t step. A block takes
-/// those from `lower` to `upper`, which may depend on it.
+/// The trips of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low + t step. A block
+/// takes the trips from `lower` to `upper`, which may depend on the block.
 struct Trips {
   std::int64_t count = 0, low = 0, step = 1;
   ir::Expr lower, upper;
 
   ir::Expr counter(const ir::Expr& trip) const { return trip * step + low; }
-  /// Which of the block's own trips it is.
+  /// The number of `trip` among the block's own trips.
   ir::Expr number(const ir::Expr& trip) const;
-  /// How many the block takes.
+  /// How many trips the block takes.
   ir::Expr taken() const;
-  /// That the block takes the trip; none where all do.
+  /// The conditions under which the block takes `trip`; empty if all blocks do.
   std::vector<ir::Expr> conditions(const ir::Expr& trip) const;
 };
 
-/// Thrown within the room, where Loop IR cannot express a program; try_raise() makes a value of it.
+/// Thrown within the room if Loop IR cannot express a program. try_raise() turns it into a NotRaised.
 class Refused : public Error {
  public:
   explicit Refused(const std::string& why) : Error(why) {}
@@ -70,9 +70,9 @@ class Evaluator {
   Element at(tp::ValueId, const Index&);
   /// An integer of rank 0.
   ir::Expr scalar(tp::ValueId id) { return at(id, {}).index; }
-  /// The same where it is a number; else refuses, as `what`.
+  /// The same if it is a constant; otherwise refuses the operation, with `what` in the message.
   std::int64_t number(const tp::Operation&, tp::ValueId, std::string_view what);
-  /// A float or an i1 as a value of the kernel; an integer as an i32.
+  /// An element as a value of the kernel: integers as i32, floats and i1 as they are.
   ValueId value(tp::ValueId id, const Index& index) { return value_of(type(id), at(id, index)); }
   ValueId value_of(const tp::Type&, const Element&);
   View view(tp::ValueId);
@@ -85,22 +85,22 @@ class Evaluator {
   const tp::Operation* definition(tp::ValueId id) const { return definitions_[id].first; }
   /// Loop IR cannot express what the operation does: throws Refused.
   [[noreturn]] void refuse(const tp::Operation&, const std::string& why) const;
-  /// The launch breaks what the operation asks for: throws Error.
+  /// The launch violates what the operation requires: throws Error.
   [[noreturn]] void fail(const tp::Operation&, const std::string& why) const;
 
   /// Enters a region of a loop, or the body of a reduction, with values for its arguments.
   void enter(const tp::Region& region, std::map<tp::ValueId, ElementAt> arguments);
   void leave() { frames_.pop_back(); }
-  /// Forgets what was evaluated, for another answer to what blocks and loops are.
+  /// Forgets all evaluated elements, so that they can be evaluated with other solutions for blocks and trips.
   void forget();
 
-  /// What a scalar of no simpler form is called: an unknown, or what the unknowns are solved as.
+  /// The unknown that stands for a scalar without a simpler form, or the expression that it was solved as.
   ir::Expr unknown(const std::string& key, std::optional<ir::Interval> range = {});
   ir::Expr unknown(const std::string& name, std::int64_t extent);
   ir::Expr block(std::size_t dimension);
-  /// Trips of a loop whose bounds are numbers.
+  /// The number of trips of a loop whose bounds are constants.
   std::int64_t trips(const tp::Operation& loop);
-  /// Of any loop whose bounds have least and greatest numbers.
+  /// The trips of a loop whose bounds have known ranges.
   Trips trips_of(const tp::Operation& loop);
   Element in_trip(const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index);
   std::int64_t next_marker() { return markers_++; }
@@ -110,10 +110,10 @@ class Evaluator {
   const TileLaunch& launch;
   Elements elements;
   std::vector<Array> arrays;
-  ir::Substitution solved;                                  // unknowns
-  std::vector<std::pair<const tp::Operation*, int>> loads;  // and the array of each that was evaluated
-  /// Where an integer that was loaded lies, also where that is not in the array; and what stands where none is loaded,
-  /// if that is a number.
+  ir::Substitution solved;                                  // unknowns, and what they were solved as
+  std::vector<std::pair<const tp::Operation*, int>> loads;  // those evaluated, with the array of each
+  /// The place of a loaded integer. `at` is not clamped to the array. `padding` is the constant that stands for the integer
+  /// if it is not loaded; nullopt: it is not a constant, or the integer is always loaded.
   struct Loaded {
     int array = -1;
     Index at;
@@ -137,7 +137,7 @@ class Evaluator {
   std::int64_t markers_ = 0;
 };
 
-/// Of one operation: element `index` of a result.
+/// Raises one operation: returns element `index` of result `result`.
 using Raiser = Element (*)(Evaluator&, const tp::Operation&, std::size_t result, const Index& index);
 struct NamedRaiser {
   std::string_view name;
@@ -148,29 +148,30 @@ std::vector<NamedRaiser> float_raisers();
 std::vector<NamedRaiser> shape_raisers();
 std::vector<NamedRaiser> memory_raisers();
 std::vector<NamedRaiser> loop_raisers();
-/// nullptr where an operation has none.
+/// nullptr if the operation has none.
 Raiser find_raiser(std::string_view operation);
 
-/// Element `index` of a float that the loop carries, behind its last trip.
+/// Element `index` of a loop-carried float after the loop's last trip.
 ValueId after_trips(Evaluator&, const tp::Operation& loop, std::size_t carried, const Index& index);
 
-/// Whether its form has the attribute; whether a load or a store goes through a view.
+/// Does the operation's form have the attribute? Does a load or a store go through a view?
 bool has_attribute(const tp::Operation&, std::string_view name);
 bool through_view(const tp::Operation&);
 
-/// A float that the type cannot hold, rounded to it.
+/// The float rounded to the type, or itself if the type can hold it.
 ValueId rounded(Evaluator&, const tp::Operation&, ValueId, ir::DType);
-/// The type of Loop IR that holds the elements; nullopt where there is none.
+/// The type of Loop IR that holds the elements; nullopt if there is none.
 std::optional<ir::DType> loop_type(ir::DType);
-/// A reduction of an operation in a region (`add` of addf), where it is one.
+/// The reduction that an operation in a region means (`add` for addf); nullopt if it means none.
 std::optional<ir::Op> reducing(std::string_view operation);
 
-/// The writes of a store: the value of each element, in terms of free axes. They cover the array, or the root scatters.
+/// The writes of a store: the value of each element, in terms of free axes. Either the writes cover the whole array, or
+/// the root is a scatter.
 struct Output {
   int array = -1;
   const tp::Operation* store = nullptr;
   ir::Shape axes;
-  Index index;  // none of a scatter
+  Index index;  // empty for a scatter
   ValueId root = -1;
 };
 Output raise_store(Evaluator&, const tp::Operation& store, const std::vector<const tp::Operation*>& around);
