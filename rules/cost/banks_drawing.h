@@ -1,4 +1,4 @@
-// A drawing of staged buffers in the banks of shared memory, for `deplo compile --smem`.
+// Draws staged buffers in the banks of shared memory, for `deplo compile --smem`.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace deplo::rules {
 
-/// Of a Tile IR program: for each staged buffer its layout, the banks that its first rows lie in, and for the fill and
-/// each Load the wavefronts of a warp, with the threads that meet in a bank. At most 100 columns wide but for what
-/// quotes an index. On targets without warps the layouts alone.
+/// Draws each staged buffer of a Tile IR program: its layout, the banks of its first rows, and, for the fill and each
+/// Load, the wavefronts of a warp and the threads that meet in a bank. At most 100 columns wide, except for lines that
+/// quote an index. On targets without warps: the layouts only.
 std::string draw_banks(const ir::Program& tile, const Target&);
 
 }  // namespace deplo::rules

@@ -1,19 +1,19 @@
-// What a device can do at best, as it was seen to do.
+// The best rates that were measured on a device.
 #pragma once
 #include <algorithm>
 
 namespace deplo::rules {
 
-/// The best that was ever seen; 0: not known.
+/// The best rates ever seen; 0: not known.
 struct Ceilings {
   double copy_gb_s = 0;     // bytes read and bytes written
-  double read_gb_s = 0;     // where writes cost more than reads it is above the former
+  double read_gb_s = 0;     // above copy_gb_s if writes cost more than reads
   double fp32_gflop_s = 0;  // fused multiply-adds of f32, 2 FLOPs each
   double gb_s() const { return std::max(copy_gb_s, read_gb_s); }
   bool operator==(const Ceilings&) const = default;
 };
 
-/// The higher of each.
+/// The higher of each rate.
 inline Ceilings highest(const Ceilings& a, const Ceilings& b) {
   return {std::max(a.copy_gb_s, b.copy_gb_s), std::max(a.read_gb_s, b.read_gb_s),
           std::max(a.fp32_gflop_s, b.fp32_gflop_s)};

@@ -8,35 +8,37 @@
 
 namespace deplo::rules {
 
-/// By ldmatrix, for which each thread names a row of a matrix; or each thread its elements, a load for each matrix.
+/// rows, transposed: by ldmatrix, for which each thread names a row of a matrix. elements: each thread loads its own
+/// elements, with a load for each matrix.
 enum class Fetch : std::uint8_t { rows, transposed, elements };
 
-/// `index` is that of the operand's load with the rows, columns and turns of the loop in place that the thread names;
-/// what is left are the other axes, `turn`, the loop's axis, which counts whole atoms, and of elements the lane.
+/// `index` is the index of the operand's load after substituting the rows, columns and turns that the thread names. Its
+/// remaining variables are the other axes, `turn` (the loop's axis, which counts whole atoms) and, for Fetch::elements,
+/// the lane.
 struct Fragment {
   const ir::Load* load = nullptr;
   std::vector<ir::Expr> index;
   int matrices = 4;
   Fetch fetch = Fetch::rows;
-  int packed = 1, together = 1;  // of elements: those of a matrix that a thread has, and that one load reads
+  int packed = 1, together = 1;  // for Fetch::elements: how many of a matrix a thread has, and how many one load reads
 
-  int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // of a thread
+  int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // per thread
 };
 
-/// Of a factor that threads make: what the axes of its rows, or columns, and `turn` are at the thread's element `lane` of
-/// a fragment, whose matrices are in the same order.
+/// For a factor that threads compute: the values of `turn` and of the axes of its rows (a) or columns (b) at the thread's
+/// element `lane` of a fragment. The matrices of the fragment have the same order as below.
 ir::Substitution element_of_a(const ir::mma::Product&, const std::string& turn);
 ir::Substitution element_of_b(const ir::mma::Product&, const std::string& turn);
 
-/// What the threads of a warp read of slabs, each load for one fragment: of both factors. No thread reads the slabs of
-/// warpgroups, whose patterns are what the hardware reads at once.
+/// What the threads of a warp read for the fragments of both factors, one entry per load. Slabs of warpgroups are left
+/// out: the hardware reads them, not the threads.
 std::vector<Fragment> fragments(const ir::mma::Product&, const std::string& turn);
 
-// Of a factor in a slab.
-/// Of operand a: rows 0 to 7 and 8 to 15 of the first matrices along k, then of the next.
+// For a factor in a slab.
+/// Operand a: rows 0 to 7 and 8 to 15 of the first matrices along k, then of the next ones.
 Fragment fragment_of_a(const ir::mma::Product&, const std::string& turn);
-/// Of operand b: all matrices along k of 8 columns; where `next` is a REG axis, also those of its next value, for which
-/// it must have one.
+/// Operand b: all matrices along k of 8 columns. If `next` is a REG axis and not "": also those at the axis's next value,
+/// which must exist.
 Fragment fragment_of_b(const ir::mma::Product&, const std::string& turn, const std::string& next);
 
 }  // namespace deplo::rules

@@ -1,4 +1,4 @@
-// What no schedule of a kernel can avoid, counted so low that a compiler cannot do with less.
+// The work that no schedule of a kernel can avoid. It is a lower bound: no compiler can do with less.
 #pragma once
 #include <cstdint>
 
@@ -7,14 +7,18 @@
 
 namespace deplo::rules {
 
-/// Of verified Loop IR. Unlike ir::work: an f32 operation counts once for each value of the axes that its operands
-/// depend on (a compiler moves the rest out of the loops), a buffer only where an access walks all of it (a gather
-/// reads a part), and what stands under a condition not at all. `matrices`: other instructions than those of fp32 may
-/// multiply matrices; then nothing of a kernel that has such products counts, because ceilings are those of fp32.
+/// `loop` must be verified Loop IR. Unlike ir::work:
+/// - An f32 operation counts once for each value of the axes that its operands depend on, because a compiler moves the
+///   rest out of the loops.
+/// - A buffer counts only if an access walks all of it; a gather reads only a part.
+/// - Statements under a condition do not count.
+/// `matrices`: instructions other than those of fp32 may multiply matrices. Then the FLOPs of a kernel with such products
+/// do not count, because ceilings are those of fp32.
 ir::Work least_work(const ir::Program& loop, bool matrices = false);
 
-/// Microseconds that a launch with such work takes at least, one of a batch: at its start the last cache of `l2_bytes`
-/// may hold what the batch reads, at its end what it wrote. A ceiling that is not known bounds nothing.
+/// The least microseconds that one launch with such work takes, out of a batch of `batch` launches. At the start of the
+/// batch the last cache, of `l2_bytes`, may hold what the batch reads, and at its end what the batch wrote. An unknown
+/// ceiling bounds nothing.
 double least_us(const ir::Work& least, const Ceilings&, std::int64_t l2_bytes, std::int64_t batch);
 
 }  // namespace deplo::rules
