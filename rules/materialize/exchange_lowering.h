@@ -1,5 +1,5 @@
-// A Combine whose total goes to one thread or one block: all write what they have to shared memory, and it adds that up.
-// Private to rules/materialize.
+// Lowers a Combine whose total goes to one thread or one block: all write their parts to shared memory, and the receiver
+// adds them up. Private to rules/materialize.
 #pragma once
 #include <map>
 #include <span>
@@ -11,15 +11,16 @@
 
 namespace deplo::rules::materializer {
 
-/// How many Combines from statement `i` on are one exchange: neighbours with one receiver.
+/// How many Combines, from statement `i` on, form one exchange: consecutive ones with the same receiver.
 std::size_t exchange_run(const ir::Body&, std::size_t i);
 
 class ExchangeLowering {
  public:
   ExchangeLowering(KernelBuilder& kernel, Replication& replication) : kernel_(kernel), replication_(replication) {}
 
-  /// One barrier for all of them; of a cluster a second one, behind the reads, before a block may end. Whoever receives
-  /// a sum, its parts are added in one order: blocks that overlap make the same bits.
+  /// Lowers a run with one barrier for all its Combines. In a cluster a second barrier follows the reads, so that no block
+  /// ends before them. The parts of a sum are always added in the same order, whoever receives it, so that blocks that
+  /// overlap compute the same bits.
   void exchange(std::span<const ir::Stmt> run, ir::Body& to);
 
  private:
@@ -30,7 +31,7 @@ class ExchangeLowering {
 
   KernelBuilder& kernel_;
   Replication& replication_;
-  std::map<std::string, std::vector<const ir::Combine*>> merged_;  // of each accumulator, those before
+  std::map<std::string, std::vector<const ir::Combine*>> merged_;  // accumulator → its earlier Combines
 };
 
 }  // namespace deplo::rules::materializer

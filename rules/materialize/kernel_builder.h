@@ -1,4 +1,4 @@
-// The kernel that is being written: names, declarations, and where in it the lowering stands. Private to
+// The kernel under construction: its names, its declarations, and the current position in it. Private to
 // rules/materialize.
 #pragma once
 #include <cstdint>
@@ -20,19 +20,19 @@ struct KernelBuilder {
   const Target& target;
   std::int64_t threads = 1;  // of a block
 
-  // Around the statement that is lowered.
+  // What stands around the statement that is being lowered.
   ir::Ranges scope;                // of the kernel's axes
   std::vector<std::string> loops;  // axes of the Tile program's loops, outermost first
 
-  ir::Body shared, descriptors;  // declarations at the head of the kernel's Tile and before it
+  ir::Body shared, descriptors;  // declarations: at the head of the kernel's Tile, and before the Tile
 
   ir::Expr thread_id() const;
   ir::Expr block_in_cluster() const;
-  /// Keeps a name from all values; false where it is taken.
+  /// Reserves a name, so that no value gets it. False: it is taken.
   bool reserve(const std::string& name) { return reserved_.insert(name).second; }
-  /// Values are numbered by kind, as `like` is: in0, v0, acc0.
+  /// A new name of the same kind as `like`. Values are numbered by kind: in0, v0, acc0.
   std::string fresh(const std::string& like);
-  std::string fresh_axis() { return "f" + std::to_string(next_axis_++) + "_"; }  // no value is called so
+  std::string fresh_axis() { return "f" + std::to_string(next_axis_++) + "_"; }  // no value has such a name
 
  private:
   std::set<std::string, std::less<>> reserved_;

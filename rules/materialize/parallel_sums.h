@@ -1,11 +1,11 @@
-// Lets a CPU add to several accumulators at once. Private to rules/materialize.
+// Lets a CPU add to several accumulators in parallel. Private to rules/materialize.
 #pragma once
 #include "rules/materialize/kernel_builder.h"
 
 namespace deplo::rules::materializer {
 
-/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that neighbouring trips have
-/// accumulators of their own.
+/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that neighbouring trips add to
+/// different accumulators.
 void add_in_parallel(ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

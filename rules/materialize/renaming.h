@@ -1,4 +1,4 @@
-// Copies of statements under new names: a value has one definition in a kernel. Private to rules/materialize.
+// Renames copies of statements, because a value may have only one definition in a kernel. Private to rules/materialize.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,9 +10,9 @@ namespace deplo::rules::materializer {
 
 using NewNames = std::map<std::string, std::string, std::less<>>;
 
-/// Replaces values and accumulators, where they are defined and where they are read.
+/// Renames values and accumulators, both their definitions and their uses.
 void rename(ir::Body&, const NewNames&);
-/// A new name for each value that the body defines. Accumulators that start before it have none.
+/// A new name for each value that the body defines. Accumulators that start before the body get none.
 NewNames names_of_copy(const ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

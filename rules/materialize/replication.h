@@ -1,5 +1,5 @@
-// Expanding the REG axes: a value is copied once for each combination of those that it depends on, and the VECTOR axis
-// becomes the lanes of its type. Private to rules/materialize.
+// Expands the REG axes: a value is copied once for each combination of the REG axes that it depends on. The VECTOR axis
+// becomes the lanes of the value's type. Private to rules/materialize.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace deplo::rules::materializer {
 
-/// Which REG axes (one bit each, by position) and whether the VECTOR axis a value depends on.
+/// The REG axes that a value depends on (one bit each, by position), and whether it depends on the VECTOR axis.
 struct Dependence {
   std::uint64_t reg = 0;
   bool vector = false;
@@ -27,7 +27,7 @@ struct Dependence {
 /// One value per REG axis.
 using Instance = std::vector<std::int64_t>;
 
-/// What a Tile IR value became: a Kernel IR name for each instance of the axes that it depends on.
+/// What a Tile IR value becomes: a Kernel IR name for each instance of the axes that it depends on.
 struct Copies {
   Dependence on;
   ir::DType dtype = ir::DType::f32;
@@ -41,28 +41,28 @@ class Replication {
   Dependence of(const ir::Expr&) const;
   Dependence of(const std::vector<ir::Expr>&) const;
   Dependence of(const std::vector<ir::Arg>&) const;
-  Dependence of_axis(const std::string& axis) const;  // REG, VECTOR, or of a loop whose start depends on them
+  Dependence of_axis(const std::string& axis) const;  // a REG or VECTOR axis, or a loop whose start depends on one
   Dependence of_partial(const std::string& acc) const { return partial_.at(acc); }  // before any Combine
 
-  /// The combinations of the axes, without those that each_instance holds fast; 0 along all others.
+  /// All combinations of the axes in `on`. Axes that each_instance() has fixed keep their value; all others are 0.
   std::vector<Instance> instances(const Dependence& on) const;
-  /// Calls f(instance) for each, and inside it there is no other instance of these axes.
+  /// Calls f(instance) for each combination, with these axes fixed during the call.
   template <class F>
   void each_instance(const Dependence& on, F&& f);
 
-  /// As it reads in one instance. The axes of the loops around have the kernel's names; the lane is 0 where not given.
+  /// The expression in one instance. The axes of the loops around get the kernel's names; the lane is 0 if not given.
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
-  /// What depends on no REG axis.
+  /// The same for an expression that depends on no REG axis.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
   std::vector<ir::Expr> at(const std::vector<ir::Expr>& list) const { return at(list, Instance(regs_.size(), 0)); }
 
-  /// A fresh name for one instance of a value.
+  /// Defines a fresh name for one instance of a value.
   const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance&);
   const Copies& copies(const std::string& value) const { return values_.at(value); }
   void set_copies(const std::string& value, Copies copies) { values_[value] = std::move(copies); }
-  /// One for each instance, without a name yet.
+  /// Copies with an empty name for each instance.
   Copies unnamed(const Dependence& on, ir::DType) const;
   std::string& name(Copies&, const Instance&) const;
   const std::string& name(const Copies&, const Instance&) const;
@@ -70,7 +70,7 @@ class Replication {
   int lanes(const Dependence& on) const { return on.vector ? width_ : 1; }
   ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, lanes(on)}; }
 
-  /// Inside a loop that the kernel calls by another name.
+  /// Inside a loop whose axis has another name in the kernel.
   void enter_loop(const std::string& before, const std::string& after) {
     axis_names_.emplace_back(before, ir::var(after));
   }
@@ -86,8 +86,8 @@ class Replication {
   std::vector<ir::Axis> regs_;
   std::string lane_;                                // the VECTOR axis
   int width_ = 1;                                   // its extent
-  std::vector<std::optional<std::int64_t>> fixed_;  // one per REG axis: inside a statement replicated over it
-  std::map<std::string, Dependence> axes_;          // REG, VECTOR and loops that start by them
+  std::vector<std::optional<std::int64_t>> fixed_;  // per REG axis: its value inside a statement replicated over it
+  std::map<std::string, Dependence> axes_;          // REG and VECTOR axes, and loops whose start depends on them
   std::map<std::string, Dependence> partial_;       // of values, before any Combine
   std::map<std::string, Copies> values_;
   ir::Substitution axis_names_;
@@ -95,7 +95,7 @@ class Replication {
 
 template <class F>
 void Replication::each_instance(const Dependence& on, F&& f) {
-  CHECK(!on.vector);  // vectorize sees to it
+  CHECK(!on.vector);  // rule vectorize guarantees it
   const auto outer = fixed_;
   for (const Instance& instance : instances(on)) {
     for (std::size_t i = 0; i < regs_.size(); ++i)

@@ -1,5 +1,5 @@
-// Stages become shared memory, filled by ordinary copies, cp.async or TMA, and what waits for these. Private to
-// rules/materialize.
+// Lowers Stages: to shared memory, to the copies that fill it (ordinary ones, cp.async or TMA), and to the waits for them.
+// Private to rules/materialize.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,30 +15,31 @@ namespace deplo::rules::materializer {
 
 class StageLowering {
  public:
-  /// Declares what the stages of the tile need.
+  /// Declares the shared memory and the descriptors of the tile's stages.
   StageLowering(KernelBuilder&, const Replication&);
 
-  /// At the head of the Tile: the barriers that tensor copies report to.
+  /// At the head of the Tile: initialises the barriers that tensor copies report to.
   void initialise(ir::Body& to) const;
-  /// What fills the slots of such a loop beside the block: a trip of the loop, its body given.
+  /// In the producer threads: fills the slots of one trip of a loop with producers. `trip`: the loop's body.
   void produce(const ir::Body& trip, ir::Body& to) const;
-  /// In the threads of the block: until the trip's slots are full, and when the thread's warp is done with slot `slot`.
+  /// In the threads of the block, for such a loop: waits until the trip's slots are full.
   void wait_until_full(const ir::AsyncWait&, ir::Body& to) const;
+  /// In the threads of the block: the thread's warp is done with slot `slot`, if `when` holds.
   void release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const;
-  /// Behind the loop.
+  /// After the loop.
   void finish(ir::Body& to) const;
   /// A run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
-  /// What was filled last was filled under a condition.
+  /// Called after a condition: fills inside it may not have been executed.
   void leave_condition() { ready_in_.reset(); }
-  /// Where an element lies: in a stage's memory by its layout, in other buffers where it is.
+  /// The physical index of an element: by the layout of the stage, or `index` itself for other buffers.
   std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
-  /// Of the elements of such a place.
+  /// The strides of the dimensions of such an index.
   std::vector<std::int64_t> strides(const std::string& buffer) const;
-  /// The matrix that begins there, as matrix instructions of a warpgroup read it.
+  /// The matrix that begins at an element, as matrix instructions of a warpgroup read it.
   ir::SharedMatrix matrix(const std::string& buffer, const std::vector<ir::Expr>& index, bool transposed) const;
-  /// Of the elements of a stage's buffer.
+  /// The type of the elements of a stage's buffer.
   ir::DType dtype_of(const std::string& buffer) const { return stages_.at(buffer)->dtype; }
 
  private:
@@ -56,13 +57,13 @@ class StageLowering {
 
   KernelBuilder& kernel_;
   const Replication& replication_;
-  std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first of each buffer
+  std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first Stage of each buffer
   std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
   std::string barrier_ = "mbar", empty_ = "empty";
-  const bool produced_;       // by threads that wait at `empty_` until a slot is free
+  const bool produced_;       // slots are filled by producer threads, which wait at `empty_` until a slot is free
   std::int64_t sharers_ = 1;  // blocks of a cluster that fill each other's slots
   bool async_ = false;        // cp.async somewhere
-  /// The loops around the last barrier before a fill: in each of their rounds all slots were free there.
+  /// The loops around the last barrier before a fill. In each round of these loops all slots were free at that barrier.
   std::optional<std::vector<std::string>> ready_in_;
 };
 
