@@ -1,4 +1,4 @@
-// Kernels that differ in nothing but names.
+// Finds kernels that differ only in names.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace deplo::engine {
 
-/// For every kernel the number of the first that is equal to it but for names; its own where it is the first.
+/// For each kernel: the number of the first kernel that is equal to it except for names. That may be its own number.
 std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels);
 
 }  // namespace deplo::engine

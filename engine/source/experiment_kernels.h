@@ -1,4 +1,4 @@
-// The entries of an experiment's `kernels:` list. docs in experiments/smoke.yaml.
+// The entries of an experiment's `kernels:` list. experiments/smoke.yaml documents them.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,24 +12,25 @@ namespace deplo::engine {
 
 struct Entry {
   Source source;
-  std::string name;   // of its kernels: NAME where there is one, else NAME.WHAT_IT_COMPUTES
+  std::string name;   // of its kernels: NAME for a single one, else NAME.WHAT_IT_COMPUTES
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  bool tf32_of_all = false;  // whether tf32 is allowed is not the entry's own word
+  bool tf32_of_all = false;  // the entry itself does not say whether tf32 is allowed
 };
-/// The options that keys of the map name.
+/// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);
-/// Files may be named as seen from `folder`. `all`: what the entry does not say itself. Names end in what `all` says of
-/// types: entries in the type unless it is f32, kernels in tf32 where they may take that. Throws Error `file:line: …`.
+/// Files may be named relative to `folder`. `all`: options for what the entry does not say itself. The entry's name gets
+/// the type that `all` says as a suffix, unless it is f32. Kernels that may use tf32 because of `all` get the suffix tf32.
+/// Throws Error `file:line: …`.
 Entry read_entry(const Config&, const std::filesystem::path& folder, const SourceOptions& all = {});
 
-/// A kernel, or all that a graph becomes for such a target or a tile program becomes. `inputs` come after the entry's own. Throws Error with the
-/// entry's place.
+/// The entry's kernel, or all kernels that its graph or its tile program becomes for the target. `inputs` override the
+/// entry's own. Throws Error with the entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, const Target&);
 
-/// Equal kernels with equal restrictions become one, the first, that counts for all. Throws Error where a name comes
-/// twice.
+/// Merges equal kernels with equal restrictions into the first of them, which counts for all. Throws Error if a name
+/// occurs twice.
 std::vector<KernelCase> merge_equal(std::vector<KernelCase>);
 
 }  // namespace deplo::engine

@@ -1,4 +1,4 @@
-// An experiment as text, where no file of a user's was its beginning.
+// The text of an experiment that does not come from a user's file.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace deplo::engine {
 
-/// Of an experiment with this one entry, without a name, restrictions and inputs: parse_experiment() makes the same of
-/// it. JSON, which is YAML; what is not UTF-8 is replaced.
+/// Prints an experiment with this one entry, without the experiment's name, restrictions and inputs. parse_experiment()
+/// reads it back. The text is JSON, which is valid YAML. Bytes that are not UTF-8 are replaced.
 std::string print(const Experiment&, const Entry&);
 
 }  // namespace deplo::engine

@@ -1,4 +1,4 @@
-// Graphs: the kernels that they become.
+// Lowers graphs to kernels.
 #pragma once
 #include <string>
 
@@ -15,16 +15,16 @@ struct Passes {
   bool optimise = true, lift = true, merge = true;
   bool guard = true;  // false: merge whatever is legal, whatever it costs
   rules::AttentionChoice attention = {};
-  Target target = {};  // that fusion may look at (source.h)
+  Target target = {};  // the target that fusion may look at (source.h)
 };
 /// "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);
 
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
-/// Every kernel verified. Throws Error where the graph needs more memory than any device has, or a type that kernels
-/// cannot hold.
+/// All kernels are verified. Throws Error if the graph needs more memory than any device has, or a type that kernels cannot
+/// hold.
 ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::AttentionObserver& = {});
-/// The same, each kernel's inputs to be drawn as the graph says (engine/source/fill_kernels.h).
+/// The same, with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
 ir::Module lower_to_measure(const ir::torch::Graph&, const Passes& = {});
 
 }  // namespace deplo::engine

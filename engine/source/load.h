@@ -1,4 +1,4 @@
-// From a source to kernels that can be measured, their inputs included.
+// Loads the kernels of a source together with their inputs, ready to be measured.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -16,25 +16,25 @@ namespace deplo::engine {
 struct LoadedKernel {
   std::size_t number = 0;  // in its graph or program
   ir::Program loop;
-  measure::InputFiles files = {};              // of its inputs, where they have any
-  std::optional<measure::TileCall> tile = {};  // of a tile program: the launch that it is
+  measure::InputFiles files = {};              // of those inputs that have one
+  std::optional<measure::TileCall> tile = {};  // for a kernel of a tile program: the program's launch
 };
 
-/// The kernels that a source becomes for such a target, by every pass. It is given each of `inputs` in turn: a later one
-/// replaces what an earlier one says. Whether all their names were met is the caller's to check. Throws Error; what is
-/// wrong with the source is prefixed by `place`, unless that is empty.
+/// The kernels that a source becomes for a target, after all passes. `inputs` are applied in order; a later one overrides an
+/// earlier one. The caller must check that all their names were met (check_met). Throws Error; errors in the source are
+/// prefixed by `place`, unless it is empty.
 std::vector<LoadedKernel> load(const Source&, const Target&, std::span<Inputs* const> inputs,
                                const std::string& place = {});
 
-/// What a command line is about.
+/// The kernels that a command line selects.
 struct KernelSelection {
   Source source;
-  std::optional<std::string> only;  // of a graph or a tile program: a kernel's number or name; the others are left out
+  std::optional<std::string> only;  // number or name of one kernel of a graph or a tile program; nullopt: all kernels
 };
-/// The kernel that `only` names, or all. Throws Error with the names there are.
+/// The kernel that `only` names, or all. Throws Error for an unknown one.
 std::vector<LoadedKernel> pick_kernels(std::vector<LoadedKernel>, const std::optional<std::string>& only);
 std::vector<LoadedKernel> pick_kernels(const ir::Module&, const std::optional<std::string>& only);
-/// Loads the selection. Throws Error for a name of an input that nothing has.
+/// Loads the selection. Throws Error if `Inputs` names an input that does not exist.
 std::vector<LoadedKernel> load(const KernelSelection&, const Target&, Inputs = {});
 
 }  // namespace deplo::engine

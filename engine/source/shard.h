@@ -1,4 +1,4 @@
-// An experiment split over processes, or over machines.
+// Splits an experiment over several processes or machines.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace deplo::engine {
 
-/// One of `count`, from 1 on.
+/// One of `count` shards; numbers start at 1.
 struct Shard {
   std::int64_t number = 1, count = 1;
 };
 
-/// "2/4". Throws Error unless 1 <= number <= count.
+/// Parses "2/4". Throws Error unless 1 <= number <= count.
 Shard parse_shard(const std::string& text);
-/// Leaves the kernels whose place in the experiment, equal ones counted once, is number - 1 modulo count: none where
-/// there are more shards than kernels. The budget of time is that of the shard.
+/// Keeps the kernels whose position in the experiment, with equal kernels counted once, is number - 1 modulo count. If
+/// there are more shards than kernels, that may be none. The whole time budget is left to the shard.
 void take_shard(Experiment&, const Shard&);
-/// "shard 2/2 tunes b; 1/2: a, c", of the whole experiment.
+/// Describes the shards of a whole experiment: "shard 2/2 tunes b; 1/2: a, c".
 std::string describe_shards(const Experiment&, const Shard&);
 
 }  // namespace deplo::engine

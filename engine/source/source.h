@@ -1,5 +1,5 @@
-// What is compiled, run or tuned: a graph from one of four places, a kernel of its own, or a launch of a tile program, and
-// what is said of it besides. The command line, the experiments and the library each make one.
+// The source of what is compiled, run or tuned, and its options: a graph from one of four places, a single kernel, or a
+// launch of a tile program. The command line, the experiments and the library each make one.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ struct LoopKernel {
 };
 /// A launch of a tile program (engine/source/tile_launch.h), which names all its types.
 struct TileSource {
-  std::string file, entry;             // "": its only one
+  std::string file, entry;             // entry "": the only one
   std::vector<std::string> arguments;  // "A=f16[100,64]", "A=a.npy" or "n=64", in the entry's order
   std::string grid;                    // "64,2,1"
 };
@@ -50,16 +50,16 @@ struct Source {
   const TileSource* tile() const { return std::get_if<TileSource>(&from); }
 };
 
-/// What fusion may look at of the target, by its name. Where the name is auto, a device of CUDA counts as sm_90 and any
-/// other as opencl-cpu: the device itself is not looked at. Throws Error where there is no such target.
+/// The target that fusion may look at, by its name. For "auto" or "", a CUDA device counts as sm_90 and any other as
+/// opencl-cpu, without a look at the device itself. Throws Error if there is no such target.
 Target fusion_target(const std::string& target, std::string_view device);
-/// How a graph becomes kernels for such a target.
+/// The passes that turn a graph into kernels for such a target.
 Passes passes_of(const SourceOptions&, const Target&);
-/// Of a source that is a graph. Throws Error, one line: what is wrong with the source and where.
+/// The source must be a graph. Throws Error in one line that says what is wrong with the source and where.
 ir::torch::Graph read_graph(const Source&);
-/// Of a source that is a kernel of its own. The same.
+/// The source must be a single kernel. Throws Error like read_graph().
 ir::Program read_kernel(const Source&);
-/// The kernels of a graph by all passes, or of a launch; a kernel of its own is a module of one. Throws Error.
+/// The kernels of a graph after all passes, those of a launch, or the single kernel. Throws Error.
 ir::Module read_module(const Source&, const Target& = {});
 
 }  // namespace deplo::engine

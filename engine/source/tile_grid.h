@@ -1,4 +1,4 @@
-// The blocks of a tile program's launch: numbers, or formulas of its arguments.
+// The grid of a tile program's launch: numbers of blocks, or formulas of its arguments.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace deplo::engine {
 
-/// What a formula may name.
+/// The names that a formula may use.
 struct GridNames {
   std::map<std::string, ir::tile_program::Extents, std::less<>> shapes;  // of arrays: `a[0]`
   std::map<std::string, std::int64_t, std::less<>> numbers;              // integer arguments with a name: `n`
 };
 
-/// `64,2` or `cdiv(a[0], 128), cdiv(a[1], 64)`: one to three formulas between commas, of whole numbers, extents of arrays,
-/// integer arguments, + - * /, min(x, y) and cdiv(x, y), a quotient rounded up; / rounds down. Throws Error in one line
-/// that begins with `where`.
+/// Reads `64,2` or `cdiv(a[0], 128), cdiv(a[1], 64)`: one to three formulas, separated by commas. A formula may have whole
+/// numbers, extents of arrays, integer arguments, + - * /, min(x, y) and cdiv(x, y). / rounds down, cdiv rounds up. Throws
+/// Error in one line that begins with `where`.
 std::array<std::int64_t, 3> read_grid(std::string_view text, const GridNames&, std::string_view where);
 
 }  // namespace deplo::engine

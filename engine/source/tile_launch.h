@@ -1,4 +1,4 @@
-// A launch of a tile program: its arrays, numbers and grid, and the kernels that it becomes.
+// A launch of a tile program: its arrays, numbers and grid, and its lowering to kernels.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,52 +19,53 @@
 namespace deplo::engine {
 
 struct TileLaunch {
-  struct Array {  // dense, the last dimension's stride 1
+  struct Array {  // dense, row-major
     std::string name;
     ir::DType element = ir::DType::f32;
     ir::tile_program::Extents shape;
-    std::string file = {};              // .npy, with its values; "": they are drawn
-    std::optional<ir::Fill> fill = {};  // what they are drawn from; nullopt: as where nothing is said
+    std::string file = {};              // .npy file with the values; "": the values are drawn
+    std::optional<ir::Fill> fill = {};  // the distribution that values are drawn from; nullopt: the default
   };
   ir::tile_program::Program program;
-  std::vector<std::uint8_t> bytecode;  // of the program; empty: it is a text
+  std::vector<std::uint8_t> bytecode;  // of the program; empty: the program is a text
   std::string entry;
   std::vector<Array> arrays;
   std::vector<ir::tile_program::Argument> arguments;  // one for each parameter, arrays by their numbers
   std::array<std::int64_t, 3> grid = {1, 1, 1};
 };
 
-/// An entry has a pointer for each array; or, as NVIDIA's Python package exports it, pointer, extents and strides. Which of
-/// them is seen by how many parameters it has. An array in a .npy file has the file's type and shape; of a type that NumPy
-/// has not (bf16, 8 bits) the file's is float32. Throws Error in one line for what is not as it should be.
+/// An entry has one parameter for each array, a pointer; or, as NVIDIA's Python package exports it, a pointer, the extents
+/// and the strides. The number of parameters shows which. An array in a .npy file has the file's type and shape. Types that
+/// NumPy does not have (bf16, 8 bits) are stored as float32 in the file. Throws Error in one line if anything is wrong.
 TileLaunch read_launch(const TileSource&);
 
-/// Takes the array's values from this file. Throws Error that names it where it has another shape or type.
+/// Takes the array's values from this file. Throws Error that names the file if it has another shape or type.
 void set_file(TileLaunch::Array&, const std::string& file);
 
-/// The values that the arrays begin with: of their file, as they are; drawn from the seed uniform(-1, 1), of integers 0 to
-/// 99, unless they say otherwise. Throws Error where there are too many for the host.
+/// The initial values of the arrays: from their files, or drawn with the seed. By default floats are drawn from
+/// uniform(-1, 1) and integers from 0 to 99. Throws Error if an array is too large for the host.
 std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_t seed);
 
-/// As the interpreter and lower_blocks() take it.
+/// The launch in the form that the interpreter and the block-by-block lowering take.
 ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 
-/// The kernels of a launch, verified: the one place where any is made (rules/raise/raise.h). A launch that is not raised
-/// can be lowered block by block (lower_blocks()). Throws Error if the launch is wrong, or an array is too large.
+/// The verified kernels of a launch. All kernels of launches are made here (rules/raise/raise.h). A launch that cannot be
+/// raised can be lowered block by block (lower_blocks()). Throws Error if the launch is wrong, or an array is too large.
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
-/// The same; throws Error for a launch that is not raised, too.
+/// The same, but throws Error if the launch cannot be raised.
 ir::Module raise(const TileLaunch&);
-/// The same, each kernel's inputs to be drawn as the launch says (engine/source/fill_kernels.h).
+/// The same as raise(), with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
 ir::Module lower_to_measure(const TileLaunch&);
-/// The array that a tensor of its module is: `Y_out` is Y after the launch, unless an array is called so itself.
+/// The array that a tensor of the launch's module stands for. `Y_out` is Y after the launch, unless there is an array
+/// called `Y_out`.
 std::size_t array_of(const TileLaunch&, std::string tensor);
-/// The launch as NVIDIA's compiler takes it, its arrays by the names of the module's tensors. It has a `problem` for a
-/// text, and for an array that the program reads and writes, or neither reads nor writes.
+/// The launch in the form for NVIDIA's compiler, with the arrays named like the module's tensors. It has a `problem` if the
+/// program is a text, or if the program both reads and writes an array, or does neither.
 measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
-/// The same for its only kernel; a module of several has a `problem`.
+/// The same for the module's only kernel. It has a `problem` if the module has several kernels.
 measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);
-/// One kernel for all of it, block by block, with as many threads as the heuristic says. Throws Error in one line for what
-/// the target's language has no word for.
+/// Lowers the whole launch to one kernel, block by block, with the heuristic's number of threads. Throws Error in one line
+/// if the target's language cannot express the program.
 ir::tile_program::BlockKernel lower_blocks(const TileLaunch&, const Target&);
 
 }  // namespace deplo::engine
