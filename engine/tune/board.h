@@ -1,4 +1,4 @@
-// The state of a tuning run at any moment, for whoever has to report it.
+// The current state of a tuning run, for reports at any moment.
 #pragma once
 #include <cstddef>
 #include <mutex>
@@ -7,12 +7,12 @@
 
 namespace deplo::engine {
 
-/// Thread-safe: the run writes, the one that waits for its end may read.
+/// Thread-safe: the run writes, and the thread that waits for its end may read.
 class Board {
  public:
   void start(Summary summary);
   void set(std::size_t row, Row);
-  /// As of now, with the time since the start.
+  /// The current state, with the time since the start.
   Summary read() const;
 
  private:
@@ -21,7 +21,7 @@ class Board {
   double started_ = 0;
 };
 
-/// Of a steady clock, in seconds.
+/// The time of a steady clock in seconds.
 double now();
 
 }  // namespace deplo::engine

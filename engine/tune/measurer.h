@@ -1,4 +1,4 @@
-// Measuring one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
+// Measures one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,26 +18,28 @@
 
 namespace deplo::engine {
 
-/// What was measured, as a row of the store.
+/// Fills in what was measured, in a row for the store.
 void fill(measure::TrialRecord&, const measure::worker::Reply&);
 
-/// One kernel on one device. Whatever it returns is in the store.
+/// One kernel on one device. All results that it returns are in the store.
 class Measurer {
  public:
-  /// Reads what the store knows of the kernel.
+  /// Reads what the store knows about the kernel.
   Measurer(const KernelCase&, Session&);
 
-  /// These will be asked for next: they are built ahead where the backend can.
+  /// Announces the candidates that will be asked for next. They are built ahead if the backend can do so.
   void prepare(std::span<const search::Candidate>);
-  /// The time of a short measurement. `best_us`: candidates far slower than that get less time. What is cancelled is
-  /// not stored. Less effort is fewer samples, under a protocol text of its own, stored as `stopped`: never a best.
+  /// Times a candidate in a short measurement. Candidates far slower than `best_us` get less time. A cancelled measurement
+  /// is not stored. A candidate with less effort gets fewer samples; its trial has a protocol text of its own and is stored
+  /// as `stopped`, so it never becomes a best.
   search::Measured screen(const search::Candidate&, double best_us);
 
   struct Final {
     search::Candidate candidate;
-    Outcome outcome;  // of full, fully checked runs
+    Outcome outcome;  // of full runs that are checked completely
   };
-  /// Times the candidates against each other, those with the same source once. Stops at a round's end after `seconds`.
+  /// Times the candidates against each other, once for each distinct source. After `seconds` it stops at the end of the
+  /// round.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   struct Stored {
@@ -45,18 +47,18 @@ class Measurer {
     double microseconds = 0;
     bool confirmed = false;
   };
-  /// The fastest that any run has stored for the kernel on the device, if this program makes the same source from its
-  /// trail; else nullopt.
+  /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
+  /// program makes another source from its trail.
   std::optional<Stored> stored_best(const KernelSpace&);
-  /// As the store ranks it.
+  /// A candidate's time, for ranking as the store ranks.
   Timed timed(const search::Candidate&, double microseconds) const;
-  /// What the store knows of a candidate, which is not measured; nullopt: nothing.
+  /// What the store knows about a candidate, without measuring it; nullopt: nothing.
   std::optional<Outcome> recalled(const search::Candidate&);
 
  private:
   struct Recalled {
-    std::int64_t latest_trial = 0;             // of the store when it was read
-    std::map<std::string, Outcome> by_digest;  // of the source
+    std::int64_t latest_trial = 0;             // of the store at the time of reading
+    std::map<std::string, Outcome> by_digest;  // by the source's digest
   };
   Recalled& recall(const measure::Protocol&);
   const Outcome* known(const std::string& digest, double effort);
@@ -66,12 +68,12 @@ class Measurer {
   measure::TrialRecord record_of(const Compiled&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
-  measure::worker::Task task_;  // its protocol says what the inputs are
-  bool opened_ = false;         // the bench has the task
+  measure::worker::Task task_;  // its protocol describes the inputs
+  bool opened_ = false;         // the runner has the task
   std::int64_t kernel_id_ = 0;
   Trail heuristic_;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol
-  std::map<std::string, Compiled> ahead_;     // by trail: asked for next
+  std::map<std::string, Compiled> ahead_;     // by trail: the candidates of prepare()
 };
 
 }  // namespace deplo::engine

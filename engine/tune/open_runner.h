@@ -1,4 +1,4 @@
-// Where the candidates of a tuning run are measured.
+// Opens the runner that measures the candidates of a tuning run.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace deplo::engine {
 
-/// The device of that name, in a worker process (`deplo worker`, core/file.h) that is replaced when a candidate costs
-/// it, with builders beside it where the backend has a use for them; or in this process. `cancelled` is polled while a
-/// worker measures; `warn` is told of a device that became slower. Throws Error as measure::open_device does.
+/// Opens the device in this process (`in_process`), or in a worker process (`deplo worker`, core/file.h). A worker is
+/// replaced if a candidate kills it; it has builder processes if the backend can use them. `cancelled` is polled while a
+/// worker measures. `warn` is called if the device becomes slower. Throws Error like measure::open_device.
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn);

@@ -1,4 +1,4 @@
-// How a run's time is shared between its kernels: the next second goes where it is expected to gain most.
+// Shares a run's time between its kernels: the next second goes to the kernel that is expected to gain most from it.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -6,31 +6,31 @@
 
 namespace deplo::engine {
 
-/// Of a kernel's time; the rest is for confirmation.
+/// The share of a kernel's time that the search gets; the rest is for confirmation.
 inline constexpr double search_share = 0.8;
 
-/// What is known of a kernel's tuning. Gains are logarithms of ratios of times, so that sums of them are what a
-/// geometric mean over rows gains.
+/// What is known about the tuning of a kernel. Gains are logarithms of ratios of times, so that the sum of the rows' gains
+/// is the gain of their geometric mean.
 struct Prospect {
-  double count = 1;                                       // rows that it stands for
+  double count = 1;                                       // rows that the kernel stands for
   double gain = 0;                                        // of its best over its heuristic
-  double room = std::numeric_limits<double>::infinity();  // that the device's ceilings leave behind its best
+  double room = std::numeric_limits<double>::infinity();  // further gain that the device's ceilings allow
   std::int64_t trials = 0;
   double seconds = 0;  // that its trials took
 };
 
-/// What kernels gain, and what a trial of them takes, by those that have been tuned: what is expected of the next one.
+/// What is expected of a kernel, judging by the kernels that were tuned so far: its gain, and the time of a trial.
 struct Expectation {
-  double slope = 0;  // of the gain over ln(1 + trials / first_trials)
+  double slope = 0;  // of the gain as a function of ln(1 + trials / first_trials)
   double seconds_a_trial = 0;
   explicit Expectation(std::span<const Prospect>);
 };
 
-/// The expected gain of the next second of a kernel, for all its rows.
+/// The gain that the next second of a kernel is expected to bring, for all its rows.
 double gain_per_second(const Prospect&, const Expectation&);
 
-/// The gain of a second at which each of the kernels should stop, so that together they take so many seconds: where all
-/// gain the same by another second, no other division of the time is expected to gain more.
+/// The gain per second at which each of the kernels should stop, so that together they take `seconds`. If another second
+/// gains the same for all kernels, no other division of the time is expected to gain more.
 double gain_to_stop_at(std::span<const Prospect>, const Expectation&, double seconds);
 
 }  // namespace deplo::engine

@@ -1,5 +1,5 @@
-// Which of several schedules that are as fast as each other is the winner: the rule of the store (docs/database.md,
-// "Ties"), for times that are not yet in it.
+// Picks the winner of several equally fast schedules: the store's rule (docs/database.md, "Ties"), for times that are not
+// in the store yet.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace deplo::engine {
 
-/// The number of decisions of `trail` that differ from the heuristic's: other values, and knobs that the heuristic does
-/// not decide about. 0 only for the heuristic's own trail.
+/// The number of decisions in `trail` that differ from the heuristic's: other values, and knobs that the heuristic's trail
+/// does not have. 0 only for the heuristic's own trail.
 std::int64_t changes(const Trail& trail, const Trail& heuristic);
 
 struct Timed {
@@ -20,11 +20,12 @@ struct Timed {
   std::string trail;
 };
 
-/// The slowest time that is equal to the fastest one: the difference is noise.
+/// The slowest time that counts as equal to the fastest one, because the difference is noise.
 double slowest_of_equals(double fastest);
 
-/// The index of the winner: of all times that differ from the fastest by less than Protocol::tie, the one with the
-/// fewest changes; of several such, the one whose trail comes first in the order of text. At least one time is given.
+/// The index of the winner. Candidates are all times that differ from the fastest one by at most Protocol::tie. The one
+/// with the fewest changes wins; of several, the one whose trail comes first in text order. There must be at least one
+/// time.
 std::size_t winner(std::span<const Timed>);
 
 }  // namespace deplo::engine

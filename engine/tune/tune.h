@@ -1,4 +1,4 @@
-// `deplo tune`: the one place that ties a kernel's space, a searcher and a measurer together.
+// `deplo tune`: connects a kernel's space, a searcher and a measurer.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,35 +11,35 @@
 
 namespace deplo::engine {
 
-/// One trial of one kernel, which is stored already.
+/// A trial of a kernel that was just stored.
 struct TrialNews {
-  const Row& row;  // of the kernel so far
+  const Row& row;  // the kernel's results so far
   const search::Candidate& candidate;
   const search::Measured& measured;
 };
 
-/// A kernel of 84 rows has about ten trials in 15 minutes, and the strategy needs most of them.
+/// In a run with 84 rows and 15 minutes a kernel gets about ten trials, and the strategy needs most of them.
 inline constexpr std::size_t default_winners = 4;
 
 struct TuneOptions {
   std::string store = "deplo.db";
   std::string overrides;                          // the flags that changed the experiment, as text: stored with the run
-  bool retry_failed = false;                      // schedules that an earlier run found to fail are measured again
+  bool retry_failed = false;                      // measure schedules again that failed in an earlier run
   std::string warm_start = {};                    // a store of other devices and shapes to begin from; "": a cold start
-  bool in_process = false;                        // candidates run in this process: for a debugger
-  std::size_t analytic_prior = 0;                 // a cold start of a model begins with so many of engine/learn/prior.h
-  std::size_t winners = default_winners;          // of the run's other kernels, tried first; 0: each kernel for itself
+  bool in_process = false;                        // run candidates in this process, for a debugger
+  std::size_t analytic_prior = 0;                 // schedules of engine/learn/prior.h for a model that starts cold
+  std::size_t winners = default_winners;          // how many winners of the run's other kernels a kernel tries first
   double tolerance = measure::default_tolerance;  // of the outputs' elements; stored with the trials
-  std::function<bool(const TrialNews&)> on_trial = {};  // told of each; false: as if interrupted
+  std::function<bool(const TrialNews&)> on_trial = {};  // called for each trial; returns false to stop the run
 };
 
-/// Tunes every kernel of the experiment, but for those that cannot be tuned, whose rows say why; each trial is in the
-/// store before the next is measured. Stops early once interrupted() (core/interrupt.h). The results so far stand on
-/// the board at any time.
+/// Tunes every kernel of the experiment. If a kernel cannot be tuned, its row says why. Each trial is stored before the
+/// next one is measured. Stops early once interrupted() (core/interrupt.h). The results so far are on the board at any
+/// time.
 void tune(const Experiment&, const TuneOptions&, Progress&, Board&);
 
-/// For a thread that ends the process beside tune(): the candidate in the works is left as if it had not been begun, so
-/// that the next run measures it. Throws Error where the store cannot be written.
+/// For a thread that ends the process while tune() runs. The candidate in flight is left as if it had not been begun, so
+/// that the next run measures it. Throws Error if the store cannot be written.
 void abandon(const TuneOptions&);
 
 }  // namespace deplo::engine

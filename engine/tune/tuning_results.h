@@ -1,4 +1,4 @@
-// What a tuning run has found so far.
+// The results of a tuning run so far.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace deplo::engine {
 
-/// Row::stop of a kernel that cannot be measured at all, whatever its schedule; Row::fault says why.
+/// Row::stop of a kernel that cannot be measured with any schedule; Row::fault says why.
 inline constexpr const char* untunable = "cannot be tuned";
 
 struct Row {
@@ -17,12 +17,12 @@ struct Row {
   double flops = 0, bytes = 0;                   // of the kernel
   std::int64_t trials = 0;                       // new measurements
   std::int64_t known = 0;                        // answered from the store
-  std::map<std::string, std::int64_t> failures;  // status → how many, of the new ones
-  std::string fault;                             // what the latest failure said
+  std::map<std::string, std::int64_t> failures;  // status → number of new measurements that failed so
+  std::string fault;                             // message of the latest failure
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended
-  bool finished = false;                         // in this run or an earlier one, neither time nor user cut it short
+  bool finished = false;  // a search of this run or an earlier one was cut short neither by time nor by the user
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 
