@@ -1,4 +1,5 @@
-// Recorded spaces and stores: what was measured elsewhere becomes rows of a store, and a store's rows a recorded space.
+// Converts between recorded spaces and stores: measurements from elsewhere become rows of a store, and a store's rows
+// become recorded spaces.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,41 +15,41 @@
 
 namespace deplo::engine {
 
-/// The value of a knob that a trail does not have: other choices left it undecided.
+/// The value of a knob that is not in a trail, because other choices left it undecided.
 inline constexpr std::string_view absent = "-";
 
-/// Appends the records as one run of the searcher "imported" (protocol "recorded") to the store, which is created where
-/// there is none. The kernel's text lists the knobs and their values, the problem size and the objective. The store has
-/// the value of an objective that is no duration in place of the time, negated where higher is better, and its label in
-/// the protocol. Costs of running are not kept: the store has no place for them. How many. Throws Error.
+/// Appends the records to the store as one run of the searcher "imported" (protocol "recorded"), and returns their number.
+/// Creates the store if it does not exist. The kernel's text lists the knobs and their values, the problem size and the
+/// objective. If the objective is not a duration, its value stands in place of the time (negated if higher is better), and
+/// its label is part of the protocol. Costs of running are dropped, because the store has no column for them. Throws Error.
 std::size_t import_records(const search::Records&, const std::string& store);
 
-/// One for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail. Knobs are as imported,
-/// else as trails have them, each new one behind the one before it. The cost of running is the sum of the samples.
-/// `place` of Records.name: the store's file. Throws Error; also where there is no such file.
+/// One recorded space for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail. Knobs
+/// are those that were imported, or else those of the trails (TrailRecords). The cost of running is the sum of the samples.
+/// Records.name is the store's file name and the kernel's name. Throws Error, also if there is no such file.
 std::vector<search::Records> read_store(const std::string& store);
-/// The same with their numbers in the store, and what it takes to lower a kernel of ours again.
+/// The same, with the numbers of kernel and device in the store, and what is needed to lower a deplo kernel again.
 struct StoredSpace {
   std::int64_t kernel = 0, device = 0;
   search::Records records;
-  std::string kernel_text;  // Loop IR; of what was imported its knobs
+  std::string kernel_text;  // Loop IR; for an imported kernel its knobs
   measure::DeviceInfo info;
   rules::Ceilings ceilings;
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 
-/// The trails of one kernel as records: knobs are as imported, else as trails have them, each new one behind the one
-/// before it. Throws Error, prefixed by `place`, where they are too many.
+/// Converts the trails of one kernel to records. Knobs are those that were imported, or else those of the trails: each new
+/// knob is inserted after the one that precedes it in its trail. Throws Error, prefixed by `place`, if there are too many.
 class TrailRecords {
  public:
-  /// `kernel_text`: of what was imported it declares the knobs.
+  /// `kernel_text`: for an imported kernel it declares the knobs.
   TrailRecords(std::string place, std::string_view kernel_text);
-  /// Takes the knobs of a trail. All trails, before the first add().
+  /// Adds the knobs of a trail. To be called for all trails before the first add().
   void meet(const Trail&);
   bool has_knobs() const { return !knobs_.empty(); }
   const search::Objective& objective() const { return builder_.objective(); }
   void add(const Trail&, search::Record, std::span<const double> launches = {});
-  /// At least one knob and one record.
+  /// Requires at least one knob and one record.
   search::Records finish() { return builder_.finish(); }
 
  private:
@@ -56,10 +57,10 @@ class TrailRecords {
   void read_fact(const std::string& line);
   search::RecordsBuilder builder_;
   std::vector<search::Knob> knobs_;                       // names encoded, as in trails
-  std::map<std::string, std::vector<std::string>> json_;  // by name: the values of a knob as JSON
+  std::map<std::string, std::vector<std::string>> json_;  // knob → its values as JSON
 };
 
-/// Is it a regular file that begins as databases of SQLite do?
+/// Is it a regular file that begins like an SQLite database?
 bool is_store(const std::string& file);
 
 }  // namespace deplo::engine
