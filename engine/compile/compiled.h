@@ -1,4 +1,4 @@
-// The last mile of a kernel: from a schedule that is decided to what a device builds.
+// The last step of a kernel: from a complete schedule to the source that a device builds.
 #pragma once
 #include <string>
 
@@ -8,13 +8,13 @@
 
 namespace deplo::engine {
 
-/// A kernel by one schedule.
+/// A kernel compiled with one schedule.
 struct Compiled {
   Trail trail;
   measure::KernelCode code;  // Kernel IR, and the source that a device builds
-  std::string digest;        // of the source's text: the identity of a schedule, whatever trail led to it
+  std::string digest;        // of the source's text: identifies a schedule, whatever trail led to it
 };
-/// Of a place without an open fork.
+/// The lowering must have no open fork.
 Compiled compile(const rules::Lowering&);
 
 }  // namespace deplo::engine

@@ -1,4 +1,4 @@
-// A graph's kernels, each of the equal ones compiled once, and how they are launched.
+// A graph's compiled kernels, equal ones compiled once, and their launches.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -12,14 +12,14 @@ namespace deplo::engine {
 
 struct CompiledModule {
   struct Launch {
-    std::size_t kernel = 0;            // of `kernels`
+    std::size_t kernel = 0;            // index in `kernels`
     std::vector<std::string> tensors;  // of the module, in the order of the parameters of the kernel's source
   };
-  std::vector<Schedule> kernels;  // of the first of equal ones, in the module's order
+  std::vector<Schedule> kernels;  // one for each distinct kernel, in the module's order
   std::vector<Launch> launches;   // one for each kernel of the module
 };
 
-/// `schedule_of` is asked once for each of the kernels that differ.
+/// `schedule_of` is called once for each distinct kernel.
 CompiledModule compile(const ir::Module&, const std::function<Schedule(const ir::Program&)>& schedule_of);
 
 }  // namespace deplo::engine

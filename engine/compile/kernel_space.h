@@ -1,4 +1,4 @@
-// A kernel's schedules as a search space: a position is a lowering stopped at its open decision.
+// A kernel's schedules as a search space: a position is a lowering that stopped at an open decision.
 #pragma once
 #include <memory>
 
@@ -11,13 +11,13 @@ namespace deplo::engine {
 
 class KernelSpace : public search::Space {
  public:
-  /// `loop` is verified Loop IR. Forks offer what the restrictions leave, in the rules' order.
+  /// `loop` must be verified Loop IR. Forks offer the options that the restrictions leave, in the rules' order.
   KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
   search::PositionPtr root() const override { return root_; }
-  /// Also of a trail that is older than some rules (rules::follow()).
+  /// Also finds trails that are older than some rules (rules::follow()).
   search::PositionPtr find(const Trail&) const override;
 
-  /// The scheduled program behind a candidate that came from this kind of space.
+  /// The lowering of a candidate that comes from a KernelSpace.
   static const rules::Lowering& lowering(const search::Position& candidate);
 
  private:

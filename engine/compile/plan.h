@@ -1,4 +1,4 @@
-// Where the tensors of a module lie on a device: computed ones share memory when their lives do not overlap.
+// Places the tensors of a module in device memory. Computed tensors share memory if their live ranges do not overlap.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,11 +15,12 @@ struct Plan {
   double bytes() const;                                       // of all slots
 };
 
-/// Inputs, parameters and outputs have slots of their own. A computed tensor lives from the kernel that writes it to
-/// the last that reads it, both included; best fit by bytes, and where nothing fits the largest free slot grows.
+/// Inputs, parameters and outputs have slots of their own. A computed tensor is live from the kernel that writes it to the
+/// last kernel that reads it, inclusive. It gets the free slot that fits best; if none is large enough, the largest free
+/// slot grows.
 Plan plan_buffers(const ir::Module&);
 
-/// Of a tensor, at least 4 and a multiple of 4.
+/// The bytes of a tensor's slot: at least 4, and a multiple of 4.
 std::int64_t slot_bytes(const ir::TensorType&);
 
 }  // namespace deplo::engine

@@ -1,11 +1,11 @@
-// How near the sizes of two kernels are: a schedule of one may serve the other.
+// The distance between the sizes of two kernels. If it is small, a schedule of one may suit the other.
 #pragma once
 #include <string_view>
 
 namespace deplo::engine {
 
-/// How far two kernels' texts are apart that differ only in numbers (extents, strides): Σ |log a/b|, of numbers below 1
-/// of |a - b|. Infinite where they differ in more.
+/// The distance between two kernels' texts that differ only in numbers (extents, strides): Σ |log a/b|, or |a - b| for
+/// numbers below 1. Infinite if the texts differ in anything else.
 double shape_distance(std::string_view a, std::string_view b);
 
 }  // namespace deplo::engine

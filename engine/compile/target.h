@@ -1,4 +1,4 @@
-// What a device's kernels are compiled for.
+// The target that a device's kernels are compiled for.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace deplo::engine {
 
-/// The target of that name, or what the device is for "auto". `place` and `device_name` are for the message of the
-/// Error that a target in another language gives.
+/// The target `name`, or for "auto" the device's own target. Throws Error if the target has another language than the
+/// device; `place` and `device_name` are for its message.
 Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
                    std::string_view place);
 

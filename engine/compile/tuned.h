@@ -1,5 +1,5 @@
-// Which schedule a kernel is run with: one that a tuning run measured where there is one, else the heuristic's; and
-// why.
+// Chooses the schedule that a kernel is run with, and says why: one that a tuning run measured if there is one, else the
+// heuristic's.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,54 +14,52 @@
 namespace deplo::engine {
 
 enum class Origin : std::uint8_t {
-  tuned,      // this kernel, up to names, was measured on this device: its very source is run
-  shared,     // another kernel with the same schedule key was
-  nearest,    // the same kernel with other extents was
+  tuned,      // this kernel, except for names, was measured on this device; the same source is run
+  shared,     // another kernel with the same schedule key was measured on this device
+  nearest,    // the same kernel with other extents was measured on this device
   heuristic,  // the first option of every fork
 };
 std::string_view name(Origin);
 
 struct Schedule {
   Origin origin = Origin::heuristic;
-  ir::Program loop;                    // what is lowered: the kernel itself, or the equal one that was measured
-  std::vector<std::size_t> arguments;  // [i]: which buffer of the kernel is `loop`'s i-th
+  ir::Program loop;                    // the lowered program: the kernel itself, or the equal one that was measured
+  std::vector<std::size_t> arguments;  // [i]: the buffer of the kernel that is the i-th of `loop`
   Compiled compiled;
   double measured_us = 0;  // by the tuning run; 0: never measured
-  std::string from;        // the measured kernel and its extents where it is not this one
-  std::string note;        // why not a better origin, and what to do about it; "" where there is nothing to say
+  std::string from;        // the measured kernel's name, if it is another kernel
+  std::string note;        // why there is no better origin, and what to do about it; "": nothing to say
 };
 
 /// The first option of every fork, for verified Loop IR.
 Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
 
-/// The user's own store, where `deplo tune` writes and `compile` and `run` look unless told otherwise:
-/// $XDG_CACHE_HOME/deplo/tuned.db, ~/.cache without it.
+/// The user's own store, which `deplo tune`, `compile` and `run` use by default: $XDG_CACHE_HOME/deplo/tuned.db, below
+/// ~/.cache if the variable is not set.
 std::string default_store();
-/// Makes the folder of the user's own store; other files must be in a folder that exists. Throws Error(environment),
-/// which names --store, if the user's own store cannot be written.
+/// If `file` is the user's own store, creates its folder. Throws Error(environment), which names --store, if the user's own
+/// store cannot be written. The folder of any other file must exist already.
 void make_default_folder(const std::string& file);
 
-/// The device of the store that the target is made for, of those with `name` in their name; Error where there is none,
-/// or more than one. Its own target (measure::target_of) is what its sources were made with.
+/// The store's device for this target, among the devices whose name contains `name`. A device's sources were made for its
+/// own target (measure::target_of). Throws Error if there is no such device, or more than one.
 measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
 
-/// Looks schedules up in one store. A trail counts only if this program makes the very source from it that was measured
-/// (its digest); else it is stale, which the note says. Not thread-safe.
+/// Looks up schedules in one store. A trail counts only if this program makes exactly the measured source from it (by the
+/// digest). Otherwise it is stale, and the note says so. Not thread-safe.
 class TunedCache {
  public:
-  /// `file`: nullopt is the user's own store, which may be missing; one that is named must exist (Error).
-  /// `nearest`: the schedule of the nearest extents, where it is legal, before the heuristic's. `tolerance`: as of
-  /// Store::best.
+  /// `file`: nullopt means the user's own store, which may be missing; a named store must exist (else Error). `nearest`:
+  /// prefer the schedule of the nearest extents to the heuristic's, if it is legal. `tolerance`: as for Store::best.
   TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo&, Target target, bool nearest,
              double tolerance = measure::default_tolerance);
 
-  /// `kernel` is verified Loop IR.
+  /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
-  /// Throws Error if find() was asked for a kernel that no measured schedule was found for, so that its origin is
-  /// neither tuned nor shared. The Error begins with `place` and names each such kernel, the entry of the store that is
-  /// nearest to it, and why that entry does not fit.
+  /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared. The Error begins with `place` and
+  /// names each such kernel, the nearest entry of the store, and why that entry does not fit.
   void require_tuned(std::string_view place);
-  /// The store's file; "" where there is none.
+  /// The store's file; "" if there is none.
   const std::string& file() const { return file_; }
   measure::Store* store() { return store_ ? &*store_ : nullptr; }
 
@@ -69,13 +67,13 @@ class TunedCache {
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   Schedule look_up(const ir::Program& kernel);
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
-  /// What is to be said of times of such kernels that are no times; "" where there are none.
+  /// A note about the faulty trials of kernels with this key; "" if there are none.
   std::string refused(std::string_view schedule_key);
   std::optional<Schedule> find_nearest(const ir::Program& kernel, std::string& note);
-  /// The trail of a kernel of the same form on this one.
+  /// Applies the trail of a measured kernel of the same form to this kernel.
   std::optional<Schedule> transfer(const ir::Program& kernel, const measure::StoredSchedule&, Origin) const;
 
-  /// A kernel without a measured schedule, and what find() says of it.
+  /// A kernel without a measured schedule, and the note of find().
   struct Miss {
     ir::Program kernel;
     std::string note;
@@ -87,7 +85,7 @@ class TunedCache {
   bool nearest_;
   double tolerance_;
   std::optional<measure::Store> store_;
-  std::optional<std::int64_t> device_;  // its id in the store; none: nothing was measured on it
+  std::optional<std::int64_t> device_;  // its id in the store; nullopt: nothing was measured on it
   std::vector<Miss> misses_;
 };
 
