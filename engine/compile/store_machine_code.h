@@ -11,9 +11,8 @@ namespace deplo::engine {
 
 struct MachineCodeCounts {
   std::int64_t added = 0;
-  std::int64_t stale = 0;  // the trail now gives no source, or another one than was measured
-  std::int64_t other_compiler =
-      0;  // the same source gives other machine code: another NVRTC compiled what was measured
+  std::int64_t stale = 0;           // the trail now gives no source, or another one than was measured
+  std::int64_t other_compiler = 0;  // the same source now gives other machine code, because another NVRTC was used
 };
 
 /// Adds the statistics that the store lacks for the chosen trials, and stores each one at once. `begin` is called before

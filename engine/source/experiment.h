@@ -16,7 +16,7 @@
 
 namespace deplo::engine {
 
-// What YAML and flags accept.
+// Upper bounds on values in YAML and flags.
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
 inline constexpr std::int64_t most_count = 1'000'000'000;
 inline constexpr double most_seconds = 30 * 86400.0;
@@ -36,7 +36,7 @@ struct Experiment {
   std::string file;
   std::string name;                   // "": it has none
   std::string text;                   // of the file: stored with the run
-  std::string target = "auto";        // a name under configs/targets, or auto: what the device is
+  std::string target = "auto";        // a name under configs/targets, or auto: the device's own target
   std::string restrictions = "auto";  // a name under configs/restrictions, none, or auto: the default of the target
   std::string device = "opencl";
   std::string strategy = "default";

@@ -17,7 +17,7 @@ struct Passes {
   rules::AttentionChoice attention = {};
   Target target = {};  // the target that fusion may look at (source.h)
 };
-/// "d", "do", "dol" or "dolm". Throws Error.
+/// Parses "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);
 
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);

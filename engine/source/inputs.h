@@ -26,7 +26,8 @@ struct Inputs {
   std::set<std::string> met = {};  // the names of all inputs of everything that they were given to
 };
 
-/// "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 100)" or "constant(2)". Throws Error, prefixed by `place`.
+/// Parses "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 100)", "distinct(0, 100)" or "constant(2)". Throws Error, prefixed
+/// by `place`.
 ir::Fill parse_fill(std::string_view text, std::string_view place);
 /// Reads a map from names to such texts or to .npy files. Files are relative to the working folder or to `folder`. Throws
 /// Error `file:line: …`.

@@ -27,7 +27,7 @@ struct Mix {
   double requested_bytes = 0;                  // of global memory, by loads, stores and copies
   double chain = 0;  // per thread: dependent additions to accumulators, one after the other, all loops in sequence
   // Per thread of a GPU, with loops unrolled as marked. waits: how often it waits for loads of shared or global memory,
-  // once for each straight-line piece of code. jumps: turns of loops that are left.
+  // once for each straight-line piece of code. jumps: loop turns that remain after unrolling.
   double shared_waits = 0, global_waits = 0, jumps = 0;
   /// Per thread: the greatest number of 32-bit values (on CPUs: vectors) that are live at once, without addresses and
   /// counters.

@@ -16,9 +16,9 @@ std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_
 std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// The number of such registers that a thread may use.
 std::int64_t register_budget(const Target&);
-/// The outputs of a matmul that a thread of a CPU should compute. Columns: two vectors. Rows: so many that the sums take
-/// two thirds of register_budget(). With the 32 registers of AVX-512 that is 8 x 32, with the 16 of AVX2 4 x 16; both were
-/// measured to be the best on PoCL (docs/performance.md).
+/// The outputs of a matmul that a thread of a CPU should compute. The columns are two vectors. The rows are chosen so that
+/// the sums take two thirds of register_budget(). With the 32 registers of AVX-512 that is 8 x 32, with the 16 of AVX2
+/// 4 x 16; both were measured to be the best on PoCL (docs/performance.md).
 std::int64_t cpu_rows(const Target&);
 std::int64_t cpu_columns(const Target&);
 
@@ -38,8 +38,8 @@ std::int64_t least_registers(std::int64_t values);
 /// Threads besides the block's own that fill its slots (specialize_warps), and the sum of both.
 std::int64_t producers(const ir::Body&);
 std::int64_t launched_threads(const ir::Tile&);
-/// The number of blocks in a cluster that fill a slab together: each loads a part of it for all (multicast). The slab must
-/// be the same for all of them, and split. 1: every block loads the whole slab.
+/// The number of blocks in a cluster that fill a slab together: each loads a part of it for all (multicast). They do so if
+/// the slab is the same for all of them and splits(). 1: every block loads the whole slab.
 std::int64_t sharers(const ir::Stage&, const ir::Tile&);
 /// Can `parts` blocks load a part of the slab each? Parts are rows of the slab's first axis, and each part must be an
 /// aligned box in shared memory.
@@ -56,7 +56,7 @@ inline constexpr std::int64_t most_unrolled = 4096;
 std::int64_t trip_instructions(const ir::Loop&, const ir::Tile&);
 
 /// What one unit runs at a time: the number of blocks, and their fraction of the threads that it could run. 1 block if the
-/// target does not say what a unit has. As CUDA's occupancy calculator (cuda_occupancy.h).
+/// target does not say what a unit has. Computed like CUDA's occupancy calculator (cuda_occupancy.h).
 struct Occupancy {
   std::int64_t blocks = 0;  // 0: not even one fits
   double fraction = 0;

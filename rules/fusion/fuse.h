@@ -49,7 +49,7 @@ struct KeyParts {
   std::string why;                   // "": `key_parts` decided
 };
 
-/// `found` is called for each attention, `parted` for each attention that is one kernel.
+/// `found` is called for each attention, `parted` for each attention that becomes one kernel.
 struct AttentionObserver {
   std::function<void(const FoundAttention&)> found = [](const FoundAttention&) {};
   std::function<void(const KeyParts&)> parted = [](const KeyParts&) {};

@@ -18,7 +18,7 @@ namespace deplo::rules::fusion {
 struct Cost {
   double work = 0;        // operations, loads and stores executed
   double reductions = 0;  // operations among them that accumulate
-  double bytes = 0;       // of global memory that is touched, each element counted once
+  double bytes = 0;       // of the global memory that is accessed, each element counted once
 };
 
 struct LoopOp {
@@ -27,7 +27,7 @@ struct LoopOp {
   std::vector<int> reads = {};  // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
-  // Set if the free axes are not the dimensions of the output (split_axes): their extents, and the element written.
+  // Set by split_axes() if the free axes are not the output's dimensions: their extents, and the element that is written.
   ir::Shape axes = {};
   std::vector<ir::Expr> index = {};
 };

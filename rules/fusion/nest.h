@@ -1,4 +1,4 @@
-// Where each value of a kernel will stand in the loop nest, and how often it is computed. Known before the nest is built.
+// Where each value of a kernel will stand in the loop nest, and how often it is computed, before the nest is built.
 #pragma once
 #include <cstdint>
 #include <map>
