@@ -34,7 +34,7 @@ tune: setup ## build, and tune the kernels of Qwen2.5 (TIME=300 s)
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	$(BUILD)/bin/deplo-tune --config $(CONFIG) --search mcts --time $(TIME)
 
-build: setup ## build everything (PRESET=release, debug or asan)
+build: setup ## build everything (PRESET=release, debug, asan or tsan)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD)
 

@@ -104,14 +104,15 @@ int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   std::sort(dims.begin(), dims.end());
   // One of n equal elements is their maximum and minimum, and n times it is their sum, with one rounding in place of n.
   double equal = 1;
-  const auto repeated = std::ranges::stable_partition(
-      dims, [&](std::int64_t dim) { return op == Op::multiply || !is_repeated(x, static_cast<std::size_t>(dim)); });
-  if (!repeated.empty()) {
+  const auto repeated = std::stable_partition(dims.begin(), dims.end(), [&](std::int64_t dim) {
+    return op == Op::multiply || !is_repeated(x, static_cast<std::size_t>(dim));
+  });
+  if (repeated != dims.end()) {
     Node one = node(x);
     one.name = named("element");
-    for (const std::int64_t dim : repeated)
-      equal *= static_cast<double>(std::exchange(one.type.shape[static_cast<std::size_t>(dim)], 1));
-    dims.erase(repeated.begin(), repeated.end());
+    for (auto dim = repeated; dim != dims.end(); ++dim)
+      equal *= static_cast<double>(std::exchange(one.type.shape[static_cast<std::size_t>(*dim)], 1));
+    dims.erase(repeated, dims.end());
     x = add(std::move(one));
   }
   for (const std::int64_t dim : dims) {

@@ -31,7 +31,7 @@ void encode(const ir::Numbers& values, ir::DType dtype, std::byte* to) {
   if (dtype == ir::DType::boolean)
     return store_all<std::uint8_t>(values, to, [](float value) { return std::uint8_t{value != 0}; });
   const ir::Numbers elements = values.as(dtype);
-  elements.visit([&](const auto& stored) { std::memcpy(to, stored.data(), stored.size() * sizeof stored[0]); });
+  elements.visit([&](const auto& stored) { std::ranges::copy(std::as_bytes(std::span(stored)), to); });
 }
 
 ir::Numbers decode(std::span<const std::byte> from, ir::DType dtype) {
@@ -45,7 +45,7 @@ ir::Numbers decode(std::span<const std::byte> from, ir::DType dtype) {
   } else if (dtype == ir::DType::boolean) {
     for (std::size_t i = 0; i < values.size(); ++i) values.set(i, std::to_integer<std::uint8_t>(from[i]));
   } else {
-    values.visit([&](auto& stored) { std::memcpy(stored.data(), from.data(), from.size()); });
+    values.visit([&](auto& stored) { std::ranges::copy(from, std::as_writable_bytes(std::span(stored)).begin()); });
   }
   return values;
 }

@@ -345,7 +345,7 @@ void Emitter::assign(const std::vector<ValueId>& to, const std::vector<ValueId>&
       if (plan.crosses(to[i])) writes.insert(to[i]);
     }
     order(reads, writes);
-    each(count, [&](const At& at) {
+    each(count, [&, &which = which](const At& at) {  // clang 14 captures no structured binding by itself
       std::vector<std::string> now;
       for (const std::size_t i : which) {
         now.push_back(fresh("e"));

@@ -1,0 +1,17 @@
+// A PyTorch expression.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.h"
+#include "ir/torch/expression/expression.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  using namespace deplo;
+  try {
+    (void)ir::torch::parse_expression(bytes);
+  } catch (const Error&) {  // refused in one line, as bad input must be
+  }
+  return 0;
+}

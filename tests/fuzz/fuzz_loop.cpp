@@ -1,0 +1,21 @@
+// A .loop kernel: a text that is read is printed, and read from that again, as the same program.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.h"
+#include "ir/program.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  using namespace deplo;
+  try {
+    ir::Symbols symbols;
+    for (const std::string& name : ir::declared_symbols(bytes)) symbols[name] = 3;
+    const ir::Program program = ir::parse(bytes, symbols);
+    CHECK(ir::parse(print(program)) == program);
+    (void)verify(program);
+  } catch (const Error&) {  // refused in one line, as bad input must be
+  }
+  return 0;
+}

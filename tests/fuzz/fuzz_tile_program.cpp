@@ -1,0 +1,19 @@
+// A tile program, as bytecode or text: one that is read is printed as text that is read again.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.h"
+#include "ir/tile_program/program.h"
+#include "ir/tile_program/text/text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  using namespace deplo;
+  try {
+    const auto program = ir::tile_program::read_program(bytes, "bytes");
+    (void)ir::tile_program::read_program(print(program), "text");
+  } catch (const Error&) {  // refused in one line, as bad input must be
+  }
+  return 0;
+}
