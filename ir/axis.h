@@ -5,9 +5,9 @@
 
 namespace deplo::ir {
 
-/// free and reduce bind loops; the others axes of a Tile. A lane bound to reg or vector is run by the same thread:
-/// a statement that depends on such an axis is replicated over it (reg) or becomes a vector value (vector). The blocks
-/// along cluster run at the same time and read each other's shared memory.
+/// free and reduce are bindings of loops, the others of a Tile's axes. All values of a reg or vector axis belong to the
+/// same thread: a statement that depends on the axis is replicated over it (reg) or becomes a vector value (vector).
+/// The blocks along a cluster axis run at the same time and read each other's shared memory.
 enum class Bind : std::uint8_t { free, reduce, block, cluster, thread, reg, vector };
 
 struct Axis {
@@ -17,7 +17,7 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// Of a Stage: walks one dimension of the source.
+/// An axis of a Stage's slab: it walks one dimension of the source.
 struct SlabAxis {
   std::string name;
   std::int64_t extent = 1;

@@ -1,4 +1,4 @@
-// The types of elements, each a row of one table: what it is called, how large it is, and what others call it.
+// The element types. Each is a row of one table: its name, its size, and its names in other formats.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ enum class DType : std::uint8_t {
   i32,
   boolean,
   i64,
-  // Types of tile programs only (is_kernel_type is false).
+  // Types that only tile programs have (is_kernel_type is false).
   i4,
   i8,
   i16,
@@ -26,8 +26,8 @@ enum class DType : std::uint8_t {
 };
 inline constexpr int dtype_count = 15;
 
-/// What the bits of a floating-point type mean: sign, exponent and mantissa as in IEEE 754, or as in the OCP formats of 8
-/// and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
+/// How the bits of a floating-point type are read: sign, exponent and mantissa as in IEEE 754, or as in the OCP formats
+/// of 8 and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
 struct FloatFormat {
   enum class Special : std::uint8_t {
     ieee,             // infinities and NaN
@@ -35,12 +35,12 @@ struct FloatFormat {
     finite,           // neither
   };
   int exponent = 0, mantissa = 0;  // bits
-  int lowest = 0;                  // exponent of the least normal number
+  int lowest = 0;                  // exponent of the smallest normal number
   Special special = Special::ieee;
   double largest = 0;
 };
 
-/// A row of the table. A name that is empty: those others do not have the type.
+/// A row of the table. An empty name means that the other format lacks the type.
 struct DTypeRow {
   DType dtype = DType::f32;
   std::string_view name;       // in the text of Loop, Tile and Kernel IR, and in messages
@@ -50,13 +50,13 @@ struct DTypeRow {
   std::uint64_t tile_tag = 0;  // in the bytecode of a tile program (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td)
   int tma = -1;                // CUtensorMapDataType; -1: TMA does not copy it
   int bits = 0;                // of a value
-  int bytes = 0;               // of an element in memory; 0 of the 4-bit types, two of which share a byte
-  bool kernel = false;         // whether Torch, Tensor, Loop, Tile and Kernel IR have it
+  int bytes = 0;               // of an element in memory; 0 for 4-bit types, because two elements share a byte
+  bool kernel = false;         // Torch, Tensor, Loop, Tile and Kernel IR have the type
   FloatFormat format = {};
 };
 const DTypeRow& row(DType);
 
-/// The types that Torch, Tensor, Loop, Tile and Kernel IR have.
+/// The types of Torch, Tensor, Loop, Tile and Kernel IR.
 inline constexpr DType kernel_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean, DType::i64};
 inline bool is_kernel_type(DType d) { return row(d).kernel; }
 
@@ -68,17 +68,17 @@ inline std::int64_t bytes(DType d) { return row(d).bytes; }
 constexpr bool is_integer(DType d) {
   return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16;
 }
-/// An integer type or bool, whose bits in a tile program are a number of one bit.
+/// An integer type or bool. In a tile program a bool is an integer of one bit.
 constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }
 constexpr bool is_float(DType d) { return !is_integral(d); }
-/// A kernel's type by its name or PyTorch's: "f16" or "float16"; nullopt for another word.
+/// Finds a kernel type by our name or PyTorch's: "f16" or "float16"; nullopt for any other word.
 std::optional<DType> parse_dtype(std::string_view);
-/// A type by its name in a tile program: "i1", "f8E4M3FN".
+/// Finds a type by its name in a tile program: "i1", "f8E4M3FN".
 std::optional<DType> parse_tile_dtype(std::string_view);
-/// The type by the descriptor in a .npy file; unsigned integers are the signed ones of their width.
+/// Finds a type by the descriptor in a .npy file. Unsigned integers become the signed ones of the same width.
 std::optional<DType> numpy_dtype(std::string_view descriptor);
 inline bool has_numpy(DType d) { return !row(d).numpy.empty(); }
-/// The type by its tag in the bytecode of a tile program.
+/// Finds a type by its tag in the bytecode of a tile program.
 std::optional<DType> dtype_of_tile_tag(std::uint64_t);
 
 }  // namespace deplo::ir

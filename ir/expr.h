@@ -11,7 +11,8 @@
 
 namespace deplo::ir {
 
-/// div and mod are floor, by positive constants only; lt, eq and land give 0 or 1; bxor is of numbers not negative.
+/// div and mod round towards minus infinity; their divisors are positive constants. lt, eq and land give 0 or 1. The
+/// operands of bxor are not negative.
 enum class ExprOp : std::uint8_t { add, sub, mul, div, mod, min, max, lt, eq, land, bxor };
 
 /// Value semantics: copying shares the node. Equality is structural. Thread-safe to read.
@@ -27,7 +28,7 @@ class Expr {
   Kind kind() const;
   std::int64_t value() const;       // constant only
   const std::string& name() const;  // variable only
-  ExprOp op() const;                // binary only, as lhs and rhs
+  ExprOp op() const;                // binary only, like lhs and rhs
   const Expr& lhs() const;
   const Expr& rhs() const;
   bool same(const Expr& other) const { return node_ == other.node_; }  // the same handle: implies ==
@@ -75,27 +76,27 @@ struct Interval {
   std::int64_t low = 0, high = 0;
   bool operator==(const Interval&) const = default;
 };
-/// What each variable in scope may be; looked up from the back, so an inner scope shadows an outer one.
+/// The range of each variable in scope. Look-ups start at the back, so that an inner scope shadows an outer one.
 using Ranges = std::vector<std::pair<std::string, Interval>>;
 using Substitution = std::vector<std::pair<std::string, Expr>>;
 
-/// Simplest equal expression under the ranges: affine normal form, floordiv/mod/min/max/lt resolved where the ranges
-/// decide. Idempotent. Returns the same handle when nothing changes. Unknown variables are unbounded.
+/// Simplest equal expression under the ranges: affine normal form, with floordiv/mod/min/max/lt resolved if the ranges
+/// decide them. Idempotent. Returns the same handle if nothing changes. Variables without a range are unbounded.
 Expr simplify(const Expr&, const Ranges& = {});
-/// Bounds under the ranges; nullopt where a variable has no range.
+/// Bounds under the ranges; nullopt if a variable has no range.
 std::optional<Interval> bounds(const Expr&, const Ranges&);
-/// The ranges where the condition holds: those of variables that it bounds one by one, as `((a5 + 1) < 128)` does.
+/// The ranges under the condition: narrows each variable that a comparison of it bounds, such as `((a5 + 1) < 128)`.
 Ranges narrowed(Ranges, const Expr& condition);
 Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);
-/// Does one of them?
+/// Whether one of the expressions depends on the variable.
 bool depends_on(const std::vector<Expr>&, const std::string& variable);
 void collect_variables(const Expr&, std::vector<std::string>& names);  // each once, in order of appearance
-/// c where the expression is c * variable + (something without variable); nullopt where it is not of this form.
+/// c if the expression is c * variable + (something without variable); nullopt if it does not have this form.
 std::optional<std::int64_t> coefficient(const Expr&, const std::string& variable);
 /// Largest d known to divide every value of the expression (0 for the constant 0).
 std::int64_t known_divisor(const Expr&);
-/// Exact value with every variable bound; CHECKs that each one is.
+/// Exact value. CHECKs that every variable has a value.
 std::int64_t evaluate(const Expr&, const std::vector<std::pair<std::string, std::int64_t>>& values);
 
 /// Seed form, fully parenthesised: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a0 == 0)`, `(p && q)`.

@@ -12,21 +12,21 @@ namespace deplo::ir {
 
 enum class DType : std::uint8_t;
 
-/// How random values are drawn: normal(a, b²), uniform in [a, b), whole numbers in [a, b), a everywhere, or whole numbers
-/// in [a, b) of which none comes twice.
+/// The distribution of random values: normal(a, b²), uniform in [a, b), integers in [a, b), the constant a, or distinct
+/// integers in [a, b).
 struct Fill {
   enum class Draw : std::uint8_t { normal, uniform, integers, constant, distinct } draw = Draw::normal;
   double a = 0, b = 1;
   bool operator==(const Fill&) const = default;
 };
 
-/// One value, as a tensor of that type has it: integers towards zero, boolean 0 or 1, of 16 bits the nearest.
+/// Draws one value and converts it to the type: integers are truncated, booleans are 0 or 1, 16-bit floats are rounded.
 double draw(const Fill&, DType, Rng&);
-/// `count` values, as draw() has them; distinct ones, for which there must be as many numbers, in random order.
+/// Draws `count` values. Distinct ones come in random order; CHECKs that [a, b) has at least `count` integers.
 std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);
-/// Why no tensor of that type and so many elements can be filled so, as "expected …, found …"; "" where it can.
+/// Why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …"; "" if it can.
 std::string fault(const Fill&, DType, std::int64_t elements = 1);
-/// "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)", "distinct(0, 9)": numbers that read back
+/// "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)", "distinct(0, 9)". The numbers read back
 /// exactly.
 std::string print(const Fill&);
 

@@ -5,10 +5,11 @@
 
 namespace deplo::ir {
 
-/// The part of the points at which the condition holds, of all values of its variables. Where these are more than 2^20,
-/// as many values of each are tried, evenly spread. 1 where a variable has no range.
+/// The fraction of points, over all values of the condition's variables, at which it holds. Beyond 2^20 points it is
+/// sampled: each variable takes the same number of evenly spaced values. 1 if a variable has no range.
 double fraction_that_holds(const Expr& condition, const Ranges&);
-/// The part of a loop's turns that come before its early end, of all values of the axes around it; 1 where it has none.
+/// The fraction of a loop's iterations that come before its early end, over all values of the axes around it; 1 if the
+/// loop has no early end.
 double fraction_of_turns(const Loop&, Ranges around);
 
 }  // namespace deplo::ir

@@ -1,4 +1,4 @@
-// Arithmetic of integers as processors and PyTorch have it, on numbers that a double holds.
+// Integer arithmetic as processors and PyTorch do it, on numbers that a double holds.
 #pragma once
 #include <span>
 
@@ -7,14 +7,14 @@
 
 namespace deplo::ir {
 
-/// Doubles hold every integer up to this one, and so do references: beyond it they refuse to calculate.
+/// A double holds every integer up to this one. References compute in double, and refuse to calculate beyond it.
 inline constexpr double most_exact_integer = 0x1p53;
 
-/// What a conversion of a value gives: an integer modulo 2^32 in i32; a real number without its fraction, and where the
-/// type does not hold that, or of NaN, the least number of the type, as x86 has it (PyTorch leaves it open).
+/// Converts a value to i32 or i64. Integers wrap modulo 2^32 in i32. Real numbers lose their fraction; a NaN or a
+/// number that the type does not hold becomes the least number of the type, as on x86 (PyTorch leaves it undefined).
 double to_integer(double value, DType from, DType to);
-/// op(args) of integers: i32 modulo 2^32. Throws Error where an i64 that is calculated, or one that it is calculated of,
-/// is beyond most_exact_integer. Comparisons, choices, minima and maxima are exact for all numbers.
+/// op(args) of integers; i32 wraps modulo 2^32. Throws Error if an i64 argument or result of a calculation is beyond
+/// most_exact_integer. Comparisons, selections, minima and maxima are exact for all numbers.
 double apply_integer(Op, std::span<const double> args, DType);
 
 }  // namespace deplo::ir

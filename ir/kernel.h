@@ -18,9 +18,9 @@ struct Smem {
   std::string buffer;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::int64_t align = 16;  // bytes; the widest access of a thread, more where TMA asks for it
-  /// Tile IR: the threads of a warp keep its elements in registers, as operand a of matrix instructions (mma.h). A thread
-  /// writes those that it has of each fragment, and the warp reads the rows that it wrote. No memory is taken.
+  std::int64_t align = 16;  // bytes: the widest access of a thread, or more if TMA requires it
+  /// Tile IR: the threads of a warp keep the elements in registers, as operand a of matrix instructions (mma.h). A
+  /// thread writes its own elements of each fragment, and a warp reads only rows that it wrote itself. Takes no memory.
   bool registers = false;
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.buffer); }
@@ -52,8 +52,8 @@ struct TreeHalve {
   bool operator==(const TreeHalve&) const = default;
 };
 
-/// dst = op over the values of the `length` neighbouring threads (a power of two up to the warp) whose numbers differ
-/// in the low bits only; all of them get it.
+/// dst = op over the values of `length` neighbouring threads, whose numbers differ only in the low bits. All of them
+/// get the result. `length` is a power of two, at most the warp.
 struct WarpShuffle {
   std::string dst;
   Type type;
@@ -65,11 +65,12 @@ struct WarpShuffle {
   bool operator==(const WarpShuffle&) const = default;
 };
 
-// Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"); fragments are bits of 16-bit elements, or f32 (mma.h).
+// Matrix instructions of a warp (PTX ISA, "ldmatrix" and "mma"). Fragments hold bits of 16-bit elements, or f32
+// (mma.h).
 
-/// dst = one, two or four matrices of 8 rows of 16 bytes in shared memory. Thread 8 j + i of the warp names where row i
-/// of matrix j begins; thread 4 g + t gets word t of row g of each: elements 2 t and 2 t + 1 of 16 bits, of column g
-/// where the matrices are transposed, or one f32. The type has two lanes for each matrix, or one.
+/// dst = one, two or four matrices of 8 rows of 16 bytes in shared memory. The index of thread 8 j + i of the warp is
+/// the beginning of row i of matrix j. Thread 4 g + t gets word t of row g of each matrix: the 16-bit elements 2 t and
+/// 2 t + 1 (of column g if transposed), or one f32. The type has two lanes per matrix for 16-bit elements, one for f32.
 struct LdMatrix {
   std::string dst;
   Type type;
@@ -80,8 +81,8 @@ struct LdMatrix {
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
-/// dst = the lanes of the values in order, as a fragment has them: f32 are rounded to the type's 16 bits, to nearest even;
-/// bits of the type, and f32 where the type is f32, stay what they are.
+/// dst = a fragment of the lanes of the values, in order. An f32 is rounded to nearest even if the type has 16 bits.
+/// Values that are bits of the type already, and f32 for type f32, stay unchanged.
 struct Pack {
   std::string dst;
   Type type;
@@ -90,8 +91,9 @@ struct Pack {
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const Pack&) const = default;
 };
-/// The warp adds a times b (of which the matrices begin at number `part`) to 16 x 8 sums: those of rows g and 8 + g are
-/// in sums[0] and sums[1] of two lanes, or lane by lane in four. Factors of tf32 are f32 that tf32 holds (round_tf32).
+/// The warp adds a times b to 16 x 8 sums. The matrices of b begin at number `part` of its fragment. The sums of rows g
+/// and 8 + g are in sums[0] and sums[1] with two lanes each, or in four scalars lane by lane. Factors of tf32 are f32
+/// values that tf32 can represent (round_tf32).
 struct Mma {
   std::vector<std::string> sums;
   std::string a, b;
@@ -104,22 +106,23 @@ struct Mma {
 
 // Dot products of pairs on CPUs (hardware/pairs.h).
 
-/// buffer[index… + 2 l + i] = source[at…] of bf16, i further along dimension `dim` and l along the last, for l < 16, i < 2.
+/// Copies bf16, for l < 16 and i < 2: buffer[index… + 2 l + i] = source[at…], i elements further along dimension `dim`
+/// and l elements further along the last dimension.
 struct CopyPairs {
   std::string buffer;
   std::vector<Expr> index;
   std::string source;
   std::vector<Expr> at;
   int dim = 0;
-  std::vector<Expr> next() const;  // where the second row begins, in the source
+  std::vector<Expr> next() const;  // index of the second row (i = 1) in the source
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
   }
   bool operator==(const CopyPairs&) const = default;
 };
-/// A block of f32 that is turned, on CPUs: buffer[index… + (i, j)] of the last two dimensions = source[at…], i further
-/// along the last dimension and j along `dim`, for i, j < 16.
+/// Transposes a block of f32 on CPUs, for i, j < 16: buffer[index… + (i, j)], in the last two dimensions, =
+/// source[at…], i elements further along the last dimension and j elements further along `dim`.
 struct CopyTransposed {
   static constexpr int size = 16;  // a vector of 512 bits in each row
   std::string buffer;
@@ -127,14 +130,14 @@ struct CopyTransposed {
   std::string source;
   std::vector<Expr> at;
   int dim = 0;
-  std::vector<Expr> row(int j) const;  // of the source
+  std::vector<Expr> row(int j) const;  // index of row j in the source
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
   }
   bool operator==(const CopyTransposed&) const = default;
 };
-/// acc, of 16 lanes: lane l gains a[at_a…] b[at_b… + 2 l] + a[at_a… + 1] b[at_b… + 2 l + 1], both of bf16.
+/// Lane l of the 16 lanes of `acc` += a[at_a…] b[at_b… + 2 l] + a[at_a… + 1] b[at_b… + 2 l + 1]. `a` and `b` are bf16.
 struct DotPairs {
   std::string acc;
   std::string a;
@@ -148,12 +151,13 @@ struct DotPairs {
   bool operator==(const DotPairs&) const = default;
 };
 
-// Matrix instructions of a warpgroup, four warps, which run beside the other instructions (PTX ISA, "Asynchronous
-// Warpgroup Level Matrix Multiply-Accumulate Instructions").
+// Matrix instructions of a warpgroup (four warps). They run concurrently with other instructions (PTX ISA,
+// "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions").
 
-/// A matrix of 16-bit elements in shared memory, as a descriptor of wgmma says (PTX ISA, "Shared Memory Matrix Layout"):
-/// it begins at buffer[index…], and 8 rows of `swizzle` bytes are a pattern, which the next one follows. Rows run along
-/// k; transposed, along the rows of a or the columns of b, with `leading` bytes from one panel of them to the next.
+/// A matrix of 16-bit elements in shared memory, as a wgmma descriptor states it (PTX ISA, "Shared Memory Matrix
+/// Layout"). It begins at buffer[index…]. 8 rows of `swizzle` bytes form a pattern, and the next pattern follows. The
+/// rows run along k. If transposed, they run along the rows of a or the columns of b, with `leading` bytes from one
+/// panel to the next.
 struct SharedMatrix {
   std::string buffer;
   std::vector<Expr> index;
@@ -162,9 +166,9 @@ struct SharedMatrix {
   std::int64_t leading = 0;  // 0: one panel holds all
   bool operator==(const SharedMatrix&) const = default;
 };
-/// Each warpgroup starts to add a (64 x 16) times b (16 x N) to 64 x N sums; warp w of it has rows 16 w and on, as Mma has
-/// them: for each 8 columns two vectors of two lanes, or four scalars. Where `a` is a value, each warp has its rows as
-/// fragments of m16n8k16, in registers that stay as they are until a WgmmaWait.
+/// Each warpgroup starts to add a (64 x 16) times b (16 x N) to 64 x N sums. Its warp w has the 16 rows from 16 w on,
+/// laid out as in Mma: for each 8 columns two vectors of two lanes, or four scalars. If `a` is a value, each warp has
+/// its rows as fragments of m16n8k16, in registers that must not change until a WgmmaWait.
 struct Wgmma {
   std::vector<std::string> sums;
   std::variant<SharedMatrix, std::string> a;
@@ -178,19 +182,20 @@ struct Wgmma {
   }
   bool operator==(const Wgmma&) const = default;
 };
-/// What the threads did with these sums before, and with these fragments, is done when the next Wgmma begins.
+/// Orders the threads' earlier accesses to these sums and fragments before the next Wgmma.
 struct WgmmaFence {
   std::vector<std::string> sums, fragments;
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.fragments), see(Use::defines, s.sums); }
   bool operator==(const WgmmaFence&) const = default;
 };
-struct WgmmaCommit {  // the products since the last one are a group
+struct WgmmaCommit {  // makes a group of the products since the last commit
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const WgmmaCommit&) const = default;
 };
-/// All but the last `keep` groups are done: their operands may be overwritten, and these sums are there.
+/// Waits until all but the last `keep` groups are complete. Then their operands may be overwritten, and these sums may
+/// be read.
 struct WgmmaWait {
   std::int64_t keep = 0;
   std::vector<std::string> sums;
@@ -201,13 +206,14 @@ struct WgmmaWait {
 
 // Blocks of a cluster (PTX ISA, "barrier.cluster", "mapa" and "ld").
 
-/// All threads of all blocks of the cluster reach it, and see what these wrote to shared memory before.
+/// A barrier of all threads of all blocks of the cluster. Afterwards they see each other's earlier writes to shared
+/// memory.
 struct ClusterSync {
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const ClusterSync&) const = default;
 };
-/// dst = buffer[index…] of shared memory, f32, as block number `block` of the cluster has it.
+/// dst = buffer[index…], an f32 in the shared memory of block number `block` of the cluster.
 struct ClusterLoad {
   std::string dst;
   Type type;
@@ -223,7 +229,8 @@ struct ClusterLoad {
 
 // Asynchronous copies: cp.async, mbarriers and TMA (PTX ISA, "Data Movement and Conversion Instructions").
 
-/// The thread starts to copy `lanes` elements of global `source` to shared `buffer`: 4, 8 or 16 bytes, aligned to that.
+/// The thread starts to copy `lanes` elements from global `source` to shared `buffer`: 4, 8 or 16 bytes, aligned to
+/// their size.
 struct CpAsyncCopy {
   std::string buffer;
   std::vector<Expr> index;
@@ -236,12 +243,13 @@ struct CpAsyncCopy {
   }
   bool operator==(const CpAsyncCopy&) const = default;
 };
-struct CpAsyncCommit {  // the thread's copies since the last one are a group
+struct CpAsyncCommit {  // makes a group of the thread's copies since its last commit
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const CpAsyncCommit&) const = default;
 };
-/// All but the thread's last `keep` groups have landed; the others of the block see that after a Sync.
+/// Waits until all but the thread's last `keep` groups are complete. The block's other threads see the copies after a
+/// Sync.
 struct CpAsyncWait {
   std::int64_t keep = 0;
   static constexpr Levels levels = Levels::kernel;
@@ -249,12 +257,12 @@ struct CpAsyncWait {
   bool operator==(const CpAsyncWait&) const = default;
 };
 
-/// Declares `slots` barriers in shared memory, each complete after `count` arrivals and the bytes they expect; thread 0
-/// initialises them, the others may use them after a Sync.
+/// Declares `slots` barriers in shared memory. A phase of a barrier is complete after `count` arrivals and the bytes
+/// that they expect. Thread 0 initialises the barriers; the others may use them after a Sync.
 struct MbarrierInit {
   std::string barrier;
   std::int64_t slots = 1, count = 1;
-  static constexpr std::int64_t object_bytes = 8;  // of each, and what it is aligned to (PTX ISA, "mbarrier object")
+  static constexpr std::int64_t object_bytes = 8;  // size and alignment of a barrier (PTX ISA, "mbarrier object")
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.barrier); }
   bool operator==(const MbarrierInit&) const = default;
@@ -267,8 +275,8 @@ struct MbarrierArriveExpectTx {
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
-/// The thread arrives: who waits for the phase sees what it did before. Given a `block` of the cluster, it arrives at the
-/// barrier of that block (PTX ISA, "mapa").
+/// The thread arrives at the barrier: threads that wait for the phase see what it did before. With a `block`, it
+/// arrives at the barrier of that block of the cluster (PTX ISA, "mapa").
 struct MbarrierArrive {
   std::string barrier;
   Expr slot;
@@ -289,8 +297,8 @@ struct MbarrierWait {
   bool operator==(const MbarrierWait&) const = default;
 };
 
-/// A launch parameter: how the hardware walks `source` (CUDA driver API, cuTensorMapEncodeTiled). `box`: elements of
-/// one load, one per dimension of the source.
+/// A launch parameter: how TMA walks `source` (CUDA driver API, cuTensorMapEncodeTiled). `box`: the extents in elements
+/// of one load, one per dimension of the source.
 struct TmaDescriptor {
   std::string name, source;
   std::vector<std::int64_t> box;
@@ -299,9 +307,9 @@ struct TmaDescriptor {
   static void parts(auto& s, auto& see) { see(Use::reads, s.source), see(Use::declares, s.name); }
   bool operator==(const TmaDescriptor&) const = default;
 };
-/// The thread starts to copy the box at `coordinates` to `buffer` from `index` on, in the box's order; what lies
-/// outside the source is 0. The bytes of the whole box are reported to the barrier. By `multicast` the box
-/// arrives at this place of every block of the cluster, and is reported to the barrier of each.
+/// The thread starts to copy the box at `coordinates` to `buffer` from `index` on, in the box's order. Elements outside
+/// the source become 0. The bytes of the whole box are reported to the barrier. With `multicast` the box arrives at
+/// this place in every block of the cluster, and is reported to the barrier of each.
 struct TmaLoad {
   std::string buffer;
   std::vector<Expr> index;
@@ -318,9 +326,10 @@ struct TmaLoad {
   bool operator==(const TmaLoad&) const = default;
 };
 
-/// Warp specialisation, directly in the Tile: a block has `threads` threads more, one of which executes the body beside
-/// what follows, which the others execute: a Sync there is theirs alone. Of the registers those keep `own` each, and each of
-/// the others has `others` then (PTX ISA, "setmaxnreg"); 0: as the launch deals them out.
+/// Warp specialisation; stands directly in the Tile. The block gets `threads` extra threads, one of which executes the
+/// body. Meanwhile the block's other threads execute the statements that follow, where a Sync is theirs alone. The
+/// extra threads keep `own` registers each, and the other threads get `others` each (PTX ISA, "setmaxnreg"). 0: as
+/// launched.
 struct Produce {
   std::int64_t threads = 32;
   std::int64_t own = 0, others = 0;

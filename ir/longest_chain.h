@@ -1,11 +1,11 @@
-// How many terms a kernel adds one after the other.
+// The longest chain of dependent additions in a kernel.
 #pragma once
 #include <cstdint>
 
 namespace deplo::ir {
 
-/// No kernel adds more terms than this one after the other to one accumulator of f32: a longer sum is a sum of partial
-/// sums (rules/materialize/long_sums.h). The bound of rounding errors relies on it (interpret/rounding.cpp).
+/// Most terms that a kernel adds sequentially to one f32 accumulator. A longer sum is split into partial sums
+/// (rules/materialize/long_sums.h). The bound on rounding errors relies on this limit (interpret/rounding.cpp).
 inline constexpr std::int64_t longest_chain = 32768;
 
 }  // namespace deplo::ir

@@ -1,4 +1,4 @@
-// The statements of Loop IR, which Tile and Kernel IR have too.
+// The statements of Loop IR. Most of them are also statements of Tile and Kernel IR.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ struct Stmt;  // stmt.h
 using Body = std::vector<Stmt>;
 using Arg = std::variant<std::string, double>;  // an SSA value or a constant
 
-/// for v = start; v < min(axis.extent, end); v += step. `unroll`: 1 none, 0 full, n by n.
+/// for v = start; v < min(axis.extent, end); v += step. `unroll`: 1 not at all, 0 fully, n by a factor of n.
 /// A StridedLoop in the text is a Loop whose start is not 0 or whose step is not 1.
 struct Loop {
   Axis axis;
@@ -26,12 +26,12 @@ struct Loop {
   std::int64_t step = 1;
   int unroll = 1;
   Body body;
-  std::string per = {};   // Tile IR: a REG axis that the whole loop is replicated over; "": its statements are
+  std::string per = {};   // Tile IR: a REG axis over which the whole loop is replicated; "": each statement by itself
   std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
-  /// Tile IR: so many threads beside the block's fill the slots of its Stages, ahead of the others; 0: none.
+  /// Tile IR: the number of extra threads of the block that fill the slots of the loop's Stages ahead of time; 0: none.
   std::int64_t producers = 0;
-  bool pairs = false;            // Tile IR: two turns at once, by dot products of pairs (hardware/pairs.h)
-  std::optional<Expr> end = {};  // Tile and Kernel IR: where it ends at the latest, as a causal mask has it
+  bool pairs = false;            // Tile IR: two iterations at once, by dot products of pairs (hardware/pairs.h)
+  std::optional<Expr> end = {};  // Tile and Kernel IR: an upper bound of the axis, e.g. due to a causal mask
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
     see(s.start);
@@ -52,8 +52,8 @@ struct If {
 
 inline constexpr const char* lane_variable = "lane";
 
-/// dst = buffer[index…]; with lanes > 1, that many consecutive elements of the last dimension (stride 1), or in Kernel
-/// IR, of shared memory, those where the variable `lane` of the index is 0, 1, …
+/// dst = buffer[index…]. With lanes > 1, it loads that many consecutive elements of the last dimension (stride 1). In
+/// Kernel IR the index into shared memory may use the variable `lane`: lane l then loads the element at lane = l.
 struct Load {
   std::string dst;
   Type type;
@@ -64,8 +64,8 @@ struct Load {
   bool operator==(const Load&) const = default;
 };
 
-/// dst = the value of an index expression: an i32, a boolean for a condition (another expression: whether it is not 0),
-/// or converted to f32. With lanes > 1, lane l has the value where the variable `lane` is l.
+/// dst = the value of an index expression, as an i32, an f32, or a boolean (whether the expression is not 0). With
+/// lanes > 1, lane l has the value for `lane` = l.
 struct Index {
   std::string dst;
   Type type;
@@ -85,8 +85,8 @@ struct Assign {
   bool operator==(const Assign&) const = default;
 };
 
-/// dst = op(dst, value), or dst = fma(args[0], args[1], dst) in Kernel IR. See accumulator scopes in docs/ir.md: above
-/// Kernel IR the accumulator starts at the neutral element in the innermost body that holds all its uses.
+/// dst = op(dst, value), or dst = fma(args[0], args[1], dst) in Kernel IR. In Loop and Tile IR the accumulator starts
+/// at the neutral element in the innermost body that holds all its uses (docs/ir.md, accumulator scopes).
 struct Accum {
   std::string dst;
   Type type;
@@ -97,13 +97,14 @@ struct Accum {
   bool operator==(const Accum&) const = default;
 };
 
-/// A step of the online softmax (Milakov and Gimelshein, arXiv 1805.02867; of sums with weights, Rabe and Staats, arXiv
-/// 2112.05682). Over a loop `maximum` becomes the greatest score, and sums[i] the sum of weights[i] e^(score - maximum):
+/// A step of the online softmax (Milakov and Gimelshein, arXiv 1805.02867; for weighted sums, Rabe and Staats, arXiv
+/// 2112.05682). Over a loop `maximum` becomes the greatest score, and sums[i] the sum of weights[i] e^(score -
+/// maximum):
 ///   m = max(maximum, score);  sums[i] = sums[i] e^(maximum - m) + weights[i] e^(score - m);  maximum = m
-/// A score of -inf adds nothing to the sums, also where there is no other. Two such results combine as
-///   (m1, s1) + (m2, s2) = (m, s1 e^(m1 - m) + s2 e^(m2 - m)), m = max(m1, m2),
-/// which is associative: the scores may be taken in any order and in parts. All are f32 scalars; the sums are
-/// accumulators by add, and `maximum` one by maximum.
+/// A score of -inf adds nothing to the sums, even if all scores are -inf. Two such results combine as
+///   (m1, s1) + (m2, s2) = (m, s1 e^(m1 - m) + s2 e^(m2 - m)), m = max(m1, m2).
+/// This is associative, so the scores may be taken in any order and in parts. All values are f32 scalars. The sums are
+/// accumulators of `add`, and `maximum` is an accumulator of `maximum`.
 struct SoftmaxSum {
   std::string maximum;
   std::vector<std::string> sums;  // at least one
@@ -116,7 +117,7 @@ struct SoftmaxSum {
   bool operator==(const SoftmaxSum&) const = default;
 };
 
-/// = += and, in Kernel IR, += of all lanes at once: the first element is at a multiple of their number.
+/// `=`, `+=`, and in Kernel IR `+=` of all lanes in one access, whose first element is at a multiple of the lanes.
 enum class WriteMode : std::uint8_t { assign, add, add_together };
 inline bool adds(WriteMode mode) { return mode != WriteMode::assign; }
 struct Write {

@@ -1,4 +1,4 @@
-// A graph of kernels: Loop programs in order of execution and the tensors between them.
+// A graph of kernels: Loop programs in order of execution, and the tensors between them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@ namespace deplo::ir {
 struct Tensor {
   enum class Kind : std::uint8_t { input, parameter, computed };
   Kind kind = Kind::computed;
-  std::string name;    // that of the buffers of the kernels that read and write it
-  TensorType type;     // row-major; of inputs and outputs the graph's, which buffers may count in other dimensions
-  ValueSource source;  // input, parameter
-  /// A parameter stored otherwise than it was given: dimension d of this tensor is dimension permutation[d] of `of`, a
-  /// parameter that need not be in `tensors` itself. Empty: as it was given.
+  std::string name;    // also the name of the buffers of the kernels that read and write it
+  TensorType type;     // row-major; inputs and outputs have the graph's type, but a buffer's dimensions may differ
+  ValueSource source;  // of an input or parameter
+  /// For a parameter that is stored permuted: dimension d of this tensor is dimension permutation[d] of parameter `of`,
+  /// which need not be in `tensors`. Empty: the parameter is stored as given.
   std::string of;
   std::vector<int> permutation;
   bool operator==(const Tensor&) const = default;
@@ -25,13 +25,13 @@ struct Tensor {
 
 struct Module {
   std::vector<Tensor> tensors;       // inputs and parameters first
-  std::vector<Program> kernels;      // each after the kernels whose results it reads; one output each
+  std::vector<Program> kernels;      // each after the kernels whose results it reads, with one output each
   std::vector<std::string> outputs;  // tensors, in the order of the graph's outputs
   bool operator==(const Module&) const = default;
-  const Tensor* find(std::string_view tensor) const;  // nullptr where there is none
+  const Tensor* find(std::string_view tensor) const;  // nullptr: there is none
 };
 
-/// `0: x, p_weight -> rms_norm`: what the kernel reads and writes, after its number in the module.
+/// `0: x, p_weight -> rms_norm`: the kernel's number in the module, then the buffers that it reads and writes.
 std::string title(const Program& kernel, std::size_t number);
 /// The kernels' texts, each after a line `# TITLE` (a comment to the parser).
 std::string print(const Module&);

@@ -1,4 +1,4 @@
-// Elements of a tensor on the host, exact in its own type.
+// Elements of a tensor on the host, held exactly.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace deplo::ir {
 
-/// float for floats and bool (every f16 and bf16 is one), an integer of its own width for integers. Large tensors take
-/// no more memory than their values need.
+/// Floats and bools are stored as float, which holds every f16 and bf16; i32 and i64 are stored as integers of their
+/// width. So large tensors take no more memory than their values need.
 class Numbers {
  public:
   Numbers() = default;
-  // Implicit, so that a list of floats is written where numbers are wanted.
+  // Implicit, so that a list of floats can be passed as Numbers.
   Numbers(std::vector<float> values) : values_(std::move(values)) {}         // NOLINT(google-explicit-constructor)
   Numbers(std::vector<std::int32_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
   Numbers(std::vector<std::int64_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
   /// `count` zeros of the type.
   Numbers(DType, std::size_t count);
 
-  /// visit(values) with the vector of floats or integers.
+  /// Calls function(values) with the vector of floats or integers.
   template <class Visit>
   auto visit(const Visit& function) const {
     return std::visit(function, values_);
@@ -36,14 +36,14 @@ class Numbers {
     return visit([](const auto& values) { return values.size(); });
   }
   bool empty() const { return size() == 0; }
-  /// Of a 64-bit integer beyond 2^53 the nearest double.
+  /// A 64-bit integer beyond 2^53 gives the nearest double.
   double operator[](std::size_t i) const {
     return visit([i](const auto& values) { return static_cast<double>(values[i]); });
   }
   double at(std::size_t i) const {
     return visit([i](const auto& values) { return static_cast<double>(values.at(i)); });
   }
-  /// A range of doubles, as operator[] gives them.
+  /// Iterates over the elements as doubles, as operator[] returns them.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -69,24 +69,24 @@ class Numbers {
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
-  /// The nearest number that the type holds: a whole one for integers, where NaN becomes 0.
+  /// Stores the nearest number that the type holds. Integer types store a NaN as 0.
   void set(std::size_t i, double value);
-  /// Element `from` of other numbers, exactly where the type holds it.
+  /// Stores element `from` of other numbers: exactly if the type holds it, else the nearest number.
   void set(std::size_t i, const Numbers& other, std::size_t from);
 
-  /// The same numbers as elements of a type; those that it does not hold as set() has them.
+  /// Converts the numbers to a type, each as set() does.
   Numbers as(DType) const&;
   Numbers as(DType) &&;
   std::vector<double> doubles() const;
 
-  /// Of floats: CHECKs that these are.
+  /// The floats. CHECKs that the numbers are stored as floats.
   const std::vector<float>& floats() const&;
   std::vector<float> floats() && { return std::as_const(*this).floats(); }
-  /// Of 64-bit integers: CHECKs that these are.
+  /// The 64-bit integers. CHECKs that the numbers are stored as such.
   const std::vector<std::int64_t>& integers() const;
   operator std::vector<float>() const { return floats(); }  // NOLINT(google-explicit-constructor)
 
-  /// Whether all numbers are equal, whatever holds them; NaN equals nothing.
+  /// Whether all numbers are equal, whatever types they are stored in. A NaN equals nothing.
   bool operator==(const Numbers&) const;
 
  private:

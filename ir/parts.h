@@ -1,4 +1,4 @@
-// What each statement says once, beside its members: the levels where it may stand, and its parts. All walks follow
+// What each statement declares in addition to its members: the levels that permit it, and its parts. All walks follow
 // from the parts (walk.h).
 #pragma once
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace deplo::ir {
 
 enum class Level : std::uint8_t { loop, tile, kernel };
 
-/// The levels where a statement may stand: its member `levels`.
+/// The levels that permit a statement: its member `levels`.
 enum class Levels : std::uint8_t { all, loop_and_tile, tile_and_kernel, tile, kernel };
 constexpr bool permits(Levels levels, Level level) {
   if (levels == Levels::loop_and_tile) return level != Level::kernel;
@@ -16,20 +16,21 @@ constexpr bool permits(Levels levels, Level level) {
   return levels == Levels::all || (levels == Levels::tile ? level == Level::tile : level == Level::kernel);
 }
 
-/// What a name is to a statement. `parts(statement, see)`, where the statement may be const, calls see(use, name) for
-/// each name, and see(part) for each index expression, each Arg, each axis that it opens and the body inside it; for a
-/// list of them see once. In the order of evaluation: what is read, what is defined, the body.
+/// What a statement does with a name. `parts(statement, see)` lists the parts of a statement, const or not. It calls
+/// see(use, name) for each name, and see(part) for each index expression, each Arg, each axis that the statement opens
+/// and its body. A list of parts takes one call. The order is that of evaluation: what is read, what is defined, the
+/// body.
 enum class Use : std::uint8_t {
   value,     // reads this value
   defines,   // defines this value, or accumulates into it
-  reads,     // reads this buffer, or asks for it
+  reads,     // reads or prefetches this buffer
   writes,    // writes to this buffer
-  declares,  // gives a buffer, a barrier or a descriptor this name
-  refers,    // to this barrier or descriptor
-  axis,      // names this axis, outside of index expressions
+  declares,  // declares a buffer, a barrier or a descriptor of this name
+  refers,    // refers to this barrier or descriptor
+  axis,      // names this axis outside of an index expression
 };
 
-/// The statements of a header; `joined` is the variant of them all (stmt.h).
+/// The statements of one header. The result type of `joined` is the variant of all statements (stmt.h).
 template <class... S>
 struct Statements {};
 template <class... A, class... B, class... C>

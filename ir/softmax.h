@@ -1,4 +1,4 @@
-// The online softmax, step by step: what SoftmaxSum (loop.h) means.
+// The online softmax step by step: the expansion of SoftmaxSum (loop.h).
 #pragma once
 #include <functional>
 #include <string>
@@ -7,30 +7,31 @@
 
 namespace deplo::ir {
 
-/// What differences to the maximum are taken from where all scores are -inf: their exponentials are 0 then, not NaN.
+/// Lower bound of the maximum that is subtracted from the scores. It makes the exponentials 0, not NaN, if all scores
+/// are -inf.
 inline constexpr double lowest_maximum = -0x1.fffffep+127;  // the least f32
 
-/// Operations of a step for its score (maximum, difference, exponential), and for one of its sums. What scales the sums
-/// is not counted: how often depends on the schedule.
+/// Operations of a step for its score (maximum, difference, exponential), and for one of its sums. The scaling of the
+/// sums is not counted, because its frequency depends on the schedule.
 inline constexpr double operations_of_score = 3;
 inline double operations_of_sum(const Arg& weight) { return weight == Arg(1.0) ? 1 : 2; }
 
 bool has_softmax_sum(const Program&);
 
-/// The condition on positions without which the score that the loop's body makes is -inf, such as a causal mask; 1 where
-/// there is none.
+/// The condition on positions, such as a causal mask, outside of which the score that the loop's body computes is -inf.
+/// 1 if there is none.
 Expr seen(const Body&, const Arg& score);
 
-/// Both conditions; 1 says nothing.
+/// The conjunction of both conditions, without a condition that is the constant 1.
 Expr both(const Expr&, const Expr&);
 
-/// What the exponential that a weight is multiplied by may be rounded to: the type of the weight's elements in memory where
-/// that has 16 bits, as in PyTorch, else f32.
+/// The type to which the exponential that is multiplied by a weight may be rounded: the 16-bit type of the weight's
+/// elements in memory, as in PyTorch, or else f32.
 DType exponential_type(const Program&, const Arg& weight);
 
-/// Before the first step: an Accum that changes nothing, so that the maximum starts there and may be read.
+/// An Accum that changes nothing. It stands before the first step, so that the maximum starts there and can be read.
 Stmt opening(const SoftmaxSum&);
-/// Assigns, Accums and Scales that do what the step does. `fresh` makes names of values, like "v".
+/// The step as Assigns, Accums and Scales. `fresh` returns a new name of a value at each call.
 Body steps(const SoftmaxSum&, const std::function<std::string()>& fresh);
 
 }  // namespace deplo::ir

@@ -23,7 +23,8 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  // In stmt.cpp: each is a table over all statements, which every file that copies a body would compile again.
+  // Defined in stmt.cpp: each is a table over all statements, which otherwise every file that copies a body would
+  // compile.
   Stmt(const Stmt&);
   Stmt(Stmt&&) noexcept;
   Stmt& operator=(const Stmt&);

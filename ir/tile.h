@@ -1,4 +1,4 @@
-// The statements that Tile IR adds: the launch, and what the threads of a block do together, before it is decided how.
+// The statements that Tile IR adds: the launch, and what the threads of a block do together, but not yet how.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,19 +15,19 @@
 
 namespace deplo::ir {
 
-/// The launch, in Kernel IR too: block and thread axes, linearised with the last axis of each kind fastest. Of the
-/// blocks, those along the cluster axis are neighbours.
+/// The launch, also in Kernel IR. Block and thread axes are linearised, with the last axis of each kind fastest. The
+/// blocks along the cluster axis are neighbours.
 struct Tile {
   std::vector<Axis> axes;
   Body body;
-  std::int64_t resident = 0;  // blocks that a unit shall hold at a time: a limit of registers; 0: none
+  std::int64_t resident = 0;  // blocks that a unit must be able to hold at a time, which limits registers; 0: any
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(s.axes), see(s.body); }
   bool operator==(const Tile&) const = default;
 };
 
-/// In Kernel IR too: asks for the memory around buffer[index…] before it is read, or written. No value depends on it,
-/// and the index may lie outside the buffer.
+/// Prefetches the memory around buffer[index…] before a read, or before a write (`write`). Also in Kernel IR. No value
+/// depends on it, and the index may lie outside the buffer.
 struct Prefetch {
   std::string buffer;
   std::vector<Expr> index;
@@ -37,29 +37,29 @@ struct Prefetch {
   bool operator==(const Prefetch&) const = default;
 };
 
-/// How a slab travels to shared memory. `copy`: loads and stores, complete at an implied barrier behind the Stage. The
-/// others are complete at an AsyncWait. `ahead`: loads and stores; `async`: cp.async (PTX ISA, "cp.async"); `tma`:
+/// How a slab is copied to shared memory. `copy`: loads and stores, complete at an implied barrier after the Stage. The
+/// others are complete at an AsyncWait. `ahead`: loads and stores. `async`: cp.async (PTX ISA, "cp.async"). `tma`:
 /// tensor copies by one thread (PTX ISA, "cp.async.bulk.tensor").
 enum class Transport : std::uint8_t { copy, ahead, async, tma };
 
-/// Slot `slot` of `buffer` becomes a copy in shared memory of a slab of `source`, made by all threads of the block
-/// together; elements outside the source are 0. With more than one slot the buffer's first index is the slot. What
-/// `panel`, `pad` and `swizzle` say is where an element lies (stage_layout.h), not what it is called.
+/// All threads of the block together copy a slab of `source` to slot `slot` of `buffer` in shared memory. Elements
+/// outside the source become 0. With more than one slot, the buffer's first index is the slot. `panel`, `pad` and
+/// `swizzle` determine the physical place of an element (stage_layout.h), but not its index.
 struct Stage {
   std::string buffer, source;
-  DType dtype = DType::f32;    // of its elements: the source's, or f32 where 16 bits are converted on the way
+  DType dtype = DType::f32;    // of its elements: the source's, or f32 if the copy converts from 16 bits
   std::vector<Expr> origin;    // one per dimension of the source
   std::vector<SlabAxis> slab;  // the dimensions of a slot, in order
   Transport transport = Transport::copy;
-  int lanes = 0;  // elements of one copy; 0: not decided, the widest that both sides allow
+  int lanes = 0;  // elements of one copy; 0: not decided, so the widest copy that both sides allow
   int slots = 1;
   Expr slot = 0;
   Expr when = 1;           // 0: nothing is copied, but the group is counted
   std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
-  std::int64_t pad = 0;    // unused elements behind each row (of a panel)
-  int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128; cp.async of 16 bytes can follow it too
-  bool pairs = false;      // two neighbours along the first dimension, of two, lie side by side (hardware/pairs.h)
-  int prefetch = 0;        // rows: how far ahead of a copy its source is asked for
+  std::int64_t pad = 0;    // unused elements after each row (of a panel)
+  int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128; cp.async of 16 bytes can use it too
+  bool pairs = false;      // of two dimensions: neighbours along the first are adjacent in memory (hardware/pairs.h)
+  int prefetch = 0;        // how many rows ahead of a copy its source is prefetched
   static constexpr Levels levels = Levels::tile;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.origin), see(s.slot), see(s.when), see(Use::declares, s.buffer);
@@ -67,9 +67,9 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// A barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete; a group is a run of
-/// neighbouring Stages that are not `copy`, of one condition. Of the `tma` stages, those are complete that filled slot `slot`, as the even
-/// (phase 0) or odd (1) fill of this slot, counted from 0.
+/// A barrier after which all but the last `keep` groups of `ahead` and `async` stages are complete. A group is a run of
+/// neighbouring Stages with the same condition that are not `copy`. The `tma` stages that filled slot `slot` are
+/// complete, too: the even (phase 0) or odd (phase 1) fill of this slot, counted from 0.
 struct AsyncWait {
   std::int64_t keep = 0;
   Expr phase = 0, slot = 0;
@@ -78,8 +78,9 @@ struct AsyncWait {
   bool operator==(const AsyncWait&) const = default;
 };
 
-/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total. Where `to`
-/// is given, `over` is one thread or cluster axis: who is at this position along it holds the total, the others nothing.
+/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total. If `to`
+/// is given, `over` is one thread or cluster axis: only the thread or block at position `to` along it then holds the
+/// total.
 struct Combine {
   std::string acc;
   Op op = Op::add;
@@ -93,7 +94,7 @@ struct Combine {
   bool operator==(const Combine&) const = default;
 };
 
-/// In Kernel IR too: multiplies what an accumulator by add has so far, and so each of its terms.
+/// Multiplies the present sum of an accumulator by add, and so each of its terms so far. Also in Kernel IR.
 struct Scale {
   std::string acc;
   Type type;

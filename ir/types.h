@@ -10,7 +10,7 @@
 
 namespace deplo::ir {
 
-/// Of an SSA value. Text: nothing for a f32 scalar, else `:f32x16`, `:i32`.
+/// The type of an SSA value. Its text is empty for an f32 scalar, else `:f32x16`, `:i32`.
 struct Type {
   DType dtype = DType::f32;
   int lanes = 1;  // 1, 2, 4, 8, 16
@@ -19,7 +19,7 @@ struct Type {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Of a tensor in Torch and Tensor IR. No extent is negative; a scalar has rank 0.
+/// The type of a tensor in Torch and Tensor IR. Extents are not negative; a scalar has rank 0.
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;
@@ -38,7 +38,7 @@ struct Buffer {
   Role role = Role::input;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
-  std::optional<Fill> fill = {};  // of an input: what it is drawn from when the kernel is measured
+  std::optional<Fill> fill = {};  // of an input: the distribution of its values when the kernel is measured
   bool operator==(const Buffer&) const = default;
 };
 std::vector<std::int64_t> row_major_strides(const Shape& shape);

@@ -7,12 +7,13 @@
 
 namespace deplo::ir {
 
-/// Of one input or parameter. Values from a file, row-major, where it had them; shared, for they may be gigabytes.
+/// The source of the values of one input or parameter. `values`: row-major, if a file has them; shared, because they
+/// may take gigabytes.
 struct ValueSource {
   Fill fill;
   std::shared_ptr<const Numbers> values;
-  bool given = false;    // by the user, beside the graph: kernels are measured with exactly this
-  bool guessed = false;  // the fill: nothing says what the values are
+  bool given = false;    // by the user, separately from the graph: kernels are measured with exactly this
+  bool guessed = false;  // the fill is a guess, because nothing states the values
   bool operator==(const ValueSource&) const = default;
 };
 

@@ -1,5 +1,4 @@
-// Walking and editing bodies: what every rule needs and none should write again. All follows from the parts that the
-// statements list (parts.h).
+// Walks and edits of bodies, which all rules share. They follow from the parts that the statements list (parts.h).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,20 +22,20 @@ Body* inner_body(Stmt&);
 /// Calls f(stmt) for every statement, outer before inner, in order.
 template <class F>
 void for_each(const Body& body, F&& f);
-/// The same to edit: f may change the statement.
+/// The same for edits: f may change the statement.
 template <class F>
 void for_each(Body& body, F&& f);
 
-/// Calls visit(expression), visit(use, name), visit(axis) for one that the statement opens and visit(body) for its
-/// parts, not for those of the statements inside it. Of an Arg that is a value visit(Use::value, name), unless visit
-/// takes an Arg.
+/// Calls `visit` for each part of the statement, but not for those of the statements inside it: visit(expression),
+/// visit(use, name), visit(axis) for an axis that the statement opens, and visit(body). An Arg that is a value becomes
+/// visit(Use::value, name), unless `visit` takes an Arg.
 template <class S, class Visit>
 void for_each_part(S& stmt, const Visit& visit);
-/// Of these the names: f(use, name).
+/// Calls f(use, name) for each name among these parts.
 template <class F>
 void for_each_name(const Stmt& stmt, F&& f);
 /// Calls other(name) for every name that the program gives to a buffer, value, barrier or descriptor, and axis(name)
-/// for those of axes.
+/// for every name that it gives to an axis.
 template <class Other, class OfAxis>
 void for_each_new_name(const Program& program, Other&& other, OfAxis&& axis);
 
@@ -44,8 +43,8 @@ void for_each_new_name(const Program& program, Other&& other, OfAxis&& axis);
 using MapExpr = std::function<Expr(const Expr&, const Ranges&)>;
 void map_expressions(Body& body, Ranges& scope, const MapExpr& f);
 
-/// Substitutes axes everywhere in the program and simplifies what changed under the ranges in scope. The new axes must
-/// already be in place (loops and tile axes), so that their ranges are known.
+/// Substitutes axes everywhere in the program and simplifies the changed expressions under the ranges in scope. The new
+/// axes must already be in place (loops and tile axes), so that their ranges are known.
 void substitute_axes(Program& program, const Substitution& substitution);
 
 /// Names the axes a0, a1, … in order of appearance: tile axes first, then loops from the outside in.
@@ -54,41 +53,43 @@ void renumber_axes(Program& program);
 /// An axis name that the program does not use yet.
 std::string fresh_axis(const Program& program);
 
-/// Names of the axes and values that a statement reads, indices and bounds included; not those of inner statements.
-/// What an index expression names may be an axis or a value that is gathered by: it stands in both lists.
+/// Names of the axes and values that a statement reads, also in indices and bounds, but not in inner statements. A name
+/// in an index expression may be an axis or a value that the statement gathers by, so it stands in both lists.
 struct Reads {
   std::vector<std::string> axes, values;
 };
 Reads reads(const Stmt& stmt);
-/// The same without copies: each expression that it reads, and each value that is not in one.
+/// The same without copies: calls expr(expression) for each expression that the statement reads, and value(name) for
+/// each value that it reads outside of expressions.
 template <class OfExpr, class OfValue>
 void visit_reads(const Stmt& stmt, OfExpr&& expr, OfValue&& value);
-/// Calls f(name) for every variable of the expression, as often as it stands there.
+/// Calls f(name) for every occurrence of a variable in the expression.
 template <class F>
 void for_each_variable(const Expr& e, F&& f);
-/// The value that a statement defines or accumulates into; "" when it does neither.
+/// The value that a statement defines or accumulates into; "" if it does neither. The last one if there are several.
 const std::string& defined(const Stmt& stmt);
 
-/// Does an index expression of the list name a value that the body defines, and not axes only?
+/// Whether an index expression of the list names a value that the body defines, and not only axes.
 bool names_value(const Body& body, const std::vector<Expr>& index);
 
 /// The first Stage of a buffer; nullptr: the body has none.
 const Stage* find_stage(const Body& body, std::string_view buffer);
 
-/// Of a Load: does its index name the lane, and how does it read in one?
+/// Whether the lanes of a Load need not be consecutive elements: its index names the variable `lane`.
 bool reads_apart(const Load& load);
+/// The index for one value of the variable `lane`.
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane);
 
 /// The flat element offset of an index: sum of index * stride.
 Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& = {});
 
-/// How many blocks, threads, registers or lanes the tile has.
+/// The number of blocks, threads, registers or lanes of the tile: the product of its axes of that binding.
 std::int64_t count_of(const Tile& tile, Bind bind);
-/// The same of the body's tile; 1 where there is none.
+/// The same for the body's tile; 1 if there is none.
 std::int64_t count_of(const Body& body, Bind bind);
 
-/// How many Stages from statement `i` on belong together: a run of neighbours of one condition
-/// ends before a buffer's second Stage.
+/// How many Stages from statement `i` on belong together: a run of neighbours with the same condition, which ends
+/// before a buffer's second Stage.
 std::size_t stage_run(const Body& body, std::size_t i);
 
 /// The range of a loop's variable.
@@ -114,7 +115,7 @@ void for_each(Body& body, F&& f) {
 
 namespace detail {
 
-/// `see` of Statement::parts: lists become calls for each of their elements.
+/// The `see` of a statement's parts(): calls `visit` for each element of a list.
 template <class Visit>
 struct EachPart {
   const Visit& visit;
