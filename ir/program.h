@@ -41,7 +41,7 @@ std::string verify(const Program&);
 
 /// The numbers of the buffers that are 0 at the start of each launch, also in interpret(), in ascending order. They
 /// have a += Write, or a Write whose elements depend on loaded values, through the index or a condition around the
-/// Write. Elements that no Write reaches so stay 0.
+/// Write. Elements that no Write reaches stay 0.
 std::vector<std::size_t> zeroed_buffers(const Program&);
 
 /// FLOPs and compulsory bytes (each buffer once) of a Loop program. An operation is 1 FLOP, transcendental functions

@@ -1,4 +1,4 @@
-// Private to the interpreter: operations over lanes.
+// Operations over lanes. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,26 +8,26 @@
 
 namespace deplo::ir::exec {
 
-/// Of an Assign or an Accum: dst = op(args), or where it accumulates dst = op(dst, args), fma(args, dst).
+/// An Assign: dst = op(args), or an Accum: dst = op(dst, args) or fma(args, dst).
 struct Computation {
   Op op;
-  DType dtype;  // of the result; what a copy converts to
+  DType dtype;  // of the result; a copy converts to it
   std::size_t dst;
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
-  DType from = DType::f32;  // of a copy
-  double factors = 0;       // of a product: by how much of it roundings of its factors may move it, each on its own
-  bool scales = false;      // multiplies a sum: each of its terms
+  DType from = DType::f32;  // of a copy: the type of its argument
+  double factors = 0;       // of a product: relative error due to rounding its factors, independent in each term
+  bool scales = false;      // multiplies a sum, and so each of its terms
 };
 
 /// `scratch`: a number per lane.
 void compute(const Computation&, Lanes&, Mask, double* scratch);
 
-/// What the operation gives for one lane.
+/// The result of the operation for one lane.
 double result_of(const Computation&, std::span<const double> args);
 
-/// out[i] = op(args…[i]) for n elements.
+/// out[i] = op(a[i], b[i], c[i]) for n elements, with as many arguments as the operation takes.
 void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c = nullptr);
 
 }  // namespace deplo::ir::exec

@@ -1,4 +1,5 @@
-// Private to the interpreter: resolves the names of a program to slots, and collects the instructions of its statements.
+// Resolves the names of a program to slots, and collects the instructions of its statements. Private to the
+// interpreter.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,43 +26,43 @@ class Compiler {
   LaneGroups groups;
   const Tile* tile = nullptr;
   std::vector<std::string> loops;  // around the statement
-  bool opens_group = false;        // a Stage: it is the first of those that are waited for together
+  bool opens_group = false;        // the next asynchronous Stage is the first of its group
   std::vector<const TmaDescriptor*> descriptors;
   bool producing = false;                            // inside a Produce
-  std::set<std::string, std::less<>> tf32_products;  // whose factors may be rounded
+  std::set<std::string, std::less<>> tf32_products;  // products whose factors may be rounded to tf32
   std::map<std::string, DType, std::less<>> dtypes;  // of values that are not f32
 
   const Stmt& statement() const { return *at_; }
   [[noreturn]] void fail(const std::string& what) const;
 
-  /// The statement does run(machine, mask), which may change what `run` holds.
+  /// Adds an instruction of the statement: it calls run(machine, mask), which may change the state of `run`.
   template <class F>
   void emit(F run) {
     out_->push_back({at_, std::move(run)});
   }
-  /// Once for all blocks of a cluster; of a statement that stands directly in the Tile.
+  /// The same for an instruction that runs once for all blocks of a cluster. The statement stands directly in the Tile.
   template <class F>
   void emit_of_cluster(F run) {
     if (out_ != &machine.code) fail("expected it directly in the Tile");
     out_->push_back({at_, std::move(run), true});
   }
-  void append(const Body& body);  // its statements, one after the other
+  void append(const Body& body);  // compiles its statements in order
   Code code_of(const Body& body);
   /// The same inside a loop over the variable.
   Code code_of(const Loop& loop, int variable);
 
   int variable(bool varies);
-  // Each fails where a name is not defined before the statement.
+  // Each of these fails if a name is not defined before the statement.
   Index index(const Expr& e);
   Access access(const std::string& buffer, const std::vector<Expr>& indices, int lanes);
-  /// A constant, or a value of so many lanes or one; 0: of any.
+  /// A constant, a scalar, or a value of `lanes` lanes (0: any number).
   Operand operand(const Arg& arg, int lanes);
-  std::size_t define(const std::string& name, int lanes);  // where its lanes start
+  std::size_t define(const std::string& name, int lanes);  // returns the start of its lanes
 
   int global(const std::string& name) const;  // the buffer's number; -1: there is none
   int shared(const std::string& name) const;
   int barrier(const std::string& name) const;
-  /// `count` elements of memory for cells of the shape: a stage's layout may need more.
+  /// Declares shared memory with cells of `shape`. It takes `count` elements, which are more if a stage's layout pads.
   void declare_shared(const std::string& name, DType dtype, std::vector<std::int64_t> shape, std::int64_t count,
                       std::int64_t align);
   void declare_barriers(const std::string& name, std::int64_t slots, std::int64_t count);
@@ -77,7 +78,7 @@ class Compiler {
   std::vector<std::pair<std::string, int>> scope_;  // axis → variable
   std::map<std::string, Operand, std::less<>> values_;
   Code* out_;
-  const Stmt* at_ = nullptr;  // that is compiled
+  const Stmt* at_ = nullptr;  // the statement that is being compiled
 };
 
 }  // namespace deplo::ir::exec

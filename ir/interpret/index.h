@@ -1,4 +1,4 @@
-// Private to the interpreter: index expressions resolved to slots, and the elements of memory that they lead to.
+// Index expressions resolved to slots, and the elements of memory that they address. Private to the interpreter.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +17,11 @@ struct Index {
   std::int64_t constant = 0;
   std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
   std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // where its lanes start, coefficient
-  std::vector<Atom> atoms;  // no initializer: clang would want Atom complete
+  std::vector<Atom> atoms;  // without an initializer, for which clang needs Atom to be complete
   bool varies = false;
 };
 
-struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
+struct Atom {  // coefficient * (lhs op rhs): a term that is not affine
   std::int64_t coefficient = 1;
   ExprOp op = ExprOp::div;
   Index lhs, rhs;
@@ -31,7 +31,7 @@ struct Atom {  // coefficient * (lhs op rhs), the part that is not affine
 
 struct Operand {
   std::size_t value = 0;  // where its lanes start in Lanes::values
-  int lanes = 1;          // 1 is broadcast
+  int lanes = 1;          // 1: broadcast
 };
 
 struct Access {
@@ -43,12 +43,12 @@ struct Access {
   std::vector<Index> index = {};
 };
 
-/// Of a buffer in global or shared memory.
+/// The layout of a buffer in global or shared memory.
 struct Layout {
   std::string name;
   std::vector<std::int64_t> shape, strides;
   DType dtype = DType::f32;
-  /// What an element is where `value` is stored: rounded to 16 bits; all else stays in double.
+  /// The element after `value` is stored: rounded if the type has 16 bits. All other types stay in double.
   double stored(double value) const { return is_float16(dtype) ? rounded(value, dtype) : value; }
 };
 

@@ -1,4 +1,5 @@
-// The meaning of a program, in double: the reference that every schedule and every device result is compared with.
+// The interpreter computes the meaning of a program in double. It is the reference for every schedule and device
+// result.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,29 +13,31 @@
 
 namespace deplo::ir {
 
-/// Contents of each buffer in double, `span(buffer)` elements.
+/// The contents of each buffer in double: `span(buffer)` elements.
 using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 
 struct Limits {
-  std::int64_t shared_bytes = 0;  // of a block; 0: any
-  std::int64_t blocks = 0;        // the first so many run, whole clusters; 0: all
-  std::uint64_t seed = 0;         // of the order in which blocks of a cluster and their Produce run beside each other
+  std::int64_t shared_bytes = 0;  // most shared memory of a block; 0: any
+  std::int64_t blocks = 0;        // run only the first so many blocks, in whole clusters; 0: all
+  std::uint64_t seed = 0;         // draws how the blocks of a cluster and their producers (Produce) interleave
 };
 
-/// Whether elements of 16-bit outputs are rounded when they are written, or only where the program reads them again.
+/// Whether elements of 16-bit outputs are rounded when they are written, or only when the program reads them again.
 enum class Outputs : std::uint8_t { rounded, exact };
 
-/// Executes the program at any level, cluster by cluster with all threads of a block in lockstep, on `memory` in place.
-/// Every buffer must be there with its size. Unwritten output elements keep their value (poison them to see it), but
-/// those of zeroed_buffers() start at 0. Elements of 16-bit inputs are rounded first. Throws Error with the statement, block and thread on an index out of range, a
-/// read of shared memory that nothing wrote, a race between threads with no Sync between, a read or an overwrite of an
-/// asynchronous copy that was not waited for, a phase of an mbarrier that never completes, a Sync in divergent control
-/// flow, a misaligned asynchronous copy, a use of another block's shared memory or barriers with no ClusterSync before
-/// or behind it, or more shared memory than the limit.
+/// Executes a program of any level on `memory`, in place: cluster by cluster, with all threads of a block in lockstep.
+/// `memory` must hold every buffer in its size. Elements of 16-bit inputs are rounded first. Unwritten output elements
+/// keep their value (poison them to detect them), but those of zeroed_buffers() start at 0.
+///
+/// Throws Error with the statement, block and thread on: an index out of range; a read of shared memory that nothing
+/// wrote; a race between threads without a Sync; a read or an overwrite of an asynchronous copy that was not waited
+/// for; a phase of an mbarrier that never completes; a Sync in divergent control flow; a misaligned asynchronous copy;
+/// a use of another block's shared memory or barriers without a ClusterSync before and after it; more shared memory
+/// than the limit.
 void interpret(const Program&, Memory& memory, const Limits& limits = {}, Outputs outputs = Outputs::rounded);
 
-/// The same of a Loop program, outputs exact; returns, of each element of each output, how far rounding in f32 may take
-/// it from the value (rounding.cpp), before it is rounded to 16 bits.
+/// The same for a Loop program, with exact outputs. Returns a bound on the f32 rounding error (rounding.cpp) of each
+/// element of each output, before it is rounded to 16 bits.
 Memory interpret_rounding(const Program& loop, Memory& memory);
 
 /// One output element of a Loop program.
@@ -42,13 +45,13 @@ struct Point {
   std::string buffer;
   std::int64_t offset = 0;  // in elements, by the buffer's strides
   double value = 0;         // exact, also in an output of 16 bits
-  double rounding = 0;      // as of interpret_rounding, where it was asked for
+  double rounding = 0;      // as in interpret_rounding, if requested
 };
 
-/// An element of an input, by its buffer and offset.
+/// Returns an element of an input, by its buffer and offset.
 using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
-/// The output elements at one value per free axis: nothing else is computed, no other input element read.
-/// `free_values` must name every free axis of the program.
+/// Computes the output elements at one value of each free axis, and nothing else; it reads no other input elements.
+/// `free_values` must have a value for every free axis of the program.
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values);
 std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, Numbers, std::less<>>& inputs,

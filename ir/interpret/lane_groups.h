@@ -1,5 +1,5 @@
-// Private to the interpreter: lanes that do or hold the same thing, for they differ only in axes on which it does not
-// depend. Axes are bits, in the order of the Tile.
+// Groups of lanes that do or hold the same, because they differ only in axes on which it does not depend. Axes are
+// bits, in the order of the Tile. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,15 +12,15 @@ namespace deplo::ir::exec {
 class LaneGroups {
  public:
   LaneGroups() = default;
-  /// Above Kernel IR: which register and vector axes the writes and combines of the program depend on.
+  /// For Loop and Tile IR: finds the register and vector axes that each Write and Combine of the program depends on.
   explicit LaneGroups(const Body& program);
 
-  /// The next axis of the Tile. `step`: between its lanes; 0: of blocks and clusters.
+  /// Adds the next axis of the Tile. `step`: distance between its lanes; 0 for axes of blocks and clusters.
   void add_axis(Bind, int step, int extent);
-  /// The axes that a Write, or a Combine's accumulator before it, depends on. Threads always count: each runs its own
-  /// statements.
+  /// The axes that a Write depends on, or a Combine's accumulator before the Combine. Thread axes are always included,
+  /// because each thread executes its own statements.
   std::uint64_t axes_of(const Stmt&) const;
-  /// Of each of `lanes` lanes: the first of the group that differs in these axes only.
+  /// For each of `lanes` lanes: the first lane of its group, whose lanes differ only in these axes.
   std::vector<int> first_lanes(std::uint64_t axes, int lanes) const;
 
  private:

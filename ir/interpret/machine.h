@@ -1,4 +1,4 @@
-// Private to the interpreter: a program as instructions, and the state of the block that runs them.
+// A program as instructions, and the state of the block that executes them. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,17 +20,17 @@ namespace deplo::ir::exec {
 
 struct Machine;
 
-/// What a statement does, in all lanes that are active.
+/// The effect of a statement in all active lanes.
 struct Instruction {
   const Stmt* source;
   std::function<void(Machine&, Mask)> run;
-  bool of_cluster = false;  // runs once, when all blocks of the cluster have come here
+  bool of_cluster = false;  // runs once, when all blocks of the cluster have reached it
 };
 using Code = std::vector<Instruction>;
 
 using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
 
-/// What a block keeps while another one of its cluster runs.
+/// The state of a block while another block of its cluster runs.
 struct BlockState {
   std::vector<Variable> variables;
   std::vector<double> values;
@@ -41,9 +41,9 @@ struct BlockState {
 };
 
 struct Machine {
-  /// Resolves the names. `free_values`: where given, each free loop runs for its value only.
+  /// Resolves the names. If `free_values` is given, each free loop runs only for its value.
   explicit Machine(const Program&, const FreeValues* free_values = nullptr, const Limits& = {});
-  Machine(const Machine&) = delete;  // its parts refer to each other
+  Machine(const Machine&) = delete;  // the members refer to each other
   Machine& operator=(const Machine&) = delete;
 
   Lanes lanes;
@@ -53,15 +53,15 @@ struct Machine {
   AsyncCopies copies{lanes, shared};
   MatrixProducts products{lanes, shared};
   Producer producer{lanes};
-  std::uint64_t seed = 0;                                // of the order of blocks and their producers
-  std::vector<std::pair<int, std::int64_t>> block_axes;  // variable, extent; the cluster's last
+  std::uint64_t seed = 0;                                // draws how blocks and their producers interleave
+  std::vector<std::pair<int, std::int64_t>> block_axes;  // (variable, extent); the cluster axis last
   int cluster = 1;                                       // blocks of a cluster
-  std::int64_t most_blocks = INT64_MAX;                  // that run
+  std::int64_t most_blocks = INT64_MAX;                  // limit on the blocks that run
   Code code;
   std::vector<std::int64_t> index, offset;  // scratch, one per lane
   std::vector<double> result;
 
-  void run();  // every block
+  void run();  // all blocks
   void execute(std::span<Instruction>, Mask);
   /// Calls f(rank) for each block of the cluster, as that block.
   template <class F>
@@ -70,20 +70,20 @@ struct Machine {
     for (int rank = 0; rank < cluster; ++rank) enter(rank), f(rank);
     enter(own);
   }
-  /// The block's threads wait until `done`: its producer and the other blocks of the cluster go on. False: that will
-  /// never be. All threads wait, as other blocks overwrite the masks of this one.
+  /// The block's threads wait until `done`, while its producer and the other blocks of the cluster run. False: `done`
+  /// can never become true. All threads must wait, because other blocks overwrite the masks of this one.
   bool wait_until(const std::function<bool()>& done);
   SharedState& shared_of(int rank) {
     return rank == lanes.rank ? shared : waiting_[static_cast<std::size_t>(rank)].shared;
   }
-  /// All threads of the block reach the statement.
+  /// Throws Error unless all threads of the block reach the statement.
   void converge(Mask) const;
   void barrier(Mask);
-  /// Into `offset`. Throws Error on an index out of range.
+  /// Computes the offsets of an access, in `offset`. Throws Error on an index out of range.
   Offsets locate(Access&, Mask);
-  /// The access's elements, to the lanes from value `dst` on.
+  /// Loads the elements of an access to the value that starts at `dst`.
   void load(Access&, std::size_t dst, Mask);
-  /// Of index i and `more` behind it.
+  /// Throws Error unless index i and the `more` indices after it are in range.
   void check_range(const Layout&, std::size_t dim, std::int64_t i, int more, int lane) const;
 
  private:
@@ -93,11 +93,11 @@ struct Machine {
   void enter(int rank);
   void exchange(BlockState&);
 
-  std::int64_t first_ = 0;           // block of the cluster that runs
-  std::vector<BlockState> waiting_;  // of the blocks that do not run, by rank
+  std::int64_t first_ = 0;           // first block of the running cluster
+  std::vector<BlockState> waiting_;  // states of the blocks that do not run, by rank
   Turns turns_;
-  int arrived_ = 0;            // blocks that have come to the next statement of the cluster
-  std::int64_t meetings_ = 0;  // such statements that they have executed
+  int arrived_ = 0;            // blocks that have reached the next statement of the whole cluster
+  std::int64_t meetings_ = 0;  // statements of the whole cluster executed so far
 };
 
 }  // namespace deplo::ir::exec

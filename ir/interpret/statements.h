@@ -1,4 +1,4 @@
-// Private to the interpreter: the meaning of each statement. A statement becomes instructions, or declares something.
+// The meaning of each statement: it becomes instructions, or declares something. Private to the interpreter.
 #pragma once
 #include "ir/interpret/compiler.h"
 

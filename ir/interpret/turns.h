@@ -1,4 +1,4 @@
-// Private to the interpreter: blocks of a cluster run beside each other, one at a time.
+// Interleaves the blocks of a cluster, one running at a time. Private to the interpreter.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace deplo::ir::exec {
 
-/// Each block has a thread of its own, so that it can stop anywhere. The seed draws who is next.
+/// Each block has a thread of its own, so that it can stop anywhere. The seed draws which block is next.
 class Turns {
  public:
   /// Calls block(rank) for each rank. The first exception ends all of them, and is thrown.
   void run(int blocks, std::uint64_t seed, const std::function<void(int)>& block);
-  /// Called by the block that has the turn: others may have it before this returns. `moved`: it has got on since it had
-  /// the turn the last time. False: it waits, and so do all others.
+  /// Called by the block that has the turn; other blocks may have turns before this returns. `moved`: the block has
+  /// made progress since its last turn. False: this block and all others wait.
   bool yield(bool moved);
-  /// Now and then a block leaves the turn to others although it could go on.
+  /// Draws whether a block passes the turn to others although it could go on.
   bool wants_to_yield() { return rng_.below(2) == 0; }
 
  private:
@@ -32,7 +32,7 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable given_;
   std::vector<State> states_;  // by rank
-  int turn_ = 0;               // whose it is
+  int turn_ = 0;               // rank of the block that has the turn
   Rng rng_{0};
   std::exception_ptr failure_;
 };

@@ -1,4 +1,4 @@
-// Private to the interpreter: copies that are under way, and what waits for them.
+// Asynchronous copies in flight, and the barriers that wait for them. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,43 +8,43 @@
 
 namespace deplo::ir::exec {
 
-/// Cells first … first + count - 1 of a shared buffer that have been asked for and not been waited for. They carry
-/// their values and the write epoch Cell::in_flight.
+/// A copy that has started and has not been waited for: cells first … first + count - 1 of a shared buffer. The cells
+/// hold their new values already, with the write epoch Cell::in_flight.
 struct Flight {
   int shared;
   std::int64_t first, count;
-  int thread;              // who asked; Cell::several: the block
-  std::int64_t group = 0;  // of the thread, or of the block
+  int thread;              // that started the copy; Cell::several: the block
+  std::int64_t group = 0;  // number among the thread's or the block's groups
 };
 
-/// An array of mbarriers; above Kernel IR, of each slot of a TMA stage. A phase is complete when all have arrived and
-/// the bytes are those that were expected. Copies land as late as they may: when somebody waits.
+/// An array of mbarriers. In Tile IR there is one for each slot of a TMA stage. A phase is complete after all arrivals,
+/// when the expected bytes have been delivered. Copies land as late as possible: when a thread waits.
 struct Barrier {
   struct Slot {
     std::int64_t arrivals = 0, expected = 0, delivered = 0;  // in this phase; the last two in bytes
     std::int64_t phase = 0;
     std::vector<Flight> flights;
-    Clocks arriving, complete;  // what those knew that have arrived in this phase, and in all that are complete
+    Clocks arriving, complete;  // clocks of the arrivals in this phase, and in the last complete phase
   };
   std::string name;
   const Stmt* source;
   std::int64_t count;
   std::vector<Slot> slots;
   static constexpr std::uint32_t never = UINT32_MAX;
-  std::uint32_t epoch = never;  // of its initialisation
+  std::uint32_t epoch = never;  // of the initialisation
 };
 
-/// Who arrives at a barrier: a thread of this block of the cluster, with this clock.
+/// An arrival at a barrier: the rank of the thread's block in the cluster, and the block's clock.
 struct Arrival {
   int rank;
   std::uint32_t clock;
 };
 
-/// Of one block.
+/// The copies of one block.
 struct CopyState {
   std::vector<Barrier> barriers;
-  std::vector<Flight> flights;       // but those that report to a barrier
-  std::vector<std::int64_t> groups;  // how many each thread, or in Tile IR the block, has asked for
+  std::vector<Flight> flights;       // without those that report to a barrier
+  std::vector<std::int64_t> groups;  // how many groups each thread has committed; in Tile IR [0]: the block has started
 };
 
 class AsyncCopies : public CopyState {
@@ -52,7 +52,7 @@ class AsyncCopies : public CopyState {
   AsyncCopies(const Lanes& lanes, SharedMemory& shared) : lanes_(lanes), shared_(shared) {}
 
   void start_block();
-  /// At its end: a phase that nobody waits for outlives the block.
+  /// At the end of the block. Throws Error if a phase is incomplete: it would outlive the block.
   void check_completed() const;
 
   // Kernel IR: groups of each thread.
@@ -62,19 +62,20 @@ class AsyncCopies : public CopyState {
 
   // Kernel IR: mbarriers.
   void init(int barrier);
-  /// That a thread of block number `rank` of the cluster uses.
+  /// The barrier that thread `lane` of block `rank` of the cluster uses. Throws Error for a slot out of range, and for
+  /// a barrier whose initialisation the thread need not see yet.
   Barrier::Slot& slot(int barrier, std::int64_t slot, int lane, int rank);
-  /// The last arrival completes a phase that waits for no bytes.
+  /// The last arrival completes the phase if it expects no bytes.
   void arrive(int barrier, std::int64_t slot, std::int64_t bytes, int lane, const Arrival&);
-  /// Is the phase complete, or are all arrivals and bytes there?
+  /// Whether a wait for the phase returns: it is complete, or all its arrivals and bytes are there.
   bool completes(int barrier, std::int64_t slot, std::int64_t parity) const;
-  /// `writer`: who sees the copies then.
+  /// `writer`: the thread that sees the copies afterwards; Cell::several: all threads.
   void wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer);
 
-  // Tile IR: slots that the block fills together.
+  // Tile IR: slots that all threads of the block fill together.
   void start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group);
   void start_stage(int buffer, std::int64_t first, std::int64_t count, int barrier, std::int64_t slot);
-  /// Nothing is copied, and yet its group is counted.
+  /// A stage that copies nothing. Its group is counted nevertheless.
   void skip_stage(bool opens_group) { groups[0] += opens_group ? 1 : 0; }
   void wait_stages(std::int64_t keep);
   void wait_stages(std::int64_t slot, std::int64_t phase);

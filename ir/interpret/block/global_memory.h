@@ -1,4 +1,4 @@
-// Private to the interpreter: global memory, and who wrote what.
+// Global memory, and the writer of each element. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,9 +14,9 @@ struct Global : Layout {
   std::span<double> data;                       // empty in evaluate_at
   const Numbers* numbers = nullptr;             // inputs of evaluate_at …
   std::function<double(std::int64_t)> element;  // … or one element of them
-  std::span<double> rounding;                   // of `data`, of outputs, where it is asked for
-  // Of an output, who wrote each element: nobody 0, thread t of the launch t + 1 by `=` and -(t + 1) by `+=`, several
-  // by `+=` -INT64_MAX.
+  std::span<double> rounding;                   // of an output: the rounding errors of `data`, if requested
+  // Of an output: the writer of each element. 0: nobody; t + 1: thread t of the launch by `=`; -(t + 1): thread t by
+  // `+=`; -INT64_MAX: several threads by `+=`.
   std::vector<std::int64_t> writers;
 };
 
@@ -25,13 +25,13 @@ class GlobalMemory {
   GlobalMemory(Lanes& lanes, Roundings& roundings) : lanes_(lanes), roundings_(roundings) {}
 
   std::vector<Global> buffers;           // of the program, in order
-  std::vector<Point>* points = nullptr;  // of evaluate_at: receives what is written
-  bool exact = false;                    // outputs keep what is written; they are rounded when they are read
-  bool once = false;                     // a program without threads: no turn writes what another one has written
+  std::vector<Point>* points = nullptr;  // of evaluate_at: receives the written elements
+  bool exact = false;                    // outputs keep the exact values, which are rounded when they are read
+  bool once = false;                     // a program without threads: a scatter must not write an element twice
 
   void load(std::size_t dst, const Access&, const Offsets&, Mask);
-  /// `rounding`: how far the value may be off. Throws Error on a race between threads, and where a value chose an element
-  /// that already has another; in Loop IR (`once`) where it has any.
+  /// `rounding`: bound on the error of the value. Throws Error on a race between threads. In a scatter (values choose
+  /// the element) it also throws if the element already has other bits or, with `once`, was already written.
   void write(const Access&, WriteMode, std::int64_t offset, int lane, double value, double rounding);
 
  private:

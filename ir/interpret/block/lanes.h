@@ -1,5 +1,5 @@
-// Private to the interpreter: the lanes of a block, in lockstep. A lane is one thread, at Tile level one combination of
-// thread, register and vector axes: lane = thread * registers + register.
+// The lanes of a block, which run in lockstep. A lane is one thread, or in Tile IR one combination of thread, register
+// and vector axes: lane = thread * registers + register. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace deplo::ir::exec {
 
-/// One bit per lane; nullptr where all are active.
+/// A byte per lane: 0 if the lane is inactive. nullptr: all lanes are active.
 using Mask = const std::uint8_t*;
 
-/// An axis. It is uniform, and then a scalar, where it is the same in all lanes of a block.
+/// The value of an axis. It is uniform, and then a scalar, if it is the same in all lanes of a block.
 struct Variable {
   bool varies = false;
   std::int64_t scalar = 0;
@@ -23,16 +23,16 @@ struct Variable {
 struct Lanes {
   int threads = 1, registers = 1, count = 1;
   std::vector<Variable> variables;
-  std::vector<double> values;       // element w of lane l of a value at its start + w * count + l
-  std::int64_t block = 0;           // that runs
+  std::vector<double> values;       // element w of a value in lane l is at the value's start + w * count + l
+  std::int64_t block = 0;           // the running block
   int rank = 0;                     // its number in its cluster
-  const Stmt* statement = nullptr;  // that runs, for messages
+  const Stmt* statement = nullptr;  // the running statement, for messages
 
   double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * count; }
   int thread(int lane) const { return lane / registers; }
   bool all(Mask mask) const;
 
-  std::int64_t scalar(const Index& uniform) const;  // inline: half of what a scalar program does
+  std::int64_t scalar(const Index& uniform) const;  // inline, because scalar programs spend half their time in it
   std::int64_t at(const Index&, int lane) const;
   void evaluate(Index&, std::int64_t* out) const;  // in all lanes
 
@@ -49,7 +49,7 @@ std::string text_of(const Stmt& stmt);
 
 // --- inline
 
-/// Wraps: an index that overflows is out of range or harmless, never undefined.
+/// Wraps on overflow, so that an overflowing index is out of range or harmless, never undefined behaviour.
 inline std::int64_t multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                    static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));

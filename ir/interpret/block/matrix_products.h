@@ -1,4 +1,4 @@
-// Private to the interpreter: products of warpgroups that are under way.
+// Matrix products of warpgroups in flight. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ struct MatrixCells {
   std::vector<std::int64_t> cells;
 };
 
-/// One of a warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands. Operand a is in memory, or
-/// a value of the warpgroup's threads, a fragment of so many elements each.
+/// A product of one warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands. Operand a is in
+/// shared memory, or it is a value: each thread of the warpgroup then holds a fragment of `fragment` elements.
 struct MatrixProduct {
   int first_lane = 0;  // of the warpgroup
   std::vector<Operand> sums;
@@ -28,27 +28,27 @@ struct MatrixProduct {
   static constexpr int fragment = 8;
 };
 
-/// Of one block.
+/// The products of one block.
 struct ProductState {
   std::vector<std::vector<MatrixProduct>> groups;                   // committed, oldest first
   std::vector<MatrixProduct> open;                                  // since the last commit
-  std::map<std::pair<std::size_t, int>, std::vector<double>> held;  // sums under way: value, lane of it
-  std::set<std::size_t> touched;                                    // sums and fragments written with no fence behind
+  std::map<std::pair<std::size_t, int>, std::vector<double>> held;  // sums in flight, by value and its element w
+  std::set<std::size_t> touched;                                    // sums and fragments written since the last fence
 };
 
-/// A product reads its operands when it starts and again as late as it may, when somebody waits: an element that is
-/// not there at the first or changes before the second is a race, in memory as in registers. Its sums are NaN to
-/// everybody else until a wait names them:
-/// the compiler may read what no wait names at any time.
+/// Executes products as late as possible: when a thread waits for them. A product reads its operands when it starts,
+/// and again when it is executed. An element that is missing at the first reading, or changes before the second, is a
+/// race, in memory as in registers. Until a wait names its sums, everybody else reads them as NaN, because the compiler
+/// may read sums that no wait names at any time.
 class MatrixProducts : public ProductState {
  public:
   MatrixProducts(Lanes& lanes, SharedMemory& shared) : lanes_(lanes), shared_(shared) {}
 
-  bool used = false;  // by the program
+  bool used = false;  // the program has matrix products of warpgroups
 
   void start_block() { static_cast<ProductState&>(*this) = {}; }
   void check_finished() const;
-  /// The threads write to it.
+  /// The threads write to the value. Throws Error if a product in flight reads it.
   void touch(std::size_t value) {
     if (used) touch_used(value);
   }

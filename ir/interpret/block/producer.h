@@ -1,4 +1,4 @@
-// Private to the interpreter: the thread that fills slots beside those of the block (Produce).
+// The producer thread (Produce), which fills slots while the block's other threads compute. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@ namespace deplo::ir::exec {
 
 struct Machine;
 
-/// Of one block.
+/// The producer of one block.
 struct ProducerState {
   struct Step {
     const Stmt* source;
@@ -21,28 +21,29 @@ struct ProducerState {
   };
   struct Recorded {
     std::shared_ptr<const Step> step;
-    std::vector<std::int64_t> variables;  // of all axes that are uniform
+    std::vector<std::int64_t> variables;  // scalars of all axes at this step
   };
   std::vector<Recorded> steps;
   std::size_t next = 0;
   Rng rng{0};
-  std::uint64_t haste = 0;  // of three kinds
+  std::uint64_t haste = 0;  // 0: as late as possible; 1: as early as possible; 2: at random
 };
 
-/// What the thread does, one after the other: its loops are walked when the block begins. When it does it beside the
-/// block is drawn: at once, as late as it may, or in between; only where threads wait for each other does it show.
+/// The steps of the producer thread in order. They are recorded at the beginning of the block, which walks the
+/// producer's loops. How far the producer runs ahead of the block is drawn: as late as possible, as early as possible,
+/// or in between. It advances only when the threads pass or wait at a point where the order can matter.
 class Producer : public ProducerState {
  public:
   explicit Producer(Lanes& lanes) : lanes_(lanes) {}
 
   void start_block(std::uint64_t seed);
   void record(std::shared_ptr<const Step>);
-  /// The block's threads come to a place where the order may show.
+  /// The block's threads reach a point where the order can matter: the producer may advance.
   void pass(Machine&);
-  /// They wait until `done`: as far as the producer can go.
+  /// The block's threads wait until `done`: the producer advances until then, as far as it can.
   void serve(Machine&, const std::function<bool()>& done);
   bool is_done() const { return next == steps.size(); }
-  [[noreturn]] void fail() const;  // it waits for ever
+  [[noreturn]] void fail() const;  // throws Error: the producer waits forever
 
  private:
   bool advance(Machine&);

@@ -1,4 +1,4 @@
-// Private to the interpreter: shared memory of a block, with its sanitizer.
+// Shared memory of a block, with its sanitizer. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,65 +8,66 @@
 
 namespace deplo::ir::exec {
 
-/// A cell with what the sanitizer must know. Epochs count barriers.
+/// A cell and its state for the sanitizer. Epochs count barriers.
 struct Cell {
   double value = 0;
   int writer = nobody, reader = nobody;
   std::uint32_t write_epoch = 0, read_epoch = 0;
-  int products = 0;         // under way that read it
-  bool stored = false;      // by a thread itself: what reads by descriptors (the asynchronous proxy) may not see it
-  std::uint32_t clock = 0;  // when a thread of the block touched it last, by their arrivals at what a Produce waits for
+  int products = 0;         // products in flight that read it
+  bool stored = false;      // by a thread itself, so reads by descriptor (the asynchronous proxy) may not see it
+  std::uint32_t clock = 0;  // SharedState::clock when a thread of the block last touched it
   static constexpr int nobody = -1, several = -2;         // several: as a writer, all threads together
-  static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: `value` is on its way, after all others
+  static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: a copy of `value` is in flight
 };
 
 struct Shared : Layout {
   std::vector<Cell> cells;
   std::int64_t element_bytes, align;  // in bytes
-  std::uint32_t read_afar = 0;        // behind which cluster barrier another block read it last; 0: none did
-  bool of_warps = false;              // registers of warps, whose threads go in step: they count as one
+  std::uint32_t read_afar = 0;        // cluster_epoch when another block last read it; 0: none did
+  bool of_warps = false;              // registers of warps: the threads of a warp run in lockstep and count as one
 };
 
-/// Up to which arrivals of each block's threads, by its rank, something is known.
+/// By rank of a block: a clock, up to which the arrivals of the block's threads are known.
 using Clocks = std::map<int, std::uint32_t>;
 
-/// Of one block. The blocks of a cluster take turns on the machine.
+/// The shared memory of one block. The blocks of a cluster take turns on the machine.
 struct SharedState {
   std::vector<Shared> buffers;
-  std::uint32_t epoch = 0, cluster_epoch = 0;  // now, and behind the last barrier of the cluster
-  std::uint32_t used_afar = 0;  // behind which of these another block copied or arrived here last; 0: none did
+  std::uint32_t epoch = 0, cluster_epoch = 0;  // the present epoch, and that of the last cluster barrier
+  std::uint32_t used_afar = 0;  // cluster_epoch when another block last copied or arrived here; 0: none did
   std::uint32_t clock = 0;      // arrivals of the block's threads so far
   Clocks seen;                  // the producer has waited for these arrivals
 };
 
-/// Every access throws Error where the memory was not written, where another thread touched it with no barrier between,
-/// and where a copy is under way.
+/// Throws Error for a read of memory that was not written, for an access that races with another thread's (no barrier
+/// is between them), and for an access to a cell whose copy is in flight.
 class SharedMemory : public SharedState {
  public:
   explicit SharedMemory(const Lanes& lanes) : lanes_(lanes) {}
 
-  bool producing = false;   // a producer is at work, of this block or of another one of its cluster,
-  std::uint32_t known = 0;  // which knows of these arrivals of the block's threads
+  bool producing = false;   // the running thread is a producer, of this block or of another block of its cluster
+  std::uint32_t known = 0;  // that producer has seen this many arrivals of the block's threads
 
-  void start_block();                                  // nothing is written
-  void barrier() { ++epoch; }                          // of all threads
+  void start_block();                                  // marks all cells as not written
+  void barrier() { ++epoch; }                          // of all threads of the block
   void cluster_barrier() { cluster_epoch = ++epoch; }  // of all threads of the cluster
-  /// At a block's end, which takes its memory away: nobody may use it afar without a cluster barrier behind that.
+  /// At the end of a block, which frees its memory. Throws Error if another block used it after the last cluster
+  /// barrier.
   void check_finished() const;
 
   double read(const Shared&, Cell&, int lane) const;
-  /// Of a buffer of another block of the cluster, or of the own one.
+  /// Reads a buffer of another block of the cluster, or of the running block itself.
   double read_afar(const SharedState& of, Shared&, const Cell&, int lane) const;
   void write(const Shared&, Cell&, int lane, double value) const;
-  /// A copy by one thread starts; `value` is there when it lands.
+  /// One thread starts a copy; `value` may be read after it lands.
   void start_copy(const Shared&, Cell&, int lane, double value) const;
-  /// By all threads together: at once, or a copy that starts.
+  /// All threads together fill the cell: at once, or (`starts`) by a copy that only starts.
   void fill(const Shared&, Cell&, double value, bool starts) const;
-  /// Copies of `count` cells from `first` on are there, as if `writer` had just written them.
+  /// The copies of `count` cells from `first` on land, as if `writer` had just written them.
   void land(int buffer, std::int64_t first, std::int64_t count, int writer);
 
  private:
-  int owner(const Shared&, int lane) const;  // the thread, or of registers its warp
+  int owner(const Shared&, int lane) const;  // the thread; for registers of warps, its warp
   void check_overwrite(const Shared&, const Cell&, int lane) const;
 
   const Lanes& lanes_;
