@@ -1,10 +1,11 @@
-// A check for each statement: what must hold where it stands. Each fails by a Violation. Private to ir/verify.
+// A check for each statement: its requirements at its place in the program. A check fails by throwing a Violation.
+// Private to ir/verify.
 #pragma once
 #include "ir/verify/context.h"
 
 namespace deplo::ir::verifier {
 
-/// The statements of a loop's body, or of another statement's: nullptr.
+/// Checks the statements of a body. `loop`: the loop that it belongs to; nullptr: it belongs to another statement.
 void check_body(Context&, const Body&, const Loop* loop = nullptr);
 
 // check_loop.cpp: the statements of Loop IR
@@ -17,7 +18,7 @@ void check(Context&, const Accum&);
 void check(Context&, const SoftmaxSum&);
 void check(Context&, const Write&);
 
-// check_tile.cpp: those of Tile IR
+// check_tile.cpp: the statements of Tile IR
 void check(Context&, const Tile&);
 void check(Context&, const Stage&);
 void check(Context&, const AsyncWait&);
@@ -25,7 +26,7 @@ void check(Context&, const Combine&);
 void check(Context&, const Scale&);
 void check(Context&, const Prefetch&);
 
-// check_kernel.cpp: those of Kernel IR
+// check_kernel.cpp: the statements of Kernel IR
 void check(Context&, const Smem&);
 void check(Context&, const Init&);
 void check(Context&, const Sync&);

@@ -1,4 +1,4 @@
-// What the checks of all statements share while a program is walked. Private to ir/verify.
+// The state that the checks of all statements share while they walk a program. Private to ir/verify.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,35 +17,37 @@ struct Context {
   Context& operator=(const Context&) = delete;
 
   const Program& program;
-  const Stmt* statement = nullptr;  // that is checked, for messages
+  const Stmt* statement = nullptr;  // the statement being checked, for messages
   Names names;
   IndexProver index;
   const std::string* vector_axis = nullptr;  // of the tile
   std::int64_t threads = 1;                  // of a block
-  std::int64_t cluster = 0;                  // its blocks; 0: no cluster axis
-  bool in_pairs = false;                     // inside a loop that takes two turns at once
+  std::int64_t cluster = 0;                  // blocks of a cluster; 0: no cluster axis
+  bool in_pairs = false;                     // inside a loop that executes two iterations at once
   bool produced = false;                     // the block has a Produce
-  bool producing = false;                    // the statement stands in it
-  int divergent = 0;                         // bodies around that some of them may skip
+  bool producing = false;                    // inside the Produce
+  int divergent = 0;                         // enclosing bodies that some threads may skip
   std::vector<std::pair<const Name*, const Scope*>>
-      accumulations;  // Loop IR: of each Accum, by which body it stands in
+      accumulations;  // Loop IR: the accumulator of each Accum, and the Accum's body
 };
 
-/// A buffer that is in scope, and an index of its rank that is in range with `lanes` - 1 elements more.
+// Each of these functions fails unless its statement holds.
+
+/// The buffer is in scope and has the rank of the index. The index is in range, also with `lanes` - 1 elements more.
 Name& check_access(Context&, const std::string& buffer, const std::vector<Expr>& index, int lanes);
-/// The same of shared memory.
+/// The same, and the buffer is in shared memory.
 Name& check_shared_access(Context&, const std::string& buffer, const std::vector<Expr>& index, int lanes);
-/// An accumulator of this type and operation; above Kernel IR the first use defines it.
+/// The name is an accumulator of this type and operation. In Loop and Tile IR its first use defines it.
 Name& check_accumulator(Context&, const std::string& name, const Type&, Op);
 /// All threads of the block reach the statement.
 void check_convergent(const Context&);
-/// It stands directly in the Tile.
+/// The statement stands directly in the Tile.
 void check_in_tile(const Context&);
-/// The same, of a cluster of blocks.
+/// The same, and the Tile has a cluster axis.
 void check_in_cluster(const Context&);
-/// A block of the cluster.
+/// The expression is the number of a block of the cluster.
 void check_block(Context&, const Expr& block);
-/// The program allows what the instruction does with its factors.
+/// The program allows the rounding of factors that the instruction does.
 void check_allowed(const Context&, const mma::Atom&);
 
 }  // namespace deplo::ir::verifier

@@ -1,5 +1,5 @@
-// What an index expression may be where it stands: for all values of the axes in scope, under the conditions around.
-// Private to ir/verify.
+// Proves the range of an index expression at its place in the program: for all values of the axes in scope, under the
+// conditions around it. Private to ir/verify.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,18 +19,19 @@ class IndexProver {
  public:
   explicit IndexProver(Names& names) : names_(names) {}
 
-  /// Fails where a variable is not in scope, a division is not by a positive constant, or the value may overflow.
+  /// Fails if a variable is not in scope, a divisor is not a positive constant, an operand of bxor may be negative, or
+  /// the value may overflow.
   Value evaluate(const Expr&);
-  /// The same where the variable `lane` is from 0 to lanes - 1.
+  /// The same with the variable `lane` in 0 … lanes - 1.
   Value evaluate_lanes(const Expr&, int lanes);
-  /// Fails unless the index and `lanes` - 1 more are proven to be from 0 to extent - 1; `dim` is for the message.
+  /// Fails unless the index and the `lanes` - 1 after it are proven to be in 0 … extent - 1. `dim` is for the message.
   void in_range(const Expr&, std::int64_t extent, int lanes = 1, std::size_t dim = 0);
-  /// Whether expressions may name values: those that a Load gathers by.
+  /// Whether expressions may name values, by which a Load gathers.
   void set_gathers(bool gathers) { gathers_ = gathers; }
-  /// … i64 among them: those of an Index that is one. What chooses elements of memory is i32.
+  /// Whether these values may be i64, as in an Index of that type. Values that select elements of memory are i32.
   void set_wide(bool wide) { wide_ = wide; }
 
-  /// From here on is_indexed() speaks of what is evaluated next.
+  /// Starts a list of indices: is_indexed() tells whether an expression evaluated since then names the axis.
   void begin_list() { ++stamp_; }
   bool is_indexed(const Name& axis) const { return axis.stamp == stamp_; }
 
@@ -39,9 +40,9 @@ class IndexProver {
     int unreachable;
   };
   Mark mark() const { return {axes_.size(), facts_.size(), saved_.size(), unreachable_}; }
-  /// An axis comes into scope. nullopt: its body never runs, and no index in it is checked.
+  /// An axis comes into scope. `values` is nullopt if its body never runs; then no index in it is checked.
   void enter(const Axis&, bool varies, const std::optional<Strided>& values);
-  /// A condition that holds from here on.
+  /// The condition holds from here on.
   void assume(const Expr& condition);
   /// Forgets the axes and conditions since the mark.
   void leave(const Mark&);
@@ -49,7 +50,7 @@ class IndexProver {
   bool reachable() const { return unreachable_ == 0; }
 
  private:
-  /// *less + slack <= *more holds here. Conditions are these and ranges of axes.
+  /// The inequality *less + slack <= *more, which holds here. A condition becomes such facts and ranges of axes.
   struct Fact {
     const Expr *less, *more;
     std::int64_t slack;
@@ -64,9 +65,9 @@ class IndexProver {
   Names& names_;
   std::vector<Name*> axes_;
   std::vector<Fact> facts_;
-  std::vector<std::pair<Name*, Strided>> saved_;  // ranges before the conditions around
+  std::vector<std::pair<Name*, Strided>> saved_;  // ranges before the conditions in force
   bool gathers_ = false, wide_ = false;
-  int unreachable_ = 0;  // bodies around that never run
+  int unreachable_ = 0;  // enclosing bodies that never run
   std::uint32_t stamp_ = 0;
 };
 

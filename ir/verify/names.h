@@ -1,4 +1,4 @@
-// The names of a program: what each stands for, and in which bodies. Private to ir/verify.
+// The names of a program: what each stands for, and in which bodies it is visible. Private to ir/verify.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -11,10 +11,10 @@
 
 namespace deplo::ir::verifier {
 
-/// A body that the walk has entered.
+/// A body that the walk has entered, and perhaps left again.
 struct Scope {
   Scope* parent = nullptr;
-  const Loop* loop = nullptr;  // whose body it is; nullptr for others
+  const Loop* loop = nullptr;  // the loop of the body; nullptr: another statement's body
   bool open = true;            // not left yet
 };
 
@@ -22,21 +22,21 @@ struct Name {
   enum class Kind : std::uint8_t { buffer, shared, value, accumulator, axis, barrier, descriptor };
   std::string_view text;
   Kind kind = Kind::value;
-  Type type;                          // of a value, an accumulator or an element
-  Op op = Op::add;                    // of an accumulator
-  Bind bind = Bind::free;             // of an axis
-  bool writable = false;              // of a buffer
-  bool unit_stride = true;            // of the last dimension of a buffer
-  bool varies = false;                // an axis that differs between the threads of a block
-  bool of_block = false;              // a value that all threads of a block have alike, in all registers and lanes
-  bool active = false;                // an axis that is in scope
-  std::uint32_t stamp = 0;            // the last index list that held this axis
-  Strided range;                      // of an axis, or of an integer
+  Type type;                // of a value or an accumulator, or of a buffer's elements
+  Op op = Op::add;          // of an accumulator
+  Bind bind = Bind::free;   // of an axis
+  bool writable = false;    // of a buffer
+  bool unit_stride = true;  // the last dimension of a buffer has stride 1
+  bool varies = false;      // an axis that differs between the threads of a block
+  bool of_block = false;    // a value that is the same in all threads of a block, and in all registers and lanes
+  bool active = false;      // an axis that is in scope
+  std::uint32_t stamp = 0;  // the last index list that named this axis
+  Strided range;            // of an axis, or of an integer
   std::vector<std::int64_t> extents;  // of a buffer, or of an array of barriers
-  // Where it is visible; of an accumulator above Kernel IR: the innermost body that holds its uses; of the program's
-  // buffers: nullptr, everywhere.
+  // The body in which the name is visible. An accumulator of Loop or Tile IR: the innermost body that holds its uses so
+  // far. A buffer of the program: nullptr, because it is visible everywhere.
   Scope* scope = nullptr;
-  const Stage* stage = nullptr;               // of shared memory in Tile IR: the first
+  const Stage* stage = nullptr;               // of shared memory in Tile IR: its first Stage
   const TmaDescriptor* descriptor = nullptr;  // of a descriptor
 };
 
@@ -46,19 +46,20 @@ class Names {
   explicit Names(Level level) : level_(level), slots_(256, nullptr) {}
 
   Scope* scope() const { return scope_; }  // the innermost open one; nullptr outside the program's body
-  void enter(const Loop* loop);            // nullptr: the body of another statement
+  void enter(const Loop* loop);            // nullptr: another statement's body
   void leave();
 
-  Name* find(std::string_view text) const { return slots_[slot(text)]; }  // nullptr where there is none
-  /// In the current scope. Fails unless it is a new name; `what` it is to name: "a value".
+  Name* find(std::string_view text) const { return slots_[slot(text)]; }  // nullptr: there is none
+  /// Defines a name in the current scope. Fails unless it is valid and new. `what`: what it names, for the message: "a
+  /// value".
   Name& define(const std::string& text, Name::Kind kind, const char* what);
-  /// A value or accumulator that may be read here. Fails where it is none.
+  /// Returns a value or accumulator. Fails unless it may be read here.
   Name& use(const std::string& text);
-  /// The text need not be a name, and must be new.
+  /// Adds a text that must be new, but need not be a valid name.
   Name& add(std::string_view text, Name::Kind kind);
 
  private:
-  std::size_t slot(std::string_view text) const;  // of the name, or the empty one where it belongs
+  std::size_t slot(std::string_view text) const;  // the name's slot, or the empty slot for a new name
 
   Level level_;
   std::deque<Name> names_;

@@ -1,4 +1,4 @@
-// Types of values: lanes, constants and what an operation takes. Private to ir/verify.
+// Checks of the types of values: lanes, constants, and the arguments of operations. Private to ir/verify.
 #pragma once
 #include "ir/verify/names.h"
 
@@ -6,10 +6,10 @@ namespace deplo::ir::verifier {
 
 void check_lanes(int lanes);
 void check_type(const Type&, Level);  // of a value
-/// A constant or a value that may be read here, of the expected type; a scalar is broadcast. Horizontal operations make
-/// a scalar of a vector.
+/// The argument is a constant or a value of the expected type that may be read here. A scalar value is broadcast.
+/// `horizontal`: the argument is a vector that the operation reduces to a scalar.
 void check_arg(Names&, const Arg&, const Type& expected, bool horizontal = false);
-/// The operation takes these arguments and gives this type.
+/// The operation takes these arguments and returns this type.
 void check_operands(Names&, const Assign&);
 
 }  // namespace deplo::ir::verifier

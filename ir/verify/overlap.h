@@ -6,9 +6,10 @@
 
 namespace deplo::ir {
 
-/// Why not every index has an address of its own: "elements [0, 1] and [1, 0] at one address"; "": every one has.
-/// Extents are from 1 on, strides too (of an extent of 1 anything), addresses up to 2^60. Exact for all but contrived
-/// strides: for those a search gives up after a million steps (milliseconds) and says so.
+/// Returns "" if every index has its own address, else the reason: "elements [0, 1] and [1, 0] at one address". Extents
+/// are at least 1, and so are strides (except along an extent of 1); addresses are at most 2^60. The result is exact
+/// except for contrived strides: their search gives up after a million steps (milliseconds), and the returned text says
+/// so.
 std::string overlap(const Shape& shape, const std::vector<std::int64_t>& strides);
 
 }  // namespace deplo::ir

@@ -1,4 +1,4 @@
-// How a check says that a program breaks a rule of form. Private to ir/verify.
+// The exception of a check that fails. Private to ir/verify.
 #pragma once
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::verifier {
 
-/// Thrown by the checks, caught by verify(), which says where.
+/// Thrown by the checks. verify() catches it and adds the place.
 struct Violation {
   std::string message;
 };
