@@ -1,4 +1,4 @@
-// Private to ir/: integer helpers, half-infinite bounds and the affine form that the simplifier works on.
+// Integer helpers, half-infinite bounds and the affine form that the simplifier works on. Private to ir/.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -10,21 +10,21 @@
 
 namespace deplo::ir {
 
-// Floor division and its remainder, by a positive divisor.
+// Floor and ceiling division, and the remainder of floor division, by a positive divisor.
 inline std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// Axis names differ in the last character most often: looking there first saves the call of memcmp.
+/// Whether two names are equal. Axis names mostly differ in the last character: comparing it first saves a memcmp call.
 inline bool same_name(const std::string& a, const std::string& b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
 }
 
-/// The smallest 2^n - 1 that is no less than v >= 0.
+/// The smallest 2^n - 1 that is at least v >= 0.
 std::int64_t all_ones(std::int64_t v);
-/// One operation on values; add, sub and mul wrap.
+/// Computes `lhs op rhs`; add, sub and mul wrap.
 std::int64_t fold(ExprOp op, std::int64_t lhs, std::int64_t rhs);
-/// `e` with other operands: the same handle when they are the same handles.
+/// `e` with other operands. Returns the same handle if both operands are the same handles.
 Expr rebuild(const Expr& e, Expr lhs, Expr rhs);
 
 // An Interval whose ends may be infinite.
@@ -36,21 +36,22 @@ inline bool within(const Interval& i, std::int64_t low, std::int64_t high) { ret
 
 Interval operator+(const Interval& a, const Interval& b);
 Interval operator*(const Interval& a, std::int64_t factor);
-/// Like bounds(), but half-infinite where only one end is known.
+/// Like bounds(), but half-infinite if only one end is known.
 Interval range_of(const Expr& e, const Ranges& ranges);
 
-/// coefficient * atom; an atom is any expression that is not a constant, a sum, a difference or a constant multiple.
+/// coefficient * atom. An atom is any expression that is not a constant, a sum, a difference or a constant multiple.
 struct Term {
   Expr atom;
   std::int64_t coefficient;
 };
 
-/// Sum of the terms plus the constant; distinct atoms in order of first appearance, no zero coefficient.
+/// The sum of the terms plus the constant. The atoms are distinct, in order of first appearance, with nonzero
+/// coefficients.
 struct Affine {
   explicit Affine(std::pmr::memory_resource* arena) : terms(arena) {}
   std::pmr::vector<Term> terms;
   std::int64_t constant = 0;
-  bool overflow = false;  // a coefficient or the constant did not fit: the rest is meaningless
+  bool overflow = false;  // a coefficient or the constant overflowed: the rest is meaningless
 
   void add_constant(std::int64_t value, std::int64_t factor = 1);
   void add_term(const Expr& atom, std::int64_t coefficient);
@@ -61,10 +62,10 @@ struct Affine {
 };
 
 Interval range_of(const Affine& a, const Ranges& ranges);
-/// The expression of the affine form; `hint` itself where it reads the same.
+/// Converts the affine form to an expression. Returns `hint` itself if it is the same expression.
 Expr to_expr(const Affine& a, const Expr& hint);
 
-/// One bottom-up pass of the rules, which stand beside their functions in simplify*.cpp.
+/// One bottom-up pass of the rules. They are listed at their functions, in simplify.cpp, divide.cpp and compare.cpp.
 class Simplifier {
  public:
   Simplifier(const Ranges& ranges, std::pmr::memory_resource* arena) : ranges_(ranges), arena_(arena) {}
@@ -80,7 +81,7 @@ class Simplifier {
   Expr exclusive(const Expr& e);
   Expr operands(const Expr& e) { return rebuild(e, rewrite(e.lhs()), rewrite(e.rhs())); }
 
-  Affine affine(const Expr& e);  // of the simplified expression
+  Affine affine(const Expr& e);  // affine form of the simplified expression
   void gather(const Expr& e, std::int64_t factor, Affine& out);
   void recombine(Affine& a);
   std::optional<Expr> whole(const Expr& quotient, const Expr& remainder) const;
