@@ -1,4 +1,4 @@
-// Kernel IR → source text. One tree walk, one dialect each for OpenCL C and CUDA C++.
+// Kernel IR → source text. One tree walk serves both dialects: OpenCL C and CUDA C++.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace deplo::ir {
 
-/// What a backend needs to build and launch. The arguments are the program's buffers, in order; the launch is
-/// one-dimensional: `blocks` blocks of `threads` threads.
+/// All that a backend needs to build and launch a kernel. The arguments are the program's buffers, in order. The launch
+/// is one-dimensional: `blocks` blocks of `threads` threads.
 struct KernelSource {
-  /// A CUtensorMap argument (CUDA driver API, cuTensorMapEncodeTiled), passed by value behind the buffers. Dimensions
-  /// in the order of the buffer: the driver wants the last one first. Strides and box in elements.
+  /// A CUtensorMap argument (CUDA driver API, cuTensorMapEncodeTiled), passed by value after the buffers. The
+  /// dimensions are in the buffer's order; the driver wants the last one first. Strides and box are in elements.
   struct TensorMap {
     std::size_t buffer = 0;  // number in the program
     std::vector<std::int64_t> shape, strides, box;
@@ -23,14 +23,13 @@ struct KernelSource {
   std::string text;
   std::int64_t blocks = 1;
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;  // all of it
+  std::int64_t shared_bytes = 0;  // all shared memory of a block
   bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
   std::vector<TensorMap> tensor_maps = {};
-  std::vector<std::size_t> zeroed = {};  // buffers that a launch of its own fills with 0 before each launch (+= writes)
-  std::int64_t cluster = 1;  // neighbouring blocks that run at the same time: so many divide `blocks`; the text says it
-  bool dry_run =
-      true;  // a block may be run on arrays of any contents before the first launch: it neither prints nor waits
-  bool architecture_specific = false;  // CUDA: of one architecture, built for "sm_90a", not "sm_90" (wgmma, multicast)
+  std::vector<std::size_t> zeroed = {};  // buffers that a separate launch zeroes before each launch (zeroed_buffers)
+  std::int64_t cluster = 1;              // blocks of a cluster; divides `blocks`; the text declares it, too
+  bool dry_run = true;                 // a block may run on arbitrary data before the first launch: no prints or waits
+  bool architecture_specific = false;  // CUDA: build for "sm_90a", not "sm_90" (wgmma, multicast, setmaxnreg)
 };
 
 /// `kernel` is a verified Kernel IR program.

@@ -1,4 +1,4 @@
-// Private to ir/emit: one-to-one tree walk over Kernel IR.
+// One-to-one tree walk over Kernel IR. Private to ir/emit.
 #pragma once
 #include <set>
 #include <span>
@@ -105,7 +105,7 @@ class Emitter : SourceText {
   std::string argument(const Arg&, DType of_constant, int lane) const;
   std::string broadcast(const Arg&, Type) const;
 
-  // Of a lane's scalar in CUDA.
+  // The name of a lane's scalar in CUDA.
   static std::string lane_name(const std::string& value, int lane) { return value + "_" + std::to_string(lane); }
 
   Dialect dialect() const { return target_.dialect; }
@@ -119,7 +119,7 @@ class Emitter : SourceText {
   struct Memory {
     DType dtype = DType::f32;
     std::vector<std::int64_t> strides;
-    std::int64_t span = 0;  // elements from the first to behind the last
+    std::int64_t span = 0;  // elements from the first to the last, inclusive
     std::string_view space;
   };
   const Program& kernel_;
@@ -128,17 +128,17 @@ class Emitter : SourceText {
   const bool native_;
   bool hide_bounds_ = false;
   Ranges ranges_;                                     // of the axes in scope
-  Expr thread_ = 0;                                   // CUDA: its number, the sum of the thread axes
+  Expr thread_ = 0;                                   // CUDA: the thread's number, the sum of the thread axes
   std::unordered_map<std::string_view, Type> types_;  // the names are the kernel's
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
   bool has_products_ = false, reads_other_blocks_ = false;
-  bool produced_ = false;     // the block has threads beside those that execute what is written now
-  std::set<Helper> helpers_;  // that the text calls
+  bool produced_ = false;     // after a Produce: the block has more threads than those that execute the text
+  std::set<Helper> helpers_;  // functions that the text calls
   std::set<std::pair<const mma::Atom*, DType>> mma_;
-  std::set<std::pair<Op, int>> simd_;  // likewise, with their lanes
-  std::set<int> simd_lanes_;           // of stores
+  std::set<std::pair<Op, int>> simd_;  // functions that the text calls, with their lanes
+  std::set<int> simd_lanes_;           // lanes of stores
   std::set<std::pair<DType, int>> float16_;
   std::set<int> tf32_;  // lanes
   KernelSource source_;

@@ -1,5 +1,5 @@
-// Conversions of 16-bit floats in the emitted source: their elements are integers there, so that no extension and no
-// header is needed.
+// Conversions of 16-bit floats in the emitted source. Their elements are integers there, so the source needs neither an
+// extension nor a header.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,21 +10,22 @@
 
 namespace deplo::ir {
 
-/// An f32, or with lanes an OpenCL vector of them, of the elements from `at` on of an OpenCL buffer; `space` is its
-/// address space: "__local". Several of f16 call what float16_definition defines.
+/// Loads `lanes` elements of an OpenCL buffer, from `at` on, as an f32 or a vector of f32. `space`: the buffer's
+/// address space, "__local". Loads of several f16 call a function of float16_definition.
 std::string load_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space);
-/// The statement that stores them; the value has as many lanes. Of bf16 it calls what float16_definition defines.
+/// The statement that stores `value`, which has `lanes` lanes. Stores of bf16 call a function of float16_definition.
 std::string store_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space,
                           std::string_view value);
-/// The same of the bits of some bf16.
+/// The statement that stores the bits of several bf16.
 std::string store_bf16(std::string_view buffer, std::string_view at, int lanes, std::string_view space,
                        std::string_view bits);
-/// The f32 in lane `lane` of `word`, which in CUDA holds two elements; the word that holds two values.
+/// CUDA: the f32 of an element of `word`, which holds two elements: the low one for even lanes, the high one for odd.
 std::string unpack_float16(std::string_view word, DType, int lane);
+/// CUDA: the word that holds two values.
 std::string pack_float16(std::string_view low, std::string_view high, DType);
-/// The nearest number of 16 bits or of tf32: `op` is round_f16, round_bf16 or round_tf32.
+/// Rounds a value to f16, bf16 or tf32: `op` is round_f16, round_bf16 or round_tf32.
 std::string round_float(Op op, std::string_view value, int lanes);
-/// The functions that the texts above call, and their types.
+/// The definitions of the functions that the texts above call, and of their types.
 std::string float16_definition(DType, int lanes, Dialect);
 std::string tf32_definition(int lanes, Dialect);
 

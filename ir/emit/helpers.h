@@ -1,4 +1,4 @@
-// Functions that the emitted source defines above the kernel, where it calls them.
+// Functions that the emitted source defines above the kernel if it calls them.
 #pragma once
 #include <string>
 
@@ -7,17 +7,17 @@
 namespace deplo::ir {
 
 enum class Helper {
-  ld_matrix_1,  // matrices
+  ld_matrix_1,  // number of matrices
   ld_matrix_2,
   ld_matrix_4,
   ld_matrix_1_transposed,
   ld_matrix_2_transposed,
   ld_matrix_4_transposed,
   wgmma_matrix,
-  cluster_load_1,  // floats
+  cluster_load_1,  // number of floats
   cluster_load_2,
   cluster_load_4,
-  cp_async_4,  // bytes
+  cp_async_4,  // number of bytes
   cp_async_8,
   cp_async_16,
   tensor_map,
@@ -47,10 +47,10 @@ enum class Helper {
   bf16_dot,
 };
 
-/// The definition, with a line break at its end.
+/// The definition of a helper, with a line break at its end.
 std::string definition(Helper);
 
-/// The function of a matrix instruction with operands of a type of memory, and its definition.
+/// The name of the function of a matrix instruction, whose operands have this type in memory, and its definition.
 std::string mma_function(const mma::Atom&, DType);
 std::string mma_definition(const mma::Atom&, DType);
 

@@ -1,4 +1,4 @@
-// Where the shared memory of a kernel lies.
+// The layout of a kernel's shared memory.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,15 +9,15 @@
 
 namespace deplo::ir {
 
-/// Buffers and barriers by falling alignment, each at a multiple of its own: hardly a gap.
+/// Places buffers and barriers in order of decreasing alignment, each at a multiple of its own. So there are few gaps.
 struct SharedLayout {
   std::map<std::string, std::int64_t, std::less<>> offset;  // bytes; by the name of a Smem or a MbarrierInit
-  std::int64_t bytes = 0;                                   // with the gaps
-  bool dynamic = false;                                     // CUDA: more than a static declaration may take
+  std::int64_t bytes = 0;                                   // in total, with the gaps
+  bool dynamic = false;                                     // CUDA: more than static declarations may take
 };
 SharedLayout shared_layout(const Body& kernel, const Target&);
 
-/// Bytes that the memory is aligned to. A vector of 16 floats, the widest of a CPU, is 64 bytes wide.
+/// The alignment of the memory in bytes. On CPUs it is at least 64, the size of the widest vector (16 floats).
 std::int64_t alignment(const Smem&, const Target&);
 
 }  // namespace deplo::ir

@@ -1,5 +1,5 @@
-// What OpenCL writes in its own way. On CPUs, because PoCL's functions and stores take several times as long
-// (docs/performance.md); on all devices maxima and minima, because OpenCL's fmax and fmin drop NaN.
+// Functions and stores that replace OpenCL's own. On CPUs PoCL's functions and stores take several times as long
+// (docs/performance.md). On all devices maxima and minima are replaced, because OpenCL's fmax and fmin drop NaN.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,22 +10,23 @@
 
 namespace deplo::ir {
 
-/// exp, tanh and what is made of them; maxima and minima; the horizontal operations.
+/// Whether the operation is replaced: exp, tanh and sigmoid (which calls exp); maxima and minima; horizontal
+/// operations.
 bool has_simd(Op);
-/// Maxima and minima, relu among them: a NaN among the arguments, or the lanes, is the result.
+/// Whether it is a maximum or minimum, or relu. The result is NaN if an argument, or a lane, is NaN.
 bool is_extremum(Op);
-/// `op(args)` of f32 in `lanes` lanes, for a source that has the definition of simd_function(op). `constant`: which
-/// argument is a constant, and so no NaN; a maximum with it takes one comparison less.
+/// `op(args)` of f32 in `lanes` lanes. The source must have the definition of simd_function(op). `constant`: the
+/// argument that is a constant, and so not NaN; a maximum or minimum with it takes one comparison less.
 std::string simd_call(Op, std::span<const std::string_view> args, int lanes, std::optional<std::size_t> constant);
-/// The function that it calls, if any.
+/// The function that simd_call(op) calls, if any.
 std::optional<Op> simd_function(Op);
-/// All lanes of `x` by one number, for a source that has simd_definition(Op::divide, lanes). Within 4 ulp.
+/// Divides all lanes of `x` by the scalar `y`, within 4 ulp. The source must have simd_definition(Op::divide, lanes).
 std::string simd_divide(std::string_view x, std::string_view y, int lanes);
-/// OpenCL C of a function. Within 2 ulp (exp) and 4 ulp (tanh) of the exact value, subnormal results too. Infinities and
-/// NaN as in C. Lanes are combined by halves.
+/// The definition of a function in OpenCL C. It is within 2 ulp (exp) or 4 ulp (tanh) of the exact value, also for
+/// subnormal results. Infinities and NaN are as in C. Horizontal operations combine the lanes by halves.
 std::string simd_definition(Op, int lanes);
 
-/// Writes `value`, f32 in 2 lanes or more, to `place`, an element in the address space, for a source that has
+/// Stores `value`, an f32 in at least 2 lanes, to `place`, an element in the address space. The source must have
 /// simd_lanes_definition(lanes).
 std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes);
 std::string simd_lanes_definition(int lanes);

@@ -1,4 +1,4 @@
-// Private to ir/emit: the lines of the source, indented.
+// The indented lines of the source. Private to ir/emit.
 #pragma once
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 namespace deplo::ir {
 
-/// A schedule with large register tiles has hundreds of lines, which cost about as much as its rules: `line` joins
-/// strings, `print` formats.
+/// `line` concatenates strings, and `print` formats. Use `line` where many lines arise: a schedule with large register
+/// tiles has hundreds of lines, and emitting them costs about as much as its rules.
 class SourceText {
  protected:
   void line(std::initializer_list<std::string_view> parts) {

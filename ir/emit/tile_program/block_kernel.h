@@ -1,7 +1,7 @@
-// Tile programs → source text, block by block: a work group executes a tile block as the program says it, its threads
-// deal the elements of each tile out among themselves. For what is no function of arrays element by element: atomics and
-// locks, printing, scans, f64, stores in branches, loops that end when data say so (docs/tile_programs.md, "Block by
-// block").
+// Tile programs → source text, block by block: a work group executes one tile block as the program states it, and its
+// threads share the elements of each tile. This is for programs that cannot be written as a function of arrays, element
+// by element: atomics and locks, printing, scans, f64, stores in branches, loops whose end depends on data
+// (docs/tile_programs.md, "Block by block").
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,28 +17,29 @@ namespace deplo::ir::tile_program {
 
 /// A kernel for one launch: arguments and grid are compiled into it.
 struct BlockKernel {
-  /// Of Kernel IR this has name and buffers alone, for what builds and launches. Buffers are the arrays in their order,
-  /// then those that the kernel needs for itself; elements that Loop IR has no word for are bytes.
+  /// Has only a name and buffers, for the code that builds and launches kernels. The buffers are the arrays in order,
+  /// then the kernel's own buffers. Element types that Loop IR lacks are bytes.
   ir::Program kernel;
   KernelSource source;
-  /// What a buffer of the kernel's own has to hold before each launch.
+  /// The contents that one of the kernel's own buffers must have before each launch.
   struct Initial {
     std::size_t buffer = 0;
     std::vector<std::uint8_t> bytes;
   };
   std::vector<Initial> initial;
-  /// The buffer of an i32 that is 0, or 1 + the number of the assertion that failed; -1 where the program asserts nothing.
+  /// The buffer of an i32 that is 0, or 1 + the number of the assertion that failed; -1 if the program has no
+  /// assertions.
   std::int64_t assertion_buffer = -1;
-  std::vector<std::string> assertions;  // what a failed one says, with its place
+  std::vector<std::string> assertions;  // the message of each if it fails, with its place
 };
 
-/// Threads of a block that a launch may take: powers of two, the heuristic's first. A CPU's thread does a block alone, at
-/// best; a GPU wants a few elements of the largest tile for each.
+/// The numbers of threads that a block may have: powers of two, the heuristic's pick first. On a CPU the pick is one
+/// thread per block; on a GPU each thread gets a few elements of the largest tile.
 std::vector<std::int64_t> block_threads(const Entry&, const Target&);
 
-/// `arrays` are those that the launch's arguments name: their elements and sizes count, not their values. `threads` is a
-/// power of two that the target takes. Throws Error in one line: where arguments do not fit the entry, and, with the
-/// operation's place, for what the target's language has no word for.
+/// `arrays`: the arrays that the launch's arguments name; their types and sizes matter, but not their values.
+/// `threads`: a power of two that the target supports. Throws Error in one line if the arguments do not fit the entry,
+/// and, with the operation's place, if the target's language cannot express an operation.
 BlockKernel lower_blocks(const Program&, const Launch&, std::span<const Array> arrays, std::int64_t threads,
                          const Target&);
 

@@ -1,4 +1,4 @@
-// The state of an entry that is written as source. Private to the room.
+// The state of emitting an entry as source. Private to the room.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -17,14 +17,14 @@
 
 namespace deplo::ir::tile_program::blocks {
 
-/// An element of a tile: its number in row-major order, and, if it is one that the thread itself has, where in the
-/// thread's part. Both are expressions.
+/// An element of a tile: its row-major number `i` and, if the thread itself holds it, its `slot` in the thread's part.
+/// Both are expressions.
 struct At {
-  std::string i, slot;  // slot "": of another thread
+  std::string i, slot;  // slot "": another thread holds the element
 };
-inline const At only = {"0", "0"};  // of a value of one element
+inline const At only = {"0", "0"};  // the element of a one-element value
 
-/// Memory of a tile: a C array, `name[slot]` in registers and `name[i]` else.
+/// The memory of a tile: a C array, indexed as `name[slot]` in registers and as `name[i]` elsewhere.
 struct Stored {
   enum class Place : std::uint8_t { registers, shared, scratch };
   Place place = Place::registers;
@@ -34,13 +34,13 @@ struct Stored {
   std::int64_t count = 0;
 };
 
-/// A tensor view and all views of it: where it begins, and its extents and strides in elements, i64 expressions.
+/// A tensor view, and all views of it: its beginning, and its extents and strides in elements, as i64 expressions.
 struct View {
   std::string base;
   std::vector<std::string> shape, strides;
 };
 
-/// What threads may have to wait for: a kept tile by its value, memory by the number of its array.
+/// Something that threads may have to wait for: a kept tile, by its value, or memory, by the number of its array.
 using Resource = std::int64_t;
 using Resources = std::set<Resource>;
 
@@ -58,62 +58,67 @@ class Emitter : public SourceText {
   bool cuda() const { return target.dialect == Dialect::cuda; }
   [[noreturn]] void refuse(const Operation&, const std::string& message) const;
 
-  // --- Values ------------------------------------------------------------------------------------------------------------
-  /// An expression of an element; lines that it needs are written before.
+  // --- Values
+  // ------------------------------------------------------------------------------------------------------------
+  /// Returns an expression of an element, after emitting the lines that it needs.
   std::string element(ValueId, const At&);
-  /// Of a value of one element.
+  /// The same for a one-element value.
   std::string scalar(ValueId id) { return element(id, only); }
-  /// `const TYPE NAME = value;`, and the name; of a name or number itself.
+  /// Emits `const TYPE NAME = value;` and returns the name. Returns `value` itself if it is a name or a number.
   std::string named(std::string_view type, const std::string& value);
   std::string fresh(std::string_view prefix) { return std::string(prefix) + std::to_string(next_name_++); }
   void bind(ValueId id, std::string name) { names_[id] = std::move(name); }
   void bind(ValueId id, View view) { views_[id] = std::move(view); }
   const View& view(ValueId id) const;
-  /// Declares a result that is kept, or a variable of one element.
+  /// Declares the memory of a kept result, or the variable of a one-element value.
   void declare(ValueId);
-  /// `name[…] = value;`, or of one element `name = value;`.
+  /// Emits `name[…] = value;`, or `name = value;` for a one-element value.
   void set(ValueId, const At&, const std::string& value);
-  void share(ValueId result, ValueId with);  // they are one memory
+  void share(ValueId result, ValueId with);  // gives both the same memory
 
-  /// Memory of this region that is no value's.
+  /// Allocates memory for this region that is not bound to a value. `crosses`: threads read elements of other threads.
   Stored allocate(DType, bool pointer, std::int64_t count, bool crosses);
   std::string read(const Stored&, const At&) const;
   void write(const Stored&, const At&, const std::string& value);
 
-  // --- Threads -----------------------------------------------------------------------------------------------------------
-  /// A loop over the elements that the thread has of a tile.
+  // --- Threads
+  // -----------------------------------------------------------------------------------------------------------
+  /// Emits a loop over the thread's elements of a tile of `count` elements.
   void each(std::int64_t count, const std::function<void(const At&)>& body);
-  /// The same of a value's elements; of one element, by the first thread.
+  /// The same for the elements of a value. The first thread executes the body for a one-element value.
   void for_elements(ValueId, const std::function<void(const At&)>& body);
-  /// By the first thread: lines that set a result of one element, which all threads have then.
+  /// The first thread executes the lines of `body`, which set a one-element result. Afterwards all threads have it.
   void once(ValueId result, const std::function<void()>& body);
-  /// `{` … `}` behind a head: what is worked out within is not known after it.
+  /// Emits `{` … `}` after a head. Names of elements that `body` defines are forgotten afterwards.
   void within(const std::string& head, const std::function<void()>& body);
-  /// The thread's elements of a tile; 1 where there are fewer elements than threads.
+  /// The number of elements of a tile per thread; 1 if there are fewer elements than threads.
   std::int64_t slots(std::int64_t count) const { return std::max<std::int64_t>(1, count / threads); }
-  /// Asks the compiler to unroll a loop whose index says which register is meant.
+  /// Asks the compiler to unroll a loop whose index selects registers.
   void unroll(std::int64_t trips);
-  /// Writes a barrier where what is read was written before it, or what is written was touched before.
+  /// Emits a barrier if, since the last barrier, one of `reads` was written, or one of `writes` was read or written.
   void order(const Resources& reads, const Resources& writes);
-  /// The same of an operation: its operands, kept results, and the memory that it reads and writes.
+  /// The same for an operation: its operands, its kept results, and the memory that it reads and writes.
   void order(const Operation&, const Resources& memory_reads = {}, const Resources& memory_writes = {});
   void barrier();
   Resource new_resource() { return next_resource_++; }
-  /// The kept tiles that other threads wrote and that an element of this value is made of.
+  /// Collects the kept tiles that an element of this value is computed from and that other threads may have written.
   void collect(ValueId, Resources&) const;
-  /// The arrays that a pointer, or a view, may lead to.
+  /// The arrays that a pointer or a view may refer to.
   Resources arrays_behind(ValueId) const;
 
-  // --- Control -----------------------------------------------------------------------------------------------------------
+  // --- Control
+  // -----------------------------------------------------------------------------------------------------------
   void region(const Region&);
-  /// An if: what threads may have to wait for behind it is what either side leaves.
+  /// Emits an if. After it, threads may have to wait for the accesses of either side.
   void branch(const std::string& condition, const Region& yes, const Region& no);
-  /// Of a body without loops and memory, with its arguments' values: what it yields.
+  /// Emits a body without loops and memory operations. `arguments`: the values of its arguments. Returns what it
+  /// yields.
   std::vector<std::string> body(const Operation& owner, const std::vector<std::string>& arguments);
-  /// Copies values to where a loop or an if has them, all at once.
+  /// Copies values to the variables of a loop or an if, all at once: every value is read before any is written.
   void assign(const std::vector<ValueId>& to, const std::vector<ValueId>& from);
 
-  // --- The kernel --------------------------------------------------------------------------------------------------------
+  // --- The kernel
+  // --------------------------------------------------------------------------------------------------------
   std::string table(const Operation& constant);
   void function(const std::string& name, const std::string& text) { functions_.emplace(name, text); }
   std::string global_address(const std::string& name) const;
@@ -127,7 +132,7 @@ class Emitter : public SourceText {
   const Words& words;
   const std::int64_t threads;
   Plan plan;
-  std::vector<const Operation*> owners;  // of the regions around
+  std::vector<const Operation*> owners;  // owners of the enclosing regions
 
  private:
   void operation(const Operation&);
@@ -142,11 +147,11 @@ class Emitter : public SourceText {
 
   std::span<const Array> arrays_;
   BlockKernel kernel_;
-  std::map<ValueId, std::string> names_;  // of one element
+  std::map<ValueId, std::string> names_;  // of one-element values
   std::map<ValueId, Stored> stored_;
   std::map<ValueId, View> views_;
   std::map<ValueId, const Operation*> definitions_;
-  std::map<std::pair<ValueId, std::string>, std::string> known_;  // elements that have a name where we are
+  std::map<std::pair<ValueId, std::string>, std::string> known_;  // names of elements that are visible here
   std::map<std::string, std::string> functions_;
   std::set<std::string> tabled_;
   std::string tables_;

@@ -1,12 +1,12 @@
-// Integers of any width in those that C has. Private to the room.
+// Integers of any width, held in the integer types of C. Private to the room.
 #pragma once
 #include <string>
 
 namespace deplo::ir::tile_program::blocks {
 
-/// An expression's lowest bits, as a value of that width.
+/// The lowest `width` bits of an expression, as a value of that width.
 std::string wrapped(const std::string& value, int width);
-/// A value as a number of at least 32 bits, with the sign that it has or without.
+/// A value as a number of at least 32 bits: sign-extended or zero-extended.
 std::string extended(const std::string& value, int width, bool with_sign);
 
 }  // namespace deplo::ir::tile_program::blocks

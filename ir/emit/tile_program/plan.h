@@ -1,4 +1,4 @@
-// Which tiles of an entry are kept, and which of these are read by other threads than wrote them. Private to the room.
+// Decides which tiles of an entry are kept in memory, and which of these other threads read. Private to the room.
 #pragma once
 #include <map>
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace deplo::ir::tile_program::blocks {
 
-/// Whether all threads have the value alike: of one element.
+/// True for one-element tiles, which every thread holds.
 bool is_scalar(const Type&);
 
-/// How element i of an operation's result, or its own work on element i, reads an operand.
+/// Which element of an operand an operation reads to compute element i.
 enum class Reads : std::uint8_t {
   own,       // element i
-  moved,     // another one
-  repeated,  // another one, and several elements read the same
+  moved,     // another element
+  repeated,  // another element, which several i share
 };
 
-/// Tiles that are not kept are worked out where they are used, element by element.
+/// Tiles that are not kept are computed where they are used, element by element.
 class Plan {
  public:
   explicit Plan(const Entry&);
@@ -26,15 +26,15 @@ class Plan {
   bool keeps(ValueId id) const { return facts_[id].kept; }
   bool crosses(ValueId id) const { return facts_[id].crosses; }
   bool is_used(ValueId id) const { return facts_[id].uses != 0; }
-  /// Whether a region does what threads may have to wait for: touches memory, or passes elements from thread to thread.
+  /// Whether threads may have to wait in a region: it accesses memory, or passes elements from thread to thread.
   bool communicates(const Region&) const;
 
  private:
   struct Facts {
     const Operation* definition = nullptr;  // nullptr: a parameter, or an argument of a region
-    const Region* region = nullptr;         // where it is defined
+    const Region* region = nullptr;         // that defines it
     int uses = 0;
-    bool used_inside = false;  // in a region in its own
+    bool used_inside = false;  // in a region nested in its own
     bool used_repeated = false;
     bool kept = false, crosses = false;
   };

@@ -1,4 +1,4 @@
-// What each operation becomes: a row each, in the file of its kind. Private to the room.
+// How each operation is emitted: a row for each, in the file of its kind. Private to the room.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ struct At;
 
 struct Row {
   std::string_view name;
-  /// An expression of the result's element at a place; the operands' are asked for. nullptr of an operation that is
-  /// done where it stands.
+  /// Returns an expression of an element of the result. It asks the emitter for the elements of the operands. nullptr:
+  /// the operation is executed at its place, by `statement`.
   std::string (*element)(Emitter&, const Operation&, const At&) = nullptr;
-  Reads reads = Reads::own;  // of all operands that are tiles, by `element`
-  /// Costs hardly more than reading an element that is kept: worked out as often as it is used.
+  Reads reads = Reads::own;  // how `element` reads the operands that are tiles
+  /// Hardly costs more than reading a kept element, so it is computed again for each use.
   bool cheap = false;
   void (*statement)(Emitter&, const Operation&) = nullptr;
 };
@@ -35,7 +35,7 @@ std::vector<Row> block_rows();
 std::vector<Row> control_rows();
 
 const Row& row(const Form&);
-/// Of an operation that is done where it stands: how it reads an operand.
+/// How an operation reads an operand.
 Reads reads(const Operation&, std::size_t operand, const Entry&);
 
 }  // namespace deplo::ir::tile_program::blocks

@@ -1,4 +1,4 @@
-// Places of elements, as expressions of their row-major number. Private to the room.
+// Positions of elements, as expressions of their row-major number. Private to the room.
 #pragma once
 #include <string>
 
@@ -6,11 +6,11 @@
 
 namespace deplo::ir::tile_program::blocks {
 
-/// Elements from one element to the next along each dimension.
+/// The row-major stride of each dimension.
 Extents row_major(const Extents& shape);
-/// Where element i of a tile lies along dimension d.
+/// The coordinate of element i of a tile along dimension d.
 std::string coordinate(const std::string& i, const Extents& shape, std::size_t d);
-/// The number of element i in a tile whose dimensions have these strides.
+/// The offset of element i in memory whose dimensions have these strides.
 std::string in_strides(const std::string& i, const Extents& shape, const Extents& strides);
 
 }  // namespace deplo::ir::tile_program::blocks

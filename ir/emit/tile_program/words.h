@@ -1,5 +1,5 @@
-// The C that both dialects are written in: types and functions that OpenCL C and CUDA C++ define differently, under one
-// name each. Private to the room.
+// The common vocabulary of both dialects: types and functions with one name, which OpenCL C and CUDA C++ define
+// differently. Private to the room.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,36 +10,37 @@
 
 namespace deplo::ir::tile_program::blocks {
 
-/// What the dialects spell differently in the kernel itself.
+/// The spellings in the kernel itself that differ between the dialects.
 struct Words {
   std::string_view kernel;          // {}: threads of a block
-  std::string_view shared_memory;   // {}: bytes
-  std::string_view global, shared;  // address spaces, with a blank behind
+  std::string_view shared_memory;   // {}: number of 64-bit words
+  std::string_view global, shared;  // address spaces, each followed by a blank
   std::string_view function, table;
   std::string_view thread, block, barrier;
-  std::string_view long_format;  // of printf: "l"
+  std::string_view long_format;  // length modifier of 64-bit integers in printf: "l"
 };
 const Words& words(Dialect);
 
-/// Types and functions of the common vocabulary, as far as the source uses them.
+/// The definitions of the common vocabulary that the source uses.
 std::string vocabulary(std::string_view source, Dialect);
 
-/// Of a value that a thread has: floats but f64 are f32 that the type holds, integers have no sign, pointers are u64.
+/// The type of a value in a thread: floats other than f64 are f32 values that their type holds, integers are unsigned,
+/// and pointers are u64.
 std::string value_type(DType, bool pointer = false);
-/// Of an element in memory: 16-bit and smaller floats are bits.
+/// The type of an element in memory. Floats other than f32 and f64 are their bits.
 std::string memory_type(DType, bool pointer = false);
-/// Bytes of that.
+/// The size of an element in memory.
 std::int64_t memory_bytes(DType, bool pointer = false);
-/// "u32" of the unsigned integer that holds so many bits; "i32" of the one with a sign.
+/// The integer type that holds `width` bits: "u32", or "i32" with a sign.
 std::string integer_type(int width, bool with_sign);
 
-/// A value's bits as an integer, and back; `bits` is of integer_type(width, false).
+/// Converts a value to its bits as an integer, and back. `bits` has type integer_type(width, false).
 std::string bits_of(const std::string& value, DType);
 std::string of_bits(const std::string& bits, DType);
-/// A value as it is in memory, and back.
+/// Converts a value to its form in memory, and back.
 std::string to_memory(const std::string& value, DType, bool pointer = false);
 std::string from_memory(const std::string& element, DType, bool pointer = false);
-/// An f32 rounded to the type, to the nearest even; of f32, f64 and integers itself.
+/// Rounds an f32 to the type, to nearest even. For f32, f64 and integers, it returns the value itself.
 std::string rounded(const std::string& value, DType);
 /// A constant, by the bits of its type.
 std::string literal(std::uint64_t bits, DType);
