@@ -1,5 +1,6 @@
-// What NVIDIA's multiprocessors from compute capability 8.0 to 12.0 have in common (CUDA C++ Programming Guide,
-// "Hardware Multithreading" and "Technical Specifications per Compute Capability"). What differs is in core/target.h.
+// Common properties of NVIDIA's multiprocessors from compute capability 8.0 to 12.0 (CUDA C++ Programming Guide,
+// "Hardware Multithreading" and "Technical Specifications per Compute Capability"). Properties that differ are in
+// core/target.h.
 #pragma once
 #include <cstdint>
 
@@ -7,9 +8,9 @@ namespace deplo::ir::gpu {
 
 inline constexpr std::int64_t warp = 32;               // threads
 inline constexpr std::int64_t warps_of_group = 4;      // of a warpgroup
-inline constexpr std::int64_t schedulers = 4;          // each issues one warp's instruction a cycle
+inline constexpr std::int64_t schedulers = 4;          // each issues one warp's instruction per cycle
 inline constexpr std::int64_t banks = 32;              // of shared memory, 4 bytes wide each
-inline constexpr std::int64_t thread_registers = 255;  // at most, of 32 bits
-inline constexpr std::int64_t static_shared_bytes = std::int64_t{48} * 1024;  // of __shared__ arrays at most
+inline constexpr std::int64_t thread_registers = 255;  // most registers of a thread, 32 bits each
+inline constexpr std::int64_t static_shared_bytes = std::int64_t{48} * 1024;  // limit on a block's __shared__ arrays
 
 }  // namespace deplo::ir::gpu

@@ -1,4 +1,4 @@
-// Where the elements of a staged slab lie in shared memory.
+// The layout of a staged slab in shared memory.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,21 +7,22 @@
 
 namespace deplo::ir {
 
-/// What a Load in Tile IR indexes the stage's buffer by: [slot, slab…], without the slot where there is only one.
+/// The shape by which a Load in Tile IR indexes the stage's buffer: [slot, slab…], without the slot if there is only
+/// one.
 std::vector<std::int64_t> logical_shape(const Stage&);
-/// The shape of the memory: [slot, panel, slab rows…, column], a row with its pad; slot and panel only where there are
-/// several slots and where panels are set. In pairs a row has the elements of two, one of each in turn.
+/// The shape of the memory: [slot, panel, slab rows…, column]. The slot is left out if there is only one, and the panel
+/// if panels are not set. A row includes its pad. In pairs, a row has the elements of two slab rows, alternating.
 std::vector<std::int64_t> physical_shape(const Stage&);
-/// The place in the memory of a logical index. `index` has one entry per dimension of logical_shape().
+/// The physical index of a logical index. `index` has one entry per dimension of logical_shape().
 std::vector<Expr> physical_index(const Stage&, const std::vector<Expr>& index, const Ranges& scope);
 /// Elements of the whole buffer, and of one slot.
 std::int64_t physical_count(const Stage&);
 inline std::int64_t slot_count(const Stage& s) { return physical_count(s) / s.slots; }
-/// Do the slab's last two dimensions have those of the source's rows in the other order, in blocks that are turned as one
-/// (CopyTransposed)? Such copies are of 16 lanes.
+/// Whether the slab transposes the source (its last but one dimension walks the source's last), in blocks of f32 that
+/// CopyTransposed can copy. Such copies have 16 lanes.
 bool has_turned_blocks(const Stage&, const Buffer& source);
-/// Bytes that the buffer must be aligned to: 16, for TMA 128, with a swizzle what its pattern repeats after (CUDA C++
-/// Programming Guide, "Tensor Memory Access", swizzle modes): 8 rows of the span.
+/// The alignment of the buffer in bytes: 16, or 128 for TMA. With a swizzle it is the period of the pattern, 8 rows of
+/// `swizzle` bytes (CUDA C++ Programming Guide, "Tensor Memory Access", swizzle modes).
 std::int64_t alignment(const Stage&);
 
 }  // namespace deplo::ir

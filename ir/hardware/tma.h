@@ -1,4 +1,4 @@
-// What tensor copies of the hardware ask for: the one place for their limits.
+// The requirements of the hardware's tensor copies (TMA). All their limits are here.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace deplo::ir::tma {
 
-// CUDA driver API, cuTensorMapEncodeTiled: elements of a box each way; bytes that its rows and the source's strides are
-// a multiple of.
+// CUDA driver API, cuTensorMapEncodeTiled. `most_extent`: largest extent of a box, in elements. `granule`: the rows of
+// a box and the source's strides are multiples of this many bytes.
 inline constexpr std::int64_t most_extent = 256, granule = 16;
-// CUDA C++ Programming Guide, "Tensor Memory Access": bytes that a box in shared memory is aligned to; rows after which
-// a swizzle pattern repeats, and so what its box is aligned to.
+// CUDA C++ Programming Guide, "Tensor Memory Access". `alignment`: of a box in shared memory, in bytes. `pattern_rows`:
+// a swizzle pattern repeats after this many rows, to which a swizzled box is aligned.
 inline constexpr std::int64_t alignment = 128, pattern_rows = 8;
 
-/// Bytes of a pattern (CUDA driver API, CUtensorMapSwizzle), which wgmma's descriptors name too.
+/// Whether the number of bytes is that of a swizzle pattern (CUDA driver API, CUtensorMapSwizzle). wgmma's descriptors
+/// use the same patterns.
 constexpr bool is_pattern(std::int64_t swizzle) { return swizzle == 32 || swizzle == 64 || swizzle == 128; }
-/// Why `d` cannot walk `source`, in one line; "" when it can (cuTensorMapEncodeTiled).
+/// Why `d` cannot walk `source` (cuTensorMapEncodeTiled), in one line; "" if it can.
 std::string fault(const TmaDescriptor& d, const Buffer& source);
-/// Where byte `address` of a copy lies under the pattern: bits 4 and up are flipped by the bits from 7 on (the guide,
-/// swizzle modes). For the sanitizer alone: stage_layout.h says the same of rows and columns, and each checks the
-/// other.
+/// The address of byte `address` of a copy under the pattern: the bits from 7 on flip the bits from 4 on (the guide,
+/// swizzle modes). Only the sanitizer uses it. stage_layout.h computes the same from rows and columns, so that each
+/// checks the other.
 inline std::int64_t swizzled_address(std::int64_t address, int swizzle) {
   return swizzle == 0 ? address : address ^ (((address / 128) % (swizzle / 16)) * 16);
 }
