@@ -1,4 +1,5 @@
-// One form for all Loop programs that differ in nothing that a schedule or a result depends on, and the keys of stores.
+// The canonical form of Loop programs, and the keys of stores. Programs that differ only in what neither a schedule nor
+// a result depends on have the same canonical form.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,30 +9,30 @@
 
 namespace deplo::ir {
 
-/// The same computation with: free axes and dimensions of extent 1 dropped; independent statements in one order; the
-/// arguments of commutative operations sorted; buffers, axes and values named and listed in order of appearance.
-/// Two programs with equal canonical programs compute the same. (The converse holds but for statements that no
-/// refinement of colours tells apart: then a kernel is tuned twice, never wrongly.)
+/// The same computation, with free axes and dimensions of extent 1 dropped; independent statements in one fixed order;
+/// the arguments of commutative operations sorted; buffers, axes and values named and listed in order of appearance.
+/// Programs with equal canonical programs compute the same. The converse holds except for statements that colour
+/// refinement cannot distinguish: then a kernel may be tuned twice, but never wrongly.
 struct Canonical {
   Program program;
-  std::vector<std::size_t> buffers;  // buffers[i]: which buffer of the given program is the canonical one's i-th
+  std::vector<std::size_t> buffers;  // buffers[i]: number in the given program of the canonical program's buffer i
 };
 
 /// `loop` is verified Loop IR.
 Canonical canonical(Program loop);
 
-/// The same with the operations of each cluster collapsed to one: what a schedule depends on. It computes something
-/// else.
+/// The part of a program that a schedule depends on: the canonical form with add and subtract collapsed to one
+/// operation, and the comparisons to another. It computes something else.
 Canonical schedule_form(Program loop);
 
-/// [i]: which buffer of the program that `mine` came of stands where that of `theirs` has its i-th. The canonical
-/// programs are equal, or for one schedule key.
+/// Matches the buffers of the two original programs. [i]: number of the buffer of `mine`'s original that corresponds to
+/// buffer i of `theirs`'s original. The canonical programs are equal, or have the same schedule key.
 std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs);
 
-/// Digests (core/hash.h) of canonical texts. Dtypes, shapes and strides are in both.
+/// Digests (core/hash.h) of canonical texts. Both include dtypes, shapes and strides.
 struct StructuralKeys {
-  std::string schedule;  // of schedule_form(): add and subtract are one operation, so are the comparisons
-  std::string exact;     // of canonical(): kernels that compute the same
+  std::string schedule;  // of schedule_form(): equal for kernels that the same schedules fit
+  std::string exact;     // of canonical(): equal for kernels that compute the same
 };
 StructuralKeys structural_keys(const Program& loop);
 

@@ -1,4 +1,5 @@
-// Private to ir/canonical: what a statement is and reads as a number, by the colours of what it names.
+// The colour of a statement: a hash of its kind, its operations and the colours of the names in it. Private to
+// ir/canonical.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,17 +21,17 @@ inline Colour mix(Colour a, Colour b = 0) {
   return z ^ (z >> 31U);
 }
 
-/// Colours of the buffers, axes and values of a program.
+/// The colours of a program's buffers, axes and values.
 struct SymbolColours {
   std::unordered_map<std::string_view, int> number;  // views into the program
   std::vector<Colour> colours;
 
-  /// Of the statement without those inside it.
+  /// The colour of a statement, without the statements inside it.
   Colour describe(const Stmt&) const;
 
  private:
-  // An index expression as a number that is linear in its sums and constant multiples, so that neither the order of
-  // terms nor the form of a sum matters.
+  // The hash of an index expression. It is linear in sums and constant multiples, so that neither the order of terms
+  // nor the form of a sum matters.
   struct Term {
     Colour hash = 0;
     bool constant = false;

@@ -1,13 +1,13 @@
-// Private to canonical.cpp: independent statements in one order, whatever order and names they come in.
+// Puts independent statements in one fixed order, whatever their order and names were. Private to ir/canonical.
 #pragma once
 #include "ir/program.h"
 
 namespace deplo::ir {
 
-/// Whether a and b may change places in op(a, b, …): the commutative operations and the product of an fma.
+/// Whether a and b may be swapped in op(a, b, …): true for commutative operations and for the product of an fma.
 bool product_commutes(Op);
 
-/// Reorders the statements of each body, keeping what depends on one another in order. `loop` is Loop IR.
+/// Reorders the statements of each body. Statements that depend on each other keep their order. `loop` is Loop IR.
 void order_statements(Program& loop);
 
 }  // namespace deplo::ir
