@@ -1,4 +1,4 @@
-// A text as tokens, line by line, with their places for messages. Private to ir/text.
+// Splits a text into tokens, line by line, with their places for messages. Private to ir/text.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -15,7 +15,7 @@ struct Token {
   bool is(std::string_view word) const { return text == word; }
 };
 
-/// Views into a text that outlives it. Comments and blank lines do not appear.
+/// Skips comments and blank lines. Tokens are views into the text, which must outlive the lexer.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where);
@@ -23,14 +23,14 @@ class Lexer {
   bool done() const { return done_; }             // no line left
   std::size_t indent() const { return indent_; }  // spaces at the start of the current line
   const Token& peek() const { return token_; }
-  Token take();  // the current word; moves to the next one of the line
+  Token take();  // returns the current token and moves to the next one of the line
   bool take_if(std::string_view word);
   void expect(std::string_view word);
-  void expect(std::initializer_list<std::string_view> words);  // one after the other
+  void expect(std::initializer_list<std::string_view> words);  // in this order
   bool take_marker();                                          // the `#` of `# free`
-  void next_line();                                            // fails unless the current line is used up
-  std::string place() const;                                   // where:line:column of the current word
-  /// Throws `where:line:column: expected …, found …` about the current word.
+  void next_line();                                            // fails if the current line has tokens left
+  std::string place() const;                                   // where:line:column of the current token
+  /// Throws `where:line:column: expected …, found …` about the current token.
   [[noreturn]] void fail(std::string_view expected) const;
   [[noreturn]] void fail(std::string_view expected, const Token& found) const;
 

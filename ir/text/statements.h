@@ -1,4 +1,4 @@
-// Reading statements: a function for each word that one begins with. Private to ir/text.
+// The parsers of statements: a function for each keyword at the beginning of a statement. Private to ir/text.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace deplo::ir::text {
 
-/// A statement from behind its first word to the end of the line, and the body below it.
+/// The parser of a statement. It reads from after the keyword to the end of the line, and the body below it.
 struct Keyword {
   std::string_view word;
   Stmt (*parse)(Terms&);
@@ -18,16 +18,16 @@ struct Keyword {
 std::span<const Keyword> loop_keywords();    // parse_loop.cpp
 std::span<const Keyword> tile_keywords();    // parse_tile.cpp
 std::span<const Keyword> kernel_keywords();  // parse_kernel.cpp
-/// nullptr: no statement begins with the word.
+/// nullptr: the word is not a keyword.
 const Keyword* find_keyword(std::string_view word);
 
-Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with the name
-Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: behind `buffer = Stage`
-Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: behind `acc <- scale`
+Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with a name, after the name
+Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: the rest after `buffer = Stage`
+Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: the rest after `acc <- scale`
 
-/// The lines at this depth, up to one that is less deep.
+/// Reads the lines at this depth, up to a line that is less deep.
 Body body(Terms&, std::size_t depth);
-/// The lines below the current one, which has been read to its end.
+/// Reads the lines that are nested below the current line, which has been read to its end.
 Body nested(Terms&);
 
 }  // namespace deplo::ir::text

@@ -1,4 +1,4 @@
-// What statements are made of: names, numbers, types, arguments, index expressions. Private to ir/text.
+// The parts of statements: names, numbers, types, arguments, index expressions. Private to ir/text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace deplo::ir::text {
 
-/// Keeps every product of a shape inside 64 bits.
+/// Largest number of elements of a shape. It keeps all products of extents within 64 bits.
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 40;
 
-/// The tokens of a text, read as terms. Each call reads one, or fails with a message about what was expected.
+/// Reads the tokens of a text as terms. Each call reads one term, or fails with a message about what was expected.
 class Terms : public Lexer {
  public:
   Terms(std::string_view text, std::string_view where) : Lexer(text, where) {}
 
-  /// From here on the name stands for a number.
+  /// From here on `symbol` stands for the number.
   void bind(std::string symbol, std::int64_t value) { symbols_.emplace_back(std::move(symbol), value); }
 
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
-  std::int64_t extent(std::int64_t& product);   // keeps the product of all extents of a list in range
-  std::string name(std::string_view what);      // a use
+  std::int64_t extent(std::int64_t& product);  // multiplies `product`, which must not exceed most_extent, by the extent
+  std::string name(std::string_view what);     // a use
   std::string new_name(std::string_view what);  // a definition
   Op op();
   DType dtype();
@@ -33,7 +33,7 @@ class Terms : public Lexer {
   Bind bind_word(Bind first, Bind last, std::string_view expected);
   double constant();
   Arg argument();
-  std::vector<Arg> arguments(Op);  // as many as it takes, and `)`
+  std::vector<Arg> arguments(Op);  // as many as the operation takes, and `)`
   Expr expression();
   std::vector<Expr> indices(std::string_view close);
   void element(std::string& buffer, std::vector<Expr>& index);  // `buffer[index]`
@@ -41,7 +41,7 @@ class Terms : public Lexer {
 
   Op op_field();                                                                   // `op=add`
   std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // `word=n`
-  /// `word=n`, or what it is where nothing is said.
+  /// `word=n`, or the default `otherwise` if the option is absent.
   std::int64_t option(std::string_view word, std::int64_t otherwise, std::int64_t high);
 
   template <class F>

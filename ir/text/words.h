@@ -1,4 +1,4 @@
-// The words of the text form, and which names they leave.
+// The keywords of the text form, and the names that are valid in it.
 #pragma once
 #include <string_view>
 
@@ -6,10 +6,11 @@
 
 namespace deplo::ir {
 
-/// free, reduce, BLOCK, THREAD, REG, VECTOR.
+/// free, reduce, BLOCK, CLUSTER, THREAD, REG, VECTOR.
 std::string_view bind_name(Bind);
 std::string_view name(Transport);  // "copy", "ahead", "async", "tma"
-/// Letters, digits and _, not starting with a digit, and not a word of the text form such as `for` or `inf`.
+/// Whether it consists of letters, digits and _, does not start with a digit, and is not a keyword such as `for` or
+/// `inf`.
 bool is_name(std::string_view);
 
 }  // namespace deplo::ir
