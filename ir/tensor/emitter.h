@@ -1,4 +1,4 @@
-// Makes Tensor IR node by node: what the decompositions of operations are written with.
+// Builds Tensor IR node by node. The decompositions of operations use it.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,42 +28,44 @@ class Emitter {
   const Scalar* as_scalar(int id) const { return node(id).as<Scalar>(); }
   std::size_t size() const { return graph_.nodes.size(); }
 
-  /// `name` is taken by a node of the graph that is decomposed: never given to an intermediate node.
+  /// Reserves the name of a node of the graph being decomposed, so that no intermediate node gets it.
   void reserve(const std::string& name) { names_.emplace(name, 0); }
-  /// What follows is made for the call of this name.
+  /// The nodes that follow belong to the call of this name.
   void start(const std::string& call) { call_ = call; }
   void rename(int id, const std::string& name) { graph_.nodes[static_cast<std::size_t>(id)].name = name; }
 
   int add(Node node);
   int scalar(double value, DType, std::string_view suffix);
-  /// A copy of another dtype; a Scalar of it; `x` itself where it has the dtype. Nothing is rounded to 16 bits: that is
-  /// done where a tensor is stored.
+  /// Converts to another dtype: a copy, or a Scalar if `x` is one. Returns `x` itself if it has the dtype. Nothing is
+  /// rounded to 16 bits here: tensors are rounded when they are stored.
   int convert(int x, DType);
-  /// Integers of any type as indices, which are i32: those beyond 32 bits become the ends of it, which are outside of
-  /// every tensor.
+  /// Converts integers of any type to indices, which are i32. Integers beyond 32 bits are clamped, which leaves them
+  /// outside of every tensor.
   int index(int x);
-  /// The nearest numbers that f16 or bf16 can be, of f32.
+  /// Rounds f32 to the nearest f16 or bf16.
   int round(int x, DType to);
-  /// `args` have one shape or are Scalars, and the dtypes that the operation wants. A Scalar comes second where that is
-  /// the same.
+  /// `args` have the dtypes that the operation requires. They have the same shape, or are Scalars. A Scalar that comes
+  /// first in a commutative operation is moved to the second place.
   int elementwise(Op, std::vector<int> args, std::string_view suffix);
-  /// The value at every place of a tensor.
+  /// A tensor with the scalar in every element.
   int fill(int scalar, Shape, std::string_view suffix);
-  /// Truth value or index, by the coordinates of a tensor of this shape.
+  /// A tensor of indices or truth values that are computed from its coordinates.
   int coordinate(const Expr& value, TensorType, std::string_view suffix);
-  /// The same of whole numbers, too: `value` names them g1, g2, …
+  /// A tensor of integers that are computed from its coordinates and from the elements of `numbers`. `value` calls
+  /// these elements g1, g2, …
   int whole(const Expr& value, std::vector<int> numbers, std::string_view suffix);
 
-  /// Reduces the dimensions, which keep extent 1, one after the other; the innermost comes last.
+  /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. A dimension of equal
+  /// elements is not reduced: its first element stands for all, for a sum multiplied by the extent.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
   int map(int x, Shape, Coordinates, std::string_view suffix);
-  /// The same, where coordinates may name `g1`, the value of `indices`, which has the shape of the result.
+  /// The same, but the coordinates may name `g1`, the element of `indices`, which has the shape of the result.
   int gather(int x, int indices, Shape, Coordinates, std::string_view suffix);
-  /// NumPy's rule; Scalars stay what they are.
+  /// Broadcasts by NumPy's rule. A Scalar is returned unchanged.
   int broadcast(int x, const Shape&);
   int reshape(int x, const Shape&, std::string_view suffix);
-  /// Without the dimensions, which have extent 1.
+  /// Removes the dimensions, which have extent 1.
   int drop(int x, const Dims& dims, std::string_view suffix);
 
  private:
@@ -75,7 +77,7 @@ class Emitter {
 
   Graph graph_;
   std::string call_;
-  std::unordered_map<std::string, int> names_;  // how many more were asked for
+  std::unordered_map<std::string, int> names_;  // taken names, with the number of times that each was requested again
 };
 
 /// The coordinates i, j, … of a tensor, 0 in dimensions of extent 1.

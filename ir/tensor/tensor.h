@@ -1,4 +1,4 @@
-// Tensor IR: elementwise, reduction and index map, nothing else. One SSA graph, every type known.
+// Tensor IR: one SSA graph of elementwise operations, reductions and index maps. Every type is known.
 #pragma once
 #include <string>
 #include <variant>
@@ -26,16 +26,16 @@ struct Scalar {  // rank 0
   bool operator==(const Scalar&) const = default;
 };
 
-/// out[i, j, …] = op(args[0][i, j, …], …). An argument has the shape of the result or is a Scalar node. `copy` to
-/// another dtype converts (to i32: towards zero; to bool: is not zero). Tensors of f16 and bf16 are rounded where they
-/// are stored; round_f16 and round_bf16 of an f32 round in any case.
+/// out[i, j, …] = op(args[0][i, j, …], …). An argument has the shape of the result or is a Scalar node. `copy` converts
+/// to another dtype (to i32: towards zero; to bool: whether it is not zero). Tensors of f16 and bf16 are rounded when
+/// they are stored; round_f16 and round_bf16 round an f32 in any case.
 struct Elementwise {
   Op op = Op::copy;
   bool operator==(const Elementwise&) const = default;
 };
 
-/// out[i, j, …] = expression of the coordinates: arange, masks. i32, or boolean for a condition. It may name `g1`, …,
-/// the value (i32) of args[0], … at [i, j, …]: whole numbers that are divided.
+/// out[i, j, …] = expression of the coordinates, for arange and masks. It is i32, or boolean for a condition. It may
+/// name `g1`, `g2`, …: the value (i32) of args[0], args[1], … at [i, j, …], for integer division.
 struct Coordinate {
   Expr value;
   bool operator==(const Coordinate&) const = default;
@@ -48,9 +48,9 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
-/// out[i, j, …] = args[b.arg][b.coordinates] for the first branch b whose condition holds; the last one's is 1. Every
-/// coordinate is in range for all i, j, … of the result, whether the condition holds or not (clamped by min and max).
-/// Coordinates may name `g1`, `g2`, …: the value (i32) of args[1], args[2], … at [i, j, …]: gather.
+/// out[i, j, …] = args[b.arg][b.coordinates] for the first branch b whose condition holds. The condition of the last
+/// branch is 1. Every coordinate is in range for all i, j, … of the result, even if the condition is false (clamped by
+/// min and max). For a gather, coordinates may name `g1`, `g2`, …: the value (i32) of args[1], args[2], … at [i, j, …].
 struct IndexMap {
   struct Branch {
     int arg = 0;
@@ -80,19 +80,19 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// The variable that stands for output coordinate `dimension`: i, j, k, … z (a matmul of rank 8 has nine inside).
+/// The variable of output coordinate `dimension`: i, j, k, …, z (a matmul of rank 8 has nine inside).
 Expr coordinate(std::size_t dimension);
-/// Their ranges under a shape, for simplify and bounds.
+/// The ranges of the coordinates of a shape, for simplify and bounds.
 Ranges coordinate_ranges(const Shape&);
 
-/// The articles' form: `linear_a_bc = input[i, j] -> (4, 3, 2) float32`, `s = sum(x, axis=-2) -> …`; `na` for the 0 in
-/// a dimension of extent 1; branches `where (i < 3): a[i, j] else: b[(i - 3), j]`.
+/// Prints in the articles' form: `linear_a_bc = input[i, j] -> (4, 3, 2) float32`, `s = sum(x, axis=-2) -> …`; `na` for
+/// the 0 in a dimension of extent 1; branches as `where (i < 3): a[i, j] else: b[(i - 3), j]`.
 std::string print(const Graph&);
-/// The first violation of what is said above, as one line; "" when there is none.
+/// Checks the rules stated above. Returns the first violation as one line, or "" if there is none.
 std::string verify(const Graph&);
 
-/// In double, every intermediate whole; `sources` as torch::evaluate. Throws Error where an intermediate would have
-/// more than 2^27 elements. Only for small graphs: the check of the decompositions.
+/// Evaluates in double, with all intermediate tensors in memory. `sources` as in torch::evaluate. Throws Error if a
+/// tensor has more than 2^27 elements. Only for small graphs, to check the decompositions.
 std::vector<std::vector<double>> evaluate(const Graph&, const std::vector<std::vector<double>>& sources);
 
 }  // namespace deplo::ir::tensor
