@@ -13,7 +13,7 @@
 
 namespace deplo::ir::torch {
 
-using ir::print;  // of shapes and types, beside that of graphs
+using ir::print;  // of shapes and types, in addition to that of graphs
 using Id = int;   // index of a node in its graph
 using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
@@ -25,14 +25,14 @@ struct Node {
   TensorType type;        // a scalar: rank 0
   std::string op;         // call: a name of ops.h
   std::vector<Id> args;   // earlier nodes
-  Attributes attributes;  // call: all of the operation's, normalised (ops.h)
+  Attributes attributes;  // call: all attributes of the operation, normalised (ops.h)
   double value = 0;       // scalar
   ValueSource source;     // input, parameter
-  /// An integer of 64 bits in PyTorch: its type is i32 if its values fit, else i64 (ranges.h).
+  /// The node is a 64-bit integer in PyTorch. Its type is i32 if its values fit, else i64 (ranges.h).
   bool wide = false;
   bool operator==(const Node&) const = default;
 
-  /// Of an attribute that the operation has.
+  /// The value of an attribute, which the operation must have.
   std::int64_t integer(std::string_view attribute) const;
   double number(std::string_view attribute) const;
   bool flag(std::string_view attribute) const;
@@ -40,41 +40,41 @@ struct Node {
   const std::vector<std::int64_t>& integers(std::string_view attribute) const;
 };
 
-/// Nodes stand after their arguments.
+/// Nodes come after their arguments.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Id> outputs;
-  bool allow_tf32 = false;  // of all kernels that multiply f32 (ir/program.h); torch.backends.cuda.matmul.allow_tf32
+  bool allow_tf32 = false;  // for all kernels that multiply f32 (ir/program.h); torch.backends.cuda.matmul.allow_tf32
   bool operator==(const Graph&) const = default;
 };
 
-/// The articles' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars), one line
-/// per call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that equal the
-/// operation's default are left out.
+/// Prints in the articles' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars),
+/// one line per call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that
+/// equal the operation's default are left out.
 std::string print(const Graph&);
 
-/// Makes a graph node by node; types are inferred (ops.h). Not thread-safe.
+/// Builds a graph node by node, and infers types (ops.h). Not thread-safe.
 class Builder {
  public:
-  /// `name` is made an identifier that the graph does not have yet ("x", "x_1"). Throws Error on an extent below 0 or
-  /// more than most_elements in all.
+  /// `name` becomes an identifier that is unique in the graph ("x", "x_1"). Throws Error on an extent below 0, on more
+  /// than most_dimensions or on more than most_elements.
   Id input(std::string_view name, TensorType, ValueSource = {});
   Id parameter(std::string_view name, TensorType, ValueSource = {});
-  /// A Python number: i64 or boolean where the literal is one, else f32. It does not widen the type of a tensor of its
-  /// own kind (float, int). `name`: "" makes one up.
+  /// A Python number: i64 or boolean if the literal is one, else f32. It does not widen the type of a tensor of its own
+  /// kind (float, int). `name`: "" stands for "scalar".
   Id scalar(double value, DType, std::string_view name = "");
-  /// Checks and normalises the attributes, infers the type. Throws Error `matmul: expected …, found …`.
+  /// Checks and normalises the attributes, and infers the type. Throws Error `matmul: expected …, found …`.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
   const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return graph_.nodes.size(); }
-  /// Drops nodes that no output needs, inputs excepted, and fits integers (ranges.h). The builder is empty afterwards.
+  /// Drops nodes other than inputs that no output needs, and fits integers (ranges.h). The builder is empty afterwards.
   Graph finish(const std::vector<Id>& outputs);
 
  private:
   Id add(Node node, std::string_view name);
   Graph graph_;
-  std::map<std::string, int, std::less<>> names_;  // stem → how many
+  std::map<std::string, int, std::less<>> names_;  // name → the last number appended to it
 };
 
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // products of extents stay far below 2^63

@@ -1,4 +1,4 @@
-// Models described by a few numbers (configs/models/*.yaml), and the transformer block that they make.
+// Models described by a few numbers (configs/models/*.yaml), and the transformer block that is built from them.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +21,7 @@ struct Model {
 /// `name` is a file under configs/models without its extension, or a path ending in .yaml. Throws Error.
 Model load_model(const std::string& name);
 
-/// One whole block on hidden states (1, seq, hidden): RMSNorm, q/k/v projections, rotary embedding (cos and sin of
+/// Builds a whole block on hidden states (1, seq, hidden): RMSNorm, q/k/v projections, rotary embedding (cos and sin of
 /// positions 0 … seq - 1 are inputs (seq, head_dim)), grouped-query causal attention, output projection, residual,
 /// RMSNorm, SwiGLU, residual. Throws Error on a layer out of range or seq < 1.
 Graph build_block(const Model&, std::int64_t layer, std::int64_t seq);

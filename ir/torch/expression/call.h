@@ -1,4 +1,4 @@
-// A call of a built-in: its arguments by the names of its signature.
+// A call of a built-in function: its arguments by the names in its signature.
 #pragma once
 #include <string_view>
 #include <utility>
@@ -17,8 +17,8 @@ struct Arguments {
 /// The accessors throw Error `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
 class Call {
  public:
-  /// `signature` as Python writes it: "input, dim=None, *, dtype=None"; "*size" takes positions or one tuple. Throws
-  /// Error where the arguments do not fit.
+  /// `signature` is written as in Python: "input, dim=None, *, dtype=None". "*size" takes positional arguments or one
+  /// tuple. Throws Error if the arguments do not fit.
   Call(Session& session, std::string_view name, std::string_view signature, Arguments arguments,
        std::string_view op = "");
   Call(Session& session, const Function& function, Arguments arguments);
@@ -26,7 +26,7 @@ class Call {
   static bool takes(std::string_view signature, std::string_view parameter);
 
   Session& session;
-  std::string_view name, op;  // op: of ops.h
+  std::string_view name, op;  // op: the operation's name in ops.h
 
   const std::vector<std::pair<std::string_view, Value>>& all() const { return values_; }
   bool has(std::string_view parameter) const { return find(parameter) != nullptr; }
@@ -35,21 +35,21 @@ class Call {
 
   Id tensor(std::string_view parameter) const;
   std::vector<Id> tensors(std::string_view parameter) const;   // a list, at least one
-  Id operand(std::string_view parameter, int position) const;  // a number makes a scalar node
+  Id operand(std::string_view parameter, int position) const;  // a number becomes a scalar node
   std::int64_t integer(std::string_view parameter) const;
   std::vector<std::int64_t> integers(std::string_view parameter) const;  // an integer or a list
   double number(std::string_view parameter) const;
   bool flag(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
   DType dtype(std::string_view parameter) const;
-  DType dtype(std::string_view parameter, DType fallback) const;  // where none is given
-  /// A tensor, in the dtype that a parameter `dtype` asks for.
+  DType dtype(std::string_view parameter, DType fallback) const;  // `fallback`: if none is given
+  /// A tensor, converted to the dtype that a parameter `dtype` requests.
   Id converted(std::string_view parameter) const;
-  /// A dimension of a tensor of that rank, normalised to 0 … rank - 1.
+  /// A dimension of a tensor of rank `rank`, normalised to 0 … rank - 1.
   std::size_t dim(std::string_view parameter, std::size_t rank) const;
 
   const TensorType& type(Id id) const { return session.type(id); }
-  /// A node of `op`.
+  /// Adds a node of operation `op`.
   Value node(std::vector<Id> args, Attributes attributes = {}) const;
   [[noreturn]] void fail(std::string_view parameter, std::string_view expected) const;
 

@@ -1,4 +1,4 @@
-// A name of the expression language: where it is found, its arguments, what it makes.
+// A function of the expression language: the namespaces that have its name, its arguments, and its implementation.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,27 +8,27 @@ namespace deplo::ir::torch::python {
 class Call;
 struct Value;
 
-/// Where a function is found; several may be joined by |.
+/// Where the name of a function is found; values may be combined by |.
 enum Space : std::uint16_t {
   in_torch = 1,            // torch.
   in_functional = 2,       // torch.nn.functional.
   in_nn = 4,               // torch.nn.
-  as_method = 8,           // of a tensor, which is the first argument
-  of_module = 16,          // of a module, which is the first argument
+  as_method = 8,           // a method of a tensor, which is the first argument
+  of_module = 16,          // a method of a module, which is the first argument
   in_math = 32,            // math.
   in_python = 64,          // a built-in of Python
   as_prefix = 128,         // an operator before a tensor
   as_infix = 256,          // an operator between two values, one of them a tensor
-  stateless_module = 512,  // a module of torch.nn without parameters, which calls the operation: no `run`
+  stateless_module = 512,  // a module of torch.nn without parameters, which calls the operation; it has no `run`
   either = in_torch | as_method
 };
 
 struct Function {
   std::string_view name;
   unsigned spaces = 0;
-  std::string_view signature;  // as Python writes it: "input, dim=None, *, dtype=None"
+  std::string_view signature;  // written as in Python: "input, dim=None, *, dtype=None"
   Value (*run)(const Call&) = nullptr;
-  std::string_view op = {};  // of Torch IR: that of the row which names the function
+  std::string_view op = {};  // the Torch IR operation whose row lists this function
 };
 
 }  // namespace deplo::ir::torch::python

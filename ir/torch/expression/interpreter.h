@@ -9,8 +9,8 @@
 
 namespace deplo::ir::torch::python {
 
-inline constexpr int most_calls = 200;          // inside each other
-inline constexpr int most_expressions = 1'000;  // inside each other, through all calls: bounds the stack
+inline constexpr int most_calls = 200;          // nested calls
+inline constexpr int most_expressions = 1'000;  // nested expressions, across calls: bounds the stack
 
 using Scope = std::map<std::string_view, Value>;
 
@@ -44,7 +44,7 @@ class Interpreter {
   Value tensor_attribute(const Value& tensor, std::string_view name);
   Value object_attribute(Object* object, std::string_view name);
   template <class F>
-  auto placed(Place place, F&& f);  // what throws an Error without a place gets this one
+  auto placed(Place place, F&& f);  // adds the place to an Error of f that has none
 
   // calls.cpp
   Value call(const Expr&, Scope&);
@@ -61,7 +61,7 @@ class Interpreter {
   Session session_;
   Scope globals_;
   int calls_ = 0, expressions_ = 0;
-  std::optional<Value> expression_, assigned_;  // of the last statement of each kind at top level
+  std::optional<Value> expression_, assigned_;  // values of the last expression and assignment at top level
   Place expression_at_, assigned_at_;
   std::optional<Value> returned_;
 };

@@ -10,7 +10,7 @@ namespace deplo::ir::torch::python {
 Value apply_binary(Session&, std::string_view op, const Value& left, const Value& right);
 /// `+ - ~`
 Value apply_unary(Session&, std::string_view op, const Value&);
-/// `object[index]`: of a tensor (slices, select, new dimensions), a list or a module that holds others.
+/// `object[index]` of a tensor (slices, select, new dimensions), of a list, or of a module that holds other modules.
 Value apply_subscript(Session&, const Value& object, const Value& index);
 
 }  // namespace deplo::ir::torch::python

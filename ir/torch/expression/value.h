@@ -1,4 +1,4 @@
-// What an expression may evaluate to.
+// The values of expressions.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -26,15 +26,16 @@ struct Slice {
 };
 struct List {
   std::shared_ptr<const Values> items;
-  int depth = 1;  // of lists inside each other
+  int depth = 1;  // of nested lists
   bool tuple = false;
-  bool pair = false;  // what sort and topk give: values and indices, which have names, too
+  bool pair = false;  // the result of sort or topk: values and indices, which also have names
 };
 struct Tensor {
   Id id = 0;
-  bool pair = false;  // what max and min of a dimension give: a tensor of values, and indices that there are not
+  bool pair = false;  // the result of max or min along a dimension: the tensor of values; the indices do not exist
 };
-/// A tensor of random numbers or a parameter: becomes a node of the graph when it gets a name or is used.
+/// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used; a tensor of random
+/// numbers already when it gets a name.
 struct Leaf {
   bool parameter = false;
   TensorType type;
@@ -45,7 +46,7 @@ struct Leaf {
 };
 struct Builtin {
   const Function* function = nullptr;
-  std::shared_ptr<const Value> self;  // of a method, else null
+  std::shared_ptr<const Value> self;  // of a method; else null
 };
 struct Closure {
   const Statement* definition = nullptr;
@@ -78,24 +79,24 @@ struct Value {
   bool none() const { return as<None>() != nullptr; }
 };
 
-/// A module: of a class of the text, or of torch.nn.
+/// A module: an instance of a class in the text, or of a module of torch.nn.
 struct Object {
   const Class* type = nullptr;
   const ModuleType* module = nullptr;
-  const Object* parent = nullptr;  // the first object that has it as an attribute
-  std::string name;                // that attribute
+  const Object* parent = nullptr;  // the first object with this object as an attribute
+  std::string name;                // the name of that attribute
   std::map<std::string, Value, std::less<>> attributes;
   Values items;  // Sequential, ModuleList
 };
 
 /// "a tensor", "the integer 3", "a tuple of 2": for messages.
 std::string describe(const Value&);
-/// An integer or a truth value, not a float; any number.
+/// to_integer takes an integer or a truth value, but not a float; to_number takes any number.
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
 bool holds_others(const Object&);           // Sequential, ModuleList
-Value make_list(Values items, bool tuple);  // throws Error where lists nest too deep
+Value make_list(Values items, bool tuple);  // throws Error if lists are nested too deeply
 Value make_pair(Value values, Value indices);
 Value make_tuple(const std::vector<std::int64_t>&);
 

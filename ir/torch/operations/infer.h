@@ -1,4 +1,4 @@
-// What the type inference of an operation is given.
+// The input of an operation's type inference.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace deplo::ir::torch {
 
-/// One call whose attributes are there and of the right kind, to be normalised and typed.
+/// A call whose attributes are present and of the right kind. Inference normalises them and determines the type.
 class Inference {
  public:
   Inference(Node& node, std::span<const Node* const> args) : node_(node), args_(args) {}
@@ -28,9 +28,9 @@ class Inference {
   void set(std::string_view attribute, Attribute value) const {
     node_.attributes.insert_or_assign(std::string(attribute), std::move(value));
   }
-  /// Makes the attribute one of 0 … rank - 1 from one of -rank … rank - 1.
+  /// Normalises an attribute in -rank … rank - 1 to 0 … rank - 1.
   std::int64_t normalise_dim(std::string_view attribute, std::int64_t rank) const;
-  /// The same for `dims`, in the order given; refuses a dimension named twice.
+  /// The same for `dims`, in the given order. Throws Error if a dimension is named twice.
   Shape normalise_dims(std::int64_t rank) const;
 
   /// Throws Error `op: expected WHAT, found (3, 4) float32 and (5, 6) float32` (the arguments' types).
@@ -43,12 +43,12 @@ class Inference {
   std::span<const Node* const> args_;
 };
 
-/// Refuses extents below 1, more than most_dimensions or most_elements; `who` begins the message.
+/// Throws Error on an extent below 0, and on more than most_dimensions or most_elements. `who` begins the message.
 void check_type(std::string_view who, const TensorType&);
 
-/// PyTorch's promotion of two tensors of one priority.
+/// PyTorch's promotion of two tensors with the same priority.
 DType promote_types(DType a, DType b);
-/// Of an operation, in the order of its row.
+/// The names of an operation's attributes, in the order of its row.
 std::vector<std::string_view> attribute_names(std::string_view op);
 std::string print_list(std::span<const std::int64_t>);  // as Python prints a list: "[0, 1]"
 

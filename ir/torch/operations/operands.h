@@ -1,4 +1,4 @@
-// What the evaluation of an operation is given, and how it walks over elements.
+// The input of an operation's evaluation, and its walks over elements.
 #pragma once
 #include <array>
 #include <cmath>
@@ -16,14 +16,14 @@ struct Operands {
   const Node& node;
   std::vector<const Node*> args;
   std::vector<const Values*> values;
-  bool apart = false;  // sums add their positive and their negative terms apart; extremes take the other of two zeros
+  bool apart = false;  // sums add positive and negative terms separately; extremes take the other of two zeros
 
   std::size_t size() const { return args.size(); }
   const Shape& shape(std::size_t i) const { return args[i]->type.shape; }
   const Values& value(std::size_t i) const { return *values[i]; }
   const Shape& result() const { return node.type.shape; }
-  /// A sum, in double, with the range of f32. `magnitudes`: the sum of its finite terms' magnitudes. The order in which
-  /// PyTorch or a kernel adds is not known. `apart` meets each overflow that some order meets.
+  /// A sum, computed in double, with the range of f32. `magnitudes`: the sum of the magnitudes of its finite terms. The
+  /// order in which PyTorch or a kernel adds is not known. With `apart`, the sum overflows if it does in some order.
   double sum(double total, double magnitudes) const {
     if (apart && std::isinf(total) && std::isinf(in_f32_range(magnitudes))) return std::nan("");
     const double positive = in_f32_range((magnitudes + total) / 2), negative = in_f32_range((magnitudes - total) / 2);
@@ -33,16 +33,18 @@ struct Operands {
   std::size_t result_count() const { return static_cast<std::size_t>(element_count(result())); }
 };
 
-/// Strides of a row-major operand under the indices of a result that it broadcasts to: 0 where it repeats.
+/// Strides of a row-major operand, for the indices of a result to which it is broadcast: 0 in dimensions that it
+/// repeats.
 Shape broadcast_strides(const Shape& operand, const Shape& result);
 
 /// result[index] = argument[start + index · strides], of the first argument.
 Values strided(const Operands&, const Shape& strides, std::int64_t start = 0);
 
-/// An index as a place along a dimension, counted from the end below 0 if it wraps. Throws Error where there is none.
+/// An index as a position along a dimension. `wraps`: an index below 0 counts from the end. Throws Error if the index
+/// is out of range.
 std::size_t checked_index(const Operands&, double index, std::int64_t extent, bool wraps = false);
 
-/// As a conversion to bool gives it.
+/// Converts to bool: 1 if the number is not 0.
 double to_truth(double);
 
 /// Calls f with the offset under each of the strides, for every index of the shape in row-major order.
@@ -61,15 +63,16 @@ void for_each_index(const Shape& shape, const std::array<Shape, count>& strides,
   }
 }
 
-/// A matrix in row-major order; `transposed`: what lies there is its transpose.
+/// A matrix in row-major order. `transposed`: the memory holds its transpose.
 struct Matrix {
   const double* data;
   std::int64_t rows, columns;
   bool transposed = false;
 };
-/// result (rows of a, columns of b), row-major, = a · b; on several threads where it is large. `a` is not transposed.
+/// result = a · b, row-major, with the rows of a and the columns of b. Uses several threads if it is large. `a` is not
+/// transposed.
 void multiply(Matrix a, Matrix b, double* result);
-/// The same as sums of an operation of PyTorch (Operands::sum).
+/// The same with the sums of a PyTorch operation (Operands::sum).
 void multiply(const Operands&, Matrix a, Matrix b, double* result);
 
 }  // namespace deplo::ir::torch

@@ -1,4 +1,4 @@
-// What deplo knows of an operation of PyTorch: one row, in the file of its family.
+// All that deplo knows of a PyTorch operation: one row, in the file of its family.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -21,11 +21,11 @@ class Inference;    // infer.h
 struct Operands;    // operands.h
 struct TensorCall;  // tensor_call.h
 
-/// `literal`: a Python number; becomes a double, its kind says the default dtype.
+/// `literal`: a Python number. It becomes a double, and its kind determines the default dtype.
 enum class AttributeKind : std::uint8_t { flag, integer, number, literal, text, integers, dtype };
 
 struct Required {};
-struct Computed {};  // `infer` fills it in
+struct Computed {};  // `infer` sets it
 struct AttributeSpec {
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;
@@ -36,13 +36,13 @@ inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max(
 
 struct Operation {
   std::string_view name;
-  std::size_t least, most;  // tensor arguments
+  std::size_t least, most;  // number of tensor arguments
   std::span<const AttributeSpec> attributes;
-  /// Normalises the attributes and gives the type of the result. Throws Error.
+  /// Normalises the attributes and returns the type of the result. Throws Error.
   TensorType (*infer)(const Inference&);
-  /// The values in double, written without the decomposition.
+  /// Computes the values in double, without using the decomposition.
   Values (*evaluate)(const Operands&);
-  /// The node of Tensor IR that holds the result, of the type that was inferred.
+  /// Returns the node of Tensor IR with the result, which has the inferred type.
   int (*decompose)(tensor::Emitter&, const TensorCall&);
   std::vector<python::Function> functions;  // its names in expressions
   std::vector<pt2::Function> readers;       // its names in `.pt2` files
@@ -52,7 +52,7 @@ struct Operation {
 std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);  // nullptr: none
 
-/// Names for what is no operation of its own: nothing at all, or several calls (composite.cpp).
+/// Names that are not operations of their own: they become no call at all, or several (composite.cpp).
 std::vector<python::Function> composite_functions();
 std::vector<pt2::Function> composite_readers();
 

@@ -1,4 +1,4 @@
-// The operations of Torch IR (operation.h) by name, and the types that they give.
+// The operations of Torch IR (operation.h) by name, and the types of their results.
 #pragma once
 #include <span>
 #include <string_view>
@@ -11,17 +11,16 @@ namespace deplo::ir::torch {
 /// Every operation's name, sorted.
 std::vector<std::string_view> op_names();
 bool is_op(std::string_view name);
-/// Fills in defaults, normalises, checks, infers: the attributes of `call` are replaced. `args` are the argument nodes.
-/// Throws Error `op: expected …, found …`.
+/// Checks and normalises the attributes of `call`, sets missing ones to their defaults, and returns the type of the
+/// result. `args`: the argument nodes. Throws Error `op: expected …, found …`.
 TensorType infer(Node& call, std::span<const Node* const> args);
-/// Whether the attribute of an inferred call has the value that it would have if it were not given (print leaves it
-/// out).
+/// Whether the attribute of an inferred call has its default value, so that print leaves it out.
 bool is_default(const Node& call, std::span<const Node* const> args, std::string_view attribute);
 
-/// NumPy's rule; throws Error naming both shapes.
+/// Broadcasts by NumPy's rule. Throws Error with both shapes.
 Shape broadcast(std::string_view op, const Shape&, const Shape&);
-/// PyTorch's promotion: bool < int < float; a rank-0 scalar node of a tensor's own kind does not widen it; f16 with
-/// bf16 gives f32.
+/// PyTorch's promotion: bool < int < float. A scalar node does not widen a tensor of its own kind. f16 and bf16 give
+/// f32.
 DType promote(const Node& a, const Node& b);
 
 }  // namespace deplo::ir::torch

@@ -1,4 +1,4 @@
-// What the decomposition of an operation is given.
+// The input of an operation's decomposition.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::torch {
 
-/// A call whose arguments are nodes of Tensor IR already.
+/// A call whose arguments are already nodes of Tensor IR.
 struct TensorCall {
   const Graph& graph;
   const Node& node;

@@ -1,4 +1,4 @@
-// One node of the program while it becomes operations of the graph.
+// A node of the program that is being converted to operations of the graph.
 #pragma once
 #include <initializer_list>
 #include <map>
@@ -14,26 +14,26 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The arguments by the names of the operation's schema. Every argument must be asked for: one that was not is refused
-/// in the end, unless it is None. Throws Error `expected …, found …`; the reader adds file and node.
+/// The arguments by their names in the operation's schema. Every argument must be read or ignored: finish() refuses the
+/// others, unless they are None. Throws Error `expected …, found …`; the reader adds file and node.
 class Call {
  public:
   using Ids = std::map<std::string, Id, std::less<>>;
   Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder);
 
-  std::string_view op;  // of Torch IR: that of the row which names the function
+  std::string_view op;  // the Torch IR operation whose row lists the function
 
   Builder& builder() const { return builder_; }
   const Shape& shape(Id id) const { return builder_.type(id).shape; }
   std::int64_t rank(Id id) const { return static_cast<std::int64_t>(shape(id).size()); }
   DType dtype(Id id) const { return builder_.type(id).dtype; }
 
-  bool has(std::string_view argument) const;  // and it is not None
+  bool has(std::string_view argument) const;  // whether it is given and not None
   /// A tensor, or a number as a scalar node.
   Id operand(std::string_view argument);
   Id tensor(std::string_view argument);
-  /// A tensor that the call changes in place: one that was made of nothing and that nothing else reads, so that its new
-  /// values are a new tensor.
+  /// A tensor that the call changes in place. It must be the result of a `full` that nothing else reads, so that its
+  /// new values can be a new tensor.
   Id overwritten(std::string_view argument);
   std::vector<Id> tensors(std::string_view argument);
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument);
@@ -42,28 +42,28 @@ class Call {
   double number(std::string_view argument, double fallback);
   bool flag(std::string_view argument, bool fallback);
   std::string text(std::string_view argument, std::string_view fallback);
-  std::vector<std::int64_t> integers(std::string_view argument);  // one integer counts as a list; None: none
-  /// That make no difference here: devices, layouts, …
+  std::vector<std::int64_t> integers(std::string_view argument);  // one integer counts as a list; None is empty
+  /// Ignores arguments that make no difference here: devices, layouts, …
   void ignore(std::initializer_list<std::string_view> arguments);
-  /// Throws Error where an argument was not asked for.
+  /// Throws Error if an argument was neither read nor ignored.
   void finish() const;
 
-  /// Of the outputs as the file states them, lists flattened.
+  /// The names of the outputs as the file states them, with lists flattened.
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
   /// Whether the graph reads this output.
   bool is_read(std::size_t output) const;
 
-  /// Adds a call of `op`, which is the result.
+  /// Adds a call of `op`, and returns it as the only result.
   std::vector<Id> node(std::vector<Id> args, Attributes attributes = {}) const;
   /// Adds an operation named after the node.
   Id add(std::string_view name, std::vector<Id> args, Attributes attributes = {}) const;
-  // Nothing where it is so already.
+  // These return the same tensor if there is nothing to do.
   Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
   Id to(Id, DType) const;
   Id slice(Id, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// A tensor, in the dtype that an argument `dtype` asks for (the file states it as the result's).
+  /// A tensor, converted to the dtype that an argument `dtype` requests (the file states it as the result's).
   Id converted(std::string_view argument);
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 

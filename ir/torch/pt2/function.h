@@ -1,4 +1,4 @@
-// A name of the operations in `.pt2` files, and what reads a call of it.
+// A name of an operation in `.pt2` files, and the reader of its calls.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -10,10 +10,10 @@ namespace deplo::ir::torch::pt2 {
 class Call;
 
 struct Function {
-  std::string_view name;  // "aten.linear": of every overload
-  /// Makes the call's outputs, in order. Fewer than it has: the others are not supported.
+  std::string_view name;  // "aten.linear": the name of all overloads
+  /// Returns the call's outputs, in order. Further outputs of the call are not supported.
   std::vector<Id> (*read)(Call&) = nullptr;
-  std::string_view op = {};  // of Torch IR: that of the row which names the function
+  std::string_view op = {};  // the Torch IR operation whose row lists this function
 };
 
 }  // namespace deplo::ir::torch::pt2

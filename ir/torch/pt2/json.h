@@ -1,5 +1,5 @@
-// Private to program.cpp: JSON of which nothing is certain, read with a place for every message. nlohmann's header takes
-// seconds to compile: only json.cpp includes it.
+// Reads untrusted JSON, with a place for every message. Private to program.cpp. nlohmann's header takes seconds to
+// compile, so only json.cpp includes it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,22 +10,22 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// A value inside a JSON document and the way to it. Every member throws Error `where: /a/b/3: expected …, found …`.
+/// A value inside a JSON document, and its path. Every member throws Error `where: /a/b/3: expected …, found …`.
 class Json {
  public:
-  /// Python's JSON, which has NaN and Infinity; at most 128 levels deep and 4 million values. `where` must live as long
-  /// as the document's values do.
+  /// Parses Python's JSON, which has NaN and Infinity, with at most 128 levels and 4 million values. `where` must
+  /// outlive the document's values.
   static Json parse(const std::string& text, const std::string& where);
 
-  Json at(std::string_view key) const;   // of an object that has it
-  bool has(std::string_view key) const;  // an object with a value there that is not null
+  Json at(std::string_view key) const;   // member of an object, which must have it
+  bool has(std::string_view key) const;  // whether the object has the member, and it is not null
   std::string text() const;
   std::int64_t integer() const;
-  double number() const;  // "Infinity", "-Infinity" and "NaN" too
+  double number() const;  // also from the strings "Infinity", "-Infinity" and "NaN"
   bool flag() const;
-  void each(const std::function<void(const Json&)>& element) const;  // of an array
+  void each(const std::function<void(const Json&)>& element) const;  // calls element(value) for each one of an array
   void each_member(const std::function<void(const std::string& key, const Json& value)>& member) const;
-  /// Of an object with one member, which is how the schema writes a union: its name.
+  /// The name of the only member of an object. The schema writes a union in this way.
   std::string alternative() const;
   [[noreturn]] void fail(std::string_view expected) const;
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const;
@@ -36,7 +36,7 @@ class Json {
   /// A value inside this one.
   Json inner(const nlohmann::json& value, std::string path) const;
 
-  std::shared_ptr<const nlohmann::json> value_;  // of the document, which lives as long as one of its values
+  std::shared_ptr<const nlohmann::json> value_;  // shares the document, which lives as long as one of its values
   const std::string* where_;
   std::string path_;
 };

@@ -1,5 +1,5 @@
-// The program inside a `.pt2` file, as plain structs: what PyTorch's JSON says (torch/_export/serde/schema.py), before
-// any of it is understood.
+// The program inside a `.pt2` file as plain structs: the contents of PyTorch's JSON (torch/_export/serde/schema.py),
+// without any interpretation.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// Of a tensor. `problem`: why a graph cannot have it (a dtype, a symbolic size), "" when it can.
+/// The type of a tensor. `problem`: why a graph cannot have this tensor (a dtype, a symbolic size); "" if it can.
 struct TensorMeta {
   TensorType type;
   std::string problem;
@@ -27,25 +27,25 @@ struct Tensor {
 struct Tensors {
   std::vector<std::string> names;  // "" for a None among them
 };
-struct Symbol {  // an integer, truth value or number that is only known when the program runs
+struct Symbol {  // an integer, truth value or number that is known only when the program runs
   std::string name;
 };
 struct Subgraph {
   std::shared_ptr<const ProgramGraph> graph;
 };
-struct Other {  // what no operation here has a use for: a device, a layout, …
+struct Other {  // an argument that no operation here uses: a device, a layout, …
   std::string kind;
 };
 using Argument = std::variant<None, bool, std::int64_t, double, std::string, std::vector<std::int64_t>, ScalarType,
                               Tensor, Tensors, Symbol, Subgraph, Other>;
 
 struct NamedArgument {
-  std::string name;  // of the operation's schema; "" in higher-order operations
+  std::string name;  // in the operation's schema; "" for higher-order operations
   Argument value;
 };
 struct ProgramNode {
   std::string target;  // "torch.ops.aten.linear.default"
-  std::string name;    // of its first output; else the target's
+  std::string name;    // name of the first output; else the target
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
 };
@@ -55,8 +55,8 @@ struct ProgramGraph {
   std::map<std::string, TensorMeta, std::less<>> tensors;
 };
 
-/// How an input of the graph is known outside: `kind` is the schema's ("user_input", "parameter", "buffer",
-/// "tensor_constant", …), `stored` the name of its values.
+/// The origin of an input of the graph. `kind`: the schema's kind ("user_input", "parameter", "buffer",
+/// "tensor_constant", …). `stored`: the name of its values.
 struct InputSpec {
   std::string kind;
   Argument argument;
@@ -74,7 +74,7 @@ struct Program {
 
 /// Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
 Program parse_program(const std::string& text, const std::string& where);
-/// Names → tensors of a `*_config.json` (PyTorch 2.9 and later), and whether each is raw bytes or a pickle.
+/// A tensor of a `*_config.json` (PyTorch 2.9 and later), by its name. It is stored as raw bytes or as a pickle.
 struct Payload {
   StoredTensor tensor;
   bool pickled = false;

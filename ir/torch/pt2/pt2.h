@@ -1,4 +1,4 @@
-// Programs that torch.export.save wrote (.pt2), PyTorch 2.5 to 2.11: a zip archive with JSON inside.
+// Reads programs that torch.export.save wrote (.pt2), from PyTorch 2.5 to 2.11: a zip archive with JSON inside.
 #pragma once
 #include <filesystem>
 
@@ -6,8 +6,8 @@
 
 namespace deplo::ir::torch {
 
-/// Parameters have the file's values where it stores them as plain bytes or a plain pickle of tensors. Throws Error
-/// `file: expected …, found …`; an operation that is not supported is named with its node in the graph.
+/// Parameters get the file's values if it stores them as plain bytes or as a plain pickle of tensors. Throws Error
+/// `file: expected …, found …`. The message for an unsupported operation names its node in the graph.
 Graph read_pt2(const std::filesystem::path&);
 
 }  // namespace deplo::ir::torch

@@ -11,7 +11,7 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// PyTorch's numbers of its scalar types in `.pt2` files (torch/_export/serde/schema.py).
+/// PyTorch's scalar types, with their numbers in `.pt2` files (torch/_export/serde/schema.py).
 enum class ScalarType : std::uint8_t {
   unknown = 0,
   uint8 = 1,
@@ -30,7 +30,7 @@ enum class ScalarType : std::uint8_t {
 };
 std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
 
-/// nullopt for what the graph does not have (float64, int8, …).
+/// nullopt for types that a graph cannot have (float64, int8, …).
 std::optional<DType> dtype(ScalarType);
 
 /// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.
@@ -45,7 +45,7 @@ struct StoredTensor {
   auto operator<=>(const StoredTensor&) const = default;
 };
 
-/// The values in row-major order. Throws Error `where: expected …, found …` where the view leaves the storage, a type
+/// The values in row-major order. Throws Error `where: expected …, found …` if the view exceeds the storage, the type
 /// is not supported, or there are more than `most` elements.
 Numbers row_major(const StoredTensor&, std::string_view storage, std::int64_t most, const std::string& where);
 

@@ -14,20 +14,20 @@ namespace deplo::ir::torch::pt2 {
 
 class Weights {
  public:
-  /// `prefix`: of the archive's entries, "" or ending in '/'. Throws Error on a damaged archive.
+  /// `prefix`: the common prefix of the archive's entries, "" or ending in '/'. Throws Error on a damaged archive.
   Weights(const Zip& archive, const std::string& prefix);
-  /// Of a tensor of that type, named as in the module ("norm.weight"); equal views of one storage share their values.
-  /// An archive without any values gives random ones. Throws Error where the name is missing or stored with another
-  /// type.
+  /// The values of a tensor of that type. `name`: its name in the module ("norm.weight"). Equal views of one storage
+  /// share their values. If the archive has no values at all, they are random. Throws Error if the name is missing, or
+  /// is stored with another type.
   ValueSource find(const std::string& name, const TensorType& type);
 
  private:
   struct Stored {
     StoredTensor tensor;
-    std::shared_ptr<Zip> nested;  // the archive with the storage; none: the outer one
+    std::shared_ptr<Zip> nested;  // the archive with the storage; nullptr: the outer archive
   };
   void add_pickles(const std::string& entry,
-                   const std::string& name);  // an archive of torch.save; name: of a lone tensor
+                   const std::string& name);  // an archive of torch.save; `name`: the name of a lone tensor
   void add_raw(const std::string& folder, const std::string& config);
   std::shared_ptr<const Numbers> values(const Stored& stored, const std::string& where);
 

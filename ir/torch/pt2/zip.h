@@ -1,4 +1,4 @@
-// Reading zip archives, from a file or from memory.
+// Reads zip archives, from a file or from memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -9,19 +9,21 @@
 
 namespace deplo::ir::torch {
 
-/// Errors are thrown as `where: …`, where `where` is the file, or what was given with the bytes. No entry is read that
-/// is larger than 16 MiB and 16 times the archive: a small hostile file cannot fill the memory. Not thread-safe.
+/// Throws Error `where: …`. `where`: the file, or the name that was given with the bytes. An entry that is larger than
+/// 16 MiB plus 16 times the archive is not read, so that a small hostile file cannot fill the memory. Not
+/// thread-safe.
 class Zip {
  public:
   explicit Zip(const std::filesystem::path& file);
   Zip(std::string bytes, std::string where);
 
   const std::string& where() const { return where_; }
-  std::uint64_t size() const { return size_; }  // of the archive, in bytes
+  std::uint64_t size() const { return size_; }  // bytes of the archive
   bool has(std::string_view name) const { return entries_.contains(name); }
-  /// The name of the only entry that ends so (as a whole path or after a '/'); "" where there is none.
+  /// The name of the only entry that ends in `suffix` (as a whole path or after a '/'); "" if there is none. Throws
+  /// Error if there are several.
   std::string find_suffix(std::string_view suffix) const;
-  /// The entry's bytes. Throws Error where there is none, or it is damaged or too large.
+  /// The bytes of an entry. Throws Error if it does not exist, or is damaged or too large.
   std::string read(std::string_view name) const;
 
  private:

@@ -1,4 +1,5 @@
-// What the language knows of PyTorch: the functions of the operations (operations/operation.h), others, and modules.
+// The part of PyTorch that the language knows: functions of operations (operations/operation.h), other functions,
+// modules.
 #pragma once
 #include <span>
 #include <string>
@@ -9,16 +10,16 @@
 
 namespace deplo::ir::torch::python {
 
-/// A module of torch.nn: its constructor's arguments become attributes, `build` adds parameters; a call passes the
-/// input and the attributes that `function` has arguments for.
+/// A module of torch.nn. The arguments of its constructor become attributes, and `build` adds parameters. A call of the
+/// module calls `function` with the input and with the attributes that are among its arguments.
 struct ModuleType {
   std::string_view name;
   std::string_view signature;
-  std::string_view function;                      // empty: Sequential and ModuleList, which hold others
+  std::string_view function;                      // empty for Sequential and ModuleList, which hold other modules
   void (*build)(const Call&, Object&) = nullptr;  // may be null
 };
 
-// Of no operation.
+// Functions and modules that belong to no single operation.
 std::span<const Function> random_functions();
 std::span<const Function> number_functions();
 std::span<const ModuleType> other_modules();
@@ -27,9 +28,9 @@ std::span<const ModuleType> module_types();
 
 const Function* find_function(unsigned spaces, std::string_view name);  // nullptr: none
 const ModuleType* find_module(std::string_view name);
-/// `object.name` where the object is a namespace; throws Error naming what is near.
+/// `object.name` of a namespace. Throws Error with the nearest name if there is no such member.
 Value find_member(const Namespace&, std::string_view name);
-/// What a name means that the text does not define; Missing where it means nothing.
+/// The meaning of a name that the text does not define; Missing if it has none.
 Value find_global(std::string_view name);
 std::vector<std::string> function_names(unsigned spaces);
 

@@ -1,4 +1,4 @@
-// Python's words, with lines and indentation.
+// Python's tokens, with newlines and indentation.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,17 +11,17 @@ namespace deplo::ir::torch::python {
 struct Token {
   enum class Kind : std::uint8_t { name, integer, real, string, sign, newline, indent, dedent, end };
   Kind kind = Kind::end;
-  std::string_view text;  // of a string: what stands between the quotes
+  std::string_view text;  // of a string: the text between the quotes
   Place place;
   bool is(std::string_view sign_or_word) const {
     return (kind == Kind::sign || kind == Kind::name) && text == sign_or_word;
   }
 };
 
-/// Every logical line ends with a newline, the last token is `end`; the first line sets the least indentation. Throws
-/// PlacedError.
+/// Every logical line ends with a newline token, and the last token is `end`. The first line's indentation is that of
+/// the top level. Throws PlacedError.
 std::vector<Token> tokenize(std::string_view text, std::string_view where);
-/// As messages name it: "`)`", "the end of the line".
+/// The token in words, for messages: "`)`", "the end of the line".
 std::string describe(const Token&);
 
 }  // namespace deplo::ir::torch::python

@@ -1,4 +1,4 @@
-// Recursive descent over the words. Private to parse_statement.cpp and parse_expression.cpp.
+// Recursive descent over the tokens. Private to parse_statement.cpp and parse_expression.cpp.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// The syntax tree of the expression language: plain values that view the text.
+// The syntax tree of the expression language: plain values with views into the text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,21 +13,21 @@ struct Place {
   std::size_t line = 1, column = 1;  // column in bytes
 };
 
-/// An Error that says its place already.
+/// An Error whose message has its place already.
 struct PlacedError : Error {
   using Error::Error;
 };
 /// Throws PlacedError `where:line:column: message`.
 [[noreturn]] void fail(std::string_view where, Place, std::string_view message);
 
-/// Deepest tree; a chain of operators or of method calls is as deep as it is long.
+/// Greatest depth of a tree. A chain of operators or of method calls is as deep as it is long.
 inline constexpr int most_levels = 200;
 inline constexpr std::size_t most_bytes = 1'000'000;
 inline constexpr std::size_t most_name_bytes = 100;
 
 struct Expr {
-  // children: unary operand; binary and compare both sides; attribute object; subscript object, index; slice start,
-  // stop, step (absent where left out); call function, arguments; star the sequence
+  // The children by kind. unary: operand. binary, compare: both sides. attribute: object. subscript: object, index.
+  // slice: start, stop, step (absent if omitted). call: function, arguments. star: the sequence.
   enum class Kind : std::uint8_t {
     absent,
     integer,
@@ -53,7 +53,7 @@ struct Expr {
   double number = 0;      // real
   std::int64_t integer = 0;
   std::vector<Expr> children;
-  std::vector<std::string_view> keywords;  // call: one per argument, "" where positional
+  std::vector<std::string_view> keywords;  // call: one per argument, "" if positional
 };
 
 struct Parameter {
