@@ -1,4 +1,4 @@
-// What an operation of a tile program says besides its operands.
+// The attributes of operations of tile programs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace deplo::ir::tile_program {
 
-/// The elements of a constant tile in row-major order, as bits of their type; one alone stands for all.
+/// The elements of a constant tile in row-major order, as bits of their type. A single one stands for all.
 using Dense = std::shared_ptr<const std::vector<std::uint64_t>>;
 
 /// A number with its type, as `0.0 : f32`.
@@ -22,18 +22,19 @@ struct Scalar {
   bool operator==(const Scalar&) const = default;
 };
 
-/// What an `assume` states of its value (specification, "assume", div_by, same_elements and bounded).
+/// The statement of an `assume` about its value (specification, "assume": div_by, same_elements and bounded).
 struct Predicate {
   enum class Kind : std::uint8_t { div_by, same_elements, bounded };
   Kind kind = Kind::div_by;
-  std::uint64_t divisor = 1;                 // div_by: a power of two
-  std::optional<std::int64_t> every, along;  // div_by: of the first element of each group alone, the others count on
-  std::vector<std::int64_t> groups;          // same_elements: extents of the groups of equal elements
-  std::optional<std::int64_t> low, high;     // bounded: inclusive
+  std::uint64_t divisor = 1;  // div_by: a power of two
+  // div_by: in groups of `every` elements along dimension `along`, only the first is divisible; the others count up.
+  std::optional<std::int64_t> every, along;
+  std::vector<std::int64_t> groups;       // same_elements: extents of the groups of equal elements
+  std::optional<std::int64_t> low, high;  // bounded: inclusive
   bool operator==(const Predicate&) const = default;
 };
 
-/// What a compiler may try, by target: `sm_100 = {latency = 4, allow_tma = false}`. The meaning does not depend on it.
+/// A hint to the compiler for a target: `sm_100 = {latency = 4, allow_tma = false}`. It does not change the meaning.
 struct Hint {
   std::string name;
   std::int64_t value = 0;
@@ -47,7 +48,8 @@ struct TargetHints {
 };
 using Hints = std::vector<TargetHints>;
 
-/// monostate: not given. An integer also holds a boolean, a flag that is set (1), and an enumeration's number.
+/// monostate: not given. The integer also represents a boolean, a set flag (1), and the number of an enumeration's
+/// word.
 using Attribute = std::variant<std::monostate, std::int64_t, std::string, std::vector<std::int64_t>, Dense, Predicate,
                                std::vector<Scalar>, Hints>;
 
@@ -58,7 +60,7 @@ enum class AttributeKind : std::uint8_t {
   string,
   symbol,
   integers,
-  booleans,  // as integers; one that is not given is all false
+  booleans,  // as integers; all false if the attribute is not given
   dense,
   predicate,
   scalars,
@@ -66,7 +68,7 @@ enum class AttributeKind : std::uint8_t {
   enumeration,
 };
 
-/// Words that the text has for numbers of the bytecode.
+/// The words in the text for the numbers in the bytecode.
 struct Enumeration {
   std::string_view name;
   std::vector<std::string_view> words;

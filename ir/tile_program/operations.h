@@ -1,4 +1,4 @@
-// The operations of tile programs: a row each, from which the readers, the printer and the verifier follow.
+// The operations of tile programs. Each is a row, from which the readers, the printer and the verifier follow.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deplo::ir::tile_program {
 
-/// Of the specification, which is that of the bytecode.
+/// A version of the specification, which is also that of the bytecode.
 struct Version {
   int major = 13, minor = 1;
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr): of the comparison it makes
@@ -22,7 +22,7 @@ std::string print(Version);
 
 enum class Arity : std::uint8_t { one, optional, variadic };
 
-/// Which types a value may have.
+/// The types that a value may have.
 enum class Class : std::uint8_t {
   any,
   token,
@@ -46,10 +46,10 @@ struct ValueForm {
   std::string_view name;
   Arity arity = Arity::one;
   Class types = Class::any;
-  DType element = DType::boolean;  // of Class::element
-  bool scalar = false;             // a tile of rank 0
-  int same_as = -1;                // has the type of this value: operands are counted first, then results
-  int shape_of = -1;               // has the shape of this one
+  DType element = DType::boolean;  // for Class::element
+  bool scalar = false;             // must be a tile of rank 0
+  int same_as = -1;                // has the type of this value; operands are numbered first, then results
+  int shape_of = -1;               // has the shape of this value
   Version since;
 };
 
@@ -57,16 +57,16 @@ struct AttributeForm {
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;
   const Enumeration* words = nullptr;  // of an enumeration
-  std::vector<std::int64_t> allowed;   // of its numbers; empty: all
+  std::vector<std::int64_t> allowed;   // numbers of the enumeration; empty: all
   bool optional = false;
-  std::optional<std::int64_t> otherwise;  // of an attribute that is not given, also by files older than it
+  std::optional<std::int64_t> otherwise;  // default, also for files that are older than the attribute
   Version since;
 };
 
 struct Operation;
 struct Region;
 struct Context;
-/// Says what the forms do not: "" or "expected …, found …".
+/// Checks the rules that the forms do not state. Returns "" or "expected …, found …".
 using Check = std::string (*)(const Operation&, const Context&);
 
 /// A piece of an operation's text (operations.cpp, "text").
@@ -75,12 +75,12 @@ struct TextItem {
   Kind kind = Kind::word;
   std::string_view word;             // or the name of an operand, attribute or value
   int index = -1;                    // of that operand, attribute or value
-  std::vector<TextItem> items = {};  // of a group, which may be left out
+  std::vector<TextItem> items = {};  // of a group, which may be omitted
 };
 
-/// An operation's row, read.
+/// An operation's row after parsing.
 struct Form {
-  std::string_view name, other_name;  // what older versions call it
+  std::string_view name, other_name;  // other_name: its name in older versions
   std::uint32_t opcode = 0;
   Version since;
   std::vector<ValueForm> operands, results;
@@ -88,25 +88,25 @@ struct Form {
   int regions = 0;
   bool terminator = false;
   std::vector<TextItem> text;
-  std::string_view special;  // a text that only a function of its own can read and print: "for", "make_tensor_view"
-  std::string_view refused;  // why deplo does not take it
+  std::string_view special;  // for a text that needs a function of its own: "for", "make_tensor_view"
+  std::string_view refused;  // why deplo does not support the operation; "": it does
   Check check = nullptr;
 
-  /// In the bytecode each operand then has its own count; else one count stands before all.
+  /// Whether, in the bytecode, each operand has its own count.
   bool has_segments() const;
-  /// Whether one count of all operands stands before them.
+  /// Whether, in the bytecode, a single count of all operands precedes them.
   bool has_counted_operands() const;
-  /// Whether a count stands before the results' types.
+  /// Whether, in the bytecode, a count precedes the types of the results.
   bool has_counted_results() const;
   int find_operand(std::string_view) const;
   int find_attribute(std::string_view) const;
-  /// Of operands, then results.
+  /// The form of a value. Operands are numbered first, then results.
   const ValueForm& value(int index) const;
 };
 
-/// In the order of their names.
+/// All operations, sorted by name.
 const std::vector<Form>& operations();
-/// nullptr where there is none. The text may have the prefix `cuda_tile.`.
+/// nullptr: there is none. The name may have the prefix `cuda_tile.`.
 const Form* find_operation(std::string_view name);
 const Form* find_opcode(std::uint64_t opcode);
 

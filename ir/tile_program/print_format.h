@@ -1,4 +1,4 @@
-// The text that a tile program prints, with the conversions of C's printf.
+// The format strings of a tile program's prints, with the conversions of C's printf.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,10 +6,11 @@
 
 namespace deplo::ir::tile_program {
 
-/// Text as it is, or a conversion ("%+08.3f", "%lld"; "%" alone prints a number as its type says) of value number `value`.
+/// Literal text, or the conversion of value number `value`: "%+08.3f", "%lld". "%" alone prints a number according to
+/// its type.
 struct FormatPiece {
   std::string text;
-  int value = -1;  // of a conversion
+  int value = -1;  // -1: literal text
 };
 std::vector<FormatPiece> split_format(std::string_view text);
 

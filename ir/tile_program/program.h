@@ -1,4 +1,4 @@
-// A tile program: a kernel that says what a block does with whole tiles (NVIDIA's Tile IR; docs/tile_programs.md).
+// A tile program: a kernel that states what a block does with whole tiles (NVIDIA's Tile IR; docs/tile_programs.md).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,18 +12,19 @@
 
 namespace deplo::ir::tile_program {
 
-/// Where something stands: line and column of a text; in bytecode the byte, and what the debug info says of the source.
+/// A source location: line and column in a text; in bytecode the byte, and the location in the source by the debug
+/// info.
 struct Location {
-  std::uint32_t source = 0;  // 1 + the index in Program::sources; 0: not known, or the text itself
+  std::uint32_t source = 0;  // 1 + the index in Program::sources; 0: unknown, or the text itself
   std::uint32_t line = 0, column = 0;
   std::uint64_t byte = 0;
 };
 
-/// A value is a number in its entry. Every one is defined once; its region is where it can be used.
+/// The number of a value in its entry. Every value is defined once, and can be used in its region.
 using ValueId = std::uint32_t;
 struct Value {
   TypePtr type;
-  std::string name;  // of the text, without `%`; bytecode has none
+  std::string name;  // in the text, without `%`; bytecode has no names
 };
 
 struct Operation;
@@ -34,20 +35,20 @@ struct Region {
 
 struct Operation {
   const Form* form = nullptr;
-  std::vector<ValueId> operands;      // those of the form one behind the other
-  std::vector<std::uint32_t> counts;  // how many each operand of the form has: 1; 0 or 1; any number
+  std::vector<ValueId> operands;      // the values of all operands of the form, in order
+  std::vector<std::uint32_t> counts;  // number of values of each operand of the form: 1; 0 or 1; any number
   std::vector<ValueId> results;
-  std::vector<Attribute> attributes;  // one for each of the form's, monostate where it is not given
+  std::vector<Attribute> attributes;  // one for each of the form's; monostate: not given
   std::vector<Region> regions;
   Location location;
 
-  /// The values of an operand of the form, by its index.
+  /// The range in `operands` of an operand of the form.
   std::pair<std::size_t, std::size_t> range(int operand) const;  // first, count
   bool has(std::string_view operand) const;
-  ValueId operand(std::string_view name) const;  // which is there
+  ValueId operand(std::string_view name) const;  // which must be present
   std::vector<ValueId> operand_list(std::string_view name) const;
   const Attribute& attribute(std::string_view name) const;
-  /// An integer, boolean, flag or enumeration, or the form's default; 0 where there is neither.
+  /// The number of an integer, boolean, flag or enumeration. If it is not given, the form's default, or else 0.
   std::int64_t number(std::string_view attribute) const;
   bool given(std::string_view name) const { return attribute(name).index() != 0; }
 };
@@ -61,12 +62,12 @@ struct Entry {
   Location location;
 };
 
-/// Memory of the module itself, initialized when it is loaded.
+/// Memory of the module itself, which is initialized when the module is loaded.
 struct Global {
   std::string name;
-  TypePtr type;  // a tile of rank 1 or, of one element, 0
+  TypePtr type;  // a tile of rank 1, or of rank 0 with one element
   Dense value;
-  std::int64_t alignment = 0;  // bytes; 0: that of an element
+  std::int64_t alignment = 0;  // bytes; 0: the alignment of an element
   bool constant = false, is_private = false;
   Location location;
 };
@@ -83,9 +84,9 @@ struct Program {
 
 /// "vec.tile:12:5", or "vec.tileirbc: byte 123 (vec.py:40:9)".
 std::string place(const Program&, const Location&);
-/// Reads bytecode, which begins with its magic, or text. Verifies the program. Throws Error with the place.
+/// Reads and verifies a program: bytecode if the bytes begin with its magic, else text. Throws Error with the place.
 Program read_program(std::string_view bytes, std::string_view where);
-/// The entry of that name; the only one for "". Throws Error `WHERE: expected …`, with the nearest name.
+/// The entry of that name, or the only entry for "". Throws Error `WHERE: expected …`, with the nearest name.
 const Entry& find_entry(const Program&, std::string_view name);
 
 }  // namespace deplo::ir::tile_program

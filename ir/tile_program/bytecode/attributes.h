@@ -4,9 +4,9 @@
 
 namespace deplo::ir::tile_program::bytecode {
 
-/// One that the form says is there. `value_type` is that of the operation's first result, for a constant.
+/// Reads an attribute that is present. `value_type`: the type of the operation's first result, for a constant.
 Attribute read_attribute(Bytes&, File&, const AttributeForm&, const TypePtr& value_type);
-/// Hints behind their tag, as a function has them.
+/// Reads the hints of a function: a tag, then the hints.
 Hints read_tagged_hints(Bytes&, File&);
 
 }  // namespace deplo::ir::tile_program::bytecode

@@ -1,4 +1,4 @@
-// A place in a file of bytecode, and the numbers that are read there. Private to the room.
+// Reads numbers from a position in a file of bytecode. Private to the room.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::tile_program::bytecode {
 
-/// A part of a file. Every read is within the part, or throws Error `WHERE: byte N: expected …, found …`.
+/// A part of a file. A read beyond the part throws Error `WHERE: byte N: expected …, found …`.
 class Bytes {
  public:
   Bytes(std::string_view data, std::string_view where, std::uint64_t offset = 0)
@@ -19,13 +19,13 @@ class Bytes {
 
   std::uint8_t byte(std::string_view what);
   std::uint64_t fixed(int bytes, std::string_view what);  // little endian
-  std::uint64_t varint(std::string_view what);            // 7 bits a byte, the lowest first
+  std::uint64_t varint(std::string_view what);            // 7 bits per byte, the lowest first
   std::int64_t zigzag(std::string_view what);             // a varint whose lowest bit is the sign
   /// A varint below `limit`.
   std::uint64_t index(std::uint64_t limit, std::string_view what);
-  /// A varint of things that take at least so many bytes each, all of which must still follow.
+  /// Reads a count (a varint) and checks that count × bytes_each bytes remain.
   std::size_t count(std::size_t bytes_each, std::string_view what);
-  std::vector<std::int64_t> integers(int bytes_each, std::string_view what);  // signed, behind their number
+  std::vector<std::int64_t> integers(int bytes_each, std::string_view what);  // a count, then signed integers
   Bytes part(std::uint64_t size, std::string_view what);
   void align(std::uint64_t alignment);
   std::string_view rest() const { return data_.substr(at_); }
@@ -40,7 +40,7 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// Data in rows of any length: their number, where each begins, and all of them.
+/// A table of rows of any length. In the file it is their number, the beginning of each, and their bytes.
 struct Table {
   std::vector<Bytes> rows;
 };

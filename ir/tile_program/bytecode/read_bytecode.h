@@ -1,4 +1,5 @@
-// Tile programs in NVIDIA's bytecode, versions 13.1 to 13.4 (NVIDIA/cuda-tile: BytecodeReader.cpp, BytecodeOpcodes.td).
+// Reads tile programs in NVIDIA's bytecode, versions 13.1 to 13.4 (NVIDIA/cuda-tile: BytecodeReader.cpp,
+// BytecodeOpcodes.td).
 #pragma once
 #include <string_view>
 
@@ -6,9 +7,10 @@
 
 namespace deplo::ir::tile_program {
 
-/// Whether the bytes begin as a file of bytecode does.
+/// Whether the bytes begin with the magic of bytecode.
 bool is_bytecode(std::string_view bytes);
-/// Reads a file whole; not verified. Takes memory in proportion to the file. Throws Error `WHERE: byte N: expected …`.
+/// Reads a whole file, without verifying the program. Takes memory in proportion to the file. Throws Error
+/// `WHERE: byte N: expected …`.
 Program read_bytecode(std::string_view bytes, std::string_view where);
 
 }  // namespace deplo::ir::tile_program

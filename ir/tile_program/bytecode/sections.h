@@ -1,4 +1,4 @@
-// The parts of a file of bytecode: strings, types, constants, debug info. Private to the room.
+// The sections of a file of bytecode: strings, types, constants, debug info. Private to the room.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace deplo::ir::tile_program::bytecode {
 
-/// A type as the table has it: that of a value, or an element, a pointer or a function's.
+/// A row of the type table: the type of a value, an element, a pointer or a function.
 struct TypeRow {
-  TypePtr value;                                   // of a value; nullptr: none of the others' own
-  std::optional<DType> element;                    // of a number
-  std::optional<DType> pointee;                    // of a pointer
+  TypePtr value;                                   // the type of a value; nullptr: the row is one of the others
+  std::optional<DType> element;                    // the type of an element
+  std::optional<DType> pointee;                    // of a pointer: the type of the element that it points to
   std::optional<std::vector<TypePtr>> parameters;  // of a function without results
-  bool results = false;                            // of a function with some
+  bool results = false;                            // a function with results
 };
 
-/// What the functions of a file refer to by number.
+/// The tables to which the functions of a file refer by number.
 class File {
  public:
-  /// Reads header and sections; functions and globals stay as they are.
+  /// Reads the header and the sections. It leaves functions and globals as bytes.
   File(std::string_view bytes, std::string_view where);
 
   Version version;
@@ -34,12 +34,12 @@ class File {
   const TypeRow& type_row(Bytes& from, std::string_view what) const;
   /// A type that a value can have.
   TypePtr type(Bytes& from, std::string_view what) const;
-  /// The constant whose number follows, as a value of that type.
+  /// Reads the number of a constant, and returns the constant as a value of that type.
   Dense constant(Bytes& from, const Type&);
   std::vector<std::string> sources;
 
-  /// Where an operation of a function stands in its source: the function's own debug info first, then one for each
-  /// operation in the order of the file.
+  /// The source location of an operation of a function. A function's row has its own debug info first, then that of
+  /// each operation in the order of the file.
   Location location(std::uint64_t function_row, std::size_t operation, std::uint64_t byte);
 
  private:
@@ -59,7 +59,7 @@ class File {
 
   std::string_view where_;
   std::vector<std::string_view> strings_;
-  std::size_t copied_ = 0, may_copy_ = 0;  // bytes of strings: a short file may name a long string often
+  std::size_t copied_ = 0, may_copy_ = 0;  // bytes of copied strings, limited: a short file may repeat a long string
   Table types_, constants_, debug_;
   std::vector<std::optional<TypeRow>> type_rows_;
   std::map<std::tuple<std::uint64_t, DType, std::int64_t>, Dense> dense_;

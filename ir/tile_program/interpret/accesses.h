@@ -1,4 +1,4 @@
-// One operation's accesses to memory: bounds, and what it conflicts with. Private to the room.
+// The memory accesses of one operation: checks of their bounds and conflicts. Private to the room.
 #pragma once
 #include <string>
 
@@ -8,15 +8,15 @@ namespace deplo::ir::tile_program::exec {
 
 enum class AccessKind : std::uint8_t { read, write, update };
 
-/// Begins with the operation; finished by `end`, which sets its token.
+/// Created at the beginning of a memory operation. At its end, after() is the past of its token and results.
 class Accesses {
  public:
   Accesses(Evaluation& now, AccessKind kind);
 
-  /// DType `index` of the operation's tile, at an address.
+  /// Reads or writes an element at an address. `index`: its number in the operation's tile, for messages.
   std::uint64_t read(std::uint64_t address, DType, std::size_t index);
   void write(std::uint64_t address, DType, std::uint64_t bits, std::size_t index);
-  /// Of an atomic operation: reads, and writes what `change` makes of that.
+  /// For an atomic operation: reads the element and writes change(element). Returns the old bits.
   template <class Function>
   std::uint64_t update(std::uint64_t address, DType element, std::size_t index, Function change) {
     const std::uint64_t before = peek(address, element, index);
@@ -26,7 +26,7 @@ class Accesses {
     release(address);
     return before;
   }
-  /// What later operations come behind that use a token or value of this one.
+  /// The past of later operations that use a token or value of this one.
   PastPtr after() const;
 
  private:
@@ -41,8 +41,8 @@ class Accesses {
   Evaluation& now_;
   AccessKind kind_;
   bool acquires_ = false, releases_ = false, strong_ = false;
-  PastPtr past_;      // what this operation comes behind
-  PastPtr acquired_;  // what it learned
+  PastPtr past_;      // events that are ordered before this operation
+  PastPtr acquired_;  // events that it learned of by acquiring
   EventId event_ = 0;
 };
 

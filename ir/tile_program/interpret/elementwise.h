@@ -1,4 +1,4 @@
-// Operations that treat each element of their tiles alike. Private to the room.
+// Helpers of elementwise operations. Private to the room.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 
 namespace deplo::ir::tile_program::exec {
 
-/// Of a tile.
+/// The number of elements of a tile.
 inline std::size_t elements_of(const Type& t) { return static_cast<std::size_t>(element_count(t)); }
 
-/// How many elements come out: one, where all operands have one number for all.
+/// The number of elements to compute: one if each operand has a single number for all its elements.
 inline std::size_t lanes(const Evaluation& now) {
   std::size_t n = 1;
   for (const ValueId id : now.op.operands) n = std::max(n, now.value(id).size());
@@ -30,7 +30,7 @@ TileValue each_bits(std::size_t n, Function f) {
   return of_bits(std::move(out));
 }
 
-/// Of two numbers, none of them a NaN.
+/// Compares two numbers, neither of which is a NaN.
 template <class Number>
 bool compare(Number a, Number b, Comparison predicate) {
   switch (predicate) {
@@ -50,7 +50,7 @@ bool compare(Number a, Number b, Comparison predicate) {
   return false;
 }
 
-/// A subnormal f32 becomes 0 of its sign, where the operation says so.
+/// If `flush`, a subnormal f32 becomes 0 with its sign.
 inline double flushed(double x, bool flush) { return flush && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x; }
 
 }  // namespace deplo::ir::tile_program::exec

@@ -1,4 +1,4 @@
-// What each operation does: a function each, in the file of its kind. Private to the room.
+// The meaning of each operation: a function for each, in the file of its kind. Private to the room.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@ using Function = void (*)(Evaluation&);
 struct Evaluator {
   std::string_view name;
   Function function = nullptr;
-  /// Works element by element: so a body of a reduce runs all its rows at once.
+  /// Works element by element. A body of such operations in a reduce or scan runs for all rows at once.
   bool elementwise = false;
   bool touches_memory = false;
 };
@@ -26,10 +26,10 @@ std::vector<Evaluator> memory_evaluators();
 std::vector<Evaluator> view_evaluators();
 std::vector<Evaluator> other_evaluators();
 
-/// nullptr of operations that change where a block goes on (machine.cpp): for, if, loop, continue, break, yield, return.
+/// nullptr for control flow (machine.cpp): for, if, loop, continue, break, yield, return.
 const Evaluator* find_evaluator(const Form&);
 
-/// "(3, 5)" of the element of that number in a tile.
+/// The index of element number `element` of a tile: "(3, 5)".
 std::string element_index(const Extents& shape, std::size_t element);
 
 }  // namespace deplo::ir::tile_program::exec

@@ -1,4 +1,4 @@
-// The blocks of a launch, and what they share. Private to the room.
+// The blocks of a launch, and their shared state. Private to the room.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace deplo::ir::tile_program::exec {
 
-/// A region that a block is in.
+/// A region that a block is executing.
 struct Frame {
   const Region* region = nullptr;
-  std::size_t next = 0;              // operation
+  std::size_t next = 0;              // number of the next operation
   const Operation* owner = nullptr;  // nullptr: the entry
 };
 
@@ -24,12 +24,12 @@ struct Block {
   std::int64_t number = 0;
   std::array<std::int64_t, 3> id = {};
   std::vector<TileValue> values;  // by ValueId
-  std::vector<Frame> frames;      // innermost last; empty: it has ended
+  std::vector<Frame> frames;      // innermost last; empty: the block has ended
 };
 
 class Machine;
 
-/// An operation that is executed. An evaluator of interpret/evaluators.h reads operands and sets results.
+/// The execution of one operation. An evaluator (interpret/evaluators.h) reads its operands and sets its results.
 class Evaluation {
  public:
   Evaluation(Machine& in, Block& block, const Operation& executed) : machine(in), op(executed), block_(block) {}
@@ -40,14 +40,14 @@ class Evaluation {
   const Type& type(ValueId) const;
   const Type& operand_type(std::size_t at) const { return type(op.operands[at]); }
   const Type& result_type(std::size_t at = 0) const { return type(op.results[at]); }
-  /// Its past is that of all operands, unless it has one of its own.
+  /// Sets a result. Its past is that of all operands, unless `value` has one.
   void set(TileValue value, std::size_t result = 0);
   void set_argument(ValueId id, TileValue value);
   DType element() const { return result_type().element; }
   const std::array<std::int64_t, 3>& block_id() const { return block_.id; }
   std::int64_t block_number() const { return block_.number; }
   Block& block() { return block_; }
-  /// All that its operands come behind.
+  /// The joined past of the operands.
   PastPtr past() const;
   [[noreturn]] void fail(const std::string& message) const;
 
@@ -63,14 +63,14 @@ class Machine {
   Machine(const Program&, const Entry&, const Launch&, std::vector<Array>& arrays);
   LaunchResult run();
 
-  /// Executes the operations of a region that neither loops nor touches memory, up to its end; returns what it yields.
+  /// Executes a region without loops and memory operations, and returns the values that it yields.
   std::vector<TileValue> run_pure(Block&, const Region&);
   [[noreturn]] void fail(const Block&, const Operation&, const std::string& message) const;
-  /// Counts bytes that are held from now on; fails beyond the launch's.
+  /// Counts bytes that are held from now on. Fails beyond the launch's limit.
   void hold(const Evaluation&, std::int64_t bytes);
-  /// A value of a block, with the bytes that it holds.
+  /// Sets a value of a block, and counts the bytes that it holds.
   void put(Block&, ValueId, TileValue);
-  /// Where another block's operation stands, for messages.
+  /// The name, block and place of an event's operation, for messages.
   std::string describe(const Event&) const;
 
   const Program& program;
@@ -85,7 +85,7 @@ class Machine {
   void start(std::int64_t number);
   void start_next();
   void turn(Block&);
-  bool step(Block&);  // whether it touched memory
+  bool step(Block&);  // returns whether it accessed memory
   void execute(Block&, const Operation&);
   bool execute_control(Block&, const Operation&);
   void enter(Block&, const Operation& owner, const Region&, const std::vector<TileValue>& arguments);
@@ -97,7 +97,7 @@ class Machine {
   void assign(Block&, const std::vector<ValueId>&, std::vector<TileValue>);
 
   std::vector<TileValue> arguments_;
-  std::vector<std::int64_t> waiting_;  // blocks that have not begun, the next one last
+  std::vector<std::int64_t> waiting_;  // blocks that have not started, the next one last
   std::deque<Block> running_;
   Rng rng_;
   std::int64_t operations_ = 0, work_ = 0, held_ = 0, idle_since_ = 0, changes_seen_ = 0;

@@ -1,4 +1,4 @@
-// The arrays that a program sees, and who touched each element last. Private to the room.
+// The arrays of a program, and the last accesses to each element. Private to the room.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace deplo::ir::tile_program::exec {
 
-/// One access of an operation: its event and what it knows of the past.
+/// An access of an operation: its event, and its past.
 struct Access {
   EventId event = 0;
   const PastPtr* past = nullptr;
@@ -24,23 +24,25 @@ class Memory {
     for (const Array& array : arrays) add_shadow(array);
   }
 
-  /// The address of an array's first element. Arrays lie so far apart that no offset leads from one into another.
+  /// The address of an array's first element. Arrays are 2^40 bytes apart, so that no plausible offset leads
+  /// from one to another.
   static std::uint64_t address(std::size_t array) { return (array + 1) << apart; }
-  /// An array of the program's own; its number.
+  /// Adds an array of the program's own. Returns its number.
   std::size_t add(Array array);
 
-  /// The bits of an element at an address, or a sentence about why there is none.
+  /// The bits of an element at an address; nullopt: no array has an element there.
   std::optional<std::uint64_t> read(std::uint64_t address, DType);
+  /// False: no array has an element there.
   bool write(std::uint64_t address, DType, std::uint64_t bits);
-  /// Why `read` or `write` did nothing: "reads byte 4096 of A, which has 4096".
+  /// The place for which `read` or `write` failed, for messages: "byte 4096 of A, which has 4096".
   std::string outside(std::uint64_t address, DType) const;
 
-  /// Notes an access of `size` bytes that are there. Returns an event that it conflicts with, 0 if there is none; the
-  /// access's own if it wrote the same place twice.
+  /// Records an access of `size` existing bytes. Returns an event that it conflicts with, or 0 if there is none. If the
+  /// operation writes the same place twice, that is its own event.
   EventId note(const Access&, const Events&, std::uint64_t address, int size);
-  /// What a release left at an address for who acquires it.
+  /// The past that a release published at an address, for those who acquire it.
   PastPtr& released(std::uint64_t address) { return releases_[address]; }
-  /// "A[3]" of an element's array, for messages.
+  /// The element at an address, for messages: "A[3]".
   std::string describe(std::uint64_t address) const;
 
   std::int64_t changes() const { return changes_; }  // writes that changed a value
@@ -61,7 +63,7 @@ class Memory {
   EventId note_one(const Access&, const Events&, Touch&);
 
   std::vector<Array>& arrays_;
-  std::vector<Array> own_;  // behind them
+  std::vector<Array> own_;  // numbered after arrays_
   std::vector<Shadow> shadows_;
   std::unordered_map<std::uint64_t, PastPtr> releases_;
   std::int64_t changes_ = 0;

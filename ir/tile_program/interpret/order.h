@@ -1,8 +1,8 @@
-// Which accesses to memory have happened before which (specification, "Memory Model"). Private to the room.
+// The happens-before order of memory accesses (specification, "Memory Model"). Private to the room.
 //
-// Events that are ordered make chains; what is known of the past is, of each chain, how many of its events: a vector clock
-// (Lamport 1978, Mattern 1989) over chains in place of threads, because a block's own accesses are ordered by tokens and
-// data alone, not by the order in which they stand.
+// Ordered events form chains. A past is, for each chain, the number of its events that have happened before: a vector
+// clock (Lamport 1978, Mattern 1989) over chains instead of threads, because a block's own accesses are ordered only by
+// tokens and data, not by their order in the program.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,12 +18,12 @@ using PastPtr = std::shared_ptr<const Past>;                        // nullptr: 
 PastPtr join(const PastPtr&, const PastPtr&);
 bool knows(const PastPtr&, std::uint32_t chain, std::uint32_t event);
 
-/// A memory operation that was executed.
+/// An executed memory operation.
 struct Event {
   const Operation* operation = nullptr;
   std::int64_t block = 0;
   std::uint32_t chain = 0, index = 0;
-  bool is_strong = false;  // atomic, or of another ordering than weak
+  bool is_strong = false;  // has an ordering other than weak, as all atomic operations do
   Scope scope = Scope::tl_blk;
 };
 using EventId = std::uint32_t;  // 0: none
@@ -31,17 +31,18 @@ using EventId = std::uint32_t;  // 0: none
 class Events {
  public:
   Events() : all_(1) {}
-  /// Of an operation that comes behind `past`; appended to a chain of its past where it can be.
+  /// Adds an event that happens after `past`. Extends a chain of its past if possible, else starts a new chain.
   EventId add(Event event, const PastPtr& past);
   const Event& operator[](EventId id) const { return all_[id]; }
-  /// The past with the event itself.
+  /// The past plus the event itself.
   PastPtr after(EventId id, const PastPtr& past) const;
-  /// Whether both may touch one place at once: neither knows the other, and they are not both atomic in reach.
+  /// Whether accesses of both to one place race: `before` is not in the past of `now`, and they are not both strong
+  /// with scopes that include each other.
   bool conflict(EventId before, EventId now, const PastPtr& past) const;
 
  private:
   std::vector<Event> all_;
-  std::vector<std::uint32_t> chains_;  // events in each
+  std::vector<std::uint32_t> chains_;  // number of events in each
 };
 
 }  // namespace deplo::ir::tile_program::exec

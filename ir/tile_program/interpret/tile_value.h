@@ -1,4 +1,4 @@
-// The values of a block that runs. Private to the room.
+// The values of a running block. Private to the room.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,14 +12,15 @@ namespace deplo::ir::tile_program::exec {
 using Reals = std::vector<double>;
 using Bits = std::vector<std::uint64_t>;
 
-/// What a tensor view or a view of tiles refers to.
+/// The memory that a tensor view or a view of tiles refers to.
 struct ViewValue {
   std::uint64_t base = 0;
   Extents shape, strides;  // of the tensor; elements
 };
 
-/// A tile of floats has `reals`, one of integers or pointers `bits` (integers without a sign, of their width); either one
-/// number for all elements, or each in row-major order. A view has `view`. All, tokens too, have their past.
+/// A tile of floats has `reals`. A tile of integers or pointers has `bits` (integers are unsigned, of their width).
+/// Either is a single number for all elements, or has each element in row-major order. A view has `view`. All values,
+/// also tokens, have a past.
 struct TileValue {
   std::shared_ptr<const Reals> reals;
   std::shared_ptr<const Bits> bits;

@@ -1,4 +1,4 @@
-// An integer of 128 bits, which g++ and clang have, ISO C++ has not. Private to the room.
+// Integers of 128 bits, an extension of g++ and clang to ISO C++. Private to the room.
 #pragma once
 
 namespace deplo::ir::tile_program::exec {

@@ -1,4 +1,4 @@
-// Attributes as MLIR's generic form of operations has them: `rounding_mode = #cuda_tile.rounding<zero>`, `dim = 0 : i32`.
+// Attributes in MLIR's generic form of operations: `rounding_mode = #cuda_tile.rounding<zero>`, `dim = 0 : i32`.
 // Private to the room.
 #pragma once
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace deplo::ir::tile_program::text {
 
-/// Reads `{NAME = VALUE, …}`. `read` reads the value of a name and returns true, or returns false for one that is passed
-/// over. A name alone is a flag: `read` finds `,` or `}`.
+/// Reads `{NAME = VALUE, …}`. `read` reads the value of a name and returns true, or returns false to skip the value. A
+/// name alone is a flag: `read` then finds `,` or `}`.
 void read_dictionary(Lexer&, const std::function<bool(const Token& name)>& read);
 
-/// The value of an attribute of that form. Dense ones are read by read_generic_dense.
+/// Reads the value of an attribute of that form, unless it is dense (read_generic_dense).
 Attribute read_generic_attribute(Lexer&, const AttributeForm&);
 /// `dense<[1.0, 2.0]> : !cuda_tile.tile<2xf32>`.
 DenseText read_generic_dense(Lexer&);

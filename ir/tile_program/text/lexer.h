@@ -1,4 +1,4 @@
-// The text of a tile program as tokens. Private to the room.
+// Splits the text of a tile program into tokens. Private to the room.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,8 @@
 namespace deplo::ir::tile_program::text {
 
 struct Token {
-  /// value: `%x` or `%x#1`; symbol: `@x`; both without the sign. A name may have had `cuda_tile.`, `!` or `#` before it.
+  /// value: `%x` or `%x#1`; symbol: `@x`. The text of both is without the sign. A name's text is without a leading
+  /// `cuda_tile.`, `!` or `#`.
   enum class Kind : std::uint8_t { name, value, symbol, number, string, sign, end };
   Kind kind = Kind::end;
   std::string_view text;
@@ -23,7 +24,7 @@ struct Token {
   }
 };
 
-/// One token ahead. Views into a text that outlives it.
+/// Looks one token ahead. Tokens are views into the text, which must outlive the lexer.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where);
@@ -37,8 +38,8 @@ class Lexer {
   Token expect(Token::Kind kind, std::string_view what);
   /// Decimal or hexadecimal.
   std::int64_t integer(std::string_view what);
-  /// `128x?x` before an element, or `128x64` before a sign: read anew from the current token, because `0xf32` looks like a
-  /// number.
+  /// Reads `128x?x` before an element, or `128x64` before a sign. It scans the current token again, because `0xf32`
+  /// looks like a number.
   Extents extents(bool before_element);
   Location location() const;
 
@@ -63,14 +64,14 @@ class Lexer {
   Token token_;
 };
 
-/// A whole number of at most 64 bits beside its sign: `-7`, `0xFFFF`.
+/// An integer with a sign and a magnitude of at most 64 bits: `-7`, `0xFFFF`.
 struct Integer {
   bool negative = false, hexadecimal = false;
   std::uint64_t magnitude = 0;
 };
 std::optional<Integer> read_integer(std::string_view);
 
-/// What stands between the quotes, without its escapes: `\n`, `\0A`.
+/// The text between the quotes, with its escapes replaced: `\n`, `\0A`.
 std::string unquoted(std::string_view);
 
 }  // namespace deplo::ir::tile_program::text

@@ -1,4 +1,4 @@
-// Numbers and strings in the text of a program. Private to the room.
+// Prints numbers and strings for the text of a program. Private to the room.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace deplo::ir::tile_program::text {
 
-/// "5", "true", "-0.5"; of a float the shortest decimal that reads back exactly, of one that is not finite its bits in
-/// hexadecimal, as MLIR has them.
+/// "5", "true", "-0.5". A float is printed as the shortest decimal that reads back exactly. A float that is not finite
+/// is printed as its bits in hexadecimal, as in MLIR.
 std::string print_literal(std::uint64_t bits, DType);
-/// In quotes, with `\0A` for a byte that is no printable character.
+/// The text in quotes, with escapes such as `\n`, and `\0D` for other bytes that are not printable ASCII.
 std::string quoted(std::string_view);
 
 }  // namespace deplo::ir::tile_program::text

@@ -1,5 +1,5 @@
-// `loc(…)` behind operations and arguments, and the aliases of attributes around a module (MLIR Language Reference,
-// "Locations"). Places in messages are those of the text, so nothing of a location is kept. Private to the room.
+// Reads `loc(…)` after operations and arguments, and the aliases of attributes around a module (MLIR Language
+// Reference, "Locations"). Messages name places in the text itself, so locations are discarded. Private to the room.
 #pragma once
 #include <map>
 #include <set>
@@ -9,16 +9,16 @@
 
 namespace deplo::ir::tile_program::text {
 
-/// The aliases of one text: `#loc3 = loc("k.py":25:8)` may stand behind what uses it.
+/// The aliases of one text. An alias may be defined after its uses: `#loc3 = loc("k.py":25:8)`.
 class Locations {
  public:
   explicit Locations(Lexer& from) : from_(from) {}
 
-  /// Reads `loc(…)` if it stands there.
+  /// Reads `loc(…)` if it comes next.
   void read();
-  /// Reads `#NAME = …` if one stands there.
+  /// Reads `#NAME = …` if it comes next.
   bool read_alias();
-  /// Throws an Error for a location that names an alias that the text lacks.
+  /// Throws Error if a location names an alias that the text does not define.
   void check() const;
 
  private:
@@ -31,7 +31,7 @@ class Locations {
   std::map<std::string, Token, std::less<>> used_;
 };
 
-/// Passes over an attribute of any kind, up to the `,` or the bracket that ends it.
+/// Skips an attribute of any kind, up to the `,` or the bracket that ends it.
 void skip_attribute(Lexer&);
 
 }  // namespace deplo::ir::tile_program::text

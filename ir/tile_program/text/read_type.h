@@ -1,4 +1,4 @@
-// Types and attributes in the text of a tile program. Private to the room.
+// Reads types and attributes in the text of a tile program. Private to the room.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -9,25 +9,25 @@
 
 namespace deplo::ir::tile_program::text {
 
-/// A type of a value. The message of an Error names its place.
+/// Reads the type of a value. Throws Error with the place.
 TypePtr read_type(Lexer&);
 DType read_element(Lexer&);
 
-/// What stands in `<f32: [1.0, 2.0]>`, before the type of the tile is known.
+/// The contents of `<f32: [1.0, 2.0]>`, while the type of the tile is not known yet.
 struct DenseText {
   Token at;
   DType element = DType::f32;
   std::vector<Token> numbers;
-  std::optional<Token> bytes;  // `"0x…"` in place of numbers
+  std::optional<Token> bytes;  // `"0x…"` instead of numbers
   Extents shape;
-  TypePtr type;  // of `dense<…> : TYPE`; nullptr: the element alone is known
+  TypePtr type;  // of `dense<…> : TYPE`; nullptr: only the element is known
 };
 DenseText read_dense(Lexer&);
-/// What stands behind the colon. `into` has the element.
+/// Reads the part after the colon. `into` already has the element.
 void read_elements(Lexer&, DenseText& into);
 Dense make_dense(const Lexer&, const DenseText&, const Type&);
 
-/// Any attribute but a dense one.
+/// Reads any attribute except a dense one.
 Attribute read_attribute(Lexer&, const AttributeForm&);
 Hints read_hints(Lexer&);
 

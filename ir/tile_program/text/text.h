@@ -7,10 +7,10 @@
 
 namespace deplo::ir::tile_program {
 
-/// Reads a module, or entries without one; `cuda_tile.` before operations and types may be there or not. Not verified.
-/// Throws Error `WHERE:LINE:COLUMN: expected …, found …`.
+/// Reads a module, or entries without a module. The prefix `cuda_tile.` of operations and types is optional. Does not
+/// verify the program. Throws Error `WHERE:LINE:COLUMN: expected …, found …`.
 Program parse_program(std::string_view text, std::string_view where);
-/// parse_program(print(p)) is p, but for places.
+/// parse_program(print(p)) is p, except for its locations.
 std::string print(const Program&);
 std::string print(const Hints&);  // "<sm_100 = {latency = 4}>"
 

@@ -1,4 +1,5 @@
-// What single operations demand beyond the classes of their operands: "" or "expected …, found …". Private to the table.
+// The requirements of single operations beyond the classes of their operands. A check returns "" or "expected …, found
+// …". Private to the table of operations.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// The rules of form that every tile program keeps.
+// The verifier of tile programs.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::tile_program {
 
-/// What a check may ask about the place of its operation.
+/// The context of the operation that a check examines.
 struct Context {
   const Program& program;
   const Entry& entry;
@@ -17,10 +17,10 @@ struct Context {
   const Type& type(ValueId id) const { return *entry.values[id].type; }
   /// The number that a scalar constant defines.
   std::optional<std::int64_t> constant(ValueId id) const;
-  std::string name(ValueId id) const;  // "%acc", or "%12" of a value without a name
+  std::string name(ValueId id) const;  // "%acc", or "%12" for a value without a name
 };
 
-/// Throws Error `PLACE: OPERATION: expected …, found …` at the first thing that is wrong.
+/// Throws Error `PLACE: OPERATION: expected …, found …` for the first violation.
 void verify(const Program&);
 
 }  // namespace deplo::ir::tile_program
