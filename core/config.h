@@ -1,4 +1,4 @@
-// Strict reading of YAML: whatever is not as expected throws Error `file:line: expected …, found …`.
+// Strict reading of YAML. Anything unexpected throws Error `file:line: expected …, found …`.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -18,15 +18,16 @@ class Config {
  public:
   struct Node;
 
-  /// A file, or a text that `where` names in messages. The root is a map; duplicate keys are refused.
+  /// Loads a file, or parses a text. `where`: the text's name in messages. The root must be a map. Duplicate keys
+  /// throw.
   static Config load(const std::filesystem::path& file);
   static Config parse(std::string_view text, std::string where);
 
-  /// Refuses every key of this map that is not listed ("did you mean …?").
+  /// Throws Error if this map has a key that is not in `known` ("did you mean …?").
   const Config& only(const std::vector<std::string_view>& known) const;
   bool has(std::string_view key) const { return find(key).has_value(); }
   std::optional<Config> find(std::string_view key) const;
-  Config at(std::string_view key) const;                        // must be there
+  Config at(std::string_view key) const;                        // the key must exist
   std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in the order of the file
   std::vector<Config> items() const;                            // of a list
 
@@ -40,7 +41,7 @@ class Config {
   bool boolean() const;
   std::string one_of(const std::vector<std::string>& names) const;
 
-  /// `integer_or("seed", 0)`: the value, or the default where the key is absent.
+  /// `integer_or("seed", 0)`: the value of the key, or the default if the key is absent.
   std::string text_or(std::string_view key, std::string fallback) const;
   std::int64_t integer_or(std::string_view key, std::int64_t fallback,
                           std::int64_t least = std::numeric_limits<std::int64_t>::min(),

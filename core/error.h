@@ -10,8 +10,8 @@ namespace deplo {
 /// Process exit codes: what `main` returns when an Error reaches it.
 enum class Exit : int { done = 0, user = 1, environment = 2 };
 
-/// A mistake of the user or of the environment. The message says what was expected, what was found and
-/// where, in one line. Thrown anywhere, caught only in `main` (and by tests).
+/// A mistake of the user or a problem of the environment. The message states in one line what was expected, what was
+/// found and where. An Error that nothing catches reaches `main`, which reports it and exits with its code.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, Exit exit = Exit::user) : std::runtime_error(message), exit_(exit) {}
@@ -28,5 +28,5 @@ class Error : public std::runtime_error {
 
 }  // namespace deplo
 
-/// A broken invariant is a bug: always on, aborts, never reachable from user input.
+/// Checks an invariant, and aborts if it is broken, which is a bug. Always enabled. User input must never reach it.
 #define CHECK(condition) (static_cast<bool>(condition) ? void() : ::deplo::check_failed(#condition, __FILE__, __LINE__))

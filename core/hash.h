@@ -6,9 +6,9 @@
 
 namespace deplo {
 
-/// 32 lower-case hexadecimal digits of XXH3-128 of the bytes.
+/// XXH3-128 of the bytes, as 32 lower-case hexadecimal digits.
 std::string digest(std::string_view bytes);
-/// XXH3-64 of the bytes: finds damage, not malice.
+/// XXH3-64 of the bytes. It detects damage, but not malice.
 std::uint64_t checksum(std::string_view bytes, std::uint64_t seed = 0);
 
 }  // namespace deplo

@@ -6,23 +6,23 @@
 
 namespace deplo {
 
-/// From now on SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) set the flag and do nothing else: use a Deadline
-/// beside long work. Call it before any other thread is started.
+/// From now on SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) only set the flag, so use a Deadline during long
+/// work. Call it before starting any other thread.
 void catch_interrupts();
-/// The number of the signal that came, 0: none.
+/// The number of the last signal that arrived; 0: none.
 int interrupted();
 
-/// Ends the process when long work does not see the flag within 0.7 s: a build or a launch may take seconds, and what
-/// is stored stays stored even so.
+/// Ends the process if long work does not react to the flag within 0.7 s, because a build or a launch may take seconds.
+/// Stored results are not lost.
 class Deadline {
  public:
-  /// `report` is called once at most, from another thread, before the process ends with code 128 + signal.
+  /// `report` is called at most once, from another thread, before the process ends with code 128 + signal.
   explicit Deadline(std::function<void()> report);
-  /// From here on the work reports for itself; if `report` has begun this does not return.
+  /// From here on the work itself reports. If `report` has started, this does not return.
   void lift();
 
  private:
-  std::mutex claim_;  // held by the one that reports
+  std::mutex claim_;  // held by the thread that reports
   std::jthread thread_;
 };
 

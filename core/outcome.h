@@ -1,4 +1,4 @@
-// What became of a candidate: a time or a failure. Failures are data, never exceptions.
+// The outcome of a candidate: a time or a failure. Failures are data, never exceptions.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace deplo {
 
-/// Why a candidate has no valid time; stored by these names. What each means: docs/measurement.md, "Outcomes".
+/// Why a candidate has no valid time. Stores use these names. docs/measurement.md, "Outcomes", explains each.
 enum class Status {
   ok,
-  slow,     // given up on: far from the best known
+  slow,     // abandoned: much slower than the best known
   invalid,  // the schedule cannot be lowered
   build_error,
   build_timeout,
@@ -23,18 +23,18 @@ enum class Status {
   illegal_access,
   hang,
   wrong_result,
-  guard_hit,         // wrote beside a buffer
-  nondeterministic,  // two runs, different bits
+  guard_hit,         // wrote outside of a buffer
+  nondeterministic,  // two runs gave different bits
   noop,              // a time that is not a positive number
   implausible,       // faster than the device can be
   worker_lost,
   device_lost,
   out_of_memory,
   cancelled,
-  timeout,  // of older stores: cancelled
+  timeout,  // in older stores: cancelled
 };
 std::string_view status_name(Status);
-/// Throws Error when the name is unknown.
+/// Throws Error if the name is unknown.
 Status parse_status(std::string_view name);
 
 struct Failure {
@@ -57,7 +57,7 @@ class Result {
     CHECK(ok());
     return *std::get_if<0>(&state_);
   }
-  /// The value; Error with the failure's message where there is none.
+  /// Returns the value. Throws Error with the failure's message if there is none.
   T value_or_throw() && {
     if (!ok()) throw Error(failure().message);
     return std::move(value());
@@ -71,12 +71,12 @@ class Result {
   std::variant<T, Failure> state_;
 };
 
-/// What a searcher is told: the median time in microseconds when ok.
+/// The result that a searcher is told. `microseconds`: the median time if ok.
 struct Outcome {
   Status status = Status::invalid;
   double microseconds = 0;
   std::string message;
-  double seconds = 0;  // what it took to find out: build, launches and all overheads; 0: not known
+  double seconds = 0;  // cost of the measurement: build, launches and all overheads; 0: unknown
   bool ok() const { return status == Status::ok; }
 };
 

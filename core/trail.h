@@ -1,4 +1,4 @@
-// Decisions: a Fork is an open one, a Choice a taken one, a Trail the whole identity of a schedule.
+// Decisions. A Fork is an open decision, a Choice is a taken one, and a Trail is the whole identity of a schedule.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace deplo {
 
 using Value = std::variant<std::int64_t, std::string>;
 
-/// The next open decision: `rule.knob` and its legal values; options[0] is the heuristic's pick for the target.
+/// The next open decision: `rule.knob` and its legal values. options[0] is the heuristic's pick for the target.
 struct Fork {
   std::string knob;
   std::vector<Value> options;
@@ -25,12 +25,12 @@ struct Choice {
 using Trail = std::vector<Choice>;
 
 std::string print(const Value&);
-/// The integer that the text is in decimal digits, with a minus or without; else, as beyond 64 bits, the text. So
-/// parse_value(print(v)) == v where no text of a space reads as an integer.
+/// Returns an integer if the text is one, in decimal digits with an optional minus and within 64 bits; else the text.
+/// So parse_value(print(v)) == v, provided that no text value of a space reads as an integer.
 Value parse_value(std::string_view text);
 /// `chunk_matmul_k.bk=32 blockify_launch.bm=64 …`; parse_trail(print(t)) == t.
 std::string print(const Trail&);
-/// Throws Error with the first word that is not `knob=value`.
+/// Parses a trail. Throws Error with the first word that is not `knob=value`.
 Trail parse_trail(std::string_view text);
 
 }  // namespace deplo

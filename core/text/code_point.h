@@ -1,4 +1,4 @@
-// UTF-8, one code point at a time.
+// Reads UTF-8, one code point at a time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace deplo {
 
 struct CodePoint {
   std::uint32_t value = 0;
-  std::size_t bytes = 0;  // that it takes
+  std::size_t bytes = 0;  // its length
 };
-/// Of a text that is not empty: the one at its front. 0 bytes: no UTF-8 (RFC 3629: shortest form, no surrogates).
+/// The first code point of a text that is not empty. 0 bytes: invalid UTF-8 (RFC 3629: shortest form, no surrogates).
 CodePoint code_point(std::string_view text);
 
-/// No byte in the middle of one.
+/// Whether the byte begins a code point, and is not a continuation byte.
 inline bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 }  // namespace deplo

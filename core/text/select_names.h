@@ -1,4 +1,4 @@
-// Names that a filter of the command line means.
+// Selects names by a filter of the command line.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,12 +6,12 @@
 
 namespace deplo {
 
-/// "b, a and 2 more": each once, in order, a dozen at most. "there is none" for none.
+/// "a, b and 2 more": sorted, each name once, at most a dozen. "there is none" if there are no names.
 std::string list_names(std::vector<std::string> names);
 
-/// The numbers of the names that the filter means: of those that are equal to it; without one, of those that match it
-/// as a pattern (`*`, `?`, `[a-z]`) or, where it has none of these characters, begin with it. An empty filter means
-/// all. Throws Error `PLACE: expected WHAT (NAMES), found 'FILTER'` where it means none.
+/// The indices of the names that the filter selects: the names that are equal to it. If there are none, the names that
+/// match it as a pattern (`*`, `?`, `[a-z]`) or, if it has none of these characters, that begin with it. An empty
+/// filter selects all names. Throws Error `PLACE: expected WHAT (NAMES), found 'FILTER'` if it selects none.
 std::vector<std::size_t> select_names(std::string_view place, std::string_view what, const std::string& filter,
                                       const std::vector<std::string>& names);
 
