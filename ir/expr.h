@@ -85,7 +85,8 @@ using Substitution = std::vector<std::pair<std::string, Expr>>;
 Expr simplify(const Expr&, const Ranges& = {});
 /// Bounds under the ranges; nullopt if a variable has no range.
 std::optional<Interval> bounds(const Expr&, const Ranges&);
-/// The ranges under the condition: narrows each variable that a comparison of it bounds, such as `((a5 + 1) < 128)`.
+/// The ranges under the condition: narrows each variable that one of its comparisons bounds, such as `((a5 + 1) <
+/// 128)`.
 Ranges narrowed(Ranges, const Expr& condition);
 Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);
@@ -99,7 +100,7 @@ std::int64_t known_divisor(const Expr&);
 /// Exact value. CHECKs that every variable has a value.
 std::int64_t evaluate(const Expr&, const std::vector<std::pair<std::string, std::int64_t>>& values);
 
-/// Seed form, fully parenthesised: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a0 == 0)`, `(p && q)`.
+/// Prints with all parentheses: `((a1 * 256) + a2)`, `min(…, 5)`, `(a5 % 2)`, `(a0 == 0)`, `(p && q)`.
 std::string print(const Expr&);
 
 }  // namespace deplo::ir

@@ -1,4 +1,4 @@
-// How the values of a tensor are drawn.
+// The distributions from which the values of tensors are drawn.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Where the values of a graph's inputs and parameters come from.
+// The sources of the values of a graph's inputs and parameters.
 #pragma once
 #include <memory>
 

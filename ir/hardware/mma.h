@@ -66,7 +66,8 @@ struct Factor {
   bool along_k = true;  // of a slab: the last dimension of its buffer runs along k; else along rows or columns
 
   bool in_slab() const { return slab != nullptr; }
-  const Load* load() const { return made_by.size() == 1 ? made_by.front()->as<Load>() : nullptr; }  // if it is all
+  /// The Load, if the factor is nothing but a loaded element; else nullptr.
+  const Load* load() const { return made_by.size() == 1 ? made_by.front()->as<Load>() : nullptr; }
   bool depends_on(const std::string& axis) const;
 };
 /// The type in memory of elements with the factor's values: that of the slab or buffer it is loaded from, or that to

@@ -16,7 +16,7 @@ struct Atom;
 struct Index {
   std::int64_t constant = 0;
   std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
-  std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // where its lanes start, coefficient
+  std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // start of its lanes, coefficient
   std::vector<Atom> atoms;  // without an initializer, for which clang needs Atom to be complete
   bool varies = false;
 };
@@ -30,7 +30,7 @@ struct Atom {  // coefficient * (lhs op rhs): a term that is not affine
 };
 
 struct Operand {
-  std::size_t value = 0;  // where its lanes start in Lanes::values
+  std::size_t value = 0;  // start of its lanes in Lanes::values
   int lanes = 1;          // 1: broadcast
 };
 

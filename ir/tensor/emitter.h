@@ -55,8 +55,8 @@ class Emitter {
   /// these elements g1, g2, …
   int whole(const Expr& value, std::vector<int> numbers, std::string_view suffix);
 
-  /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. A dimension of equal
-  /// elements is not reduced: its first element stands for all, for a sum multiplied by the extent.
+  /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. Along a dimension of
+  /// equal elements one element stands for all (times the extent for a sum), except for a product.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
   int map(int x, Shape, Coordinates, std::string_view suffix);

@@ -47,7 +47,7 @@ std::size_t checked_index(const Operands&, double index, std::int64_t extent, bo
 /// Converts to bool: 1 if the number is not 0.
 double to_truth(double);
 
-/// Calls f with the offset under each of the strides, for every index of the shape in row-major order.
+/// Calls f for every index of the shape, in row-major order, with the offset of the index by each of the strides.
 template <std::size_t count, class F>
 void for_each_index(const Shape& shape, const std::array<Shape, count>& strides, F&& f) {
   Shape index(shape.size(), 0);
