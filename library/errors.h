@@ -1,4 +1,4 @@
-// Private to library/: the exceptions that users of the library see.
+// Private to library/: turns deplo's errors into standard exceptions.
 #pragma once
 #include <stdexcept>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace deplo {
 
-/// What `work` returns; its Error as the standard exception that deplo.h promises.
+/// Returns the result of `work`. If `work` throws Error, throws the standard exception that deplo.h promises.
 template <class Work>
 auto with_standard_errors(Work&& work) {
   try {

@@ -1,4 +1,4 @@
-// Private to library/: what a Source is to the engine.
+// Private to library/: converts the library's Source to the engine's.
 #pragma once
 #include <string>
 
@@ -7,7 +7,8 @@
 
 namespace deplo {
 
-/// `place` begins messages about a kernel of its own. Throws Error unless the source is exactly one of the five.
+/// `place` begins messages about a Loop IR kernel (Source::kernel). Throws Error unless the source sets exactly one of
+/// the five kinds, and only options of that kind.
 engine::Source source_of(const Source&, const std::string& place);
 
 }  // namespace deplo
