@@ -1,5 +1,5 @@
-// Gradient boosted regression trees, for records of many kernels or devices: Chen and Guestrin, XGBoost: a scalable
-// tree boosting system, KDD 2016. Behind XGBoost's C API.
+// Gradient boosted regression trees, for records of many kernels or devices. Calls XGBoost's C API: Chen and Guestrin,
+// XGBoost: a scalable tree boosting system, KDD 2016.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,22 +12,22 @@ namespace deplo::search::model {
 
 struct TreeOptions {
   int trees = 200, depth = 5;
-  double rate = 0.08;                // what each tree adds of its correction
-  double rows = 0.8, columns = 0.5;  // share that a tree sees
-  double least_weight = 5;           // rows in a leaf
+  double rate = 0.08;                // learning rate: the share of each tree's correction that is added
+  double rows = 0.8, columns = 0.5;  // the shares of rows and columns that a tree is fitted to
+  double least_weight = 5;           // minimum weight of a leaf: the sum of its rows' weights
   std::uint64_t seed = 0;
 };
 
-/// Not thread-safe; one thread, and the same on every run.
+/// Not thread-safe. Uses one thread, so that every run gives the same result.
 class BoostedTrees {
  public:
   BoostedTrees();
   ~BoostedTrees();
 
-  /// Least squares. One value and one weight (above 0) for each point; at least one point. Throws Error with what the
-  /// library says.
+  /// Fits by least squares. Each point has one value and one weight (above 0); at least one point is required. Throws
+  /// Error with XGBoost's message.
   void fit(const Points&, std::span<const double> values, std::span<const double> weights, const TreeOptions&);
-  /// After fit(), of points of as many dimensions.
+  /// Requires fit(), with points of the same number of dimensions.
   std::vector<float> predict(const Points&) const;
 
  private:

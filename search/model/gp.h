@@ -1,4 +1,4 @@
-// Gaussian process regression: a mean and a standard deviation everywhere from values at some points.
+// Gaussian process regression: predicts a mean and a standard deviation at any point from values at some points.
 //
 //   k(a, b) = s² (1 + √5 r + 5/3 r²) exp(-√5 r),   r² = Σ_g |a_g - b_g|² / l_g²        Matérn 5/2, a length per group
 //   V = L⁻¹ K(X, *),  L Lᵀ = K(X, X) + noise,   mean = K(*, X) (L Lᵀ)⁻¹ y,   variance = s² - Σ V²
@@ -12,7 +12,7 @@
 
 namespace deplo::search::model {
 
-/// Points, one after the other, `dimensions` numbers each.
+/// Points, stored one after the other, with `dimensions` numbers each.
 struct Points {
   std::size_t dimensions = 0;
   std::vector<float> values;
@@ -23,28 +23,31 @@ struct Points {
   }
 };
 
-/// Not thread-safe; the same on every run.
+/// Not thread-safe. Deterministic.
 class GaussianProcess {
  public:
   GaussianProcess();
   ~GaussianProcess();
 
-  /// Finds the lengths, the weight s² and the noise of largest posterior density, from where the last call ended,
-  /// under the priors  log l ~ N(log 0.8, 1),  log s² ~ N(0, 2²),  log noise ~ N(log 0.02, 2²)  by `steps` of Rprop.
-  /// `group` of each dimension, below `groups`. Values should have mean 0 and variance 1.
+  /// Finds the lengths, the weight s² and the noise with the largest posterior density, by `steps` steps of Rprop that
+  /// start from the previous call's result. Priors: log l ~ N(log 0.8, 1),  log s² ~ N(0, 2²),
+  /// log noise ~ N(log 0.02, 2²). `group`: the group of each dimension, below `groups`. Values should have mean 0 and
+  /// variance 1.
   void fit(const Points&, std::span<const double> values, std::span<const std::size_t> group, std::size_t groups,
            int steps);
-  /// Takes the values as known; column after column of them where there is more than one kind.
+  /// Conditions the process on values at points. `values`: `columns` columns, one after the other, each with one value
+  /// per point.
   void condition(const Points&, std::span<const std::size_t> group, std::span<const double> values,
                  std::size_t columns = 1);
 
-  /// The means alone, of the first column.
+  /// Returns only the means, of the first column.
   std::vector<float> mean(const Points&) const;
-  /// At points; predict() fills the means (column after column) and the standard deviations.
+  /// Computes means() (column after column) and deviations() (standard deviations) at the points.
   void predict(const Points&);
   std::span<const float> means() const;
   std::span<const float> deviations() const;
-  /// Shrinks the deviations as if the value at the point were known (its mean expected): for batches.
+  /// Shrinks the deviations as if the value at this point of predict() were known to be its mean. Used to choose
+  /// batches.
   void expect(std::size_t point);
 
  private:

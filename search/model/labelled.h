@@ -1,8 +1,9 @@
-// Candidates with their times, of several kernels and devices, for models that learn from some what others are like.
+// Candidates with their times, of several kernels and devices, for models that learn from some kernels and predict
+// others.
 //
-// A candidate is a point of numbers that need no measurement; times are logs over the median of their set, so that a
-// model says which candidates of a kernel are fast, not how fast the kernel is. Points are given twice, as they are and
-// less the set's median, which needs no measurement either.
+// A candidate is a point of numbers that are known without a measurement. Times are logs relative to the median of
+// their set, so that a model predicts which candidates of a kernel are fast, not how fast the kernel is. Each point is
+// given twice: as it is, and minus the median of the set's points.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,23 +22,23 @@ struct Labelled {
   std::vector<double> analytic;  // logs; empty: no analytic model
 };
 
-/// Candidates of one set or more; y is what the analytic model leaves. Each set weighs alike.
+/// Candidates of one or more sets. All sets have the same total weight.
 struct LabelledRows {
-  std::size_t dimensions = 0;  // of a point as it came
-  Points points;               // as they came, then less the median
-  std::vector<double> y, weights;
-  std::vector<std::size_t> groups;  // which set
+  std::size_t dimensions = 0;       // of Labelled::points; `points` have twice as many
+  Points points;                    // each: the original point, then the point minus the set's median
+  std::vector<double> y, weights;   // y: log time minus analytic_baseline(), both relative to their median
+  std::vector<std::size_t> groups;  // the set of each row
   std::size_t size() const { return y.size(); }
 };
 void add(LabelledRows&, const Labelled& set, std::size_t group);
 
-/// What the analytic model says, less its median; zeros without one.
+/// The log times of the analytic model, minus their median; zeros if the set has no analytic model.
 std::vector<double> analytic_baseline(const Labelled&);
-/// What trees that learned from `from` expect the analytic model to leave at `at`. Deterministic.
+/// Predicts y of `at` with trees that learned from `from`. Deterministic.
 std::vector<double> left_by_trees(const LabelledRows& from, const LabelledRows& at, std::uint64_t seed);
 
-/// The logs of the times of a set's candidates (less their median) by trees that learned from the others, at least one
-/// of as many dimensions. The set's own times are not read.
+/// Predicts the log times of a set's candidates, minus their median, with trees that learned from `others`: at least
+/// one set, with points of the same dimensions. Does not read the set's own times.
 std::vector<double> predict_by_trees(std::span<const Labelled> others, const Labelled&, std::uint64_t seed);
 
 }  // namespace deplo::search::model

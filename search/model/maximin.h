@@ -1,4 +1,4 @@
-// Points far from each other: what a maximin design is chosen by.
+// Finds points far from each other, for maximin designs.
 // Johnson, Moore and Ylvisaker, Minimax and maximin distance designs, J. Stat. Planning and Inference 26 (1990).
 #pragma once
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace deplo::search::model {
 
-/// Squared distances from points to the nearest of those given so far.
+/// The squared distance of each point to the nearest point given so far.
 class Nearest {
  public:
   explicit Nearest(const Points& points)

@@ -1,4 +1,4 @@
-// Log times as a regression wants them: the slow half cut off, mean 0 and variance 1.
+// Prepares log times for a regression: clips the slow half and scales to mean 0 and variance 1.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace deplo::search::model {
 
-/// Mean 0 and variance 1 (of equal values: 0). The deviation it had.
+/// Scales the values to mean 0 and variance 1 (equal values: variance 0). Returns their standard deviation before.
 double standardise(std::vector<double>& values);
-/// Infinite values (failures) become the largest finite one; there is one.
+/// Replaces infinite values (failures) by the largest finite one, which must exist.
 void replace_failures(std::vector<double>& logs);
-/// The quantile q above which n values are all the same: 1 up to 4 of them, falling to `last` at 32.
+/// The quantile at which n values are clipped: 1 for up to 4 values, falling to `last` at 32.
 double clip_quantile(std::size_t n, double last);
 
-/// `most` of the numbers at most, which are in order of their times: the better half of them the fastest, a random half
-/// of the rest.
+/// At most `most` of the indices `by_time`, which are sorted by time: half of them are the fastest, the other half is
+/// drawn from the rest.
 std::vector<std::size_t> subset(std::vector<std::size_t> by_time, std::size_t most, Rng& rng);
 std::vector<double> at(std::span<const double> values, std::span<const std::size_t> numbers);
 

@@ -1,12 +1,14 @@
-// What the searchers with a learned model share: the evaluations so far, a Gaussian process of their log times
+// The learned model that several searchers share: the evaluations so far, a Gaussian process of their log times
 // (encoding.h, gp.h), and unseen candidates to choose from.
 //
-//   target       log time; a failure is the slowest valid one; clipped from above at a quantile q of what was seen (the
-//                shape of the slow half is of no use): q = 1 up to 4 evaluations, falling to `clip` at 32; standardised
-//   acquisition  mean - kappa σ + cost sd(log seconds) z, z the predicted standardised log seconds; the least is best:
-//                lower confidence bound (Cox and John 1992) and the price of finding out (Snoek et al., NeurIPS 2012)
-//   warm start   the target is what the prior mean m of other devices (transfer.h) leaves: clip(log time) - clip(m), in
-//                the sources' deviations; m comes back into the mean
+//   target       log time, standardised. A failure counts as the slowest valid time. Times are clipped from above at a
+//                quantile q of the times so far, because the shape of the slow half does not help: q = 1 up to 4
+//                evaluations, falling to `clip` at 32
+//   acquisition  mean - kappa σ + cost sd(log seconds) z, with z the predicted standardised log seconds; the least is
+//                best. Lower confidence bound (Cox and John 1992) plus the cost of an evaluation (Snoek et al., NeurIPS
+//                2012)
+//   warm start   the target is the residual of the prior mean m from other devices (transfer.h): clip(log time) -
+//                clip(m), in units of the sources' deviation; m is added to the mean again
 //   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
 #pragma once
 #include <cstdint>
@@ -31,22 +33,24 @@ class Surrogate {
   void asked(const Candidate&);
   void tell(const Candidate&, const Outcome&);
   std::size_t count_told() const { return told_.size(); }
-  /// Before all else; false: the sources say nothing.
+  /// Must be called before asked() and tell(). Returns false if no source has anything to learn from.
   bool warm_start(std::span<const SourceTask>);
   bool warm() const { return !transfer_.empty(); }
-  /// Two valid times or more among three evaluations or more: below that there is nothing to learn from. A warm one is.
+  /// True after at least three evaluations with at least two valid times, or after a warm start. Otherwise there is too
+  /// little to learn from.
   bool ready() const;
-  /// The fastest told, the best first.
+  /// The `count` fastest candidates told, the fastest first.
   std::vector<Trail> best(std::size_t count) const;
 
-  /// What was not asked yet.
+  /// The source of unseen candidates.
   Pool& pool() { return pool_; }
   /// Unseen candidates for the next round.
   std::vector<SamplePtr> candidates() { return pool_.candidates(best(Pool::parents)); }
 
-  /// The acquisition of each sample. ready().
+  /// The acquisition of each sample. Requires ready().
   std::vector<double> rank(const std::vector<SamplePtr>&);
-  /// Numbers of those of the latest rank(), the best first; each is drawn at random with probability `random`.
+  /// Indices of `count` samples of the latest rank(), the best first. Each is drawn at random instead with probability
+  /// `random`.
   std::vector<std::size_t> pick(std::size_t count, double random);
 
   Rng& rng() { return rng_; }
@@ -55,7 +59,7 @@ class Surrogate {
   struct Told {
     Codes codes;
     Trail trail;
-    double time, cost;  // logs; infinite: a failure; NaN: not known
+    double time, cost;  // logs; time infinite: a failure; cost NaN: not known
   };
   using Numbers = std::vector<std::size_t>;
 
@@ -75,13 +79,13 @@ class Surrogate {
   Pool pool_;
   GaussianProcess process_;
   Transfer transfer_;
-  double limit_ = std::numeric_limits<double>::infinity();  // log time: the latest clip
-  std::vector<double> prior_;                               // of the latest rank(), in units of the target
+  double limit_ = std::numeric_limits<double>::infinity();  // the log time of the latest clip
+  std::vector<double> prior_;                               // prior means of the latest rank(), in units of the target
   std::vector<Told> told_;
-  Numbers by_time_;  // told_, the fastest first
+  Numbers by_time_;  // indices into told_, the fastest first
   std::unordered_set<Codes, CodesHash> known_;
-  std::size_t fitted_ = 0, version_ = 0;                  // evaluations and encoding at the latest fit
-  std::size_t learned_ = SIZE_MAX, learned_version_ = 0;  // and when values were last taken as known
+  std::size_t fitted_ = 0, version_ = 0;  // number of evaluations and encoding version, at the latest fit
+  std::size_t learned_ = SIZE_MAX, learned_version_ = 0;  // the same at the latest conditioning
   double cost_weight_ = 0;
   std::size_t ranked_ = 0;
 };
