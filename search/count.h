@@ -1,4 +1,4 @@
-// How large a space is, and what its levels look like, from random paths through it.
+// Estimates the size of a space, and describes its levels, from random paths.
 //   estimate of the leaves = mean over paths of (options of the 1st fork x options of the 2nd x …)
 // D. E. Knuth: Estimating the efficiency of backtrack programs, Mathematics of Computation 29 (1975).
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace deplo::search {
 
-/// A candidate, and how many options each fork on the way to it had.
+/// A candidate, and the number of options of each fork on the path to it.
 struct Path {
   PositionPtr leaf;
   std::vector<std::size_t> options;
@@ -21,18 +21,19 @@ struct Path {
 
 /// Takes one option of each fork, all equally likely: a candidate c is drawn with probability 1 / weight(c).
 Path random_path(const Space&, Rng&);
-/// options[0] all the way.
+/// options[0] at every fork.
 Path heuristic_path(const Space&);
-/// The product of its options: an unbiased estimate of the number of candidates where the path is random.
+/// The product of the path's numbers of options. For a random path, it is an unbiased estimate of the number of
+/// candidates.
 double weight(const Path&);
 
-/// Every candidate, the tree's first options first, until `visit` returns false. Whether it never did.
+/// Visits every candidate in depth-first order until `visit` returns false. Returns true if it visited all of them.
 bool for_each_path(const Space&, const std::function<bool(const Path&)>& visit);
 
-/// The candidate that differs in one choice, drawn, and in what follows from it: later choices stay where they fit,
-/// else they are options[0]. No leaf: the path has no fork with two options.
+/// A candidate that differs from a path in one randomly drawn choice. The path's other choices are kept if they are
+/// offered; otherwise options[0] is taken. leaf is null if no fork of the path has two options.
 struct Sibling {
-  std::size_t level = 0;  // of the choice, in the path's trail
+  std::size_t level = 0;  // the index of the drawn choice in the path's trail
   PositionPtr leaf;
 };
 Sibling random_sibling(const Space&, const Path&, Rng&);
@@ -40,34 +41,35 @@ Sibling random_sibling(const Space&, const Path&, Rng&);
 struct Estimate {
   std::size_t paths = 0;
   double leaves = 0;         // the mean
-  double low = 0, high = 0;  // mean ± 1.96 standard errors, of at least as many leaves as were seen
-  double largest_share = 0;  // of one path in the sum; weights have a heavy tail: above a few percent, draw more
+  double low = 0, high = 0;  // mean ± 1.96 standard errors, but at least the number of distinct candidates seen
+  double largest_share = 0;  // the largest weight's share of the sum. Above a few percent, draw more: the tail is heavy
 };
 
-/// Of the paths' weights (at least one). `seen`: distinct candidates among them.
+/// `weights`: weight() of each path, at least one. `seen`: the number of distinct candidates among the paths.
 Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen);
 
-/// What the forks on one knob looked like.
+/// Statistics of the forks on one knob.
 struct Level {
   std::string knob;
-  std::size_t paths = 0;            // that came by it
-  std::size_t least = 0, most = 0;  // options
-  double sum = 0;                   // of options over these paths
+  std::size_t paths = 0;            // the number of paths with this knob
+  std::size_t least = 0, most = 0;  // the smallest and largest number of options
+  double sum = 0;                   // the sum of the numbers of options over these paths
   double mean() const { return sum / static_cast<double>(paths); }
 };
 
-/// A knob counts once a path.
+/// Collects a Level for each knob of the paths.
 class Levels {
  public:
   void add(const Path&);
-  /// In an order that agrees with every path, where there is one; what no path puts in order, by how late it comes.
+  /// The levels in an order that agrees with every path, if there is one. Levels that no path orders are sorted by
+  /// their mean relative depth.
   std::vector<Level> ordered() const;
 
  private:
   struct Node {
     Level level;
-    double places = 0;             // sum over its paths: 0 at the root to 1 at the leaf
-    std::set<std::size_t> before;  // nodes that some path has directly before it
+    double places = 0;             // the sum of the relative depths over its paths: 0 at the root, 1 at the last fork
+    std::set<std::size_t> before;  // nodes that come directly before this one in some path
   };
   std::size_t find(const std::string& knob);
   std::vector<Node> nodes_;

@@ -1,4 +1,4 @@
-// Hyperparameters: a searcher declares them in one table, which YAML, --set, the help and docs/strategies.md all read.
+// Hyperparameters. A searcher declares them in one table, which YAML, --set, the help and docs/strategies.md use.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,8 +14,8 @@ struct Hyperparameter {
   std::string_view name;
   Type type;
   std::string_view fallback;  // the default
-  std::string_view grid;      // the values that tuning tries, with spaces between; for a word: all legal ones
-  double least, most;         // of numbers, both included
+  std::string_view grid;      // the values that tuning tries, separated by spaces; for a word: all legal values
+  double least, most;         // bounds of numbers, both included
   std::string_view doc;       // one line
 };
 
@@ -34,7 +34,7 @@ constexpr Hyperparameter word(std::string_view name, std::string_view fallback, 
   return {name, Hyperparameter::Type::word, fallback, words, 0, 0, doc};
 }
 
-/// The same with another default.
+/// The same hyperparameter with another default.
 constexpr Hyperparameter with_default(Hyperparameter parameter, std::string_view fallback) {
   parameter.fallback = fallback;
   return parameter;
@@ -42,7 +42,7 @@ constexpr Hyperparameter with_default(Hyperparameter parameter, std::string_view
 
 /// The values of its grid.
 std::vector<std::string> grid(const Hyperparameter&);
-/// "c=0.5 (0 to 1000)", "backup=max (max, mean)".
+/// "NAME=DEFAULT: DOC (LEGAL)", for example "c=0.5: … (a number between 0 and 1000)".
 std::string print(const Hyperparameter&);
 
 struct SearchOptions {
@@ -50,18 +50,18 @@ struct SearchOptions {
   std::map<std::string, std::string, std::less<>> parameters = {};  // by name, as in YAML; absent: the default
 };
 
-/// Throws Error `place: expected …, found …` unless the searcher has such a parameter and may have such a value.
+/// Throws Error `place: expected …, found …` unless the searcher has this parameter and the value is legal.
 void check_hyperparameter(std::string_view searcher, std::span<const Hyperparameter>, std::string_view name,
                           const std::string& value, std::string_view place);
 
-/// What a searcher is made with: the options, checked, and the defaults of what they leave out.
+/// The values of a searcher's hyperparameters: the checked options, and defaults for all others.
 class Settings {
  public:
-  /// Throws Error as check_hyperparameter does.
+  /// Throws Error like check_hyperparameter().
   Settings(std::string_view searcher, std::span<const Hyperparameter>, const SearchOptions&);
 
   std::uint64_t seed() const { return seed_; }
-  // CHECK that such a parameter is declared.
+  // CHECK that a parameter of this name is declared.
   double number(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   const std::string& word(std::string_view name) const;

@@ -1,4 +1,4 @@
-// The ask-measure-tell loop: the one owner of budget, patience and dedupe.
+// The ask-measure-tell loop. Only this loop handles the budget, patience and repeated candidates.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,18 +14,18 @@ struct Budget {
   std::int64_t trials = std::numeric_limits<std::int64_t>::max();  // new measurements
   double seconds = std::numeric_limits<double>::infinity();
   std::int64_t patience = std::numeric_limits<std::int64_t>::max();  // new measurements in a row without a new best
-  std::size_t batch = 1;                                             // asked at a time
+  std::size_t batch = 1;                                             // candidates per ask
 };
 
 struct Trial {
   Trail trail;
   Outcome outcome;
-  bool known = false;  // answered from the store: uses up neither trials nor patience
-  double effort = 1;   // of its candidate
+  bool known = false;  // answered from the store: does not count towards trials or patience
+  double effort = 1;   // Candidate::effort
 };
 
-/// What a run believes in. Times count against others of the same effort, and more effort replaces less: of many noisy
-/// times one is too low by luck.
+/// The best result of a run so far. A time competes only with times of the same effort; a time with more effort
+/// replaces one with less. Otherwise a noisy time with little effort could win by luck.
 struct Incumbent {
   double microseconds = std::numeric_limits<double>::infinity();
   double effort = 0;
@@ -37,28 +37,28 @@ std::string_view name(Stop);
 
 struct LoopResult {
   std::vector<Trial> trials;  // in the order they were told
-  std::ptrdiff_t best = -1;   // index of the fastest ok trial of those with the most effort, -1: none
+  std::ptrdiff_t best = -1;   // index of the fastest ok trial among those with the most effort; -1: none
   Stop stop = Stop::exhausted;
 };
 
-/// `measure` answers each candidate (it may say the answer was known); `observe` sees each trial as it is told;
-/// `cancelled` is polled before each measurement, and so is `enough`, which ends the search as if its seconds were over
-/// once it says that others need them more; `prepare` gets the next candidates in order, so that they can be
-/// built ahead.
-/// The heuristic's candidate (options[0] all the way) is always measured first and told to the searcher, then `first`
-/// in their order: candidates that are good elsewhere. No strategy has to know of them.
 struct Measured {
   Outcome outcome;
-  bool known = false;
+  bool known = false;  // the store had the outcome
 };
 
 struct Callbacks {
-  std::function<Measured(const Candidate&)> measure;
-  std::function<void(const Trial&, const LoopResult& so_far)> observe;
-  std::function<bool()> cancelled;
+  std::function<Measured(const Candidate&)> measure;                    // evaluates a candidate; required
+  std::function<void(const Trial&, const LoopResult& so_far)> observe;  // called for each trial after it was told
+  std::function<bool()> cancelled;                                      // polled before each measurement
+  /// Gets the next candidates, in the order in which they will be measured, so that they can be built ahead.
   std::function<void(std::span<const Candidate>)> prepare = {};
+  /// Polled before each measurement. Returns true to end the search with Stop::seconds, because other searches need the
+  /// time more.
   std::function<bool()> enough = {};
 };
+/// First measures the heuristic's candidate (options[0] at every fork) and tells it to the searcher. Then does the same
+/// with `first`, in their order: candidates that are good elsewhere. Then runs the searcher. Strategies need no code
+/// for these candidates.
 LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&, std::vector<Candidate> first = {});
 
 }  // namespace deplo::search

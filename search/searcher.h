@@ -1,4 +1,4 @@
-// A searcher decides what to try next and is told what came of it. It never measures and knows no kernels.
+// A searcher decides what to try next and is told the outcome. It does not measure and does not know about kernels.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace deplo::search {
 
-/// What is asked for: a position without a fork, and the effort to evaluate it with.
+/// A candidate to evaluate: a position without a fork, and the effort of its evaluation.
 struct Candidate {
-  // Both ways without a word: most searchers know of positions alone.
+  // Converts implicitly from and to a position, because most searchers use only positions.
   // NOLINTBEGIN(google-explicit-constructor)
   Candidate() = default;
   Candidate(std::nullptr_t) {}
@@ -30,48 +30,50 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 
   PositionPtr position;
-  /// The share of a full evaluation's samples that are taken, in (0, 1]; at least one is. Building and checking are
-  /// done whole. No `fidelity` of a stored trial: that is the part of the grid that ran.
+  /// The share of a full evaluation's samples that are taken, in (0, 1], but at least one sample. Building and checking
+  /// do not depend on it. Unrelated to a stored trial's `fidelity`, which is the part of the grid that ran.
   double effort = 1;
 };
 
-/// A candidate of the same kernel and what it took on another device, or of a kernel much like it.
+/// A candidate's time on another device, or for a similar kernel.
 struct Experience {
   Trail trail;
   double microseconds = 0;  // infinite: it failed
 };
 using SourceTask = std::vector<Experience>;  // of one device and kernel
 
-/// Deterministic under its seed. Not thread-safe.
+/// Deterministic for a given seed. Not thread-safe.
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Up to n candidates, none that was asked or told before, unless with less effort; empty: the space is exhausted.
+  /// Returns up to n candidates. None was asked or told before, unless with less effort. Empty: the space is exhausted.
   virtual std::vector<Candidate> ask(std::size_t n) = 0;
-  /// Every asked one, failures included, in any order; also ones that were never asked (known from a store, or the
-  /// heuristic's), which then count as asked. The candidate says with how much effort.
+  /// Tells the outcome of an asked candidate, failures included. The order may differ from the asks. Others may be told
+  /// too (known from a store, or the heuristic's); they then count as asked. Candidate::effort is the evaluation's
+  /// effort.
   virtual void tell(const Candidate&, const Outcome&) = 0;
-  /// Has it a model that warm_start() can teach?
+  /// True if warm_start() can teach the searcher's model.
   virtual bool learns() const { return false; }
-  /// Before the first ask and tell: what was measured elsewhere, source by source. Its trails may not exist in this
-  /// space. False: a strategy that cannot learn from it, and did not.
+  /// Teaches the model measurements from elsewhere, one SourceTask per source. Must be called before the first ask and
+  /// tell. The trails need not exist in this space. Returns false if the searcher did not learn from them.
   virtual bool warm_start(std::span<const SourceTask>) { return false; }
 };
 
-/// What searchers maximise: 1/time, and 0 for a failure.
+/// The quantity that searchers maximise: 1/time, and 0 for a failure.
 double reward(const Outcome&);
 
-/// Each searcher's file defines one; the reasons for the defaults of its parameters stand there.
+/// A strategy. Each searcher's file defines one, and gives the reasons for the defaults of its parameters.
 struct SearcherKind {
   std::string_view name;                       // as in --search
-  std::string_view summary;                    // one line, of `deplo strategies`
-  std::span<const Hyperparameter> parameters;  // every one that it reads
+  std::string_view summary;                    // one line, shown by `deplo strategies`
+  std::span<const Hyperparameter> parameters;  // all that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
 };
 
-/// The explicit list, in searchers.cpp.
+/// All strategies, listed in searchers.cpp.
 std::span<const SearcherKind* const> searchers();
-/// Of that name; "default" is what the evidence in docs/strategies.md picks. Throws Error that lists the known names.
+/// The strategy of that name. "default" is the one that the results in docs/strategies.md favour. Throws Error that
+/// lists the known names.
 const SearcherKind& find_searcher(std::string_view name);
 /// Throws Error for an unknown name or bad parameters.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);

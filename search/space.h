@@ -1,4 +1,5 @@
-// A space of decisions: kernels (rules), recorded measurements (tables) and toys (tests) look the same to a searcher.
+// A space of decisions. Kernels (rules), recorded measurements (tables) and the small spaces of tests have the same
+// interface for a searcher.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -8,16 +9,16 @@
 
 namespace deplo::search {
 
-/// A place in the tree of decisions. Immutable; shared by handle.
+/// A node of the decision tree. Immutable; shared by pointer.
 class Position {
  public:
   virtual ~Position() = default;
-  /// The open decision; none: a complete candidate.
+  /// The next decision; nullopt: a complete candidate.
   virtual const std::optional<Fork>& fork() const = 0;
   virtual const Trail& trail() const = 0;
-  /// The place after taking options[option]; CHECKs the range.
+  /// The position after taking options[option]. CHECKs the range.
   virtual std::shared_ptr<const Position> choose(std::size_t option) const = 0;
-  /// How many candidates lie below options[option] where that is known, else 1: all options are then alike.
+  /// The number of candidates below options[option]. If the space does not know it: 1 for every option.
   virtual double leaves(std::size_t /*option*/) const { return 1; }
 };
 using PositionPtr = std::shared_ptr<const Position>;
@@ -26,16 +27,16 @@ class Space {
  public:
   virtual ~Space() = default;
   virtual PositionPtr root() const = 0;
-  /// The candidate that a stored trail stands for; nullptr: it is none of this space.
+  /// The candidate of a stored trail; nullptr if the trail is not a candidate of this space.
   virtual PositionPtr find(const Trail&) const;
 };
 
-/// Which option of the fork the choice takes; none: another knob, or a value that is not offered.
+/// The option of the fork that the choice takes; nullopt if the knob is another one, or the value is not offered.
 std::optional<std::size_t> option_of(const Fork&, const Choice&);
 
-/// The place after following the trail as far as it goes; nullptr when a knob or value does not fit.
+/// The position after all choices of the trail; nullptr if a knob or value does not fit.
 PositionPtr walk(const Space&, const Trail&);
-/// The candidate of the untuned compiler: options[0] all the way.
+/// The untuned compiler's candidate: options[0] at every fork.
 PositionPtr heuristic(const Space&);
 
 }  // namespace deplo::search

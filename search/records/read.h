@@ -13,47 +13,48 @@ namespace deplo::search {
 
 /// The roles of a table's columns. Columns without a role are parameters.
 struct Columns {
-  std::vector<std::string> launches = {};    // one time each; empty cells are launches that were not made
-  std::string time = {};                     // the time that counts; "": the mean of the launches
+  std::vector<std::string> launches = {};    // the time of one launch each; an empty cell: no such launch
+  std::string time = {};                     // the configuration's time; "": the mean of the launches
   std::string unit = "ms";                   // of these times: s, ms, us or ns
-  std::string status = {}, message = {};     // a Status by name; what is said of a failure
+  std::string status = {}, message = {};     // a Status by name; the message of a failure
   std::string build = {}, run = {};          // seconds; both "": the sum of the launches
-  std::vector<std::string> parameters = {};  // others without a role are results; none: not known
+  std::vector<std::string> parameters = {};  // other columns without a role are then results; empty: not known
   std::vector<std::string> ignored = {};
   bool operator==(const Columns&) const = default;
 };
 
-/// By their heads: `status`, `message`, `build (s)`, `run (s)`, `time (UNIT)`; other heads that end with (s), (ms),
-/// (us), (µs) or (ns) are launches.
+/// Guesses the roles from the heads: `status`, `message`, `build (s)`, `run (s)`, `time (UNIT)`. Other heads that end
+/// with (s), (ms), (us), (µs) or (ns) are launches.
 Columns guess_columns(const std::vector<std::string>& heads, const std::string& place);
 
-/// What a user says about a file.
+/// The user's information about a file.
 struct Reading {
-  Columns columns = {};  // of a table. Without launches and time they are guess_columns() besides
-  std::optional<ObjectiveChoice> objective = {};  // none: the file's
+  Columns columns = {};  // of a table. If launches and time are not set, guess_columns() adds roles
+  std::optional<ObjectiveChoice> objective = {};  // nullopt: the file's
 };
 
-/// The content tells the format. A Kernel Tuner cache may be unfinished: its complete configurations count. Of equal
-/// configurations the last counts. Times in seconds, milliseconds and microseconds are told apart as each format allows;
-/// Kernel Tuner's costs are in seconds if the benchmark time is a thousandth of the sum of the launches. A cost that a
-/// file does not have (a table's, or T4's time of benchmarking) is the sum of the launches. The objective is the file's,
-/// by default the time. Where a file has several, or does not tell the direction of one, `reading` chooses. A
-/// configuration without the objective is a failure. The text is UTF-8, with a byte order mark or without. A text larger
-/// than any recorded space is refused, before it takes more than 2 GiB beside the text. Throws Error, prefixed by
-/// `place`; also where a table's parameters cannot be told from its results.
+/// Parses a recorded space. The format is detected from the content. A Kernel Tuner cache may be unfinished: its
+/// complete configurations are read. If a configuration occurs more than once, the last one counts. The unit of times
+/// (seconds, milliseconds or microseconds) is detected as far as each format allows; Kernel Tuner's costs are in
+/// seconds if the benchmark time is a thousandth of the sum of the launches. A cost that the file lacks (a table's, or
+/// T4's time of benchmarking) is the sum of the launches. The objective is the file's, by default the time. If a file
+/// has several objectives, or does not give an objective's direction, `reading` decides. A configuration without the
+/// objective is a failure. The text is UTF-8, with or without a byte order mark. A text that is larger than any
+/// recorded space is refused before it takes more than 2 GiB in addition to the text. Throws Error, prefixed by
+/// `place`, also if a table's parameters cannot be distinguished from its results.
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
 
-/// The names of the parameters that a T1 definition of a space has. Throws Error, prefixed by `place`.
+/// The names of the parameters in a space's T1 definition. Throws Error, prefixed by `place`.
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place);
 
-/// The file, which may be compressed. Records.name: "folder/stem". The parameters of a table NAME.csv are those of
-/// NAME.T1.json beside it, if that is there and `reading` names none.
+/// Reads a file, which may be compressed. Records.name becomes "folder/stem". If `reading` names no parameters, those
+/// of a table NAME.csv are taken from NAME.T1.json in the same folder, if that file exists.
 Records read_records(const std::filesystem::path& file, const Reading& reading = {});
 
 enum class Format { kernel_tuner, t4, table };
-/// Reading it again gives the same records. Other results than the objective are not kept.
+/// parse_records() of the text gives the same records. Results other than the objective are not kept.
 std::string print_records(const Records&, Format);
 
 }  // namespace deplo::search

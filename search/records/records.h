@@ -1,4 +1,4 @@
-// Recorded measurements of one kernel on one device: what a table space replays.
+// Recorded measurements of one kernel on one device, which a TableSpace replays.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,38 +13,39 @@
 
 namespace deplo::search {
 
-/// A parameter of the kernel (or of the compiler) that was tuned.
+/// A tuned parameter of the kernel or of the compiler.
 struct Knob {
   std::string name;
-  std::vector<Value> values;  // as declared, then as first seen; at most 65,536
-  /// The same as JSON, which also has booleans and fractions: search/records/spelling.h. RecordsBuilder fills it.
+  std::vector<Value> values;  // the declared values, then others in the order of their first record; at most 65,536
+  /// The same values as JSON, which also has booleans and fractions: search/records/spelling.h. RecordsBuilder fills
+  /// it.
   std::vector<std::string> json = {};
 };
 
-/// What came of one configuration. Costs are what finding it out took.
+/// The result of one configuration, and the cost of its evaluation.
 struct Record {
-  /// Failures keep what the file says of them as the message. `microseconds` is what searchers are told. If the
-  /// objective is no duration, it is a number above 0 that is less the better the value is: see RecordsBuilder::finish().
+  /// The message of a failure is the file's. `microseconds` is the value that searchers are told. If the objective is
+  /// not a duration, it is a number above 0 that is smaller for better values: see RecordsBuilder::finish().
   Outcome outcome;
-  double build_seconds = 0;  // compiling: any processor can do it
+  double build_seconds = 0;  // compiling, which does not need the device
   double run_seconds = 0;    // all the rest: launches, verification, overheads of the framework and the strategy
   std::uint32_t first_launch = 0, launches = 0;
 
   double cost() const { return build_seconds + run_seconds; }
 };
 
-/// One row per record in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
+/// The records in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
 struct Records {
-  std::string name;  // of the file, for tables
+  std::string name;  // of the file, shown in tables
   std::string kernel, device;
   Objective objective;
-  std::string problem_size;  // JSON, as Kernel Tuner has it: [1024, 1] or 1024; "": not known
+  std::string problem_size;  // JSON, as Kernel Tuner writes it: [1024, 1] or 1024; "": not known
   std::vector<Knob> knobs;
-  std::vector<std::uint16_t> options;  // records × knobs: which of its values each knob has
+  std::vector<std::uint16_t> options;  // records × knobs: an index into Knob::values
   std::vector<Record> records;
-  std::vector<double> launches;  // µs; of all records, one after the other
-  std::vector<double> measured;  // of each record, where the objective is no duration; else none
-  std::size_t repeated = 0;      // records that were left out, because a later one has the same configuration
+  std::vector<double> launches;  // µs; those of all records, concatenated
+  std::vector<double> measured;  // the objective of each record if it is not a duration; else empty
+  std::size_t repeated = 0;      // records that were left out because a later one has the same configuration
 
   std::span<const std::uint16_t> options_of(std::size_t record) const {
     return std::span(options).subspan(record * knobs.size(), knobs.size());
@@ -62,37 +63,39 @@ struct Records {
   double objective_of(std::size_t record) const {
     return objective.duration ? records[record].outcome.microseconds : measured[record];
   }
-  /// The same, negated where higher is better: less is better.
+  /// objective_of(), negated if higher is better, so that less is better.
   double loss(std::size_t record) const {
     return objective.higher_is_better ? -objective_of(record) : objective_of(record);
   }
 };
 
-/// Collects records, of at most 1 GiB; values get their options as they come. Throws Error, prefixed by `place`.
+/// Collects records of at most 1 GiB. New values get their options in the order in which they come. Throws Error,
+/// prefixed by `place`.
 class RecordsBuilder {
  public:
   explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
-  /// Before the first record; also with the values declared beforehand. Names differ and are not empty.
+  /// Must be called before the first record. `values`: declared values, which get the first options. Names must be
+  /// distinct and not empty.
   void add_knob(const std::string& name, const std::vector<Value>& values = {});
-  /// With values as JSON.
+  /// The same with values as JSON.
   void add_json_knob(const std::string& name, const std::vector<std::string>& values);
   std::size_t knobs() const { return records_.knobs.size(); }
   const std::string& knob_name(std::size_t i) const { return records_.knobs[i].name; }
-  /// One value per knob; launches in µs. What finding it out took is the sum of the costs. `microseconds` of a valid
-  /// record is the objective's value.
+  /// Adds a record with one value per knob, and launches in µs. `microseconds` of a valid record must be the
+  /// objective's value. The outcome's `seconds` become Record::cost().
   void add(std::span<const Value> values, Record record, std::span<const double> launches = {});
-  /// With values as JSON. Values that differ as JSON but have one Value (1 and true) are told apart: the later one's
-  /// Value is the text of its JSON.
+  /// The same with values as JSON. Two values that differ as JSON but have the same Value (1 and true) stay distinct:
+  /// the later one's Value becomes its JSON text.
   void add_json(std::span<const std::string> values, Record record, std::span<const double> launches = {});
   std::string& kernel() { return records_.kernel; }
   std::string& device() { return records_.device; }
   Objective& objective() { return records_.objective; }
   const Objective& objective() const { return records_.objective; }
   std::string& problem_size() { return records_.problem_size; }
-  /// Of records of one configuration the last stays. If the objective is no duration, `microseconds` becomes what
-  /// searchers are told: the value itself, where higher is better its reciprocal. If a value is not above 0, it is
-  /// 1 for the best and 2 for the worst one, and linear between them. If no record of such a space has a cost, each
-  /// costs a second. Throws where there is no knob or no record.
+  /// Keeps the last record of each configuration. If the objective is not a duration, sets `microseconds` to the number
+  /// that searchers are told: the value itself, or its reciprocal if higher is better. But if any value is not above 0,
+  /// the best becomes 1, the worst 2, and the others are linear in between. If no record of such a space has a cost,
+  /// each costs a second. Throws Error if there is no knob or no record.
   Records finish();
 
  private:
@@ -104,9 +107,9 @@ class RecordsBuilder {
   void tell_searchers();
   std::string place_;
   Records records_;
-  std::size_t bytes_ = 0;                                        // of records_, about
+  std::size_t bytes_ = 0;                                        // the approximate size of records_
   std::vector<std::map<Value, std::uint16_t>> seen_;             // per knob: value → option
-  std::vector<std::map<std::string, std::uint16_t>> json_seen_;  // the same of JSON
+  std::vector<std::map<std::string, std::uint16_t>> json_seen_;  // per knob: value as JSON → option
 };
 
 }  // namespace deplo::search

@@ -1,5 +1,5 @@
-// A parameter's value in each format: as JSON, as Python prints it (in keys of Kernel Tuner's caches), as a cell of a
-// table, and as a Value, which has no booleans and fractions.
+// Converts a parameter's value between formats: JSON, Python's output (in keys of Kernel Tuner's caches), a table's
+// cell, and Value, which has no booleans or fractions.
 //   JSON     Python   cell       Value
 //   32       32       32         32
 //   true     True     True       1
@@ -14,20 +14,21 @@
 
 namespace deplo::search::records {
 
-/// In the digits of Python's repr(): the fewest that read back as the number, and never like an integer. Finite.
+/// Writes a finite number like Python's repr(): with the fewest digits that read back as the number, and never like an
+/// integer.
 std::string json_of(double);
 std::string json_of(const Value&);
-/// A table's cell. Text in the quotes of a JSON string is that string.
+/// JSON of a table's cell. A cell that is a JSON string with quotes stands for that string.
 std::string json_of_cell(std::string_view);
 
-/// Of one of the above, or what nlohmann prints of a boolean, an integer, a string or null.
+/// `json`: a result of the functions above, or nlohmann's text of a boolean, an integer, a string or null.
 Value value_of_json(std::string_view json);
 std::string python_of_json(std::string_view json);
 /// json_of_cell(cell_of_json(json)) == json.
 std::string cell_of_json(std::string_view json);
 
-/// Whether it is a member of a Kernel Tuner cache's entries that is neither a parameter nor an objective. "status" and
-/// "message" are ours.
+/// True for members of a Kernel Tuner cache's entries that are neither a parameter nor an objective. "status" and
+/// "message" are deplo's own.
 bool is_cache_member(std::string_view name);
 
 }  // namespace deplo::search::records

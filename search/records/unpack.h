@@ -1,12 +1,13 @@
-// The text inside a file that may be compressed.
+// Reads a file that may be compressed.
 #pragma once
 #include <filesystem>
 #include <string>
 
 namespace deplo::search::records {
 
-/// The bytes of the file: of a .gz what was compressed, of a .zip its one entry that ends in .json or .csv. Told by the
-/// content, not by the name. At most 1 GiB. Throws Error where it cannot be read, is damaged or larger.
+/// The bytes of the file; of a .gz file the uncompressed bytes; of a .zip file its only entry that ends in .json or
+/// .csv. The format is detected from the content, not from the name. At most 1 GiB. Throws Error if the file cannot be
+/// read, is damaged or is larger.
 std::string read_unpacked(const std::filesystem::path& file);
 
 }  // namespace deplo::search::records

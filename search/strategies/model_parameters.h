@@ -1,4 +1,4 @@
-// Hyperparameters of the searchers with a learned model; each lists those that it reads.
+// Hyperparameters of the searchers with a learned model. Each searcher lists those that it reads.
 #pragma once
 #include "search/hyperparameters.h"
 
@@ -18,7 +18,7 @@ constexpr Hyperparameter mutants_parameter =
             "changed copies of the fastest (two to four choices), ranked too; grow like pool");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
-// A round larger than this would be ranked by a model that is stale at its end.
+// In a larger round the model would be out of date before the round ends.
 constexpr double most_batch = 64;
 constexpr Hyperparameter batch_parameter = number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
                                                   "evaluations per round, as a share of all before it; 64 at most");

@@ -1,5 +1,5 @@
-// What searchers with a learned model share: the design at the start, rounds of `batch` evaluations, nothing twice, the
-// space to the end.
+// The base of searchers with a learned model. It evaluates a design first, then rounds of `batch` evaluations. It asks
+// no candidate twice, and asks until the space is exhausted.
 #pragma once
 #include <deque>
 
@@ -18,7 +18,8 @@ class ModelSearcher : public Searcher {
   bool warm_start(std::span<const SourceTask> sources) final { return surrogate_.warm_start(sources); }
 
  protected:
-  /// The next round, the best first; what was seen meanwhile is left out. Only while the surrogate is ready().
+  /// Proposes the next round, the best first. The caller skips candidates that were seen in the meantime. Called only
+  /// if the surrogate is ready().
   virtual std::vector<model::SamplePtr> propose(std::size_t count) = 0;
 
   const Space& space() const { return space_; }

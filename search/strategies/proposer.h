@@ -1,5 +1,5 @@
-// What searchers share that propose trails one by one: nothing is asked twice, the space is asked to the end, every
-// outcome is told once.
+// The base of searchers that propose trails one by one. It asks no candidate twice, asks until the space is exhausted,
+// and passes each outcome on once.
 #pragma once
 #include <limits>
 #include <optional>
@@ -13,8 +13,9 @@
 
 namespace deplo::search::strategies {
 
-/// A searcher makes wishes (made legal by replay) and learns of times. If a wish leads to a candidate with a known time,
-/// the searcher learns of it at once, at no cost; after many such wishes in a row a random unseen candidate is asked.
+/// The derived searcher makes wishes, which replay makes legal, and learns times. If a wish leads to a candidate with a
+/// known time, the searcher learns it again at once, without a measurement. After many such wishes in a row, a random
+/// unseen candidate is asked.
 class Proposer : public Searcher {
  public:
   Proposer(const Space& space, std::uint64_t seed) : space_(space), tree_(space), rng_(seed) {}
@@ -22,14 +23,15 @@ class Proposer : public Searcher {
   void tell(const Candidate&, const Outcome&) final;
 
  protected:
-  /// The next trail to try; none: a random unseen candidate.
+  /// The next trail to try; nullopt: a random unseen candidate.
   virtual std::optional<Trail> wish() = 0;
-  /// The time of a candidate, infinite for a failure: every one that is told, and known ones that were wished for.
+  /// Learns the time of a candidate; infinite for a failure. Called for every candidate that is told, and for wishes
+  /// with a known time.
   virtual void learn(const Trail&, double time) = 0;
 
   const Space& space() const { return space_; }
   Rng& rng() { return rng_; }
-  /// The fastest told.
+  /// The fastest candidate told.
   const std::optional<Trail>& best() const { return best_; }
   double best_time() const { return best_time_; }
 
@@ -39,12 +41,12 @@ class Proposer : public Searcher {
   const Space& space_;
   Tree tree_;
   Rng rng_;
-  std::unordered_map<std::string, std::optional<double>> times_;  // printed trail → its time; none: not told yet
+  std::unordered_map<std::string, std::optional<double>> times_;  // printed trail → its time; nullopt: not told yet
   std::optional<Trail> best_;
   double best_time_ = std::numeric_limits<double>::infinity();
 };
 
-/// Fisher and Yates.
+/// Fisher-Yates shuffle.
 template <class T>
 void shuffle(std::vector<T>& values, Rng& rng) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);

@@ -1,4 +1,5 @@
-// The part of a decision tree that a searcher has seen: never-asks-twice and exhaustion, solved once.
+// The part of a decision tree that a searcher has seen. Ensures that no candidate is asked twice, and knows when the
+// space is exhausted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace deplo::search::strategies {
 
-/// A subtree. Its position and children exist only between the first visit and the end: untouched subtrees cost 80
-/// bytes, finished ones keep just their statistics.
+/// A subtree. Its position and children exist only from the first visit until it is finished. An unvisited subtree
+/// takes 80 bytes; a finished one keeps only its statistics.
 struct Node {
   double best = 0;              // highest reward told below
   double sum = 0, squares = 0;  // of the rewards told below
   std::uint32_t told = 0;
-  std::uint32_t visits = 0;  // candidates below that were asked or told: an outstanding ask counts (virtual loss)
+  std::uint32_t visits = 0;  // candidates below that were asked or told; outstanding ones count (virtual loss)
   bool finished = false;     // no candidate below is left to ask
   PositionPtr position;
   std::vector<Node> children;  // one per option of position->fork()
@@ -28,16 +29,16 @@ class Tree {
  public:
   explicit Tree(const Space&);
 
-  /// An unfinished child of the (open, unfinished) node that it is given.
+  /// Chooses an unfinished child of an open, unfinished node.
   using Choose = std::function<std::size_t(const Node&)>;
 
-  /// Descends from the root, opening nodes on the way, to a candidate never returned or told before and counts it
-  /// as asked. nullptr: everything was. Nodes on a path that is new have visits == 0 while `choose` sees them.
+  /// Descends from the root to a candidate that was not returned or told before, and counts it as asked. Opens the
+  /// nodes on its path. nullptr: none is left. When `choose` sees a newly opened node, the node has visits == 0.
   Candidate descend(const Choose&);
-  /// Repeats descend up to n times.
+  /// Calls descend() up to n times.
   std::vector<Candidate> descend(std::size_t n, const Choose&);
 
-  /// Raises `best` along the candidate's path; a candidate that was not asked counts as asked from now on.
+  /// Updates the statistics along the candidate's path. A candidate that was not asked now counts as asked.
   void tell(const Candidate&, double reward);
 
   const Node& root() const { return root_; }
@@ -48,7 +49,7 @@ class Tree {
   Node root_;
 };
 
-/// A child with something left, uniform over candidates where the space counts them, else over children.
+/// A random unfinished child: uniform over candidates if the space counts them, else uniform over children.
 std::size_t random_unfinished(const Node&, Rng&);
 
 }  // namespace deplo::search::strategies
