@@ -1,5 +1,5 @@
-// A strategy's curve: the best so far of many runs over time, as a rank of the landscape.
-//   All repeats are pooled, fitted by an isotonic regression with bagging over repeats (Willemsen et al. 2024, see
+// A strategy's curve: the best result so far over time, as a rank in the landscape, from many repeats.
+//   All repeats are pooled and fitted by an isotonic regression with bagging over repeats (Willemsen et al. 2024, see
 //   landscape.h; Barlow et al., Statistical Inference under Order Restrictions, 1972).
 #pragma once
 #include <cstddef>
@@ -12,26 +12,27 @@
 
 namespace deplo::search::compare {
 
-/// After an evaluation: when it ended, and the rank of the best so far; 0 (the worst) while nothing was valid.
+/// The state after an evaluation: the time when it ended, and the rank of the best so far. The rank is 0 (the worst)
+/// until a configuration is valid.
 struct Step {
   float seconds = 0, rank = 0;
 };
 using Steps = std::vector<Step>;
 
-/// Least squares of non-decreasing values (pool adjacent violators). Weights of at least 0, not all of them 0.
+/// The least-squares fit of non-decreasing values (pool adjacent violators). Weights must be at least 0, and not all 0.
 std::vector<double> isotonic(std::span<const double> values, std::span<const double> weights);
 
-/// The steps of all repeats in order of time. A run that ended before `limit` goes on as it ended: see PooledRuns().
+/// The steps of all repeats in order of time. If a run ended before `limit`, its last rank is repeated until `limit`.
 class PooledRuns {
  public:
   PooledRuns(std::span<const Steps> runs, double limit);
   std::size_t runs() const { return runs_; }
-  /// Fitted ranks at the times (ascending), each repeat counted as often as its weight says: the fit at the last
-  /// step before a time, at the first one before all of them.
+  /// The fitted ranks at ascending times; `weights` has the weight of each repeat. The rank at a time is the fit at the
+  /// last step up to it, or at the first step if there is no earlier one.
   std::vector<double> fit(std::span<const double> weights, std::span<const double> times) const;
-  /// The mean of fits to `bags` draws of repeats with replacement.
+  /// The mean of the fits to `bags` draws of repeats with replacement.
   std::vector<double> bagged(std::size_t bags, std::span<const double> times, Rng&) const;
-  /// Weights of one draw of repeats with replacement.
+  /// The weights for one draw of repeats with replacement: how often each repeat was drawn.
   std::vector<double> draw(Rng&) const;
 
  private:
@@ -43,15 +44,15 @@ class PooledRuns {
   std::size_t runs_;
 };
 
-/// The best so far of one run at each time; rank 0 before its first step.
+/// The rank of one run's best so far at each of the ascending times; 0 before its first step.
 std::vector<double> ranks_at(const Steps&, std::span<const double> times);
 
-/// `count` equidistant times in [first, last].
+/// `count` equidistant times from `first` to `last`.
 std::vector<double> equidistant(double first, double last, std::size_t count);
 
-/// Scores at each time, of ranks at the same times. See score().
+/// The score() of the rank at each time.
 std::vector<double> scores(const Landscape&, std::span<const double> ranks, std::span<const double> times);
-/// The mean of those that are defined; NaN where none is.
+/// The mean of the scores that are not NaN; NaN if there are none.
 double mean_score(std::span<const double> scores);
 
 }  // namespace deplo::search::compare

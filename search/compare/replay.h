@@ -1,4 +1,4 @@
-// One run of a searcher on a recorded space, in the time that was recorded.
+// Runs a searcher on a recorded space, in recorded time.
 #pragma once
 #include <cstdint>
 
@@ -7,22 +7,23 @@
 namespace deplo::search::compare {
 
 struct Replay {
-  double seconds = 0;            // of recorded time: the evaluation that passes it is the last one
-  std::int64_t evaluations = 0;  // but at least so many
-  /// What a searcher is told is the mean of as many launches as were recorded, drawn from them with replacement, in
-  /// the ratio that the recorded time has to the mean of all; other objectives are told as recorded. A configuration tells the same throughout a run. The
-  /// best so far is then what the searcher must believe in, its rank the recorded one.
+  double seconds = 0;            // recorded time: the run ends with the evaluation that reaches it …
+  std::int64_t evaluations = 0;  // … but not before this many evaluations
+  /// Draws the recorded launches with replacement, as many as there are, and tells the searcher the recorded time
+  /// scaled by the ratio of their mean to the mean of all. Objectives that are not durations are told as recorded. A
+  /// configuration has the same result throughout a run. The best so far is then chosen by the noisy times, but its
+  /// rank is the recorded one.
   bool noisy = false;
-  /// 0: evaluations follow one another. Else so many compilers work beside one device: asked one by one as a compiler
-  /// gets free, at most one more at a time than there are compilers, so that none waits for the device for long;
-  /// told when the device is done.
+  /// 0: evaluations follow one another. Otherwise, the number of compilers that work in parallel with one device. A
+  /// candidate is asked when a compiler is free, and told when the device has run it. At most `workers` + 1 candidates
+  /// are outstanding, so that none waits long for the device.
   std::size_t workers = 0;
 };
 
-/// Deterministic. `seed` is of the noise.
-/// An evaluation with effort e takes ⌈e n⌉ of the n recorded launches: it costs so much less, and tells their mean,
-/// drawn without replacement (but for `noisy`). Building counts once for a configuration, verification and overheads
-/// each time. The best so far is search/loop.h's Incumbent.
+/// Deterministic. `seed`: of the noise. An evaluation with effort e takes ⌈e n⌉ of the n recorded launches, drawn
+/// without replacement (with replacement if `noisy`), and tells their mean. It costs less by the time of the other
+/// launches. Building costs once per configuration; verification and overheads cost each time. The best so far is
+/// search/loop.h's Incumbent.
 Steps replay(const TableSpace&, const Landscape&, Searcher&, const Replay&, std::uint64_t seed);
 
 }  // namespace deplo::search::compare

@@ -1,4 +1,4 @@
-// Warm starts offline: what was recorded of the same kernel on other devices.
+// Warm starts on recorded spaces, from records of the same kernel on other devices.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace deplo::search::compare {
 
-/// Recorded elsewhere.
+/// Records from other devices.
 using Sources = std::vector<std::shared_ptr<const Records>>;
-/// Those of the same kernel (by name, with knobs of the same names) and objective on other devices.
+/// Those of `all` that have the same kernel name, knob names and objective, but another device.
 Sources sources_of(const Records&, const Sources& all);
-/// `count` of the records, all where there are fewer, as a searcher is told them.
+/// Draws `count` of the records (all if there are fewer), in the form that searchers take.
 SourceTask draw(const Records&, std::size_t count, Rng&);
 
 }  // namespace deplo::search::compare

@@ -1,4 +1,4 @@
-// Statistics of comparisons. Pure functions; sources beside each.
+// Statistics for comparisons. Pure functions, each with its literature.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,39 +11,40 @@ namespace deplo::search::compare {
 
 double mean(std::span<const double> values);
 
-/// Wilcoxon's signed-rank test of paired samples, two-sided: the probability of differences at least as one-sided if
-/// each were as likely positive as negative. Zeros are dropped (Wilcoxon 1945), equal ones share ranks. Exact up to 40
-/// pairs, equal ranks or not; above the normal approximation with corrections for ties and continuity. 1 without pairs.
+/// The p-value of Wilcoxon's two-sided signed-rank test of paired samples: the probability of differences that are at
+/// least as one-sided if each is equally likely positive or negative. Zeros are dropped (Wilcoxon 1945); equal
+/// magnitudes share ranks. Exact for up to 40 pairs, also with ties. Above, the normal approximation with corrections
+/// for ties and continuity. 1 if there are no pairs.
 double wilcoxon(std::span<const double> differences);
 
-/// Holm's step-down correction (1979) of p-values tested together, in their order.
+/// Holm's step-down correction (1979) of p-values that are tested together. The results have the order of `p`.
 std::vector<double> holm(std::span<const double> p);
 
-/// Vargha and Delaney's A12 (2000): the probability that a draw from `a` is larger than one from `b`, ties half.
+/// Vargha and Delaney's A12 (2000): the probability that a draw from `a` is larger than one from `b`; ties count half.
 double a12(std::span<const double> a, std::span<const double> b);
 
-/// When something happened, or, censored, until when it had not.
+/// The time of an event. If `censored`, the event had not happened until then.
 struct Event {
   double at = 0;
   bool censored = false;
 };
 
-/// The share that it had happened to by each distinct time of an event, ascending: 1 - the estimate of Kaplan and Meier
-/// (1958), which right-censored ones do not bias.
+/// The share of subjects whose event happened by a time: 1 - the estimate of Kaplan and Meier (1958), which
+/// right-censored subjects do not bias. reached() returns one for each distinct time of an event, ascending.
 struct Reached {
   double at = 0, share = 0;
 };
 std::vector<Reached> reached(std::vector<Event> events);
-/// The first time at which the share is at least q; infinity where it never is.
+/// The first time at which the share is at least q; infinity if there is none.
 double time_to_share(std::span<const Reached>, double q);
 
 struct Interval {
   double low = 0, high = 0;
 };
 
-/// 95 %, by percentiles, of the mean and the median over groups: each time groups are drawn with replacement, and of
-/// each one of its replicates (statistics of its members, themselves drawn with replacement): Davison and Hinkley,
-/// Bootstrap Methods and their Application (1997), 3.8. No groups: [0, 0].
+/// 95 % percentile intervals of the mean and the median over groups. Each draw takes groups with replacement, and from
+/// each group one of its replicates, which are statistics of the group's members, drawn with replacement (Davison and
+/// Hinkley, Bootstrap Methods and their Application (1997), 3.8). Without groups: [0, 0].
 struct Bootstrap {
   Interval mean, median;
 };
