@@ -76,8 +76,7 @@ struct Standing {
   Interval score_interval, median_interval;             // 95 %
   double p = 1;      // Wilcoxon over spaces against the first entrant, with Holm's correction; the first entrant: 1
   double a12 = 0.5;  // mean over spaces of the probability that a run is better than one of the first entrant
-  std::array<double, target_percent.size()>
-      evaluations{};  // median until the target; infinity: fewer than half reach it
+  std::array<double, target_percent.size()> evaluations{};  // median until the target; infinity: over half miss it
 };
 std::vector<Standing> standings(const Contest&, std::span<const SpaceResult>);
 

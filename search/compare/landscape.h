@@ -1,5 +1,4 @@
-// Properties of a recorded space for rating searches: budgets, and the expected results of random search in
-// closed form.
+// Properties of a recorded space for rating searches: budgets, and the results of random search in closed form.
 //   Willemsen, Schoonhoven, Filipovič, Tørring, van Nieuwpoort, van Werkhoven: A methodology for comparing optimization
 //   algorithms for auto-tuning, FGCS 159 (2024) 489–504, doi 10.1016/j.future.2024.05.021
 // Values are ordered from worst to best: d_0 >= … >= d_{N-1} = f_opt, over the N valid configurations.
