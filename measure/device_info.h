@@ -1,4 +1,4 @@
-// A device as the store knows it.
+// The description of a device that the store keeps.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,23 +6,23 @@
 
 namespace deplo::measure {
 
-// What a CPU is beside the AVX-512 that opencl-cpu.yaml is about.
+// Architectures of CPUs that differ from the AVX-512 CPU that opencl-cpu.yaml describes.
 inline constexpr const char *avx512_bf16 = "avx512_bf16", *avx2 = "avx2";
 
-/// Who measured: stored with every trial. No serial numbers.
+/// The device that measured, stored with every trial. Has no serial numbers.
 struct DeviceInfo {
   std::string backend;  // "cuda", "opencl", "interpreter"
-  std::string name;     // exact, as the driver says it
+  std::string name;     // exactly as the driver reports it
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;
   bool cpu = false;
-  std::string architecture = {};  // "sm_90"; of a CPU avx512_bf16 where it has that and OpenCL reaches it, avx2 where
-                                  // it is an x86 without AVX-512; else ""
-  std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last cache before memory, and that; 0: not known
+  std::string architecture = {};  // "sm_90"; for a CPU: avx512_bf16 if it has that and OpenCL can use it, avx2 if it is
+                                  // an x86 without AVX-512, else ""
+  std::int64_t l2_bytes = 0, memory_bytes = 0;  // the last-level cache, and the memory; 0: not known
   bool operator==(const DeviceInfo&) const = default;
 };
 
-/// Whether the device may have instructions that multiply matrices or pairs, which no ceiling of fp32 bounds.
+/// True if the device may have instructions that multiply matrices or pairs. The fp32 ceiling does not bound them.
 inline bool has_matrix_instructions(std::string_view backend, std::string_view architecture) {
   return backend == "cuda" || architecture == avx512_bf16;
 }

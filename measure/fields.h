@@ -1,5 +1,5 @@
-// What a device is, what a kernel uses of it and how long it took, field by field: each is listed once, for the columns
-// of the store (measure/store/columns.h) and for the messages of a worker (measure/worker/message.cpp).
+// Lists the fields of DeviceInfo, Resources and Timing once, for the columns of the store (measure/store/columns.h) and
+// for the messages of a worker (measure/worker/message.cpp).
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -10,12 +10,12 @@
 
 namespace deplo::measure {
 
-/// Record, to read its fields or to fill them.
+/// Record or const Record: the fields can be filled or only read.
 template <class T, class Record>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Record>;
 
-/// Calls field("name", member) for each member, or field("name", member, known): what is not known has its default, and
-/// is NULL in the store.
+/// Calls field("name", member) or field("name", member, known) for each member. A member that is not known has its
+/// default value, and is NULL in the store.
 template <MaybeConst<DeviceInfo> Info, class Field>
 void list_fields(Info& info, Field& field) {
   field("backend", info.backend);
@@ -46,7 +46,7 @@ void list_fields(Used& used, Field& field) {
   field("compiler_notes", used.compiler_notes);
 }
 
-/// All but first_launch_ms, which the store keeps as a part of the time of the build. `ok`: the kernel did not fail.
+/// Lists all members except first_launch_ms, which the store adds to the build time. `ok`: the kernel did not fail.
 template <MaybeConst<Timing> Times, class Field>
 void list_fields(Times& timing, Field& field, bool ok = true) {
   const bool ran = !timing.samples.empty();

@@ -1,4 +1,4 @@
-// Memory of the host in large pages.
+// Host memory in large pages.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -11,12 +11,14 @@ struct FreeHostMemory {
 };
 using HostMemory = std::unique_ptr<void, FreeHostMemory>;
 
-/// At least `bytes`, from 2 MiB on in large pages where the system has them (madvise). A matmul walks columns of rows
-/// that lie pages apart; with small pages its time is that of the page table: 65 against 92 GFLOP/s at 32 x 2048 x 2048
-/// (docs/performance.md), and differs with what pages happened to be free. nullptr when there is no memory.
+/// Allocates at least `bytes`; from 2 MiB on, in large pages if the system has them (madvise). A matmul walks columns
+/// whose elements are pages apart. With small pages, page-table lookups dominate its time (65 instead of 92 GFLOP/s at
+/// 32 x 2048 x 2048, docs/performance.md), which then depends on the pages that happened to be free. nullptr: no
+/// memory.
 HostMemory allocate_host_memory(std::size_t bytes);
 
-/// Bytes that this process may still take without swapping or being killed; infinity where the system does not say.
+/// The bytes that this process can still allocate without swapping or being killed; infinity if the system does not
+/// say.
 double free_host_memory();
 
 }  // namespace deplo::measure

@@ -1,6 +1,6 @@
-// The device that runs Kernel IR through the interpreter: truth, not speed. Its time is that of a machine on which
-// every statement of every thread takes 10 ns: the same in every run, so a search with a seed finds the same; of no
-// device.
+// The device that runs Kernel IR in the interpreter, for correctness, not speed. Its times are those of an imaginary
+// machine on which every statement of every thread takes 10 ns. They are the same in every run, so a search with a
+// given seed always finds the same.
 #pragma once
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Tile programs that are lowered block by block, run on a device.
+// Runs tile programs that are lowered block by block on a device.
 #pragma once
 #include <vector>
 
@@ -7,11 +7,10 @@
 
 namespace deplo::measure {
 
-/// Builds the kernel and launches it once on these arrays, in place. Microseconds of the device's clock; without `timed`
-/// the clock is not asked, and they are 0. What the program
-/// prints goes to the standard output of the process. Blocks that wait for one that has not begun wait for ever: who
-/// cannot tell whether a program does runs it in a process that may be ended. Throws Error for an assertion that failed,
-/// and where the kernel wrote beside an array.
+/// Builds the kernel and launches it once on these arrays, in place. Returns microseconds by the device's clock; if not
+/// `timed`, 0. The program prints to the standard output of the process. A block that waits for one that has not begun
+/// waits forever. If the program may do that, run it in a process that can be killed (measure/worker/blocks.h). Throws
+/// Error if an assertion failed, or if the kernel wrote outside of an array.
 Result<double> run_blocks(Device&, const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays,
                           bool timed = true);
 

@@ -1,6 +1,6 @@
-// A device that only pretends: right results, times from a model, and every disturbance that real ones show, from a
-// seed and by a clock of its own. It tests the protocol, and what the framework costs beside the device. No user can
-// open it.
+// A simulated device. Its results are right; its times come from a model, with every disturbance that real devices
+// show, drawn from a seed; its clock is simulated too. It tests the protocol and the overhead of the framework. Users
+// cannot open it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,24 +12,24 @@
 
 namespace deplo::measure {
 
-/// All relative to the time of a launch; 0: not there.
+/// Relative to the time of a launch, except for drift_s. 0: no such disturbance.
 struct Disturbances {
-  double noise = 0;         // standard deviation of its logarithm
-  double drift = 0;         // amplitude of a wave of drift_s seconds
-  double drift_s = 0.3;     // about two confirmations of short kernels
-  double outliers = 0;      // probability of a launch that takes 2 to 10 times as long
-  double throttle = 0;      // how much the clock falls after 30 ms of work without a pause, until one or for 40 ms
-  double first_launch = 0;  // what the first launch of a kernel after another's takes more
-  bool says_clock = true;
+  double noise = 0;         // standard deviation of the log time
+  double drift = 0;         // amplitude of a sine wave …
+  double drift_s = 0.3;     // … and its period in seconds: about two confirmations of short kernels
+  double outliers = 0;      // probability that a launch takes 2 to 10 times as long
+  double throttle = 0;      // drop of the clock after 30 ms of work without a pause; it lasts 40 ms, or until a pause
+  double first_launch = 0;  // extra time of a kernel's first launch after another kernel's
+  bool says_clock = true;   // samples include the clock
 };
 
-/// Runs candidates of one kernel. Launches of a part of the grid write the first part of each output and take that part
-/// of the time. Not thread-safe.
+/// Runs candidates of one kernel. A launch of a part of the grid writes the first part of each output and takes that
+/// part of the time. Not thread-safe.
 class SimulatedDevice final : public Device {
  public:
-  /// Microseconds of an undisturbed launch of the whole grid.
+  /// The time of an undisturbed launch of the whole grid, in microseconds.
   using Model = std::function<double(const KernelCode&)>;
-  /// The outputs are those of `loop`; the inputs of all arrays must be the same.
+  /// The outputs are those of `loop`. All arrays must have the same inputs.
   SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed);
 
   const DeviceInfo& info() const override { return info_; }
@@ -57,7 +57,7 @@ class SimulatedDevice final : public Device {
   double now_ = 0;
   double busy_us_ = 0;  // since the last pause
   double throttled_until_ = 0;
-  const Executable* last_ = nullptr;  // to run
+  const Executable* last_ = nullptr;  // the last that ran
 };
 
 }  // namespace deplo::measure

@@ -1,4 +1,4 @@
-// Where a process, and what it runs, puts files that nobody may find after it.
+// A folder for files of a process and its children that must not outlive the process.
 #pragma once
 #include <unistd.h>
 
@@ -6,26 +6,27 @@
 
 namespace deplo::measure {
 
-/// A new folder for this process alone, removed with all that is in it when this goes. What a killed process left is
-/// removed by the next one that makes a folder. Nothing here throws.
+/// Creates a new folder for this process alone. The destructor removes the folder with its contents. If a process is
+/// killed, the next process that creates a WorkFolder removes the killed one's. Nothing here throws.
 class WorkFolder {
  public:
-  /// In `parent`, which is made: "work" in PoCL's cache folder where the user set one, else in the user's cache.
+  /// Creates the folder in `parent`, and `parent` if necessary.
   explicit WorkFolder(const std::filesystem::path& parent = default_parent());
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  /// "": there can be none.
+  /// "": the folder could not be created.
   const std::filesystem::path& path() const { return path_; }
 
-  /// "" where the user has neither a cache folder nor a home.
+  /// "work" in PoCL's cache folder if the user set one (POCL_CACHE_DIR), else in the user's cache folder. "" if the
+  /// user has neither a cache folder nor a home.
   static std::filesystem::path default_parent();
 
  private:
   std::filesystem::path path_;
-  const pid_t owner_ = getpid();  // a fork of it is another
-  int lock_ = -1;                 // held as long as this process lives
+  const pid_t owner_ = getpid();  // a forked child does not remove the folder
+  int lock_ = -1;                 // held while this process runs
 };
 
 }  // namespace deplo::measure

@@ -1,4 +1,4 @@
-// Medians and what is known of them: intervals without an assumption on how the times are distributed.
+// Medians and their confidence intervals, without an assumption about the distribution of the times.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -6,20 +6,21 @@
 
 namespace deplo::measure {
 
-/// Of at least one value.
+/// `values`: at least one.
 double median(std::vector<double> values);
 
 struct Interval {
   double low = 0, high = 0;
 };
 
-/// The number k of the order statistics x(k) and x(n + 1 - k) (from 1) between which the median lies with a probability
-/// of at least 95 %: the largest k with P(Bin(n, 1/2) < k) <= 2.5 %. 4 for 15 values; 0 below 6, where there is none.
-/// (David and Nagaraja, Order Statistics, 7.1.)
+/// The largest k with P(Bin(n, 1/2) < k) <= 2.5 %. The median lies between the order statistics x(k) and x(n + 1 - k)
+/// (counted from 1) with a probability of at least 95 %. 4 for 15 values; 0 for fewer than 6, for which there is no
+/// such interval. (David and Nagaraja, Order Statistics, 7.1.)
 std::size_t median_rank(std::size_t n);
-/// These order statistics; of fewer than 6 values from -infinity to infinity.
+/// The interval between these order statistics; -infinity to infinity for fewer than 6 values.
 Interval median_interval(std::vector<double> values);
-/// Of the median of a[i] / b[i]: samples of the same round saw the same clock, the same neighbours.
+/// The median_interval() of a[i] / b[i], where a[i] and b[i] are samples of the same round: they had the same clock and
+/// the same neighbours.
 Interval ratio_interval(std::span<const double> a, std::span<const double> b);
 
 }  // namespace deplo::measure

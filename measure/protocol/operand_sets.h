@@ -1,4 +1,4 @@
-// Several copies of a kernel's arrays, so that each launch finds its operands in memory, not in a cache.
+// Several copies of a kernel's arrays, so that each launch reads its operands from memory, not from a cache.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,15 +9,16 @@
 
 namespace deplo::measure {
 
-/// By the time that a set is used again, others of this many times the last cache were: twice would do where the least
-/// recently used line is replaced, and caches only about do that.
+/// All sets together have this many times the size of the last-level cache. Twice would be enough if caches replaced
+/// the least recently used line, but they do so only approximately.
 inline constexpr std::int64_t cold_factor = 3;
-/// More would not be launched in one batch. Problems too small for that stay partly cached; Timing::sets says so.
+/// A batch has no more launches than this. If a problem needs more sets, it stays partly cached; Timing::sets shows
+/// that.
 inline constexpr std::int64_t max_operand_sets = 64;
-/// Of all sets; far above 3 times the largest cache there is. A device that says it has more gets fewer sets.
+/// Of all sets. Far above 3 times the largest existing cache; a device that reports a larger one gets fewer sets.
 inline constexpr std::int64_t max_operand_bytes = std::int64_t{1} << 30;
 
-/// clamp(ceil(3 L2 / footprint), 1, 64), and within max_operand_bytes. 1 where the cache is not known.
+/// clamp(ceil(3 L2 / footprint), 1, 64), but at most max_operand_bytes in total. 1 if the cache is not known.
 std::size_t operand_set_count(std::int64_t footprint, std::int64_t l2_bytes);
 std::int64_t footprint(const std::vector<ir::Buffer>&);
 
@@ -28,14 +29,15 @@ class OperandSets {
   std::size_t size() const { return owned_.size(); }
   bool on_cpu() const { return on_cpu_; }
   Arrays& operator[](std::size_t index) { return *owned_.at(index); }
-  /// For a batch of that many launches: the sets after those of the batch before, so that also batches of one rotate.
+  /// The sets for a batch of `launches` launches. They follow those of the previous batch, so that batches of one
+  /// launch rotate too.
   std::span<Arrays* const> next(int launches);
-  /// The first set alone: operands stay where the last launch left them.
+  /// Only the first set: its operands stay in the cache.
   std::span<Arrays* const> warm() const { return {ring_.data(), 1}; }
 
  private:
   std::vector<std::unique_ptr<Arrays>> owned_;
-  std::vector<Arrays*> ring_;  // twice around, so that every rotation is a part of it
+  std::vector<Arrays*> ring_;  // all sets twice, so that every rotation is a contiguous part
   std::size_t cursor_ = 0;
   bool on_cpu_;
 };

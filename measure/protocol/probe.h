@@ -1,4 +1,4 @@
-// Kernels of our own that say what a device can do at best, and whether it is as fast now as before.
+// deplo's own kernels that measure a device's ceilings, and whether it is as fast now as before.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,26 +11,26 @@ namespace deplo::measure {
 /// The device must outlive it. Not thread-safe.
 class Probe {
  public:
-  /// Builds the kernels and measures once, together 0.1 to 0.5 s. Where a kernel cannot be built (the interpreter takes
-  /// no source) its ceiling stays unknown. Throws Error(environment) when memory for twice the last cache is short.
-  /// `known`: what the device was seen to do before, in another process or on another day.
+  /// Builds the kernels and measures once, which takes 0.1 to 0.5 s. If a kernel cannot be built (the interpreter takes
+  /// no source), its ceiling stays unknown. Throws Error(environment) if there is not enough memory for two arrays of
+  /// the size of the last-level cache. `known`: ceilings of the device from another process or another day.
   explicit Probe(Device&, const rules::Ceilings& known = {});
-  /// The best of all measurements and of what was known.
+  /// The highest of all measurements and of `known`.
   rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }
-  /// The best of all measurements here.
+  /// The highest of all measurements of this Probe.
   const rules::Ceilings& measured() const { return measured_; }
-  /// Once more: the result of this one. The ceilings only rise: a busy neighbour makes a device look slower than it is,
-  /// nothing makes it look faster.
+  /// Measures again and returns this measurement. The ceilings never fall: a busy neighbour makes a device look slower
+  /// than it is, but nothing makes it look faster.
   rules::Ceilings measure();
 
-  /// One kernel with what a launch of it does, in bytes or FLOPs.
+  /// A kernel, and the work of one launch in bytes or FLOPs.
   struct Load {
     std::unique_ptr<Executable> executable;  // null: cannot be built
     std::vector<ir::Buffer> buffers;
     std::int64_t blocks = 0;
     double work = 0;
   };
-  /// The multiply-adds, about a millisecond: the reference for whether the device's clock is as it was.
+  /// The multiply-add kernel, which takes about a millisecond. Its time shows whether the device's clock has changed.
   const Load& reference() const { return fma_; }
   Arrays& reference_arrays() { return *fma_arrays_; }
 

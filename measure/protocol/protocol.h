@@ -4,42 +4,43 @@
 
 namespace deplo::measure {
 
-/// Largest |found - expected| / scale that is right. Sums of K products of uniform(-1, 1) numbers in f32, in any order,
-/// err by about 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled term errs by
-/// sqrt(1 / K): 7e-3, operands rounded to TF32 by about 4e-4 in the mean, 1e-3 in the worst of 64.
+/// The largest |found - expected| / scale that counts as right. Sums of K products of uniform(-1, 1) numbers in f32, in
+/// any order, have an error of about 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled
+/// term gives an error of sqrt(1 / K): 7e-3. Operands rounded to TF32 give about 4e-4 on average, 1e-3 in the worst of
+/// 64.
 inline constexpr double default_tolerance = 1e-4;
 
-/// A sample is a batch of B launches, B = clamp(W / t, 1, max_batch), W = sample_us or confirm_sample_us. Times are
-/// compared with the best known, "best".
+/// A sample is a batch of B launches, B = clamp(W / t, 1, max_batch), with W = sample_us or confirm_sample_us, and t
+/// the time of a launch. "Best" is the best known time.
 struct Protocol {
   // The check.
-  double tolerance = default_tolerance;  // of an output's elements, by their scale
-  std::string inputs;                    // what they are drawn from, where it is not the usual (measure/check/inputs.h)
-  double full_run_ms = 100;              // where one full run takes longer, screening runs a prefix of the grid
-  double slow = 3;                       // hopeless: slower than this times the best on the first blocks …
-  double slow_us = 200;                  // … and slower than this: no more than the first blocks are run
+  double tolerance = default_tolerance;  // of an output's elements, relative to their scale
+  std::string inputs;                    // their distribution, if it is not the usual one (measure/check/inputs.h)
+  double full_run_ms = 100;              // if one full run takes longer, screening runs a prefix of the grid
+  double slow = 3;                       // hopeless: the first blocks show a time above this times the best …
+  double slow_us = 200;                  // … and above this: then no more blocks are run
   // Screening.
   int samples = 5;             // at most; the value is their median
   double sample_us = 200;      // W: far above the clock's resolution
-  double discard_stop = 1.5;   // the discarded first sample ends it when slower than this times the best
-  double early_stop = 1.10;    // and the fastest of the others when slower than this times the best
-  double screen_clock = 0.75;  // a sample at less than this of the stage's median clock is taken again
+  double discard_stop = 1.5;   // screening ends if the discarded first sample is slower than this times the best …
+  double early_stop = 1.10;    // … or if the fastest of the others is slower than this times the best
+  double screen_clock = 0.75;  // a sample below this share of the stage's median clock is taken again
   // Confirmation.
-  int finalists = 8, max_finalists = 16;  // the best so many, and up to so many that are within …
+  int finalists = 8, max_finalists = 16;  // the fastest `finalists`, and up to `max_finalists` that are within …
   double finalist_margin = 1.03;          // … this times the best
   int rounds = 15, max_rounds = 45;       // 15 more while the leader is undecided
-  double tie = 0.005;                     // differences below this do not matter
+  double tie = 0.005;                     // relative differences below this do not matter
   double confirm_sample_us = 1000;        // W
-  double confirm_clock = 0.97;
-  int warm_samples = 5;  // on one set of operands, after the last round
+  double confirm_clock = 0.97;            // like screen_clock
+  int warm_samples = 5;                   // on one set of operands, after the last round
   // Both.
   int max_batch = 64;
-  double plausible = 0.9;  // of the time that the device's measured ceilings allow
+  double plausible = 0.9;  // a time below this share of the least that the device's ceilings allow is implausible
 
-  /// That of a screening with this share of the samples, in (0, 1]: at least one. All else is as it is.
+  /// The same protocol with this share of the screening's samples, in (0, 1], but at least one sample.
   Protocol with_effort(double share) const;
-  /// One line that names the rules and all numbers, tolerance and inputs where they are not the usual; stored with
-  /// every trial. Times of different texts are not compared.
+  /// One line with the rules and all numbers; tolerance and inputs only if they are not the usual. Stored with every
+  /// trial. Times under different texts are not compared.
   std::string text() const;
   bool operator==(const Protocol&) const = default;
 };

@@ -1,4 +1,4 @@
-// Samples under conditions that compare: at the clock of the others, on operands that are as cold as theirs.
+// Takes samples under comparable conditions: at the same clock, and with equally cold operands.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -11,26 +11,27 @@
 
 namespace deplo::measure {
 
-/// Of one stage of one kernel on one device.
+/// For one stage of one kernel on one device.
 class Sampler {
  public:
-  /// `least_clock`: a sample below this part of the median clock of the stage's last samples is taken again; after
-  /// three in a row the device rests for 50 ms, the next time for 1.5 times that, at most 500 ms. A sample that is as
-  /// slow after two rests counts: it is this candidate's clock.
+  /// `least_clock`: a sample whose clock is below this share of the median clock of the stage's last samples is taken
+  /// again. After three such samples in a row the device rests for 50 ms; each further rest is 1.5 times as long, at
+  /// most 500 ms. A sample that is still slow after two rests counts: the low clock is this candidate's own.
   Sampler(Device& device, double least_clock) : device_(device), least_clock_(least_clock) {}
 
   struct Taken {
     Sample sample;
     std::vector<double> rejected = {};  // µs
   };
-  /// Fails with what the executable says, or noop.
+  /// Takes a sample on rotating sets. Fails with the executable's failure, or noop.
   Result<Taken> take(Executable&, OperandSets&, std::int64_t blocks, int batch);
-  /// All launches on the first set.
+  /// The same with all launches on the first set.
   Result<Taken> take_warm(Executable&, OperandSets&, std::int64_t blocks, int batch);
-  /// A launch of a reference kernel, whose speed is the clock of a device that does not say it.
+  /// Takes a sample of one launch of a reference kernel. On a device that does not report its clock, the kernel's speed
+  /// stands for the clock.
   Result<Taken> watch(Executable&, Arrays&, std::int64_t blocks);
-  /// After 20 ms without a sample the clocks of a GPU are down: launches bring them up again (warm_up.h). Nothing on
-  /// CPUs.
+  /// If there was no sample for 20 ms, launches the kernel until the GPU's clock is up again (warm_up.h). Does nothing
+  /// on CPUs.
   std::optional<Failure> wake(Executable&, OperandSets&, std::int64_t blocks, int batch);
 
  private:
@@ -41,13 +42,13 @@ class Sampler {
 
   Device& device_;
   double least_clock_;
-  std::deque<double> clocks_;  // of the last samples, rejected ones too, so that a lasting change is got used to
-  double woken_mhz_ = 0;       // where the last wake() ended
-  double rest_ms_ = 0;         // the last rest since a sample that was not low
+  std::deque<double> clocks_;  // of the last samples; rejected ones count, so that the median follows a lasting change
+  double woken_mhz_ = 0;       // the clock at the end of the last wake()
+  double rest_ms_ = 0;         // the last rest; 0: the clock was not low since
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// noop where the time is not a positive number.
+/// Returns noop if the time is not a positive number.
 std::optional<Failure> check_time(double us);
 
 }  // namespace deplo::measure

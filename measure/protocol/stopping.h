@@ -1,5 +1,5 @@
-// When enough samples are taken: one small class per stage, each of three methods. add() takes what was measured,
-// done() says whether more is wanted, value() what it came to.
+// Decides when enough samples are taken: one small class per stage, with three methods. add() takes a measurement,
+// done() is true if no more are needed, value() is the result.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,8 +9,9 @@
 
 namespace deplo::measure {
 
-/// Screening. The first sample is discarded (a first one is biased) unless it is far off; a few more; their median.
-/// Most candidates are slower than the best by more than the samples may err, and cost one or two.
+/// Screening. Discards the first sample, which is biased; but if it is far slower than the best, screening ends with
+/// it. Then takes a few more; the value is their median. Most candidates are slower than the best by more than the
+/// error of the samples, and need only one or two.
 class ScreenRule {
  public:
   ScreenRule(const Protocol& protocol, double best_us) : protocol_(protocol), best_us_(best_us) {}
@@ -18,9 +19,9 @@ class ScreenRule {
   bool done() const { return stopped_ || samples_.size() >= static_cast<std::size_t>(protocol_.samples); }
   double value() const;
 
-  /// Ended early as slow.
+  /// True if screening ended early because the candidate is slow.
   bool stopped() const { return stopped_; }
-  /// Without the discarded one, unless that was the only one.
+  /// The samples without the discarded one, unless it was the only one.
   const std::vector<double>& samples() const { return samples_; }
 
  private:
@@ -30,13 +31,13 @@ class ScreenRule {
   std::vector<double> samples_;
 };
 
-/// Confirmation: rounds of one sample of each contender. Done when each paired ratio to the leader says that the leader
-/// is faster, or that the difference does not matter; looked at every `rounds` rounds, so that looking often does not
-/// find a difference by chance; and at last after max_rounds.
+/// Confirmation, in rounds of one sample of each contender. Done if the paired ratio of each contender to the leader
+/// shows that the leader is faster, or that the difference does not matter. This is tested only after every `rounds`
+/// rounds, because frequent tests would find a difference by chance. Always done after max_rounds.
 class ConfirmRule {
  public:
   ConfirmRule(const Protocol& protocol, std::size_t contenders) : protocol_(protocol), times_(contenders) {}
-  /// One time for each contender; NaN for one that failed, now and in all later rounds.
+  /// One time for each contender. NaN: the contender failed; it must be NaN in all later rounds too.
   void add(std::span<const double> round);
   bool done() const;
   /// The leader: the contender with the smallest median. At least one must not have failed.
@@ -44,7 +45,7 @@ class ConfirmRule {
 
  private:
   bool decided() const;
-  bool running(std::size_t contender) const;  // it has not failed
+  bool running(std::size_t contender) const;  // the contender has not failed
   const Protocol& protocol_;
   std::vector<std::vector<double>> times_;  // of each contender
   int rounds_ = 0;
