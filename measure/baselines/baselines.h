@@ -1,4 +1,4 @@
-// Libraries that compute what a kernel computes, as executables that are timed like any of ours.
+// Library functions that compute the same as a kernel, as executables that are timed like deplo's.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,26 +14,26 @@ namespace deplo::measure {
 
 struct Baseline {
   std::string library, version;            // "oneDNN", "2.6.0"; "tileiras": NVIDIA's compiler of tile programs
-  std::string precision;                   // "fp32"; "tf32": f32 factors rounded; "f16", "bf16": elements of those
-  std::int64_t threads = 0;                // of the host; 0: none of its own
-  std::shared_ptr<const void> handle;      // what the executable needs; it goes first
+  std::string precision;                   // "fp32"; "tf32": f32 factors are rounded; "f16", "bf16": the elements' type
+  std::int64_t threads = 0;                // threads of the host; 0: it has none of its own
+  std::shared_ptr<const void> handle;      // the executable needs it, and is destroyed first
   std::unique_ptr<Executable> executable;  // a grid of one block
 };
 
 struct Baselines {
   std::vector<Baseline> found;
-  std::string none;  // why there is none, or not one that there could be
+  std::string none;  // why none was found, or why a possible one is missing
 };
 
 class Cublas;
 struct MatmulShape;
 
-/// Of f32 in fp32 throughout, and in TF32; of 16 bits with sums in f32.
+/// For f32: one in fp32 throughout, and one in TF32. For 16-bit types: one with sums in f32.
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>&, const MatmulShape&);
 
-/// For verified Loop IR: for matmuls cuBLAS on CUDA devices, as above, and for those of f32 oneDNN where the device's
-/// memory is the host's. Libraries are opened at run time. `tile`: the kernel is this launch of a tile program, of
-/// which NVIDIA's compiler makes one more on CUDA devices.
+/// The baselines of verified Loop IR. For a matmul: cuBLAS on CUDA devices, and oneDNN for f32 on OpenCL's CPU devices.
+/// Libraries are opened at run time. `tile`: the launch of a tile program that the kernel was made from; on CUDA
+/// devices, NVIDIA's compiler builds a further baseline from it.
 Baselines find_baselines(const ir::Program& loop, Device&, const std::optional<TileCall>& tile = {});
 
 }  // namespace deplo::measure

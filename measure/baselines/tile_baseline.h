@@ -1,4 +1,4 @@
-// What NVIDIA's compiler makes of a tile program, beside what we make of it.
+// The kernel that NVIDIA's compiler builds from a tile program, as a baseline for deplo's.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace deplo::measure {
 
-/// Compiled for the device, which is a CUDA device, by tileiras; its arrays are `buffers`, of which those numbered in
-/// `zeroed` are filled with 0 before each launch. Throws Error(environment) in one line, `tileiras: …`, where there is
-/// none.
+/// Compiles the program for the device, which must be a CUDA device, with tileiras. Its arrays are `buffers`; before
+/// each launch those with an index in `zeroed` are filled with 0. Throws Error(environment) in one line, `tileiras: …`,
+/// if that is not possible.
 Baseline tile_baseline(const TileCall&, const std::vector<ir::Buffer>& buffers, const std::vector<std::size_t>& zeroed,
                        Device&);
 

@@ -1,4 +1,4 @@
-// A launch of a tile program, as NVIDIA's compiler and driver take it.
+// A launch of a tile program, in the form that NVIDIA's compiler and driver take.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace deplo::measure {
 
 struct TileCall {
   struct Argument {
-    std::string buffer = {};               // of the kernel that the launch is compared with; "": a number
+    std::string buffer = {};               // a buffer of the kernel that the launch is compared with; "": a number
     std::vector<std::uint8_t> bytes = {};  // of the number, little endian
   };
-  std::string problem = {};  // why there is none, in one line; then the others are empty
+  std::string problem = {};  // why there is no such launch, in one line; then the other members are empty
   std::vector<std::uint8_t> bytecode = {};
   std::string entry = {};
   std::vector<Argument> arguments = {};  // in the entry's order

@@ -69,8 +69,8 @@ std::vector<Result<Timing>> confirm(std::span<const Contender>, Problem&, const 
 std::vector<Result<Timing>> time_in_turns(std::span<Executable* const>, OperandSets&, Device&, const Protocol&);
 
 /// The number of launches in a sample of about `sample_us`, if one takes `launch_us`. On a GPU it is a multiple of the
-/// number of operand sets, unless a launch on each set takes longer than a full run may. Then each sample begins with
-/// the same set, and replays one graph.
+/// number of operand sets, so that each sample begins with the same set and replays one graph; but not if a launch on
+/// each set takes longer than a full run may.
 int batch_size(double sample_us, double launch_us, const Protocol&, const OperandSets&);
 
 }  // namespace deplo::measure

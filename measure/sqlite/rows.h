@@ -1,4 +1,4 @@
-// The answer to a query as values, whatever its columns are.
+// The result of a query as values, for any columns.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -20,22 +20,21 @@ struct Rows {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// Each throws Error(environment) where a damaged file has a value of another type.
+/// Each throws Error(environment) if the cell has another type, which means that the file is damaged.
 const std::string& text_of(const Cell&);
 std::int64_t integer_of(const Cell&);
 double real_of(const Cell&);
 
-/// The values take the places of `?1`, `?2`, …
+/// Binds the values to `?1`, `?2`, …
 void bind(Statement&, std::span<const Cell>);
-/// Their texts must live until the statement is done.
+/// Temporaries are refused, because their texts must stay valid until the statement is done.
 template <class Cells>
 requires(!std::is_lvalue_reference_v<Cells> &&
          !std::same_as<std::remove_cv_t<Cells>, std::span<const Cell>>) void bind(Statement&, Cells&&) = delete;
-/// All rows of one statement with these parameters. A BLOB becomes the text of its bytes in
-/// hexadecimal digits. Throws Error.
+/// All rows of one statement with these parameters. A BLOB becomes a text of hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
 
-/// The same for a user's text: one statement that only reads. Throws Error for any other.
+/// The same for a user's text, without a time limit. The text must be one statement that only reads, else throws Error.
 Rows select(Database&, const std::string& sql);
 
 }  // namespace deplo::measure::sqlite

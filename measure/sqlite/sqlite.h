@@ -1,4 +1,4 @@
-// A thin owner of SQLite connections and statements: every failure becomes one Error with the file's name in it.
+// Thin owners of SQLite connections and statements. Every failure becomes an Error that names the file.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -13,23 +13,23 @@ struct sqlite3_stmt;
 
 namespace deplo::measure::sqlite {
 
-/// `create`: makes the file where there is none. `read`: nothing can be written through this connection; also where the
-/// user has no right to write, to the file or beside it. `sealed`: read as the file was at its last checkpoint, without
+/// `create`: reads and writes, and creates the file if it does not exist. `read`: the connection cannot write; the user
+/// needs no right to write to the file or its folder. `sealed`: reads the file's state at its last checkpoint, without
 /// locks. `memory`: no file.
 enum class Access : std::uint8_t { create, read, sealed, memory };
 
-/// The file's URI for ATTACH, to be read only: also in a folder that is read-only, if nobody writes to the file.
+/// A read-only URI of the file for ATTACH. It also works in a read-only folder, if nobody writes to the file.
 std::string read_only_uri(const std::string& path);
 
-/// Two tuners that share a file wait for each other's transactions, which take milliseconds; a merge or a backup holds
-/// it for seconds to minutes. Longer is a stuck program.
+/// Two tuners that share a file wait for each other's transactions, which take milliseconds. A merge or a backup locks
+/// the file for seconds to minutes. A program that locks it for longer is stuck.
 inline constexpr std::chrono::seconds longest_lock{300};
-/// No statement of ours takes a hundredth of it on a store of 58 MB (85,000 trials). One that does is not of this
-/// store: others may put endless queries into a file, as views and triggers.
+/// No statement of deplo takes a hundredth of this on a store of 58 MB (85,000 trials). A longer one comes from the
+/// file: others may have put endless queries into it, as views and triggers.
 inline constexpr std::chrono::seconds longest_statement{60};
 
-/// One connection. Waits up to longest_lock for others' locks and says so on standard error after two seconds. Not
-/// thread-safe.
+/// One connection. Waits up to longest_lock for others' locks, and reports that on standard error after two seconds.
+/// Not thread-safe.
 class Database {
  public:
   /// Throws Error(environment).
@@ -39,25 +39,25 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void execute(const std::string& sql);
-  /// The same of a statement for which SQLite does not always wait.
+  /// The same for a statement for which SQLite itself does not always wait for locks.
   void execute_when_free(const std::string& sql);
   void wait_for_locks(std::chrono::milliseconds most) { longest_wait_ = most; }
-  /// A statement that takes longer from its first step to its last throws Error(environment); 0: never.
+  /// A statement that takes longer than this from its first step to its last throws Error(environment). 0: no limit.
   void limit_statements(std::chrono::milliseconds most) { longest_statement_ = most; }
-  /// When it is closed nothing is written to the file any more: it is not ours now.
+  /// Closing the connection will write nothing to the file (no checkpoint), because the file is no longer this store's.
   void write_nothing_at_close();
-  /// Lives until shortly before the connection is closed: what SQL functions keep.
+  /// Keeps an object alive until just before the connection is closed: data of SQL functions.
   void keep(std::shared_ptr<void> kept) { kept_.push_back(std::move(kept)); }
   /// The first value of the first row, as an integer.
   std::int64_t integer(std::string_view sql);
   std::int64_t last_id() const;
   bool in_transaction() const;
-  /// The result code of the statement; no exception.
+  /// Returns the result code instead of throwing.
   int try_execute(const std::string& sql) noexcept;
   [[noreturn]] void fail(int code) const;
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
-  /// The clock of limit_statements() begins.
+  /// Restarts the clock of limit_statements().
   void start_clock() { statement_start_ = Clock::now(); }
 
  private:
@@ -72,17 +72,17 @@ class Database {
 
   std::string path_;
   sqlite3* handle_ = nullptr;
-  bool tidy_ = false;  // the files beside the store are ours to remove
+  bool tidy_ = false;  // this connection removes SQLite's files next to the store when it is closed
   std::chrono::milliseconds longest_wait_ = longest_lock, longest_statement_{0};
   Clock::time_point statement_start_{}, wait_start_{};
-  bool told_ = false;  // that it waits
+  bool told_ = false;  // the wait was reported
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-/// All of one database into another, which must be empty. Throws Error(environment).
+/// Copies a whole database into another, which must be empty. Throws Error(environment).
 void copy_database(const Database& from, Database& to);
 
-/// A prepared statement. Parameters and columns count from 1 and 0, as in SQLite.
+/// A prepared statement. As in SQLite, parameters count from 1 and columns from 0.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
@@ -92,11 +92,11 @@ class Statement {
 
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, double value);
-  /// The text must live until the statement is done.
+  /// The text must stay valid until the statement is done.
   Statement& bind(int parameter, std::string_view text);
   Statement& bind_null(int parameter);
 
-  /// True: a row is there. False: done, and ready to be bound and run again.
+  /// True: there is a row. False: the statement is done, and can be bound and run again.
   bool step();
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -104,7 +104,7 @@ class Statement {
   bool is_null(int column) const;
   int columns() const;
   std::string name(int column) const;
-  /// SQLITE_INTEGER, …, of the row's value.
+  /// The type of the row's value: SQLITE_INTEGER, …
   int type(int column) const;
 
  private:
@@ -113,8 +113,8 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-/// Takes the write lock at once, so that a later write cannot fail for a reader that became a writer. Rolls back unless
-/// committed.
+/// A transaction that takes the write lock at its start. Otherwise a later write could fail, because SQLite cannot
+/// always turn a reader into a writer. Rolls back unless committed.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(database) { database_.execute("BEGIN IMMEDIATE"); }

@@ -1,5 +1,5 @@
-// Tile programs block by block in a child process: blocks may wait for one that never begins, and nothing checks what they
-// access (measure/run_blocks.h).
+// Runs tile programs block by block in a child process, because blocks may wait for one that never begins, and their
+// accesses are not checked (measure/run_blocks.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace deplo::measure::worker {
 
-/// A file without a name, which the child opens by this process and its number.
+/// A file without a name. The child opens it by path(), which has this process's id and the descriptor.
 class SharedFile {
  public:
   /// Throws Error(environment).
@@ -25,35 +25,36 @@ class SharedFile {
   int descriptor_ = -1;
 };
 
-/// What a worker of blocks is asked for: one launch.
+/// The request to a worker of blocks: one launch.
 struct BlocksTask {
   ir::tile_program::BlockKernel kernel;
   std::vector<ir::tile_program::Array> arrays;
-  /// Paths of files. The first has the bytes of the arrays, one behind the other, then those of kernel.initial, and takes
-  /// the arrays as they are after the launch; the second takes what the blocks print.
+  /// Paths of files. `memory` contains the bytes of the arrays, one after the other, then those of kernel.initial;
+  /// after the launch the worker overwrites it with the new contents. `printed` receives the blocks' output.
   std::string memory, printed;
   bool timed = true;
 };
-/// Of arrays and kernel.initial only the sizes: decode_blocks() reads their bytes from `memory`.
+/// Of arrays and kernel.initial, encodes only the sizes; decode_blocks() reads their bytes from `memory`.
 std::string encode(const BlocksTask&);
 BlocksTask decode_blocks(std::string_view);
 
-/// The inside of the worker: runs it, and writes the two files. Returns as measure::run_blocks. Throws Error.
+/// Called in the worker: runs the task and writes the two files. Returns microseconds like measure::run_blocks. Throws
+/// Error.
 double run_task(BlocksTask&, Device&);
 
-/// One launch, in a process that ends with this.
+/// One launch, in a process that ends with this object.
 class BlocksWorker {
  public:
-  /// Starts the process and waits until it has opened the device. Throws the Error that it had.
+  /// Starts the process and waits until it has opened the device. Throws the worker's Error.
   explicit BlocksWorker(const WorkerCommand&);
 
   const DeviceInfo& info() const { return hello_.info; }
   Dialect dialect() const { return hello_.dialect; }
-  /// As measure::run_blocks, to be called once: builds and launches within so many seconds. Throws Error for what failed,
-  /// and where the process died or had to be ended.
+  /// Like measure::run_blocks, but at most once. Building and launching may take `seconds`. Throws Error if it failed,
+  /// if the process died, or if it had to be killed.
   double run(const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays, double seconds,
              bool timed = true);
-  /// What the blocks have printed so far.
+  /// The blocks' output so far.
   std::string printed() const;
 
  private:

@@ -1,5 +1,5 @@
-// Candidates built ahead by processes of their own: for backends whose builds are found again by the device (CUDA's
-// cubins and PoCL's files on disk).
+// Builds candidates ahead in separate processes, for backends that cache builds on disk, where the device finds them
+// (CUDA's cubins and PoCL's files).
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -20,25 +20,25 @@
 
 namespace deplo::measure::worker {
 
-/// To be used from one thread.
+/// Must be used from one thread.
 class BuildPool {
  public:
-  /// One worker beside the one that measures for each other core.
+  /// The number of cores minus one, for the worker that measures; at least one.
   static std::size_t default_workers();
   /// Workers (serve_builds) start when there is something to build.
   BuildPool(std::size_t workers, WorkerCommand, const Deadlines& = {});
-  /// Ends what is being built.
+  /// Cancels the builds in progress.
   ~BuildPool();
   BuildPool(const BuildPool&) = delete;
   BuildPool& operator=(const BuildPool&) = delete;
 
-  /// Begins to build them, in this order. What was prepared before and was not taken is forgotten.
+  /// Starts building the candidates, in this order. Earlier candidates that were not taken are forgotten.
   void prepare(std::span<const KernelCode>);
-  /// Waits for the build of a candidate; it is built now if it was not prepared. Without times: a failure or what the
-  /// compiler said. Throws when no worker can be started.
+  /// Waits for the build of a candidate, and starts it if it was not prepared. The Reply has no times: it is a failure,
+  /// or the compiler's Resources. Throws Error if no worker can be started.
   Reply take(const KernelCode&, const std::function<bool()>& cancelled);
   std::size_t workers() const { return threads_.size(); }
-  /// Waits until nothing is built any more.
+  /// Waits until no build is queued or in progress.
   void settle(const std::function<bool()>& cancelled);
 
  private:
@@ -55,12 +55,12 @@ class BuildPool {
 
   const WorkerCommand command_;
   const Deadlines deadlines_;
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // protects all members below
   std::condition_variable_any wanted_, done_;
   std::deque<JobPtr> queue_;
-  std::size_t building_ = 0;            // taken from the queue
-  std::map<std::string, JobPtr> jobs_;  // by source text: prepared and not taken
-  std::vector<std::jthread> threads_;   // last: they end first
+  std::size_t building_ = 0;            // builds in progress
+  std::map<std::string, JobPtr> jobs_;  // by source text: jobs that were not taken yet
+  std::vector<std::jthread> threads_;   // the last member, so that the threads end first
 };
 
 }  // namespace deplo::measure::worker

@@ -1,4 +1,4 @@
-// A bench in this process: what a worker has inside. What crashes here takes the process with it.
+// A Runner in this process, used inside a worker. A candidate that crashes takes the process with it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,18 +12,18 @@ namespace deplo::measure::worker {
 
 class LocalRunner final : public Runner {
  public:
-  /// Called before each step of a candidate with its number in the request.
+  /// Called before each step of a candidate, with the candidate's index in the request.
   using Enter = std::function<void(Step, std::size_t candidate)>;
   explicit LocalRunner(
       std::unique_ptr<Device> device, Enter enter = [](Step, std::size_t) {});
 
   const DeviceInfo& info() const override { return device_->info(); }
   Dialect dialect() const override { return device_->dialect(); }
-  /// Makes the inputs and the reference; at first measures what the device can do at best.
+  /// Computes the inputs and the reference. The first call also measures the device's ceilings.
   void open(const Task&) override;
   rules::Ceilings ceilings() const override { return probe_ ? probe_->measured() : rules::Ceilings{}; }
   std::size_t batch() const override { return 1; }
-  /// Builds nothing: that would disturb what is being measured.
+  /// Does nothing: building ahead would disturb measurements.
   void prepare(std::span<const KernelCode>) override {}
   Reply screen(const KernelCode&, double best_us, double effort) override;
   const Libraries& libraries() const override { return libraries_; }
@@ -37,11 +37,11 @@ class LocalRunner final : public Runner {
   std::unique_ptr<Device> device_;
   Enter enter_;
   Protocol protocol_;
-  std::unique_ptr<Probe> probe_;  // from the first task on
+  std::unique_ptr<Probe> probe_;  // null before the first task
   std::unique_ptr<Problem> problem_;
-  Baselines baselines_;  // of the present task, as the next
+  Baselines baselines_;  // of the current task, like libraries_
   Libraries libraries_;
-  bool spoilt_ = false;  // a failure of the present request spoilt the process: the rest of it is not run
+  bool spoilt_ = false;  // a failure in the current request spoilt the process: the rest of the request is not run
 };
 
 }  // namespace deplo::measure::worker

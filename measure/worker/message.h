@@ -1,4 +1,4 @@
-// The payloads of the frames, as JSON. Reading throws Error for whatever is not what the writer makes.
+// The payloads of the frames, as JSON. Each decode function throws Error for any text that its encode does not write.
 #pragma once
 #include <span>
 #include <string>
@@ -23,7 +23,7 @@ Error decode_error(std::string_view);
 std::string encode(const Task&);
 Task decode_task(std::string_view);
 
-/// What a worker says of a task that it has.
+/// A worker's answer to a task.
 struct Opened {
   rules::Ceilings ceilings;  // of its device, so far
   Libraries libraries;
@@ -31,20 +31,19 @@ struct Opened {
 std::string encode(const Opened&);
 Opened decode_opened(std::string_view);
 
-/// Of a screening, a confirmation or a build; the latter have no use for `best_us` and `effort`.
+/// The request for a screening, a confirmation or a build.
 struct Ask {
   std::vector<KernelCode> candidates;
-  double best_us = 0;      // may be infinite
-  double effort = 1;       // in (0, 1]
-  std::uint64_t seed = 0;  // of a confirmation, as the next
-  double seconds = 0;      // may be infinite
+  double best_us = 0;      // only for a screening; may be infinite
+  double effort = 1;       // only for a screening; in (0, 1]
+  std::uint64_t seed = 0;  // only for a confirmation
+  double seconds = 0;      // only for a confirmation; may be infinite
 };
 std::string encode(std::span<const KernelCode>, double best_us, double effort, std::uint64_t seed, double seconds);
 Ask decode_ask(std::string_view);
 
-/// One for each candidate.
 std::string encode(std::span<const Reply>);
-/// Throws Error too when they are not `count`.
+/// Also throws Error if there are not `count` replies.
 std::vector<Reply> decode_replies(std::string_view, std::size_t count);
 
 }  // namespace deplo::measure::worker

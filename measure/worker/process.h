@@ -1,5 +1,4 @@
-// A child process that may die or has to: spawned, read from and written to without ever waiting for it, ended for
-// sure.
+// A child process that may die or may have to be killed. Reading and writing never block, and it always ends.
 #pragma once
 #include <sys/types.h>
 
@@ -14,49 +13,49 @@
 
 namespace deplo::measure::worker {
 
-/// What to run: the file, and its words behind argv[0].
+/// What to run: the file, and its arguments after argv[0].
 struct WorkerCommand {
   std::string program = "/proc/self/exe";
   std::vector<std::string> arguments;
 };
 
-/// The descriptors that a worker finds open, beside the standard streams.
+/// The descriptors that are open in a worker, besides the standard streams.
 inline constexpr int worker_socket = 3, worker_page = 4;
 
-/// Of its own process group, so that Ctrl-C is not for it. Its standard output and error are one pipe, of which the
-/// last lines are kept. Its temporary files, and PoCL's, go with it. Not thread-safe. The system kills the child when
-/// the thread that made this ends: that thread must live as long.
+/// The child has its own process group, so that it does not receive Ctrl-C. Its standard output and error are one pipe,
+/// whose last lines are kept. Its temporary files, and PoCL's, are removed with it. Not thread-safe. The system kills
+/// the child if the thread that created this object ends, so that thread must outlive it.
 class Process {
  public:
-  /// Throws Error(environment) when there can be none.
+  /// Throws Error(environment) if the child cannot be started.
   explicit Process(const WorkerCommand&);
-  /// Ends the process.
+  /// Kills the process.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Waits until the child has written or taken something, at most `seconds` (less after a signal): reads what it
-  /// wrote, sends what is left of `send()`.
+  /// Waits until the child has written or read something, at most `seconds` (less after a signal). Reads the child's
+  /// output, and sends the rest of the frames given to send().
   void wait(double seconds);
-  /// A request: what was said before belongs to another.
+  /// Queues a request. Drops the kept lines of output, which belong to earlier requests.
   void send(const Frame&);
   bool sending() const { return !outgoing_.empty(); }
 
   /// The next whole frame that was read.
   std::optional<Frame> next() { return reader_.next(); }
-  /// Nothing more will come: the child closed its end, or wrote what is no frame.
+  /// True if nothing more will come: the child closed its end, or wrote something that is not a frame.
   bool closed() const { return closed_ || !reader_.fault().empty(); }
   const std::string& fault() const { return reader_.fault(); }
   StepPage::Now step() const { return page_.read(); }
 
   /// How a process ended.
   struct End {
-    int signal = 0;    // that ended it, if it was not ours
+    int signal = 0;    // the signal that ended it, unless end() sent it
     std::string text;  // "ended with code 3", "was ended by signal 11 (Segmentation fault)", "was ended: …"
-    std::string said;  // its last lines
+    std::string said;  // the last lines of its output
   };
-  /// Kills what is left of the process group, and reaps. `why`: the reason where the child did not end by itself.
-  /// To be called once.
+  /// Kills the rest of the process group, and reaps the child. `why`: the reason in End::text if the child had not
+  /// ended before. May be called only once.
   End end(std::string_view why);
 
  private:
@@ -65,7 +64,7 @@ class Process {
   void write_socket();
   std::string last_lines() const;
 
-  const WorkFolder folder_;  // of the child's temporary files; removed when it is gone
+  const WorkFolder folder_;  // for the child's temporary files; removed after the child
   StepPage page_ = StepPage::create();
   int socket_ = -1, log_ = -1;
   pid_t child_ = -1;

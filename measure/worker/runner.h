@@ -1,4 +1,4 @@
-// The boundary between decisions (search, store) and foreign code: one device that measures candidates.
+// The boundary between decisions (search, store) and generated code: one device that measures candidates.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,37 +16,37 @@
 
 namespace deplo::measure::worker {
 
-/// What is stored of a candidate.
+/// The measurement of a candidate, which is stored.
 struct Reply {
   Result<Timing> timing;
   Resources resources = {};
   double build_ms = 0;
 };
 
-/// What the candidates are of. The inputs come from the seed.
+/// The kernel of the candidates, and how they are measured. The inputs are drawn from `seed`.
 struct Task {
   ir::Program loop;
   std::uint64_t seed = 0;
   Protocol protocol;
   rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
-  bool libraries = false;             // those that have the kernel take part in confirmations
-  std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel is
+  bool libraries = false;             // libraries that have the kernel take part in confirmations
+  std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel was made from
 };
 
-/// A library's function that computes the task's kernel, as measure::Baseline says it.
+/// A library's function that computes the task's kernel. The fields are those of measure::Baseline.
 struct LibraryName {
   std::string library, version, precision;
   std::int64_t threads = 0;
 };
 
-/// What a task found.
+/// The libraries for a task's kernel.
 struct Libraries {
   std::vector<LibraryName> found;
-  std::string none;  // as of measure::Baselines, where they were asked for
+  std::string none;  // as in measure::Baselines; "" if the task does not ask for libraries
 };
 
-/// Thrown where a kernel, not the device, is why nothing of it can be measured; others can.
+/// Thrown if no candidate of a kernel can be measured because of the kernel, not the device. Other kernels can be.
 class Untunable : public Error {
  public:
   using Error::Error;
@@ -60,26 +60,26 @@ class Runner {
   virtual ~Runner() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
-  /// The candidates from now on are of this kernel. It, or the first use after it, throws Untunable when the
-  /// kernel's inputs do not fit or it has no finite result.
+  /// All later candidates are of this kernel. open(), or the first use after it, throws Untunable if the kernel's
+  /// inputs do not fit into memory, or if it has no finite result.
   virtual void open(const Task&) = 0;
-  /// The best that the device was measured to do at best since this bench was made, as of the last open().
+  /// The highest ceilings of the device that this Runner has measured, as of the last open().
   virtual rules::Ceilings ceilings() const = 0;
-  /// How many candidates prepare() is best given at a time; 1: nothing is built ahead.
+  /// The best number of candidates for a call of prepare(); 1: nothing is built ahead.
   virtual std::size_t batch() const = 0;
-  /// These will be asked for soon: a backend that can builds them in the background.
+  /// Announces the next candidates. If the backend can, it builds them in the background.
   virtual void prepare(std::span<const KernelCode>) = 0;
-  /// As measure::screen, by the task's protocol with_effort(). Whatever a candidate does is its own failure; Error only
-  /// when the device is of no more use.
+  /// measure::screen() with the task's protocol with_effort(). Whatever a candidate does becomes its failure. Throws
+  /// Error only if the device cannot be used any more.
   virtual Reply screen(const KernelCode&, double best_us, double effort) = 0;
-  /// The task's; none where it does not ask for them.
+  /// The libraries of the task; none if it does not ask for them.
   virtual const Libraries& libraries() const = 0;
-  /// As measure::confirm. A reply for each candidate, then one for each of the libraries.
+  /// measure::confirm(). Returns a reply for each candidate, then one for each library.
   virtual std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) = 0;
 };
 
-/// After such a failure nothing that the process says of the device can be trusted: CUDA asks for a new process after
-/// an illegal access, and what was written beside a buffer may have been ours.
+/// True if the process cannot be trusted after this failure: CUDA needs a new process after an illegal access, and a
+/// write outside of a buffer may have damaged this process's own memory.
 bool spoils_process(Status);
 
 }  // namespace deplo::measure::worker

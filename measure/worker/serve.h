@@ -1,4 +1,4 @@
-// The inside of a worker process.
+// The main functions of worker processes.
 #pragma once
 #include <sys/types.h>
 
@@ -9,14 +9,15 @@
 
 namespace deplo::measure::worker {
 
-/// Measures on the device until the tuner closes its end, which is the end: returns the exit code. `tuner`: the process
-/// with which this one dies. What `open` throws is told to the tuner.
+/// Measures on the device until the tuner closes its end of the socket, which ends the process. Returns the exit code
+/// if `open` throws; the tuner receives that Error. `tuner`: the parent process; this process dies with it.
 int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& open);
 
-/// Builds ahead, until the tuner closes its end. `compile` leaves what it made where the device's build will find it.
+/// Builds candidates ahead until the tuner closes its end. `compile` must store its result in the cache where the
+/// device's build finds it.
 int serve_builds(pid_t tuner, const std::function<Result<Resources>(const KernelCode&)>& compile);
 
-/// Runs tile programs block by block (blocks.h), as serve_device().
+/// Runs tile programs block by block (blocks.h). Otherwise like serve_device().
 int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& open);
 
 }  // namespace deplo::measure::worker

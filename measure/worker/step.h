@@ -1,5 +1,5 @@
-// What a worker is doing right now, in a page of memory that it shares with the tuner. Saying so is two stores: it
-// wakes nobody, so that not even a sample of a microsecond on a CPU device is disturbed.
+// The current step of a worker, in a page of memory that it shares with the tuner. Entering a step takes two stores and
+// wakes no process, so that not even a sample of a microsecond on a CPU device is disturbed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace deplo::measure::worker {
 
-/// In the order in which a candidate meets them. `prepare` is no candidate's: the inputs and the reference are made.
+/// In the order of a candidate's steps. `prepare` is not a candidate's: it computes the inputs and the reference.
 enum class Step : std::uint32_t { idle, prepare, build, launch, sample, check };
 std::string_view name(Step);
 
@@ -16,20 +16,20 @@ class StepPage {
  public:
   struct Now {
     Step step = Step::idle;
-    std::uint32_t candidate = 0;  // its number in the request
-    double since = 0;             // of now() below
+    std::uint32_t candidate = 0;  // index in the request
+    double since = 0;             // by monotonic_now()
   };
 
-  /// A new page, in a file that has no name. Throws Error(environment).
+  /// A new page, in a file without a name. Throws Error(environment).
   static StepPage create();
-  /// The page behind a descriptor that was inherited, which it closes. Throws Error(environment).
+  /// The page of an inherited descriptor, which it closes. Throws Error(environment).
   static StepPage attach(int descriptor);
   ~StepPage();
   StepPage(StepPage&&) noexcept;
   StepPage& operator=(StepPage&&) = delete;
 
   void enter(Step step, std::size_t candidate = 0);
-  /// Whatever the writer left there: a step that does not exist reads as idle.
+  /// Reads whatever the writer left there. A step that does not exist reads as idle.
   Now read() const;
   int descriptor() const { return descriptor_; }  // -1 after attach()
 
@@ -41,7 +41,7 @@ class StepPage {
   Page* page_ = nullptr;
 };
 
-/// Seconds of the clock that all processes share (CLOCK_MONOTONIC).
+/// Seconds by the clock that all processes share (CLOCK_MONOTONIC).
 double monotonic_now();
 
 }  // namespace deplo::measure::worker

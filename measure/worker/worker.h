@@ -1,4 +1,4 @@
-// One child process that answers requests, and how it was lost where it does not.
+// A child process that answers requests, and the reason if it does not.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace deplo::measure::worker {
 
-/// Seconds after which a step of a worker is given up, and with it the worker.
+/// The seconds after which a step fails and its worker is killed.
 struct Deadlines {
-  double prepare = 120;   // inputs and reference of a large problem, allocated, drawn and computed: a minute at most
-  double build = 15;      // NVRTC's slowest of 120 random kernels took 1.6 s; its own soft limit is 5 s
-  double launch = 2;      // the backend's watchdog, which polls the device, comes before
-  double sample = 2;      // a batch of launches takes a millisecond or is one launch
-  double check = 10;      // reading 100 MB back and comparing takes less than a second
-  double candidate = 10;  // all of a screening behind the build
+  double prepare = 120;   // inputs and reference of a large problem take a minute at most
+  double build = 15;      // NVRTC took 1.6 s for the slowest of 120 random kernels; its own soft limit is 5 s
+  double launch = 2;      // the backend's watchdog, which polls the device, acts earlier
+  double sample = 2;      // a batch of launches takes about a millisecond, or is a single launch
+  double check = 10;      // reading back and comparing 100 MB takes less than a second
+  double candidate = 10;  // the whole screening after the build
 
-  /// Of a CPU, the first launch compiles (PoCL: up to 0.6 s on a quiet machine, several where both cores are busy), and
-  /// a launch shares the cores with whatever else runs. The interpreter is a hundred times slower than the slowest
+  /// On a CPU the first launch compiles (PoCL: up to 0.6 s on a quiet machine, several seconds if both cores are busy),
+  /// and a launch shares the cores with other programs. The interpreter is a hundred times slower than the slowest
   /// kernel.
   static Deadlines of(const DeviceInfo&);
 };
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 struct Lost {
   enum class Cause { died, late, corrupt, cancelled };
   Cause cause = Cause::died;
@@ -34,33 +34,33 @@ struct Lost {
   Process::End end;
 };
 
-/// Whether another process ended it by a signal that no fault raises: the system where memory runs out, a batch system,
-/// a person. It says nothing of the candidate.
+/// True if another process sent a signal that a fault does not raise: the system because memory ran out, a batch
+/// system, or a person. Such a loss says nothing about the candidate.
 bool ended_from_outside(const Lost&);
-/// How often the candidate that the worker was at is tried, each time in a new worker, before the loss is its result:
-/// again where it was ended from outside, and once again where it died while it built.
+/// How often the worker's current candidate is tried, each time in a new worker, before the loss becomes its result. 3
+/// if the worker was ended from outside, 2 if it died during a build, else 1.
 int tries(const Lost&);
-/// As the failure of the candidate that the worker was at.
+/// The loss as a failure of the worker's current candidate.
 Failure failure_of(const Lost&);
 std::string describe(const Lost&);
 
 /// Not thread-safe; see Process.
 class Worker {
  public:
-  /// Starts the process; it need not have said a word yet.
+  /// Starts the process, without waiting for its first frame.
   explicit Worker(const WorkerCommand& command) : process_(command) {}
 
-  /// The payload of the worker's first frame. Throws the Error that the worker had instead.
+  /// Waits for the worker's first frame and returns its payload. If the worker sent an Error instead, throws it.
   std::variant<std::string, Lost> hello(const Deadlines&);
 
   struct Request {
     FrameType type = FrameType::screen;
     std::string_view payload;
     Deadlines deadlines;
-    std::function<bool()> cancelled = {};  // polled meanwhile; may be empty
+    std::function<bool()> cancelled = {};  // polled while waiting; may be empty
   };
-  /// The payload of the answer. After a loss the process is gone: destroy this. Throws the Error that the worker had
-  /// instead of an answer.
+  /// Sends a request and returns the payload of the answer. If the worker sent an Error instead, throws it. After a
+  /// loss the process is gone, and this object cannot be used any more.
   std::variant<std::string, Lost> ask(const Request&);
 
  private:

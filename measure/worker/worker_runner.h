@@ -1,4 +1,4 @@
-// A bench in a child process, replaced when a candidate costs it.
+// A Runner in a child process. The child is replaced if a candidate kills it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,19 +16,19 @@
 
 namespace deplo::measure::worker {
 
-/// Whether what ran before in `before` takes more than 10 % longer now, and a lower clock does not explain it.
+/// True if the same candidate now takes more than 10 % longer than before, and a lower clock does not explain it.
 bool is_slower(const Timing& before, const Timing& now);
 
 class WorkerRunner final : public Runner {
  public:
   struct Options {
     WorkerCommand command;
-    std::optional<Deadlines> deadlines = {};            // else those of the device
+    std::optional<Deadlines> deadlines = {};            // nullopt: those of the device
     std::function<bool()> cancelled = {};               // polled while a candidate is measured; may be empty
-    std::function<void(const std::string&)> warn = {};  // of a device that is slower than before; may be empty
-    double rest_s = 1;                                  // before such a device is tried again
+    std::function<void(const std::string&)> warn = {};  // called if the device is slower than before; may be empty
+    double rest_s = 1;                                  // seconds before such a device is tried again
   };
-  /// Starts the worker and waits until it has opened the device. Throws the Error that the worker had.
+  /// Starts the worker and waits until it has opened the device. Throws the worker's Error.
   explicit WorkerRunner(Options);
 
   const DeviceInfo& info() const override { return hello_.info; }
@@ -41,7 +41,7 @@ class WorkerRunner final : public Runner {
   Reply screen(const KernelCode&, double best_us, double effort) override;
   std::vector<Reply> confirm(std::span<const KernelCode>, const ConfirmOptions&) override;
 
-  /// From now on what is prepared is built there; only for a backend whose build finds it again.
+  /// From now on, `pool` builds the prepared candidates. Only for backends whose build finds them in a cache.
   void build_ahead(std::unique_ptr<BuildPool> pool) { builders_ = std::move(pool); }
   /// Workers started so far.
   int workers() const { return workers_; }
@@ -51,7 +51,7 @@ class WorkerRunner final : public Runner {
     KernelCode candidate;
     Timing timing;
   };
-  /// `why_not` says why there is no worker that is ready, "" where there is.
+  /// `why_not` tries to make a worker ready. Returns "" if there is one, else the reason.
   void get_worker(const std::function<std::string()>& why_not);
   void settle();
   std::string start();
@@ -63,16 +63,16 @@ class WorkerRunner final : public Runner {
   std::variant<std::vector<Reply>, Lost> ask(FrameType, std::string_view payload, std::size_t count);
 
   Options options_;
-  std::unique_ptr<BuildPool> builders_;  // null: the worker builds
+  std::unique_ptr<BuildPool> builders_;  // null: the worker itself builds
   Hello hello_;
   Deadlines deadlines_;
   std::unique_ptr<Worker> worker_;
   int workers_ = 0;
-  rules::Ceilings ceilings_;  // of all workers
+  rules::Ceilings ceilings_;  // the highest of all workers
   Task task_;
-  Libraries libraries_;        // that have its kernel
-  bool task_told_ = false;     // the present worker knows it
-  std::optional<Known> good_;  // the first candidate of the task that ran well: probes a new worker
+  Libraries libraries_;        // of the task's kernel
+  bool task_told_ = false;     // the current worker has the task
+  std::optional<Known> good_;  // the task's first candidate that ran well; it tests each new worker
 };
 
 }  // namespace deplo::measure::worker
