@@ -1,4 +1,4 @@
-// Elements of a buffer in memory: walking them, and what their bytes mean.
+// The elements of a buffer in memory: iteration, and conversion between bytes and numbers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +27,15 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
   }
 }
 
-/// From the first to the last address; at least one element.
+/// The bytes from the first to the last element's end; at least those of one element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Numbers to elements of a type (of an integer the nearest; of bool a byte, 1 where not 0), and back.
+/// Converts numbers to elements of a type, and back. Integers are rounded to the nearest; a bool is a byte, 1 if the
+/// number is not 0.
 void encode(const ir::Numbers& values, ir::DType, std::byte* to);
 ir::Numbers decode(std::span<const std::byte> from, ir::DType);
 
-/// write(bytes) with the elements that the numbers are; no copy is made of numbers that are stored as such elements.
+/// Calls write(bytes) with the numbers as elements. Numbers that are already stored as such elements are not copied.
 template <class Write>
 void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& write) {
   if (dtype == ir::DType::f32 || ir::is_integer(dtype))
@@ -43,7 +44,7 @@ void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& wri
   encode(values, dtype, elements.data());
   write(elements.data());
 }
-/// The numbers of the elements that read(bytes) fetches, `size` bytes of them.
+/// Calls read(bytes) to fetch `size` bytes of elements, and returns their numbers.
 template <class Read>
 ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
   if (dtype == ir::DType::f32 || ir::is_integer(dtype)) {
@@ -56,7 +57,8 @@ ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
   return decode(elements, dtype);
 }
 
-/// A poisoned element (all bits 1) reads as a NaN, -1 or 255: of an integer output that may be -1 it cannot be told.
+/// True for a poisoned element (all bits 1), which reads as a NaN, -1 or 255. In an integer output that may be -1, it
+/// cannot be distinguished from a result.
 bool is_poison(double value, ir::DType);
 
 }  // namespace deplo::measure

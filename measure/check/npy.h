@@ -14,17 +14,17 @@ struct NpyHeader {
   std::string type;  // of the elements, as NumPy writes it: "<f4", "|b1"
   ir::Shape shape;
 };
-/// Throws Error that names the file; so where its elements do not stand in C order.
+/// Throws Error that names the file, also if its elements are not in C order.
 NpyHeader read_npy_header(const std::string& file);
-/// The elements as they stand in the file, so many bytes. Throws Error that names the file where it has others.
+/// The bytes of the elements, exactly as in the file. Throws Error that names the file if there are not `bytes` bytes.
 std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t bytes);
 
-/// Values of the file, row-major, as a tensor of that type has them: the same shape, in C order, of bool, int32, int64,
-/// float16, float32 or float64. For floats any number, infinity or NaN that the type holds; for integers and bool whole
-/// numbers that the type holds, exactly. Throws Error that names the file.
+/// Reads the values of a tensor of this type, row-major. The file must have the same shape, in C order, and elements of
+/// bool, int32, int64, float16, float32 or float64. A float type accepts every number in its range, infinities and NaN.
+/// An integer type or bool accepts only whole numbers that it represents exactly. Throws Error that names the file.
 ir::Numbers read_npy(const std::string& file, const ir::TensorType&);
 
-/// The bytes of a file (version 1.0) of bool, int32 or int64 as the type is one, else of float32.
+/// The bytes of a .npy file (version 1.0). Its elements are bool, int32 or int64 if the type is, else float32.
 std::string npy_bytes(const ir::Numbers& values, const ir::TensorType&);
 
 }  // namespace deplo::measure

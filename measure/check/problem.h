@@ -1,4 +1,4 @@
-// One kernel to be tuned on one device: its inputs, its arrays there, and what the outputs must be.
+// One kernel to be tuned on one device: its inputs, its arrays on the device, and the expected outputs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,35 +17,36 @@
 
 namespace deplo::measure {
 
-/// What ran since the outputs were poisoned: the whole grid, or a prefix of it, after which poison is no mistake.
+/// The part of the grid that ran since the outputs were poisoned. After a prefix, poisoned elements are allowed.
 enum class Coverage : std::uint8_t { whole, prefix };
 
-/// What the outputs must be, in double: every element of a small problem, else some of them.
+/// The expected outputs, in double: every element of a small problem, else some of them.
 struct Reference {
-  struct Element : Expected {  // its rounding is 0 unless that was asked for
+  struct Element : Expected {  // its rounding is 0 unless it was requested
     std::int64_t offset = 0;
   };
   struct Output {
     std::size_t buffer = 0;  // index in the program's buffers
     std::vector<Element> elements;
-    double scale = 1;  // as of Scale
+    double scale = 1;  // see Scale
   };
   std::vector<Output> outputs;
 };
 
-/// For results of operands rounded to TF32: ten times their mean error. It would not find a wrong index in a kernel of
-/// ours, but it tells whether a library computes this product.
+/// The tolerance for operands rounded to TF32: ten times their mean error. It is too large to find a wrong index in one
+/// of deplo's kernels, but shows whether a library computes this product.
 inline constexpr double tf32_tolerance = 5e-3;
 
-/// At most this many statement executions: the reference is complete (a second or less), else at least 64 elements.
+/// Up to this many statement executions the reference is complete (which takes at most a second). Above, it has at
+/// least 64 elements.
 inline constexpr double small_problem = 4e6;
 
-/// The inputs are random (random_input in measure/check/inputs.h), the same for the same seed and in each set of
-/// operands. The device and the probe must outlive it. Not thread-safe.
+/// The inputs are those of `files`, else random (random_input in measure/check/inputs.h). They are the same for the
+/// same seed, and in each set of operands. The device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
-  /// `loop` is verified Loop IR. `probe`: of the device; without it no time is implausible. Throws Error(environment)
-  /// when the device or the host has not enough memory.
+  /// `loop` must be verified Loop IR. `probe`: of the device; without it no time is implausible. Throws
+  /// Error(environment) if the device or the host does not have enough memory.
   Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr,
           double tolerance = default_tolerance, InputFiles files = {});
 
@@ -53,23 +54,23 @@ class Problem {
   Device& device() { return device_; }
   Probe* probe() { return probe_; }
   OperandSets& sets() { return sets_; }
-  /// Of screening all candidates: what the clock was meanwhile.
+  /// The Sampler for screening all candidates. It remembers their clocks.
   Sampler& screening(double least_clock);
-  /// The first set, the one that is checked.
+  /// The first set, whose outputs are checked.
   Arrays& arrays() { return sets_[0]; }
   void poison_outputs();
 
-  /// Why the outputs of the first set are wrong: guard_hit, or wrong_result with index, expected, found and error;
-  /// nullopt: they are right. measure/check/verdict.h judges each element. The tolerance is the problem's, at least
-  /// `least`. Computes the reference on first use; throws Error when an output of the kernel itself has no finite
+  /// Checks the outputs of the first set. Returns guard_hit, or wrong_result with index, expected, found and error;
+  /// nullopt: they are right. measure/check/verdict.h judges each element. The tolerance is the larger of the problem's
+  /// and `least`. The first call computes the reference; throws Error if an output of the reference has no finite
   /// element.
   std::optional<Failure> check(Coverage, double least = 0);
-  /// Of all bits of the outputs that were checked last.
+  /// A hash of all bits of the outputs that were checked last.
   std::uint64_t checked_bits() const { return checked_bits_; }
   const Reference& reference();
 
-  /// Why a launch, one of a batch, cannot have taken as little: implausible, with what is in the way. The device's
-  /// ceilings are measured again before that is said.
+  /// Returns implausible, with the reason, if a launch in a batch cannot have been as fast as `us`. Before that, the
+  /// device's ceilings are measured again. `plausible`: see Protocol.
   std::optional<Failure> implausible(double us, int batch, double plausible);
 
  private:
@@ -83,10 +84,10 @@ class Problem {
   std::uint64_t seed_;
   double tolerance_;
   InputFiles files_;
-  ir::Work least_;  // what no schedule can avoid
+  ir::Work least_;  // the work that no schedule can avoid
   std::optional<Sampler> screening_;
   std::optional<Reference> reference_;
-  bool rounding_ = false;  // the reference has it
+  bool rounding_ = false;  // the reference includes rounding
   std::uint64_t checked_bits_ = 0;
 };
 

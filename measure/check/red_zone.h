@@ -1,4 +1,4 @@
-// Guard bytes before and behind each buffer: a kernel that writes beside its buffer is seen.
+// Guard bytes before and after each buffer, which reveal a kernel's writes outside of the buffer.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -8,15 +8,14 @@
 
 namespace deplo::measure {
 
-/// On each side. A page: contiguous writes past an end start there, and the buffer between two zones keeps every
-/// alignment that a vector access or TMA asks for (at most 1024 bytes).
+/// The size on each side: one page. Contiguous writes past an end begin there, and the buffer between two zones keeps
+/// every alignment that vector accesses and TMA require (at most 1024 bytes).
 inline constexpr std::size_t red_zone_bytes = 4096;
 
-/// What a zone holds: a NaN in f32 with a payload of its own, so that a read past an end shows in the result too.
+/// The contents of a zone: an f32 NaN with a special payload, so that reads past an end show in the result too.
 std::vector<std::byte> red_zone();
 
-/// "wrote outside of 'c': 12 bytes past its end" when one of the zones around the buffer is not as it was made. `size`: of
-/// the buffer, in bytes.
+/// "wrote outside of 'c': 12 bytes past its end" if one of the zones around the buffer has changed. `buffer`: its name.
 std::optional<std::string> damage(std::span<const std::byte> before, std::span<const std::byte> behind,
                                   const std::string& buffer);
 

@@ -1,4 +1,4 @@
-// The reference of a problem.
+// Computes the reference of a problem.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,22 +12,22 @@
 
 namespace deplo::measure {
 
-/// Throws Error when an output has no finite element. `rounding`: how far rounding may take each element, too; that
-/// takes about three times as long.
+/// Throws Error if an output has no finite element. `rounding`: also compute how much rounding may change each element,
+/// which takes about three times as long.
 Reference make_reference(const ir::Program& loop, std::uint64_t seed, const InputFiles& files = {},
                          bool rounding = false);
 
-/// The element of buffer number `buffer` at an offset, with its rounding; nullopt where it is not found by the steps
-/// that the offset takes along the free axes, as in a scatter.
+/// The element of buffer `buffer` (an index) at an offset, with its rounding. nullopt if no steps along the free
+/// axes lead to the offset, as in a scatter.
 std::optional<Reference::Element> reference_at(const ir::Program& loop, std::uint64_t seed, const InputFiles& files,
                                                std::size_t buffer, std::int64_t offset);
 
-/// Values of the free axes whose outputs are compared in a large problem: at least 64 where there are as many. Every
-/// corner (shifted tails go wrong at the end of an axis), the neighbourhoods of the first and the last element, the
-/// first rows (a prefix of the grid covers them), and random ones.
+/// The points in the free axes at which a large problem is compared: at least 64, unless there are fewer. They are the
+/// corners (shifted tails go wrong at the end of an axis), points near the first and the last element, points in the
+/// first rows (which a prefix of the grid covers), and random ones.
 std::vector<std::vector<std::int64_t>> sample_points(std::span<const std::int64_t> extents, std::uint64_t seed);
 
-/// How many statements one run of a Loop program executes.
+/// The number of statements that one run of a Loop IR program executes.
 double statement_executions(const ir::Body&);
 
 /// "c[3, 17]" for an offset in elements.

@@ -8,10 +8,10 @@
 
 namespace deplo::measure::cuda {
 
-/// All it does is in the order of the context's stream.
+/// All operations are enqueued on the context's stream.
 class CudaArrays final : public Arrays {
  public:
-  /// Throws Error(environment): no memory.
+  /// Throws Error(environment) if there is not enough memory.
   CudaArrays(const Context&, const std::vector<ir::Buffer>&);
   ~CudaArrays() override;
   CudaArrays(const CudaArrays&) = delete;
@@ -22,19 +22,19 @@ class CudaArrays final : public Arrays {
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
-  /// The view as what it is.
+  /// view() with its actual type.
   std::unique_ptr<CudaArrays> seen(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) const;
   std::optional<std::string> overrun() override;
 
   std::size_t count() const { return slots_.size(); }
   Address address(std::size_t buffer) const { return slots_.at(buffer).address; }
-  /// Enqueues that every byte of the buffer becomes `byte`. The driver's code.
+  /// Enqueues a fill of the buffer with `byte`. Returns the driver's code.
   int fill(std::size_t buffer, unsigned char byte) const;
 
  private:
   struct Slot {
     Address address = 0;
-    std::size_t size = 0, capacity = 0;  // bytes of the buffer, and of what it is a view of
+    std::size_t size = 0, capacity = 0;  // bytes of the buffer, and of the buffer that it is a view of
     ir::DType dtype = ir::DType::f32;
     std::string name;
   };
@@ -45,7 +45,7 @@ class CudaArrays final : public Arrays {
 
   const Context& context_;
   std::vector<Slot> slots_;
-  std::vector<Address> owned_;  // none in a view
+  std::vector<Address> owned_;  // empty in a view
 };
 
 }  // namespace deplo::measure::cuda

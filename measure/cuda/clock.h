@@ -1,4 +1,5 @@
-// The device's frequency while something runs, by its own counters: no NVML, no rights needed.
+// Measures the device's frequency during a sample with the device's own counters. Needs neither NVML nor special
+// rights.
 #pragma once
 #include <memory>
 #include <span>
@@ -8,33 +9,34 @@
 
 namespace deplo::measure::cuda {
 
-/// What one multiprocessor's counters said: its number, %globaltimer in nanoseconds, %clock64 in cycles.
+/// The counters of one multiprocessor: its number (%smid), %globaltimer in nanoseconds, %clock64 in cycles.
 struct ClockReading {
   std::uint64_t unit = 0, nanoseconds = 0, cycles = 0;
 };
 
-/// Each multiprocessor counts cycles for itself: those that both readings have are compared, the median counts. 0:
-/// none.
+/// The median frequency of the multiprocessors that are in both readings. Each multiprocessor has its own cycle
+/// counter. 0: no multiprocessor is in both.
 double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);
 
-/// A tiny kernel launched before and after a sample: one block for each multiprocessor reads its counters.
+/// A tiny kernel that is launched before and after a sample. It has one block for each multiprocessor, which reads the
+/// counters.
 class ClockProbe {
  public:
-  /// Builds it through NVRTC (and its cache). Throws Error(environment).
+  /// Builds the kernel with NVRTC, or takes it from the cache. Throws Error(environment).
   ClockProbe(const Context&, const Nvrtc&, const std::string& architecture, int units);
   ~ClockProbe();
   ClockProbe(const ClockProbe&) = delete;
   ClockProbe& operator=(const ClockProbe&) = delete;
 
-  /// Enqueue a reading. The driver's code. The first holds the device meanwhile: what is enqueued behind it is there
-  /// when it starts, else the host's time for that would be measured.
+  /// Enqueue a reading and return the driver's code. before() also keeps the device busy until the sample's launches
+  /// are enqueued. Otherwise the sample would include the host's time for enqueueing.
   int before() const { return launch(0, hold_cycles); }
   int after() const { return launch(units_, 0); }
-  /// Of the last two, once they are done; waits. Throws Error(environment).
+  /// Waits, and returns the frequency between the last two readings. Throws Error(environment).
   double mhz() const;
 
  private:
-  // About 50 us: ten times what a driver takes to start a graph.
+  // About 50 us: ten times as long as a driver takes to start a graph.
   static constexpr long long hold_cycles = 100'000;
   int launch(std::size_t first, long long cycles) const;
   const Context& context_;

@@ -1,4 +1,4 @@
-// Private to measure/cuda: a device's primary context, and the one stream that everything here goes through.
+// Private to measure/cuda: a device's primary context, and the only stream that measure/cuda uses.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace deplo::measure::cuda {
 
-/// The driver must outlive it, and it all that was made in it. Not copied.
+/// The driver must outlive the context, and the context must outlive everything created in it. Not copyable.
 class Context {
  public:
   /// Throws Error(environment).
@@ -18,13 +18,14 @@ class Context {
   const Driver& driver() const { return driver_; }
   int device() const { return device_; }
   Stream stream() const { return stream_; }
-  /// Makes it the calling thread's; every use of the driver needs that.
+  /// Makes this the calling thread's context, which every use of the driver requires.
   void enter() const;
-  /// The same for destructors: after a sticky error it fails, which changes nothing, because the process is to end.
+  /// The same for destructors. Ignores failures: after a sticky error it always fails, and the process must end anyway.
   void enter_to_free() const { driver_.context_set(handle_); }
-  /// Until all that was enqueued is done. The driver's code, of whatever failed since the last wait.
+  /// Waits until everything enqueued is done. Returns the driver's code, which also reports failures since the last
+  /// wait.
   int wait() const { return driver_.stream_wait(stream_); }
-  /// Microseconds on the device between the two marks, once all is done.
+  /// Marks on the stream. elapsed_us(): microseconds on the device between two marks; call it after wait().
   enum class Mark { start, middle, end };
   int mark(Mark m) const { return driver_.event_record(events_[static_cast<int>(m)], stream_); }
   double elapsed_us(Mark from, Mark to) const;

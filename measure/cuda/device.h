@@ -1,4 +1,4 @@
-// Private to measure/cuda: one GPU as a device of measure/device.h.
+// Private to measure/cuda: one GPU as a Device (measure/device.h).
 #pragma once
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/cuda/executable.h"
@@ -7,7 +7,7 @@ namespace deplo::measure::cuda {
 
 class CudaDevice final : public Device {
  public:
-  /// `index` among the driver's devices. Throws Error(environment).
+  /// `index`: among the driver's devices. Throws Error(environment).
   CudaDevice(const Driver&, int index);
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::cuda; }
@@ -19,7 +19,7 @@ class CudaDevice final : public Device {
   const ClockProbe& clock() const { return clock_; }
 
  private:
-  const Nvrtc& nvrtc_;  // whose code the driver loads
+  const Nvrtc& nvrtc_;  // a version whose code the driver loads
   DeviceInfo info_;
   Target target_;
   Context context_;
@@ -27,7 +27,7 @@ class CudaDevice final : public Device {
   EncodeTiled encode_;
 };
 
-/// The device as what it is: one of open_cuda().
+/// The device with its actual type. It must be one of open_cuda().
 CudaDevice& cuda_device(Device&);
 
 }  // namespace deplo::measure::cuda

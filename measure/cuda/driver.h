@@ -1,4 +1,5 @@
-// NVIDIA's driver API, opened at run time. The functions are those of cuda.h, declared by hand: 12.0 and later.
+// NVIDIA's driver API, opened at run time. Its functions are those of NVIDIA's cuda.h (12.0 and later), declared by
+// hand.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ using Graph = struct OpaqueGraph*;
 using GraphExec = struct OpaqueGraphExec*;
 using Address = unsigned long long;  // CUdeviceptr
 
-/// CUtensorMap: what it holds is the driver's affair.
+/// CUtensorMap. Only the driver knows its contents.
 struct alignas(64) TensorMap {
   std::uint64_t opaque[16] = {};
 };
@@ -28,17 +29,17 @@ struct alignas(64) TensorMap {
 /// Immutable once opened; may be used from several threads.
 class Driver {
  public:
-  /// Of this process: opened at the first call, then the same. Throws Error(environment) in one line where there is no
-  /// driver, where it is the toolkit's stub, or where it sees no device.
+  /// The driver of this process, opened by the first call. Throws Error(environment) in one line if there is no driver,
+  /// if it is the toolkit's stub, or if it sees no device.
   static const Driver& get();
   explicit Driver(const std::filesystem::path& file);
 
-  /// 13000 for CUDA 13.0: what the driver can do, not its own number.
+  /// 13000 for CUDA 13.0: the CUDA version that the driver supports, not the driver's own version.
   int version() const { return version_; }
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)"
   std::string error_name(int code) const;
-  /// A call's failure as a candidate's, `usual` where the code says nothing more special. Those of illegal_access, hang
-  /// and device_lost stay with the process: it can launch nothing more and has to end (docs/cuda.md).
+  /// The failure of a call as a candidate's failure. Its status is `usual`, unless the code has a more specific one.
+  /// After illegal_access, hang or device_lost the process can launch nothing more and must end (docs/cuda.md).
   Failure failure(int code, Status usual, const std::string& what) const;
   /// Throws Error(environment) unless the code is 0.
   void require(int code, const std::string& what) const;
@@ -88,10 +89,11 @@ class Driver {
   int version_ = 0;
 };
 
-/// Driver::version of the driver of this machine, which is not started; nullopt where there is none.
+/// Driver::version() of this machine's driver, without starting it; nullopt if there is none.
 std::optional<int> installed_driver_version();
 
-/// Does a call of this code leave the process unusable? CUDA Driver API, "CUresult", and measurement.md.
+/// True if the process cannot use the driver after a call that returned this code. CUDA Driver API, "CUresult", and
+/// measurement.md.
 bool is_sticky(int code);
 
 }  // namespace deplo::measure::cuda

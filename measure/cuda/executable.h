@@ -1,4 +1,4 @@
-// Private to measure/cuda: launches of a kernel or of a library's function, and their times.
+// Private to measure/cuda: launches and times a kernel or a library's function.
 #pragma once
 #include <deque>
 #include <vector>
@@ -9,30 +9,30 @@
 
 namespace deplo::measure::cuda {
 
-/// What a launch is made of: a kernel, or a library's function.
+/// Enqueues launches of a kernel, or of a library's function.
 class Launches {
  public:
   virtual ~Launches() = default;
   /// Enqueues the first `blocks` blocks on the context's stream.
   virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
-  /// For messages: "128 threads a block".
+  /// A description for messages: "128 threads a block".
   virtual std::string what() const = 0;
 };
 
-/// How launches are repeated and timed.
+/// Repeats and times launches.
 class CudaExecutable final : public Executable {
  public:
-  /// `zeroed`: buffers to be filled with 0 before each launch of the whole grid of `blocks`.
+  /// `blocks`: of the whole grid. `zeroed`: buffers that are filled with 0 before each launch.
   CudaExecutable(const Context&, const ClockProbe&, std::unique_ptr<const Launches>, std::int64_t blocks,
                  std::vector<std::size_t> zeroed, Resources);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
-  /// On the stream, as it comes: for checking.
+  /// Launches directly on the stream, without a graph: for checking.
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
-  /// One replay of a CUDA graph of all launches and fills, chained, between two events. The graph is kept for the next
-  /// sample of the same addresses.
+  /// Times one replay of a CUDA graph, between two events. The graph is a chain of all launches and fills. It is kept
+  /// for the next sample with the same addresses.
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   const Resources& resources() const override { return resources_; }
   /// Enqueues one launch of the whole grid, with its fills.
@@ -59,18 +59,18 @@ class CudaExecutable final : public Executable {
 
   const Context& context_;
   const ClockProbe& clock_;
-  std::unique_ptr<const Launches> launches_;  // outlives the graphs, whose nodes are of its code
+  std::unique_ptr<const Launches> launches_;  // outlives the graphs, whose nodes use its code
   std::int64_t blocks_;
   std::vector<std::size_t> zeroed_;
   Resources resources_;
   std::deque<KeptGraph> graphs_;  // newest first
 };
 
-/// Machine code in the driver.
+/// A kernel's machine code, loaded into the driver.
 class LoadedKernel {
  public:
-  /// `dynamic_shared`: bytes beyond what the code declares. `carveout`: percent of a unit's shared memory that its
-  /// blocks take; 0: the driver chooses. Fails with load_error or resource.
+  /// `dynamic_shared`: bytes of shared memory beyond those that the code declares. `carveout`: percent of a unit's
+  /// memory that is preferred as shared memory; 0: the driver chooses. Fails with load_error or resource.
   static Result<std::unique_ptr<LoadedKernel>> load(const Context&, const std::string& cubin, const std::string& entry,
                                                     std::int64_t dynamic_shared, int carveout);
   ~LoadedKernel();
@@ -99,7 +99,7 @@ class KernelLaunches final : public Launches {
   std::vector<ir::DType> map_types_;  // of the buffers that the maps are of
 };
 
-/// Kernels of one device, one after the other.
+/// Kernels of one device that run one after the other.
 class ChainLaunches final : public Launches {
  public:
   explicit ChainLaunches(std::vector<ChainLink> links) : links_(std::move(links)) {}

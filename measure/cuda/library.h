@@ -1,5 +1,5 @@
-// Shared libraries opened at run time, by small tables of functions, and programs of the toolkit: nothing of CUDA is
-// needed to build or to start.
+// Opens CUDA's shared libraries at run time, and finds programs of the toolkit. So building and starting deplo does not
+// need CUDA.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -9,29 +9,29 @@
 
 namespace deplo::measure::cuda {
 
-/// A library of CUDA: its file names, newest first, and what a user does to get it.
+/// A library of CUDA: its file names, newest first, and how a user gets it.
 struct LibraryName {
   std::string title;               // "NVRTC"
   std::vector<std::string> files;  // "libnvrtc.so.13", …
   std::string advice;              // "comes with the CUDA toolkit, …"
 };
 
-/// An open library; it stays open until the process ends, because NVIDIA's libraries do not close cleanly.
+/// An open library. It stays open until the process ends, because NVIDIA's libraries do not close cleanly.
 class Library {
  public:
-  /// The first that opens: beside the program, where the loader looks, in the toolkit's usual folders or a wheel. Throws
-  /// Error(environment) in one line: what was looked for, and how to get it.
+  /// The first that opens: beside the program, where the loader looks, in the toolkit's usual folders or a wheel.
+  /// Throws Error(environment) in one line: what was looked for, and how to get it.
   explicit Library(const LibraryName&);
-  /// The very file. Throws Error(environment).
+  /// Opens exactly this file. Throws Error(environment).
   Library(const LibraryName&, const std::filesystem::path& file);
 
-  /// A function of the library; throws Error(environment) where it has none of that name: it is too old.
+  /// Finds a function of the library. Throws Error(environment) if the library is too old to have it.
   template <class F>
   void find(const char* name, F& function) const {
     function = reinterpret_cast<F>(symbol(name));
     if (function == nullptr) lacks(name);
   }
-  /// The same; null where there is none.
+  /// The same, but `function` becomes null if there is none.
   template <class F>
   void find_optional(const char* name, F& function) const {
     function = reinterpret_cast<F>(symbol(name));
@@ -45,12 +45,12 @@ class Library {
   std::string title_, file_;
 };
 
-/// Folders where a toolkit's libraries may be beside the loader's own ("" stands for these), in the order they are
-/// tried. The last are those of NVIDIA's wheels for a Python on the shell's path.
+/// The folders that may have a toolkit's libraries, in the order in which they are tried. "" stands for the loader's
+/// own folders. The last ones are those of NVIDIA's wheels for a Python on the shell's path.
 std::vector<std::filesystem::path> library_folders();
 
-/// A program of the toolkit: beside this one, where the shell looks, in the toolkit's usual folders, or in such a
-/// wheel. nullopt: there is none.
+/// A program of the toolkit: next to this one, on the shell's path, in the toolkit's usual folders, or in such a wheel.
+/// nullopt: there is none.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace deplo::measure::cuda

@@ -1,4 +1,4 @@
-// A kernel that NVIDIA's compiler has made of a tile program: what ours is compared with.
+// A kernel that NVIDIA's compiler has built from a tile program, with which deplo's kernel is compared.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace deplo::measure {
 
-/// What a parameter is given: the address of a buffer, by its number in the arrays, or the bytes of a number.
+/// The value of a parameter: the address of a buffer (by its index in the arrays), or the bytes of a number.
 using KernelArgument = std::variant<std::size_t, std::vector<std::uint8_t>>;
 
 struct TileKernel {
@@ -22,9 +22,9 @@ struct TileKernel {
   std::vector<std::size_t> zeroed = {};          // buffers that are filled with 0 before each launch
 };
 
-/// In the driver of a device of open_cuda(), which must outlive it; timed as every executable is. All its tile blocks
-/// are one block to whoever launches it. Fails with load_error: no cubin, one with parameters of other sizes, or one
-/// that the driver does not take.
+/// Loads the kernel on a device of open_cuda(), which must outlive it. The executable has a grid of one block, which
+/// stands for all tile blocks. Fails with load_error if the bytes are not a cubin, if its parameters have other sizes,
+/// or if the driver does not load it.
 Result<std::unique_ptr<Executable>> load_tile_kernel(Device&, const TileKernel&);
 
 }  // namespace deplo::measure

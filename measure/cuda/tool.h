@@ -1,4 +1,4 @@
-// A program of the CUDA toolkit, run to its end. Needs no GPU and no driver.
+// Runs a program of the CUDA toolkit to its end. Needs no GPU and no driver.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -9,13 +9,14 @@ namespace deplo::measure::cuda {
 
 struct ToolRun {
   std::filesystem::path program;
-  std::vector<std::string> arguments;  // behind these the input's file
+  std::vector<std::string> arguments;  // followed by the input's file
   std::string_view input;              // bytes
-  std::string output_option;           // such as "-o", with the output's file; "": it writes to its standard output
+  std::string output_option;  // the option for the output's file, such as "-o"; "": it writes to standard output
 };
 
-/// What the program wrote. Its toolkit is the one that it lies in (CUDA_HOME): another's libraries may be older. Throws
-/// Error(environment) in one line where the program cannot be run, says no, or no temporary file can be written.
+/// Returns the program's output. CUDA_HOME is set to the toolkit that contains the program, because another toolkit's
+/// libraries may be older. Throws Error(environment) in one line if the program cannot be run, fails, or no temporary
+/// file can be written.
 std::string run_tool(const ToolRun&);
 
 }  // namespace deplo::measure::cuda

@@ -1,4 +1,4 @@
-// Private to measure/opencl: owners of cl_ objects, and the buffers of a kernel.
+// Private to measure/opencl: owners of cl_ objects, and a kernel's buffers.
 #pragma once
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -31,12 +31,13 @@ using Program = Owned<cl_program, clReleaseProgram>;
 using Kernel = Owned<cl_kernel, clReleaseKernel>;
 using Event = Owned<cl_event, clReleaseEvent>;
 
-/// For calls that fail only when the machine does (memory, a lost device): throws Error(environment).
+/// Throws Error(environment) unless `code` is CL_SUCCESS. For calls that fail only if the machine does (memory, a lost
+/// device).
 void require(cl_int code, const std::string& what);
 
 class OpenclArrays final : public Arrays {
  public:
-  /// On a CPU the device's memory is the host's, in large pages.
+  /// On a CPU the buffers are in the host's memory, in large pages.
   OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
   void write(std::size_t buffer, const ir::Numbers& values) override;
   ir::Numbers read(std::size_t buffer) override;
@@ -45,10 +46,11 @@ class OpenclArrays final : public Arrays {
   void poison(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;
-  /// PoCL's CPU works on the very bytes (CL_MEM_USE_HOST_PTR); of a driver that copies them the check would tell.
+  /// PoCL's CPU device works on these bytes themselves (CL_MEM_USE_HOST_PTR). If a driver copied them, the check of the
+  /// outputs would fail.
   void* host_memory(std::size_t buffer) override;
 
-  /// Enqueues that every byte of the buffer becomes `byte`.
+  /// Enqueues a fill of the buffer with `byte`.
   cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;
   std::size_t count() const { return slots_.size(); }
   cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
@@ -58,8 +60,8 @@ class OpenclArrays final : public Arrays {
   struct Slot;
   Slot allocate(cl_context, bool cpu, const ir::Buffer&) const;
   struct Slot {
-    HostMemory host;           // outlives `whole`, which lives in it; null on GPUs
-    Memory whole, memory;      // with the red zones; the buffer between them
+    HostMemory host;           // the memory of `whole`, which it must outlive; null on GPUs
+    Memory whole, memory;      // the buffer with its red zones; the buffer alone
     std::size_t capacity = 0;  // bytes between the red zones
     std::size_t size = 0;      // in bytes; of a view: at most the capacity
     ir::DType dtype = ir::DType::f32;

@@ -1,4 +1,4 @@
-// Private to measure/opencl: launches of one kernel and their times.
+// Private to measure/opencl: launches and times one kernel.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,11 +17,11 @@ class OpenclExecutable final : public Executable {
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
   const Resources& resources() const override { return resources_; }
 
-  /// The blocks alone, on outputs as they are, without a time.
+  /// Runs only the blocks: does not fill the outputs and does not read a clock.
   std::optional<Failure> run(const OpenclArrays&, std::int64_t blocks);
 
  private:
-  /// The commands of some launches: what each waits for is the one before, in the queue's order.
+  /// The commands of some launches. The queue runs them in order.
   struct Commands {
     std::vector<Event> fills, kernels;
   };
@@ -32,7 +32,7 @@ class OpenclExecutable final : public Executable {
   Failure failure(cl_int code) const;
 
   cl_command_queue queue_;
-  PoclFiles files_;  // kept when the program is released
+  PoclFiles files_;  // declared first, so that the files are stored after the program is released
   Program program_;
   Kernel kernel_;
   std::int64_t blocks_;

@@ -1,30 +1,32 @@
-// PoCL loads files of its cache folder without checking them: a file that lost its end (a full disk, a power cut) kills
-// the process by SIGBUS, or is another kernel. So PoCL gets a folder that this process alone writes to, and compiled
-// code is kept in our own cache (disk_cache.h), where damage is noticed.
+// PoCL loads files from its cache folder without checking them. A truncated file (after a full disk or a power cut)
+// kills the process with SIGBUS, or runs as another kernel. So PoCL gets a folder to which only this process writes,
+// and compiled code is kept in deplo's own cache (disk_cache.h), which detects damage.
 #pragma once
 #include <string>
 #include <utility>
 
 namespace deplo::measure::opencl {
 
-/// Sets PoCL's cache folder to one of this process that goes with it (work_folder.h). To be called before OpenCL is
-/// asked for anything; later calls change nothing. Where there can be none, PoCL uses its own.
+/// Sets PoCL's cache folder to a folder of this process, which is removed with it (work_folder.h). Must be called
+/// before the first use of OpenCL; later calls change nothing. If the folder cannot be created, PoCL uses its own.
 void use_own_pocl_folder();
 
-/// What PoCL makes of one source: put back where it was kept, and kept when this goes, with all that was compiled
-/// meanwhile. Other drivers leave no files there, and nothing is kept. Nothing here throws; not thread-safe.
+/// PoCL's compiled files for one source. The constructor restores them from the cache; the destructor stores them, with
+/// all that was compiled in between. Other drivers leave no files, so nothing is stored. Nothing here throws; not
+/// thread-safe.
 class PoclFiles {
  public:
-  /// Before the program is built. `key`: of the source, the options and the driver; letters, digits, '-'.
+  /// Must be called before the program is built. `key`: identifies the source, the options and the driver; letters,
+  /// digits, '-'.
   explicit PoclFiles(std::string key);
-  /// After it, before the next is begun. What failed is not kept.
+  /// Must be called after the build, before the next one begins. `well`: it succeeded; a failed build is not stored.
   void built(bool well);
   ~PoclFiles();
   PoclFiles(PoclFiles&& other) noexcept : key_(std::exchange(other.key_, "")) {}
   PoclFiles& operator=(PoclFiles&&) = delete;
 
  private:
-  std::string key_;  // "": nothing is kept
+  std::string key_;  // "": nothing is stored
 };
 
 }  // namespace deplo::measure::opencl

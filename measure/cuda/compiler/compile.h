@@ -1,4 +1,5 @@
-// CUDA C++ → machine code of an exact architecture, and what it takes of the machine. NVRTC alone: no GPU, no driver.
+// Compiles CUDA C++ to machine code of an exact architecture, and reports its resources. Needs only NVRTC, no GPU and
+// no driver.
 #pragma once
 #include <limits>
 #include <string>
@@ -14,27 +15,28 @@
 namespace deplo::measure::cuda {
 
 struct CompileOptions {
-  double seconds = std::numeric_limits<double>::infinity();  // then it is a build_timeout (Nvrtc::compile)
-  DiskCache* cache = &DiskCache::of_user();                  // null: always build
-  const Nvrtc* nvrtc = nullptr;                              // null: the process's own
+  double seconds =
+      std::numeric_limits<double>::infinity();  // limit, after which it is a build_timeout (Nvrtc::compile)
+  DiskCache* cache = &DiskCache::of_user();     // null: always build
+  const Nvrtc* nvrtc = nullptr;                 // null: Nvrtc::get()
 };
 
 struct Cubin {
   std::string code;      // an ELF file
-  Resources resources;   // but for the occupancy, which is the target's: with_occupancy()
-  std::string warnings;  // of the compiler; "" without
+  Resources resources;   // without the occupancy, which depends on the target: with_occupancy()
+  std::string warnings;  // of the compiler; "": none
   bool cached = false;   // found on disk
 };
 
-/// `architecture`: "sm_90"; a kernel that asks for its special features is built for "sm_90a" (docs/cuda.md). Fails with
-/// build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
-/// Error(environment) where there is no NVRTC. Any thread and any process: the same source, options and NVRTC are built
-/// once for all of them.
+/// `architecture`: "sm_90"; a kernel that needs architecture-specific features is built for "sm_90a" (docs/cuda.md).
+/// Fails with build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
+/// Error(environment) if there is no NVRTC. May be called from any thread and process; all of them share the cache,
+/// which has one entry for the same source, options and NVRTC.
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
-/// The assembly text that the machine code is made from; never cached.
+/// The PTX that the machine code is made from. Not cached.
 Result<std::string> compile_ptx(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 
-/// The same with occupancy and its limiter on a target. Fails with resource where not even one block fits a unit.
+/// Adds the occupancy on a target, and its limiter. Fails with resource if not even one block fits a unit.
 Result<Resources> with_occupancy(Resources, const ir::KernelSource&, const Target&);
 
 }  // namespace deplo::measure::cuda

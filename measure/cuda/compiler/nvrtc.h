@@ -1,4 +1,4 @@
-// NVRTC, the compiler of CUDA C++ as a library, opened at run time. Needs no GPU and no driver.
+// NVRTC, NVIDIA's library that compiles CUDA C++, opened at run time. Needs no GPU and no driver.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -9,38 +9,38 @@
 
 namespace deplo::measure::cuda {
 
-/// Immutable once opened; may be used from several threads at a time (NVRTC User Guide, "Thread Safety").
+/// Immutable once opened. Several threads may use it at a time (NVRTC User Guide, "Thread Safety").
 class Nvrtc {
  public:
-  /// Of this process: opened at the first call, then the same. Throws Error(environment) in one line at each call where
-  /// there is none.
+  /// The newest NVRTC, opened by the first call. If there is none, each call throws Error(environment) in one line.
   static const Nvrtc& get();
   static bool available();
-  /// The newest whose machine code a driver of this version (Driver::version) loads: a driver of CUDA 12 loads none of
-  /// NVRTC 13. Opened at the first call. Throws Error(environment) in one line: there is none, or none that is old enough.
+  /// The newest NVRTC whose machine code a driver of this version (Driver::version) loads. A driver of CUDA 12 does not
+  /// load code of NVRTC 13. Opened by the first call. Throws Error(environment) in one line if there is none, or none
+  /// that is old enough.
   static const Nvrtc& for_driver(int version);
-  /// That for the driver of this machine; get() where there is no driver.
+  /// The same for the driver of this machine; get() if there is no driver.
   static const Nvrtc& for_machine();
   explicit Nvrtc(const std::filesystem::path& file);
 
   /// "13.0"
   const std::string& version() const { return version_; }
-  /// Can it make code for "sm_90" or "sm_90a"?
+  /// True if it can compile for this architecture: "sm_90" or "sm_90a".
   bool supports(std::string_view architecture) const;
-  /// Every architecture it can make code for, ascending: "sm_75", …
+  /// All architectures that it can compile for, ascending: "sm_75", …
   std::vector<std::string> architectures() const;
-  /// What decides the machine code: options for exactly that of an architecture, in NVRTC's spelling.
+  /// The options that affect the machine code, for exactly this architecture.
   static std::vector<std::string> code_options(std::string_view architecture);
-  /// With what this version of NVRTC takes besides; part of what a result is known by.
+  /// code_options(), and further options that this version of NVRTC takes. Part of the cache's keys.
   std::vector<std::string> options(std::string_view architecture) const;
 
   struct Output {
-    std::string cubin, ptx;  // "" unless it compiled
+    std::string cubin, ptx;  // "" if compilation failed
     std::string log;         // of NVRTC and of ptxas -v
     bool timed_out = false;
   };
-  /// `seconds`: when the compiler is asked to give up, which it does within 0.6 s (docs/cuda.md); NVRTC before 12.8 is
-  /// not asked. An exception of the machine only: no memory.
+  /// `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s (docs/cuda.md). NVRTC
+  /// before 12.8 cannot be asked. Throws Error only if memory runs out.
   Output compile(const std::string& source, const std::vector<std::string>& options,
                  double seconds = std::numeric_limits<double>::infinity()) const;
 

@@ -1,4 +1,5 @@
-// tileiras, NVIDIA's own compiler of tile programs, run as a program: a baseline for ours. Needs no GPU and no driver.
+// Runs tileiras, NVIDIA's compiler of tile programs, whose kernels are a baseline for deplo's. Needs no GPU and no
+// driver.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -6,16 +7,17 @@
 
 namespace deplo::measure::cuda {
 
-/// Throws Error(environment) in one line where there is none: where it was looked for, and how to get it.
+/// The path of tileiras. If there is none, throws Error(environment) in one line: where it was searched, and how to get
+/// it.
 std::filesystem::path tileiras();
 
-/// The cubin of all entries of a tile program, at its highest level of optimisation. `bytecode`: of no newer version than
-/// the program's (13.3 wants tileiras 13.3); `architecture`: "sm_90". Throws Error(environment) where it cannot be run, or
-/// refuses the bytecode or the architecture.
+/// The cubin of all entries of a tile program, at its highest level of optimisation. `bytecode`: of no newer version
+/// than the program's (13.3 wants tileiras 13.3); `architecture`: "sm_90". Throws Error(environment) where it cannot be
+/// run, or refuses the bytecode or the architecture.
 std::string compile_tile_bytecode(std::string_view bytecode, std::string_view architecture,
                                   const std::filesystem::path& program = tileiras());
 
-/// "13.5.37". Throws as above.
+/// "13.5.37". Throws Error(environment) if tileiras cannot be run.
 std::string tileiras_version(const std::filesystem::path& program = tileiras());
 
 }  // namespace deplo::measure::cuda

@@ -1,4 +1,5 @@
-// What the instructions of NVIDIA's GPUs do, and which unit of a multiprocessor executes them: one table of opcodes.
+// The class of each instruction of NVIDIA's GPUs, and the unit of a multiprocessor that executes it: one table of
+// opcodes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,38 +11,38 @@
 namespace deplo::measure::cuda::sass {
 
 enum class InstructionClass : std::uint8_t {
-  fp32,           // additions, multiplications and both in one
-  half,           // of 16 bits, two at a time
+  fp32,           // additions, multiplications and fused multiply-adds
+  half,           // 16-bit arithmetic, two elements at a time
   fp64,           //
   tensor,         // products of matrices
   special,        // reciprocal, square root, exponential, logarithm, sine
-  compare,        // minimum, comparison and choice of floats
-  integer,        // with addresses, logic and shifts
+  compare,        // minimum, comparison and selection of floats
+  integer,        // including addresses, logic and shifts
   convert,        // between types
-  move,           // between registers, of constants and of special registers
+  move,           // between registers, and from constants and special registers
   shuffle,        // between the lanes of a warp
   constant,       // loads of parameters and constants
   shared_load,    //
   shared_store,   //
   global_load,    //
   global_store,   //
-  generic_load,   // by addresses of any memory, as of another block's shared memory
+  generic_load,   // from addresses in any memory, for example another block's shared memory
   generic_store,  //
   local,          // loads and stores of a thread's own memory: spilled registers
-  async_copy,     // global to shared memory, a thread's part at a time
-  bulk_copy,      // the same, and back, by the copy engine
-  atomic,         // and reductions
-  barrier,        // with waits and fences
+  async_copy,     // from global to shared memory; each thread copies a part
+  bulk_copy,      // between global and shared memory, in both directions, by the copy engine
+  atomic,         // including reductions
+  barrier,        // including waits and fences
   control,        // branches, calls, masks of threads
-  other,          // an opcode that the table does not have
+  other,          // an opcode that is not in the table
 };
 
-/// "fp32"; the mnemonic of what has a width: "LDS".
+/// "fp32"; for classes with a width, the mnemonic: "LDS".
 std::string_view name(InstructionClass);
-/// Does it compute what the kernel is for: floating point, but no comparisons?
+/// True for classes that do the kernel's actual work: floating point, without comparisons.
 bool is_arithmetic(InstructionClass);
 
-/// Class and, of what moves data, the bytes of a thread.
+/// An instruction's class and width. `width`: the bytes per thread if it moves data, else 0.
 struct Kind {
   InstructionClass what = InstructionClass::other;
   int width = 0;
@@ -53,13 +54,13 @@ std::string name(const Kind&);
 
 /// Nsight Compute, Profiling Guide, "Pipelines".
 enum class Pipe : std::uint8_t {
-  issue,    // only the scheduler's slot counts: the unit has no published throughput, or each scheduler its own
+  issue,    // only the scheduler's slot counts: the unit has no published throughput, or each scheduler has its own
   fma,      // FP32 arithmetic
-  imad,     // integer multiplication, by the half of the FMA unit that can
+  imad,     // integer multiplication, by the half of the FMA unit that supports it
   alu,      // the other integer instructions and comparisons
   special,  // transcendental functions
   tensor,   // products of matrices by HMMA
-  memory,   // loads, stores and shuffles, of all schedulers together
+  memory,   // loads, stores and shuffles; all schedulers share it
 };
 std::string_view name(Pipe);
 

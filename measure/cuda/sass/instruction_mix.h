@@ -1,4 +1,4 @@
-// What the instructions of a loop or of a kernel are, counted, and how fast a multiprocessor can issue them at best.
+// Counts the instructions of a loop or a kernel, and bounds how fast a multiprocessor can issue them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,20 +16,23 @@ namespace deplo::measure::cuda::sass {
 
 struct InstructionMix {
   std::map<Kind, std::int64_t> kinds;
-  std::map<Pipe, std::int64_t> pipes;  // Pipe::memory: transfers of 128 bytes, as few as the widths allow
+  /// The load of each pipe. Pipe::memory: transfers of 128 bytes, the fewest that the widths allow. Pipe::tensor:
+  /// multiply-adds. Others: instructions.
+  std::map<Pipe, std::int64_t> pipes;
   std::int64_t instructions = 0;
-  std::int64_t calls = 0;         // of other functions: divisions and roots by the long way
+  std::int64_t calls = 0;         // calls of other functions: the slow paths of divisions and roots
   std::set<std::string> unknown;  // mnemonics that count as `other`
 
   void add(const Instruction&, const Listing&);
-  /// Instructions that compute what the kernel is for (is_arithmetic).
+  /// The number of instructions for which is_arithmetic() holds.
   std::int64_t arithmetic() const;
-  /// Of all instructions; 0 where there are none.
+  /// arithmetic() as a share of all instructions; 0 if there are none.
   double arithmetic_share() const;
 };
 
-/// The least cycles in which a scheduler can issue the instructions once for one warp, if each of the four schedulers of
-/// a multiprocessor has a warp that does the same; and by which unit. Latencies, bank conflicts and misses come on top.
+/// The least number of cycles in which a scheduler can issue the instructions once for one warp, while each of the four
+/// schedulers of a multiprocessor does the same; and the limiting unit. Latencies, bank conflicts and cache misses add
+/// to it.
 struct IssueBound {
   std::int64_t cycles = 0;
   Pipe limiter = Pipe::issue;
@@ -40,19 +43,18 @@ IssueBound issue_bound(const InstructionMix&, std::string_view architecture);
 struct LoopMix {
   std::string function, label;
   std::size_t depth = 0;
-  InstructionMix mix;  // every instruction of the loop once: those behind conditions, and of loops within, too
+  InstructionMix mix;  // every instruction of the loop once, including conditional ones and those of inner loops
 };
 
-/// All of the kernel's code, with the functions that it calls, and its loops.
+/// The mix of the kernel's whole code, including the functions that it calls, and of its loops.
 struct KernelMix {
   InstructionMix whole;
   std::vector<LoopMix> loops;
 };
 KernelMix kernel_mix(const Listing&);
 
-/// Where the kernel spends its time, as far as the code alone can say: the loop with the most arithmetic of its own,
-/// outside the loops within it; where no loop has any, the one with the most instructions of its own. Null of a kernel
-/// without loops.
+/// The loop in which the kernel probably spends its time: the one with the most arithmetic outside of its inner loops;
+/// if no loop has any, the one with the most instructions outside of its inner loops. Null if the kernel has no loops.
 const LoopMix* hot_loop(const KernelMix&);
 
 }  // namespace deplo::measure::cuda::sass

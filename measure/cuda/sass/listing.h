@@ -1,4 +1,4 @@
-// Machine code as text: what nvdisasm prints, read into functions of instructions.
+// Parses machine code from nvdisasm's text into functions and instructions.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,21 +9,22 @@
 namespace deplo::measure::cuda::sass {
 
 struct Instruction {
-  std::string guard;     // "@!P0"; "": it is always executed
+  std::string guard;     // the predicate: "@!P0"; "": it is always executed
   std::string opcode;    // "LDG.E.128.CONSTANT"
   std::string operands;  // "R4, desc[UR6][R4.64]"
-  std::size_t line = 0;  // of the text that it was read from, from 1 on
+  std::size_t line = 0;  // line number in the text, from 1
   /// "LDG"
   std::string_view mnemonic() const { return std::string_view(opcode).substr(0, opcode.find('.')); }
-  /// Whether it is among the words behind the mnemonic, such as "CONSTANT".
+  /// True if the opcode has this modifier after the mnemonic, such as "CONSTANT".
   bool has_modifier(std::string_view) const;
 };
 
-/// A kernel, or a function that it calls and that stands behind it: "$__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath".
+/// A kernel, or a function that it calls: "$__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath". Such functions follow it.
 struct Function {
   std::string name;
-  std::vector<Instruction> instructions;  // without what fills the code up to a multiple of 128 bytes
-  /// And the instruction that each stands before, ascending; what stands at the end of the code is before none.
+  std::vector<Instruction> instructions;  // without the padding to a multiple of 128 bytes
+  /// Each label with the index of the instruction after it, ascending. For a label at the end of the code, the index is
+  /// instructions.size().
   std::vector<std::pair<std::string, std::size_t>> labels;
 };
 
@@ -32,10 +33,10 @@ struct Listing {
   std::vector<Function> functions;
 };
 
-/// Of any text. Throws Error with the line where it is none of nvdisasm's, or names a label that there is not.
+/// Accepts any text. Throws Error with the line that is not nvdisasm's, or that names a label that does not exist.
 Listing parse_listing(std::string_view text);
 
-/// The same without directives, addresses and padding: labels and instructions.
+/// The listing as text: labels and instructions, without directives, addresses and padding.
 std::string print(const Listing&);
 
 /// The names of labels and functions that an instruction's operands mention.
