@@ -1,6 +1,6 @@
-// Private to measure/store: the columns of a table are listed once, by a function list_…(record, column) that says
-// column("name", member), or column("name", member, known) where what is not known is NULL, which reads as the member's
-// default. `column` is one of the classes below: they name columns, bind them and read them.
+// Private to measure/store. The columns of a table are listed once, by a function list_…(record, column). It calls
+// column("name", member), or column("name", member, known). A member that is not known is stored as NULL, and NULL
+// reads as the member's default. `column` is one of the classes below, which name columns, bind them and read them.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace deplo::measure {
 
-/// A JSON array; what is not a number to JSON (an implausible NaN) becomes null.
+/// A JSON array. Values that JSON cannot express as numbers (an implausible NaN) become null.
 std::string print_samples(const std::vector<double>& samples);
 std::vector<double> parse_samples(std::string_view text);
 
 /// "t.run, t.ordinal"
 class ColumnNames {
  public:
-  /// `table`: "" or the name of the table in the query.
+  /// `table`: the name of the table in the query, or "".
   explicit ColumnNames(std::string_view table = "") : prefix_(table.empty() ? "" : std::string(table) + ".") {}
   void operator()(std::string_view name, const auto& /*member*/, bool /*known*/ = true) {
     ((text_ += text_.empty() ? "" : ", ") += prefix_) += name;
@@ -36,8 +36,8 @@ class ColumnNames {
   std::string prefix_, text_, marks_;
 };
 
-/// Binds members to a statement's parameters, from the first on. The members must live until the statement is done, and
-/// so must this.
+/// Binds members to a statement's parameters, from the first on. The members and this object must live until the
+/// statement is done.
 class ColumnBinder {
  public:
   explicit ColumnBinder(sqlite::Statement& statement) : statement_(statement) {}
@@ -72,7 +72,7 @@ class ColumnReader {
     if (!row_.is_null(column_)) read(member);
     ++column_;
   }
-  /// The one behind those that were read.
+  /// The column after the last one that was read.
   int next() const { return column_; }
 
  private:

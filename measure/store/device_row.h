@@ -1,4 +1,4 @@
-// A device as the columns of its row.
+// Reads and writes the columns of a device's row.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace deplo::measure {
 
-/// Of a device `d`, as read_device() reads them.
+/// The columns of a device `d`, in the order of read_device().
 std::string device_columns();
-/// `first`: the place of the first of these columns.
+/// `first`: the index of the first of these columns.
 DeviceInfo read_device(const sqlite::Statement& row, int first);
 
-/// Unless it is there.
+/// Inserts the device unless the store has it.
 void insert_device(sqlite::Database&, const DeviceInfo&);
 /// The id of the device with the same backend, name, vendor, driver, platform and units.
 std::optional<std::int64_t> find_device(sqlite::Database&, const DeviceInfo&);

@@ -1,4 +1,4 @@
-// Private to measure/store: which trial of a schedule says what is known of it.
+// Private to measure/store: selects the trial that represents a schedule (its evidence).
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,21 +7,22 @@
 
 namespace deplo::measure {
 
-/// A query for one row a trail that has trials of a kernel on a device: the columns of `trial`, `device`, and how many
-/// `transient_failures` there were. The row is the latest conclusive() trial (retry.h) that was not stopped; where
-/// there is none, the latest of all. Only trials of the source that the trail became last count, those with the digest
-/// of the latest, and of valid times only those that can be true (soundness.h). `where`: SQL on `t`, the trial, and
-/// `r`, its run. `columns`: fewer of `t`, where samples and messages would only be sorted with the rest; id, kernel,
-/// trail, digest, status and stopped are among them.
+/// A query with one row for each trail of a kernel on a device: the columns of `trial`, `device`, and the number of
+/// `transient_failures`. The row is the latest conclusive() trial (retry.h) that was not stopped, or the latest trial
+/// if there is none. Only trials of the trail's latest source count, which have the digest of the latest trial; valid
+/// times that cannot be true (soundness.h) do not count. `where`: SQL on `t`, the trial, and `r`, its run. `columns`:
+/// fewer columns of `t`, so that samples and messages need not be sorted; must include id, kernel, trail, digest,
+/// status and stopped.
 std::string select_evidence(std::string_view where = "TRUE", std::string_view columns = "t.*");
 
-/// A query for the valid rows of such a query, with their `place` among those of their kernel and device, 1 for the
-/// best: confirmed before screened, full runs before prefixes, then by time. Times that differ from the fastest of the
-/// same kind by less than Protocol::tie are equal, if `changes` is known: of these the heuristic's schedule is best,
-/// then the one with fewer decisions that differ from the heuristic's, then the first trail in the order of text.
+/// A query for the valid rows of such a query, with their `place` within their kernel and device; 1 is the best.
+/// Confirmed times come before screened ones, full runs before prefixes, then faster before slower. Times that differ
+/// from the fastest of the same kind by less than Protocol::tie count as equal, if `changes` is known. Among equal
+/// times the heuristic's schedule comes first, then those with fewer decisions that differ from the heuristic's, then
+/// the first trail in the order of text.
 std::string select_ranked(const std::string& evidence);
 
-/// "'hang', 'illegal_access'": those for which it holds, as SQL.
+/// "'hang', 'illegal_access'": the statuses for which `holds` is true, as SQL.
 std::string statuses(bool (*holds)(Status));
 
 }  // namespace deplo::measure

@@ -1,15 +1,16 @@
-// Which process wrote something, so that another can tell whether it still runs.
+// Names processes uniquely, so that another process can tell whether the writer of a row still runs.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace deplo::measure {
 
-/// The system's start, the number and the start of this process: no later process has the same.
+/// The name of this process: the system's boot id, the process id and the process's start time. No later process has
+/// the same name.
 std::string this_process();
-/// "" where the system does not say.
+/// "" if the system does not tell.
 std::string host_name();
-/// Whether the process of this machine that called itself so is there. A text that no process wrote names none.
+/// True if the process with this name (of this_process()) runs on this machine. False for any other text.
 bool is_running(std::string_view process);
 
 }  // namespace deplo::measure

@@ -1,4 +1,4 @@
-// What the store holds, as values. What the columns mean: docs/database.md.
+// The store's rows as plain data. docs/database.md explains the columns.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ struct RunRecord {
   std::uint64_t seed = 0;
   std::string host;
   std::string process = {};  // this_process() of the tuner (measure/store/process_name.h)
-  /// Of the rules that made the trails: rules::version_of(). "" where none did, or it was not known.
+  /// The version of the rules that made the trails: rules::version_of(). "": no rules made them, or it is not known.
   std::string pipeline = {};
 };
 
@@ -33,30 +33,30 @@ struct KernelRecord {
 enum class Stage : std::uint8_t { screen, confirm };
 std::string_view name(Stage);
 
-/// What became of one candidate in one stage. `created` and `id` are given by the store.
+/// The result of one candidate in one stage. The store sets `created` and `id`.
 struct TrialRecord {
   std::int64_t run = 0;
   std::int64_t ordinal = 0;  // order within the run
   std::int64_t kernel = 0;
   std::string trail;
-  std::string digest;  // of the source text: a trail means what the emitter of its time made of it
+  std::string digest;  // of the source text, because another version may emit other source for the same trail
   Status status = Status::invalid;
   std::string message;
-  double build_ms = 0;  // the first launches' part included
-  Timing timing = {};   // its median when ok
+  double build_ms = 0;  // including Timing::first_launch_ms
+  Timing timing = {};   // has a median if the status is ok
   std::string protocol;
   Stage stage = Stage::screen;
   Resources resources = {};
-  /// Decisions of the trail that differ from the heuristic's, 0 for the heuristic's own schedule; -1: not known.
+  /// The number of decisions that differ from the heuristic's; 0: the heuristic's own schedule; -1: not known.
   std::int64_t changes = -1;
   std::string created = {};
   std::int64_t id = 0;
 };
 
-/// What became of the wish to measure a candidate.
+/// The result of Store::claim().
 struct Claim {
-  std::int64_t running = 0;         // as of Store::begin(); 0: somebody else has it
-  std::optional<TrialRecord> done;  // what somebody else found
+  std::int64_t running = 0;         // as from Store::begin(); 0: another run has the candidate
+  std::optional<TrialRecord> done;  // the trial of another run, if it is done
 };
 
 /// A trial whose time cannot be true.
@@ -84,31 +84,31 @@ struct TimedKernel {
 /// How the search of a run ended for a kernel.
 struct SearchRecord {
   std::int64_t run = 0, kernel = 0;
-  std::string settings;   // what the search was asked to do, without its time: the same text, the same search
+  std::string settings;   // identifies the search: all its settings except the time
   std::string stop;       // why it ended
-  bool finished = false;  // it ended by itself: neither the time nor the user cut it short
+  bool finished = false;  // neither the time limit nor the user ended it early
 };
 
-/// What is known of a schedule before it is measured: the trial that says it, and how many of its trials failed for a
-/// reason that may have been the machine's (transient() in measure/store/retry.h).
+/// The knowledge about a schedule before it is measured: its evidence (measure/store/evidence.h), and the number of its
+/// failures whose reason may have been the machine (transient() in measure/store/retry.h).
 struct KnownTrial {
   TrialRecord trial;
   std::int64_t transient_failures = 0;
 };
 
-/// How fast something that is not ours computes what a kernel computes.
+/// The time of a library function, or of another program, for the same computation as a kernel.
 struct BaselineRecord {
   std::int64_t run = 0, kernel = 0;
   std::string library, version;  // "onednn", "2.7.2"
   std::string precision;         // "fp32", "tf32"
-  std::int64_t threads = 0;      // of the host; 0: none of its own
+  std::int64_t threads = 0;      // threads of the host; 0: it has none of its own
   Status status = Status::ok;
   std::string message = {};
-  double median_us = 0;  // when ok
+  double median_us = 0;  // if the status is ok
   std::vector<double> samples = {};
   double warm_us = 0;  // 0: not measured
   std::string protocol;
-  std::int64_t batch = 0, sets = 0;  // as of Timing; 0: not known
+  std::int64_t batch = 0, sets = 0;  // as in Timing; 0: not known
   std::string created = {};          // "": now
 };
 

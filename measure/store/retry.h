@@ -1,4 +1,4 @@
-// What a stored failure means: for a run that meets the same schedule again, and for what was known before. The
+// The meaning of a stored failure: whether the schedule is measured again, and whether earlier times stay valid. The
 // reasons: docs/measurement.md, "Isolation".
 #pragma once
 #include <cstdint>
@@ -7,28 +7,27 @@
 
 namespace deplo::measure {
 
-/// The machine may have been the reason: another try may go well. What is implausible is so by ceilings that were
-/// measured, perhaps while the machine was busy.
+/// True if the machine may have been the reason, so that another try may succeed. `implausible` is one of these,
+/// because it depends on measured ceilings, which may be too low if the machine was busy.
 inline bool transient(Status status) {
   return status == Status::worker_lost || status == Status::device_lost || status == Status::out_of_memory ||
          status == Status::implausible;
 }
 
-/// Costs more than a time to meet again, whatever the rules of timing were: one such is enough.
+/// True if another try would be costly, under any protocol. One such failure is enough to avoid the schedule.
 inline bool quarantined(Status status) {
   return status == Status::hang || status == Status::illegal_access || status == Status::guard_hit ||
          status == Status::build_crash || status == Status::build_timeout;
 }
 
-/// Whether a trial that ended so counts against the times of earlier ones. It does not if the machine may have been the
-/// reason, or if a compiler died. Neither does a time that was given up on (`stopped`). The rule in SQL:
-/// measure/store/evidence.h.
+/// True if a trial with this status overrides earlier times. It does not if the machine may have been the reason, or if
+/// a compiler died. A stopped time (`stopped`) does not either. The rule in SQL: measure/store/evidence.h.
 inline bool conclusive(Status status) {
   return !transient(status) && status != Status::cancelled && status != Status::timeout &&
          status != Status::build_crash && status != Status::build_timeout;
 }
 
-/// Whether the schedule is measured again. `failures`: how many of its trials were transient ones, the latest included.
+/// True if the schedule is measured again. `failures`: the number of its transient() failures, including the latest.
 inline bool worth_another_try(Status latest, std::int64_t failures) {
   if (latest == Status::cancelled || latest == Status::timeout) return true;  // nothing was found out
   if (latest == Status::worker_lost) return failures < 2;  // the tuner may have died of it as well: two strikes

@@ -1,4 +1,4 @@
-// Private to measure/store: the connection and the statements that are run often.
+// Private to measure/store: the connection and its frequent statements.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,11 +14,11 @@
 
 namespace deplo::measure {
 
-/// What this connection wrote, once more in memory: the files may go away or be overwritten.
+/// A copy in memory of all that this connection wrote, because the files may be deleted or overwritten.
 struct OwnRows {
   std::unique_ptr<sqlite::Database> database;
   sqlite::Statement insert{*database, insert_trial()};
-  /// The row of that number in the same table of `from`, unless it is there.
+  /// Copies row `id` of this table of `from`, unless it was copied before.
   void copy(sqlite::Database& from, std::string_view table, std::int64_t id);
 };
 
@@ -27,12 +27,12 @@ struct Store::State {
   sqlite::Statement insert{*database, insert_trial()};
   sqlite::Statement begin{*database, insert_running()};
   sqlite::Statement end{*database, "DELETE FROM running WHERE id = ?"};
-  std::optional<StoreWatch> watch = {};  // of what is written to, like the next two
+  std::optional<StoreWatch> watch = {};  // set only if the store is written to, like `own`
   std::unique_ptr<OwnRows> own = {};
-  std::string lost = {};  // why nothing can be written any more
+  std::string lost = {};  // why nothing can be written any more; "": it can
 
-  /// f(State&) in a transaction: its result. Where the files are not ours any more all is saved in another file, with
-  /// what f writes, and Error(environment) says so.
+  /// Calls f(State&) in a transaction and returns its result. If the files were lost, saves everything in another file,
+  /// including the rows that f writes, and throws Error(environment) that says so.
   template <class F>
   auto write(F f) {
     if (!lost.empty()) throw Error(lost, Exit::environment);
@@ -52,7 +52,7 @@ struct Store::State {
     give_up(*loss, [&](State& rescued) { f(rescued); });
   }
 
-  /// f(), which only reads; the same of the files.
+  /// Calls f(), which only reads. Handles lost files like write().
   template <class F>
   auto read(F f) {
     try {
@@ -64,7 +64,7 @@ struct Store::State {
     }
   }
 
-  /// A row of `running`.
+  /// Inserts a row into `running`, and returns its id.
   std::int64_t announce(const TrialRecord&);
   [[noreturn]] void give_up(const StoreLoss&, const std::function<void(State&)>& last_write);
 };

@@ -1,4 +1,4 @@
-// Every measurement ever made, in one SQLite file: append-only facts. Schema and queries: docs/database.md.
+// Stores all measurements in one SQLite file; rows are only appended. Schema and queries: docs/database.md.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -17,93 +17,96 @@
 
 namespace deplo::measure {
 
-/// One connection to one file; other processes may write to the same file at the same time. Not thread-safe; not to be
-/// used across a fork. Every method throws Error(environment) when the file cannot be read or written (no space, …):
-/// what was stored before stays intact.
+/// One connection to one file. Other processes may write to the same file at the same time. Not thread-safe; must not
+/// be used across a fork. Every method throws Error(environment) if the file cannot be read or written (no space, …);
+/// earlier rows stay intact.
 class Store {
  public:
-  /// Opens the file, creates it where there is none, migrates an older version. Throws Error that says what is wrong
-  /// with the path, or that the file is no database, another program's, damaged or from a newer version.
-  /// `longest_wait`: for others' locks, then and later.
+  /// Opens the file; creates it if it does not exist, and migrates an older version. Throws Error if the path is wrong,
+  /// or if the file is not a database, belongs to another program, is damaged or has a newer version. `longest_wait`:
+  /// for others' locks, now and later.
   static Store open(const std::string& path, std::chrono::milliseconds longest_wait = sqlite::longest_lock);
-  /// One that exists, to read alone: also where the user may not write to it or beside it. What writes throws Error.
+  /// Opens an existing store only to read. The user needs no right to write to the file or its folder. Methods that
+  /// write throw Error.
   static Store open_to_read(const std::string& path);
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  /// Throws Error(environment) if the files were deleted, replaced or overwritten since they were opened, as all
-  /// functions that write do. Their contents, or at least the rows written here, are then in a new file, which the Error
-  /// names (without the batch below: its source still exists).
+  /// Throws Error(environment) if the files were deleted, replaced or overwritten since they were opened; so do all
+  /// methods that write. The contents, or at least the rows written by this Store, are then saved in a new file, which
+  /// the Error names. (Rows of the batch append() below are not among the latter, because their source still exists.)
   void check_files();
 
-  /// The id of the device; a new row only where none has the same backend, name, vendor, driver, platform and units.
+  /// The id of the device. Adds a row if none has the same backend, name, vendor, driver, platform and units.
   std::int64_t add_device(const DeviceInfo&);
   std::int64_t add_run(const RunRecord&);
-  /// The id of the kernel with this text.
+  /// The id of the kernel with this text. Adds a row if there is none.
   std::int64_t add_kernel(const KernelRecord&);
 
-  /// Says that a candidate is about to be measured: what append() ends. Only what identifies the trial is read.
+  /// Announces that a candidate is about to be measured; append() ends the announcement. Reads only the members that
+  /// identify the trial. Returns the id for append() and forget().
   std::int64_t begin(const TrialRecord&);
-  /// begin(), unless another run is at this source on the device or has come to its end in a trial after number
-  /// `since`; one whose reason may have been the machine's is no end (transient() in measure/store/retry.h).
+  /// Calls begin(), unless another run is measuring this source on the device, or has measured it in a trial with an id
+  /// above `since`. A failure whose reason may have been the machine does not count (transient() in
+  /// measure/store/retry.h).
   Claim claim(const TrialRecord&, std::int64_t device, std::int64_t since);
-  /// The number of the newest trial; 0 in a store without one.
+  /// The id of the newest trial; 0 if there is none.
   std::int64_t latest_trial();
-  /// Durable against a kill of this process when it returns (against a power cut within the next checkpoint). `running`
-  /// is what begin() gave, 0 without.
+  /// Adds a trial. When it returns, a kill of this process cannot lose the trial (a power cut can, until the next
+  /// checkpoint). `running`: the result of begin(), or 0.
   std::int64_t append(const TrialRecord&, std::int64_t running = 0);
-  /// All or none.
+  /// Adds all trials or none.
   void append(std::span<const TrialRecord>);
-  /// It was not measured after all: nothing was found out.
+  /// Removes the announcement of a candidate that was not measured.
   void forget(std::int64_t running);
-  /// What was begun by a process of this host that is gone, or by one of another host more than an hour ago, becomes a
-  /// trial with the status worker_lost. How many there were.
+  /// Turns lost announcements into trials with the status worker_lost, and returns their number. An announcement is
+  /// lost if its process on this host is gone, or if a process on another host made it more than an hour ago.
   std::int64_t settle_lost(std::string_view host);
-  /// forget() of all that this process of this host has begun: it stops in the middle of a candidate, by its own will
-  /// or for a fault of its own.
+  /// Calls forget() for all announcements of this process on this host. For a process that stops in the middle of a
+  /// candidate, intentionally or because of its own fault.
   void forget_process(std::string_view host, std::string_view process);
 
-  /// Of each trail the trial that says what is known of it, of any stage, oldest first: the latest conclusive one, else
-  /// the latest (measure/store/retry.h). Of other protocols only failures that are dangerous to meet again (quarantined())
-  /// count. Compare `digest` before trusting one: the emitter may have changed since.
+  /// The evidence of each trail (measure/store/evidence.h), of any stage, oldest first: the latest conclusive trial,
+  /// else the latest (measure/store/retry.h). Of other protocols, only quarantined() failures count. Compare the
+  /// `digest` before using a trial, because the emitter may have changed.
   std::vector<KnownTrial> known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol);
-  /// The fastest of the trails of which the same rule finds a valid time: confirmed ones before screened ones, full
-  /// runs before prefixes, and of those that are as fast as each other the one nearest to the heuristic's schedule
-  /// (docs/database.md, "Ties"). Of the trials that were checked with this tolerance, or a smaller one.
+  /// The best trail whose evidence is a valid time. Confirmed times come before screened ones, and full runs before
+  /// prefixes. Among equally fast ones, the one nearest to the heuristic's schedule is best (docs/database.md, "Ties").
+  /// Only trials that were checked with this tolerance or a smaller one count.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
 
-  /// Kernels with this schedule key (ir/canonical/canonical.h; nullopt: all) that have a best() on the device, each with it.
+  /// The kernels with this schedule key (ir/canonical/canonical.h; nullopt: all) that have a best() on the device.
   std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                         double tolerance = default_tolerance);
-  /// Times of such kernels on the device that are no times, and do not count as such anywhere. The latest first.
+  /// Trials of kernels with this key on the device whose times cannot be true, and are ignored everywhere. The latest
+  /// first.
   std::vector<FaultyTrial> faulty_trials(std::string_view schedule_key, std::int64_t device);
-  /// The id of the device, if a run was on it.
+  /// The id of the device, if the store has it.
   std::optional<std::int64_t> find_device(const DeviceInfo&);
-  /// Those with a valid trial.
+  /// The devices with a valid trial.
   std::vector<DeviceInfo> devices();
-  /// Names of the devices with a valid trial of a kernel of this key.
+  /// The names of the devices with a valid trial of a kernel with this key.
   std::vector<std::string> devices_of(std::string_view schedule_key);
 
-  /// Each kernel with a valid time on a device, whether or not that time is anybody's best().
+  /// Each kernel with a valid time on a device, even if it has no best().
   std::vector<TimedKernel> timed_kernels();
 
-  /// Says how a search ended.
   void append(const SearchRecord&);
-  /// Why the latest search with these settings that was finished for the kernel with this text on the device ended;
+  /// SearchRecord::stop of the latest finished search with these settings, for the kernel with this text on the device;
   /// nullopt: none was finished.
   std::optional<std::string> finished_search(std::string_view kernel_text, std::int64_t device,
                                              std::string_view settings);
 
-  /// What a run saw its device do at best.
+  /// Adds the ceilings that a run measured on its device.
   void add_ceilings(std::int64_t run, const rules::Ceilings&);
-  /// The highest of all runs.
+  /// The highest ceilings of all runs on the device.
   rules::Ceilings ceilings(std::int64_t device);
 
   std::int64_t append(const BaselineRecord&);
-  /// The latest of each library, version, precision and number of threads, fastest first; failures last. On the device
-  /// itself, and on devices of other programs whose name is the end of the device's ("Intel(R) Xeon(R) …" of PoCL's
-  /// "pthread-skylake-avx512-Intel(R) Xeon(R) …").
+  /// The latest baseline of each library, version, precision and number of threads, fastest first; failures last.
+  /// Includes those of other programs' devices whose name is the end of this device's name ("Intel(R) Xeon(R) …" for
+  /// PoCL's "pthread-skylake-avx512-Intel(R) Xeon(R) …").
   std::vector<BaselineRecord> baselines(std::int64_t kernel, std::int64_t device);
 
  private:

@@ -1,4 +1,4 @@
-// Private to measure/store: a trial as its row.
+// Private to measure/store: reads and writes the row of a trial.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace deplo::measure {
 
-/// What identifies a trial; of one that has begun, table `running` holds no more.
+/// The columns that identify a trial. The table `running` has only these.
 template <class Trial, class Column>
 void list_key(Trial& trial, Column& column) {
   column("run", trial.run);
@@ -21,8 +21,8 @@ void list_key(Trial& trial, Column& column) {
   column("stage", trial.stage);
 }
 
-/// All columns but those that the store gives. Another is a line here or in measure/fields.h, and a
-/// migration (file/schema.cpp).
+/// All columns except those that the store sets. A new column needs a line here or in measure/fields.h, and a migration
+/// (file/schema.cpp).
 template <class Trial, class Column>
 void list_trial(Trial& trial, Column& column) {
   list_key(trial, column);
@@ -34,7 +34,7 @@ void list_trial(Trial& trial, Column& column) {
   column("changes", trial.changes, trial.changes >= 0);
 }
 
-/// The tolerance of a trial `t`, which is a part of its protocol's text where it is not the usual.
+/// SQL for the tolerance of a trial `t`. The protocol's text contains it if it is not the usual one.
 inline constexpr std::string_view tolerance_column =
     "CASE instr(t.protocol, ' tolerance=') WHEN 0 THEN 1e-4 ELSE CAST(substr(t.protocol, instr(t.protocol, "
     "' tolerance=') + 11) AS REAL) END";
@@ -43,7 +43,7 @@ std::string insert_trial();
 std::string insert_running();
 void run_insert(sqlite::Statement&, const TrialRecord&);
 
-/// Of a trial `t`, as read_trial() reads them.
+/// The columns of a trial `t`, in the order of read_trial().
 std::string trial_columns();
 TrialRecord read_trial(const sqlite::Statement& row);
 

@@ -1,4 +1,4 @@
-// Opening a store file: what may be wrong with a path, and the migrations.
+// Opens store files: checks the path and the file, and migrates older versions.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -8,18 +8,18 @@
 
 namespace deplo::measure {
 
-// Each waits a moment for a process that is just making the file, and refuses one whose tables are none (a view of
-// their name may be an endless query). Statements have a limit (longest_statement in measure/sqlite/sqlite.h).
+// Each function refuses a file in which a table's name belongs to a view (which may be an endless query) or to another
+// kind of table. Statements have a time limit (longest_statement in measure/sqlite/sqlite.h).
 
-/// A connection to a database of the current version in WAL mode. Nothing is written to a file that is refused.
-/// `longest_wait`: for others' locks.
+/// A connection in WAL mode. Creates the file or migrates it to the current version. Writes nothing to a file that it
+/// refuses. `longest_wait`: for others' locks.
 std::unique_ptr<sqlite::Database> open_database(const std::string& path,
                                                 std::chrono::milliseconds longest_wait = sqlite::longest_lock);
 
-/// A connection through which nothing can be written, to a store that exists and is of the current version. The user
-/// may lack every right but to read the file.
+/// A read-only connection to an existing store of the current version. The user needs only the right to read the file.
+/// Waits a moment if another process is just creating the store.
 std::unique_ptr<sqlite::Database> open_read_only(const std::string& path);
-/// The same; a store of an older version is brought up to date first, where it may be written.
+/// The same, but first migrates a store of an older version, if the user may write to it.
 std::unique_ptr<sqlite::Database> open_to_read(const std::string& path);
 
 /// An empty store in memory.

@@ -1,4 +1,4 @@
-// Private to measure/store: saves what a store holds whose files were deleted or overwritten while it was written to.
+// Private to measure/store: saves the contents of a store whose files were deleted or overwritten while it was in use.
 #pragma once
 #include <string>
 
@@ -6,15 +6,15 @@
 
 namespace deplo::measure {
 
-/// A new file with a sound store: FILE.rescued, or FILE.rescued-2, … where there is one; in the folder for temporary
-/// files where none can be made beside it.
+/// A new file with a sound store: FILE.rescued, or FILE.rescued-2, … if that exists. If it cannot be created in FILE's
+/// folder, it is in the folder for temporary files.
 struct Rescued {
   std::string file;
-  bool whole = false;  // all of the store; else what `own` has
+  bool whole = false;  // it has the whole store; else only the rows of `own`
 };
 
-/// `lost`: all that can be read of the store through its connection; nullptr: nothing can. `own`: a store that has what
-/// the caller wrote. Throws Error(environment) where nothing can be written.
+/// `lost`: the store's connection; nullptr if the store cannot be read through it. `own`: a store with the rows that
+/// the caller wrote. Throws Error(environment) if no file can be written.
 Rescued rescue(const sqlite::Database* lost, sqlite::Database& own, const std::string& path);
 
 }  // namespace deplo::measure

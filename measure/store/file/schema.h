@@ -1,4 +1,4 @@
-// The tables of the store, one script per version. Explained, with queries, in docs/database.md.
+// The tables of the store, one script per version. docs/database.md explains them, with queries.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,10 +6,10 @@
 
 namespace deplo::measure {
 
-/// "depl" in the file's header: tells our databases from other programs'.
+/// "depl" in the file's header distinguishes deplo's databases from those of other programs.
 inline constexpr std::int64_t application_id = 0x6465706c;
 
-/// migrations()[i] takes a database from user_version i to i + 1. The functions that SQLite does not have are those of
+/// migrations()[i] migrates a database from user_version i to i + 1. The scripts need the SQL functions of
 /// measure/store/kernel_keys.h.
 std::span<const std::string_view> migrations();
 

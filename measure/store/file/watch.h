@@ -1,5 +1,5 @@
-// Private to measure/store: whether a store's files are still those that its connection opened. SQLite does not ask: it
-// goes on writing to a file that was deleted or overwritten, and says that all went well.
+// Private to measure/store: detects that a store's files are no longer those that its connection opened. SQLite does
+// not check this: it continues to write to a file that was deleted or overwritten, and reports success.
 #pragma once
 #include <sys/stat.h>
 
@@ -15,21 +15,21 @@ namespace deplo::measure {
 /// What happened to the files.
 struct StoreLoss {
   std::string what;         // "was deleted"
-  bool readable = false;    // the connection has all of the store still, in files that have no name any more
-  bool other_file = false;  // another one stands in its place
+  bool readable = false;    // the connection can still read the whole store, from files without a name
+  bool other_file = false;  // another file has taken the store's name
 };
 
-/// Of one connection in WAL mode. Not thread-safe.
+/// Watches the files of one connection in WAL mode. Not thread-safe.
 class StoreWatch {
  public:
   explicit StoreWatch(sqlite::Database&);
 
-  /// nullopt: all is as it was. Costs about 10 µs; up to a second where something looks wrong that a checkpoint of
-  /// another process would explain.
+  /// Checks the files. nullopt: nothing was lost. Takes about 10 µs, but up to a second if something looks wrong that
+  /// another process's checkpoint could explain.
   std::optional<StoreLoss> look();
-  /// This run is in the store from now on: how another store at the same place is told from it.
+  /// From now on, expects this run in the store. A store without it is another store with the same name.
   void expect_run(std::int64_t id);
-  /// What SQLite made beside the file for this connection.
+  /// Removes the log and index files that SQLite created for this connection next to the store.
   void remove_log() const;
 
  private:
@@ -43,10 +43,10 @@ class StoreWatch {
   bool is_whole() const;
 
   sqlite::Database& database_;
-  std::array<std::optional<struct stat>, 3> files_;  // as they were opened; nullopt: there was none
-  timespec looked_at_{};                             // when the file's contents were changed last, as far as we know
-  std::int64_t short_size_ = -1;                     // bytes of a file that ended early and was whole with its log
-  std::int64_t frames_ = 0;                          // of the log, when it was looked at last
+  std::array<std::optional<struct stat>, 3> files_;  // when they were opened; nullopt: the file did not exist
+  timespec looked_at_{};                             // the file's latest known time of change
+  std::int64_t short_size_ = -1;                     // size of a file that was too short, but whole with its log
+  std::int64_t frames_ = 0;                          // number of frames in the log at the last look
   std::int64_t run_ = 0;
   std::string run_identity_;
 };

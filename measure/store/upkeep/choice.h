@@ -1,4 +1,4 @@
-// Private to upkeep and to the report: which kernels, devices and trials of a store a command is about.
+// Private to upkeep and to the report: selects the kernels, devices and trials of a store that a command uses.
 #pragma once
 #include <array>
 #include <string>
@@ -9,21 +9,20 @@
 
 namespace deplo::measure::upkeep {
 
-/// What a filter of the command line means (core/text/select_names.h). The ids as a JSON array, for `IN (SELECT value FROM json_each(?1))`. Each throws Error with the names that there are
-/// where the filter means none; "" means all.
+/// The ids that a filter of the command line selects (core/text/select_names.h; "" selects all), as a JSON array for
+/// `IN (SELECT value FROM json_each(?1))`. Throws Error with the existing names if the filter selects none.
 std::string chosen_kernels(sqlite::Database&, const std::string& filter);
 std::string chosen_devices(sqlite::Database&, const std::string& filter);
-/// Both, the status and the limit: ?1 to ?4 of a query.
+/// ?1 to ?4 of a query: the chosen kernels, the chosen devices, the status and the limit.
 std::array<sqlite::Cell, 4> parameters(sqlite::Database&, const Filter&);
-/// Of kernels `k` and devices `d`.
+/// SQL: kernel `k` and device `d` are chosen.
 inline constexpr std::string_view is_chosen =
     "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
 
-/// Of a trial `t`: it was checked as strictly as usual. A result that only a laxer check took for right is nobody's
-/// best.
+/// SQL: trial `t` was checked at least as strictly as usual. A result that passed only a laxer check cannot be a best.
 std::string usual_tolerance();
-/// "WITH … ": a table `ranked` with the evidence of each valid schedule, its `device` and its `place` (evidence.h), as
-/// Store::best() chooses by default.
+/// SQL "WITH … " for a table `ranked` with the evidence of each valid schedule, its `device` and its `place`
+/// (evidence.h). The ranking is that of Store::best() with the default tolerance.
 std::string ranked();
 
 }  // namespace deplo::measure::upkeep

@@ -1,4 +1,4 @@
-// One store's rows into another.
+// Merges a store's rows into another store.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,12 +11,12 @@ struct MergedTable {
   std::int64_t read = 0, added = 0;  // rows
 };
 
-/// Adds what `from` has and `into` (created where there is none) has not; every row keeps what it says: runs their
-/// host, revision, configuration and time. A row is known where all its columns are the same, devices and kernels where
-/// what identifies them is; of their other columns the larger value stays. So merging twice adds nothing, and the order
-/// of merging makes no difference. Trials stand in the order of their times, whatever store they came from: the latest
-/// of a schedule is the one that counts. What is being measured (`running`) stays with the one who measures it. Both
-/// are of the current version. All or nothing; throws Error.
+/// Adds the rows of `from` that `into` does not have (`into` is created if it does not exist). Rows are not changed:
+/// runs keep their host, revision, configuration and time. Two rows are the same if all their columns are equal;
+/// devices and kernels are the same if their identifying columns are equal, and of their other columns the larger value
+/// is kept. So merging twice adds nothing, and the order of merges does not matter. Trials are in the order of their
+/// times, whatever store they came from, because the latest trial of a schedule counts. Rows of `running` are not
+/// merged. Both stores must have the current version. Adds all rows or none; throws Error.
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from);
 
 }  // namespace deplo::measure::upkeep

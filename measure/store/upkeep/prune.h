@@ -1,16 +1,16 @@
-// What a store can do without.
+// Removes rows that a store no longer needs.
 #pragma once
 #include "measure/sqlite/rows.h"
 
 namespace deplo::measure::upkeep {
 
-/// A row for each kernel and kind of thing that can go: what, the kernel (NULL for runs), how many. These are
-/// - trials of a source that the same schedule no longer becomes: a later trial of the same kernel, device, trail,
-///   protocol and stage has another digest. Never one of those that count when a run is resumed (measure/store/retry.h), and
-///   never a best one, whose source is the latest of its trail;
-/// - runs of which nothing else is stored, started more than a day ago by a process that is gone.
+/// A row for each kernel and kind of removable rows: the kind, the kernel (NULL for runs) and the number. Removable are
+/// - trials of an old source: a later trial of the same kernel, device, trail, protocol and stage has another digest.
+///   Failures that count when a run is resumed are kept (measure/store/retry.h). A best trial is never removable,
+///   because its source is the latest of its trail;
+/// - runs without any other row that were started more than a day ago by a process that is gone.
 sqlite::Rows prunable(sqlite::Database&);
-/// Removes them in one transaction and gives the space back. What it removed, as above. Throws Error.
+/// Removes these rows in one transaction and frees their space. Returns what it removed, like prunable(). Throws Error.
 sqlite::Rows prune(sqlite::Database&);
 
 }  // namespace deplo::measure::upkeep

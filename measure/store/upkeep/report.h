@@ -1,4 +1,4 @@
-// What a store holds, for people: the queries behind `deplo db`. Each throws Error where the file cannot be read.
+// The queries of `deplo db`, which show a store's contents. Each throws Error if the file cannot be read.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,34 +9,34 @@
 
 namespace deplo::measure::upkeep {
 
-/// Of each table: how many rows.
+/// The number of rows of each table.
 sqlite::Rows table_sizes(sqlite::Database&);
-/// A row for each device: runs, kernels, trials, when.
+/// A row for each device: its runs, kernels and trials, and their times.
 sqlite::Rows device_summaries(sqlite::Database&);
-/// A row for each status: trials.
+/// The number of trials with each status.
 sqlite::Rows status_counts(sqlite::Database&);
 
-/// Only what this names (measure/store/upkeep/choice.h); "": all. What names nothing of the store is an Error.
+/// Limits a query to these names (measure/store/upkeep/choice.h); "": all. A name that selects nothing is an Error.
 struct Filter {
   std::string kernel, device, status;
-  std::int64_t limit = -1;  // of rows; -1: none
+  std::int64_t limit = -1;  // number of rows; -1: no limit
 };
 
-/// The fastest schedule of each kernel and device, as Store::best() chooses it. Where an imported kernel has another
-/// objective than time (measure/store/objective.h), its value stands in the columns `objective` and `value`; so it does in
+/// The best schedule of each kernel and device, as Store::best() chooses it. If an imported kernel has an objective
+/// other than time (measure/store/objective.h), the columns `objective` and `value` have its value, also in
 /// latest_trials().
 sqlite::Rows best_schedules(sqlite::Database&, const Filter&);
 /// The latest first.
 sqlite::Rows latest_trials(sqlite::Database&, const Filter&);
 sqlite::Rows kernel_summaries(sqlite::Database&, const Filter&);
-/// Ids of valid trials of a kernel on a device, one of each schedule, as Store::best() ranks them.
+/// Ids of valid trials of a kernel on a device, one of each schedule, in the ranking of Store::best().
 std::vector<std::int64_t> ranked_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device);
-/// Of Store::baselines(): id, library, status, median_us; fastest first.
+/// Columns id, library, status and median_us of Store::baselines(); fastest first.
 sqlite::Rows library_times(sqlite::Database&, std::int64_t kernel, std::int64_t device);
-/// Failures whose messages differ in nothing but numbers are one row, the most frequent first.
+/// Failures, the most frequent first. Failures whose messages differ only in numbers share a row.
 sqlite::Rows failure_clusters(sqlite::Database&, const Filter&);
-/// The best of each kernel and device in either: times (of another objective its values, with its name behind the
-/// kernel's), speed-up of b over a, and whether the schedule is the same.
+/// Compares the best schedules of each kernel and device: their times, the speed-up of b over a, and whether the
+/// schedules are the same. If the objective is not time, its values are compared, and its name follows the kernel's.
 sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b);
 
 /// The text with `#` for each number and each word of hexadecimal digits.

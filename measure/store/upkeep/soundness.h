@@ -1,4 +1,5 @@
-// Whether a stored time can be true. A store is a file that others may have written, by hand or with other programs.
+// Checks whether a stored time can be true, because others may have written to the file, by hand or with other
+// programs.
 #pragma once
 #include <string_view>
 
@@ -9,13 +10,13 @@
 
 namespace deplo::measure::upkeep {
 
-/// The fault of a trial that is ok; "" if it has none. Its time and samples are positive numbers, the time is their
-/// median, and not below the time of `least`, the work that no schedule avoids (least_work.h). `ceilings` and `l2_bytes`
-/// are the device's; unknown ones are 0.
+/// The fault of a trial with status ok; "" if it has none. The time and the samples must be positive numbers. The time
+/// must be the median of the samples, and not below the time of `least`, the work that no schedule avoids
+/// (least_work.h). `ceilings` and `l2_bytes`: the device's; 0 if not known.
 std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules::Ceilings&, std::int64_t l2_bytes);
 
-/// Adds deplo_fault(id) to the connection: the same for the trial of that number; NULL if nothing is wrong or the trial
-/// is not ok. An imported trial needs only a time that is a number: some records have no samples, and no kernel.
+/// Adds deplo_fault(id) to the connection: fault_of() of the trial with this id. NULL if it has no fault, or if its
+/// status is not ok. An imported trial needs only a valid time, because some records have no samples and no kernel.
 void add_fault_function(sqlite::Database&);
 
 }  // namespace deplo::measure::upkeep
