@@ -1,4 +1,4 @@
-// Decides whether an element of an output is right, for `tune`, `run`, `run --bench`, reports and the library.
+// Decides whether an element of an output is right, for `tune`, `run`, `bench`, reports and the library.
 #pragma once
 #include "ir/types.h"
 

@@ -19,8 +19,8 @@ struct LibraryName {
 /// An open library. It stays open until the process ends, because NVIDIA's libraries do not close cleanly.
 class Library {
  public:
-  /// The first that opens: beside the program, where the loader looks, in the toolkit's usual folders or a wheel.
-  /// Throws Error(environment) in one line: what was looked for, and how to get it.
+  /// Opens the first that it finds: next to the program, on the loader's path, in the toolkit's usual folders or in a
+  /// wheel. Throws Error(environment) in one line: the names it looked for, and how to get the library.
   explicit Library(const LibraryName&);
   /// Opens exactly this file. Throws Error(environment).
   Library(const LibraryName&, const std::filesystem::path& file);
