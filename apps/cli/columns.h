@@ -1,4 +1,4 @@
-// Rows of text as a table.
+// Formats rows of text as a table.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace deplo::apps {
 
-/// "0.00012", "12.3", "1234": whole numbers from 100 on.
+/// A number with three digits: "0.00012", "12.3". From 100 on, all its whole digits: "1234".
 std::string three_digits(double value);
 
-/// Text in columns of the width of their widest cell, two spaces between them; numbers (`right`) flush right. The first
-/// row has the names of the columns. Where the last column does not fit the window it is wrapped, or stands below the
-/// others; where they do not fit without it every row is a paragraph: its name and, with the names of their columns,
-/// the other cells. What does not fit is made narrower first: a column that says the same in every row becomes a line
-/// above, and the columns named in `spare` are left out, from the first on, until the others fit. Each cell is one
-/// line, whatever is in it (printable() in core/text/text.h).
+/// Aligns text in columns as wide as their widest cell, with two spaces between them. Columns marked in `right` are
+/// right-aligned. The first row has the names of the columns. A table that does not fit `width` is made narrower in
+/// these steps: a column with the same text in every row becomes a line above the table; columns named in `spare` are
+/// left out, the first one first, until the others fit; the last column is wrapped, or is put below the others; at last
+/// each row becomes a paragraph of its name and its other cells, with their columns' names. Each cell is one line,
+/// whatever it contains (printable() in core/text/text.h).
 std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width,
                           std::span<const std::string_view> spare = {});
 

@@ -1,4 +1,4 @@
-// What the command line offers, as plain data: shell completions and man pages are made of it.
+// The command line's description as plain data, from which shell completions and man pages are made.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,40 +9,40 @@ class App;
 
 namespace deplo::apps {
 
-/// What a value may be: one of the words, or a file. Neither: only the user knows.
+/// The possible values of a type: one of the words, a file or a folder. None of these: only the user knows.
 struct Values {
   std::vector<std::string> words = {};
   bool files = false, folders = false;
-  bool list = false;  // of several words, with commas between
+  bool list = false;  // several words, separated by commas
 };
 
 struct OptionText {
-  std::vector<std::string> names;  // "-k", "--kernel"; none of an argument
-  std::string type;                // "FILE"; "" of a flag
+  std::vector<std::string> names;  // "-k", "--kernel"; empty for an argument
+  std::string type;                // "FILE"; "" for a flag without a value
   std::string help;                // with the default
   Values values;
   bool optional = false;  // the value may be left out
-  bool many = false;      // takes all words behind it
+  bool many = false;      // takes all words after it
   bool repeats = false;   // may be given several times, and each counts
   bool is_seldom = false;
 };
 
 struct CommandText {
-  std::string name;              // "db best"; "" of the program
-  std::string summary, details;  // the first line of its description, and the others
+  std::string name;              // "db best"; "" for the program
+  std::string summary, details;  // the first line of the description; its other lines
   std::vector<OptionText> options, arguments;
-  std::vector<CommandText> commands;  // those that `deplo` lists
+  std::vector<CommandText> commands;  // those in its list of commands
   std::vector<std::string> examples;
 };
 
-/// Of `deplo` and all of its commands. What a person's own folders are called is not in it.
+/// Describes `deplo` and all its commands. Does not contain the names of the user's own folders.
 CommandText describe(const CLI::App& program);
 
-/// What a value is by the name of its type in --help, such as LEVEL or s|ms|us. A type must be known: a new one that is
-/// not would be completed by nothing.
+/// The values of a type by its name in --help, such as LEVEL or s|ms|us. Every type must be known here, because a shell
+/// cannot complete an unknown one.
 Values values_of(const std::string& type);
 
-/// "best" of "db best".
+/// "best" for "db best".
 std::string last_word(const std::string& command);
 
 }  // namespace deplo::apps

@@ -1,5 +1,5 @@
-// The commands of the program: each adds its description, its flags and examples to the one that it is given, and runs
-// when they are parsed.
+// The commands of the program. Each function adds its description, flags and examples to `command`, which then runs
+// after its flags are parsed.
 #pragma once
 #include "apps/cli/command.h"
 

@@ -1,4 +1,4 @@
-// The words of `deplo compile --ir`, which completions know, too.
+// The words of `deplo compile --ir`, also for completions.
 #pragma once
 #include <string>
 #include <vector>

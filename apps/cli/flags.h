@@ -1,4 +1,4 @@
-// The flags that several commands have.
+// Flags that several commands share.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,15 +9,16 @@
 
 namespace deplo::apps {
 
-/// To standard output, as printable_lines() (core/text/text.h); throws Error(environment) where it cannot be written.
+/// Writes printable_lines() (core/text/text.h) of the text to standard output. Throws Error(environment) if it cannot
+/// be written.
 void print_result(const std::string& text);
-/// The same of what is no text, as it is.
+/// The same for bytes that are not text; they are not changed.
 void print_bytes(const std::string& bytes);
 
-// Not left to CLI11, which would speak of a missing flag before one that is misspelt.
+// Throws Error if the value is empty. CLI11 could check this, but would report a missing flag before a misspelt one.
 void require(const std::string& value, const char* flag);
 
-/// --inputs and --tolerance, of which the help of each command says the same.
+/// --inputs and --tolerance, with the same help in all commands.
 void add_inputs(Command command, std::string& file);
 void add_tolerance(Command command, double& tolerance);
 
@@ -27,10 +28,10 @@ void add_objective(Command command, std::string& objective);
 /// --device.
 void add_device(Command command, std::string& device);
 /// --restrict, which may be repeated; its values are for parse_restrictions(). `otherwise`: the set of restrictions
-/// that is used where the flag names none, for the help.
+/// that is used if the flag names none, for the help.
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise);
 struct RestrictFlags {
-  std::string set;           // the last name among them: of a file under configs/restrictions, or none; "": no name
+  std::string set;           // the last name in the flags: a file under configs/restrictions, or "none"; "": no name
   engine::Restrictions own;  // KNOB=VALUE,…
 };
 /// Throws Error.

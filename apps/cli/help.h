@@ -1,5 +1,5 @@
-// The text of --help, and the message for a command line that cannot be parsed. Includes CLI11, so only cli/
-// includes it.
+// The text of --help, and the message for a command line that cannot be parsed. It includes CLI11, so only cli/ may
+// include it.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace deplo::apps {
 
-/// The group of options that --help-all shows and --help leaves out.
+/// The group of options that only --help-all shows.
 inline constexpr const char* seldom = "More options";
 
-/// The description of a command is a line for lists of commands, then what --help says beyond it. Its footer holds
-/// examples, one a line. For a window of that many columns.
+/// Formats --help for a window of `width` columns. A command's description is a line for lists of commands, followed by
+/// the details for --help. Its footer has examples, one per line.
 std::shared_ptr<CLI::Formatter> help_formatter(std::size_t width);
 
-/// The parsed command that is nearest to what the user meant: `deplo db best` has been read as far as it is known.
+/// The last command that was parsed, which is closest to what the user meant. Unknown words after it are ignored.
 const CLI::App& latest_command(const CLI::App&);
 /// "deplo db best".
 std::string full_name(const CLI::App&);
-/// Those that --help lists.
+/// The subcommands that --help lists.
 std::vector<const CLI::App*> visible_commands(const CLI::App&);
 /// The text of --help for an option or an argument, with its default.
 std::string help_text(const CLI::Option&);
 
-/// One line: expected, found, and a guess at what was meant. For a command line that cannot be parsed (`error` says
-/// why), or that asks for help on an unknown command.
+/// A message of one line for a command line that cannot be parsed (`error` says why), or that asks for help on an
+/// unknown command: what was expected, what was found, and a guess at what was meant.
 std::string explain(const CLI::App&, const CLI::ParseError& error);
 
 }  // namespace deplo::apps

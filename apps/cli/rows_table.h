@@ -1,4 +1,4 @@
-// Rows of a query as a table for people, as JSON for programs.
+// Prints the rows of a query as a table, or as JSON for programs.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace deplo::apps {
 
-/// Columns under their names, numbers flush right, `-` for NULL; "" for no rows. For a window of that many columns; 0:
-/// no limit. `spare`: columns that a narrow window may do without, as in align_columns().
+/// A table with the names of the columns, right-aligned numbers, and `-` for NULL; "" if there are no rows. `width`: of
+/// the window, in columns; 0: no limit. `spare`: columns that may be left out in a narrow window, as in
+/// align_columns().
 std::string print_rows(const measure::sqlite::Rows&, std::size_t width, std::span<const std::string_view> spare = {});
 /// An array of objects.
 Json json_of(const measure::sqlite::Rows&);

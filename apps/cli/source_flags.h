@@ -1,4 +1,4 @@
-// The flags that say what is compiled, run or timed.
+// The flags for the source that is compiled, run or timed.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -24,30 +24,31 @@ struct OptionFlags {
 };
 void add_source_options(Command command, OptionFlags&);
 
-/// As they were given. What cannot be combined is refused by the command line.
+/// The flags as they were given. The command line refuses flags that cannot be combined.
 struct SourceFlags {
   std::optional<std::string> code, file, pt2, model;
   std::optional<std::int64_t> layer, seq;  // of a model's block
   std::string kernel;                      // "": none
   std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
-  engine::TileSource tile;                 // with file "": none
-  std::optional<std::string> only;         // of the kernels of a graph or a tile program
+  engine::TileSource tile;                 // its file is "" if there is none
+  std::optional<std::string> only;         // selects kernels of a graph or a tile program
   OptionFlags options;
 
-  /// No flag names a source.
+  /// True if no flag names a source.
   bool is_empty() const;
-  /// A graph or a tile program. Throws Error if no flag names one, and for options that the source does not take.
+  /// The graph or tile program. Throws Error if no flag names one, or for options that the source does not take.
   engine::Source program() const;
-  /// A graph, a tile program or a kernel; the same.
+  /// The graph, tile program or kernel. Throws the same Errors.
   engine::KernelSelection selection() const;
 };
 
-/// --tile, --entry, --arg and --grid. `only_source`: the command takes nothing else, so --help shows how it is launched.
+/// --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
+/// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
-/// For SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq; those of a tile program and of
-/// engine::source_options().
+/// The flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile program and
+/// of engine::source_options().
 void add_program_flags(Command command, SourceFlags&);
-/// For SourceFlags::selection(): these, --kernel, --symbol and --only.
+/// The flags for SourceFlags::selection(): the same, and --kernel, --symbol and --only.
 void add_selection_flags(Command command, SourceFlags&);
 
 }  // namespace deplo::apps

@@ -1,4 +1,4 @@
-// Completion of command lines by shells: a script that knows every command, option and closed set of values.
+// Completion scripts for shells, which know every command, every option and every closed set of values.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace deplo::apps {
 
-/// Each completes both programs, deplo and deplo-tune.
+/// Each script completes both programs, deplo and deplo-tune.
 std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);
 std::string fish_completion(const CommandText& program);

@@ -13,7 +13,7 @@ struct ManPage {
   std::string text;  // for man(7)
 };
 
-/// The same bytes wherever they are made: no dates, no folders of the user.
+/// Gives the same bytes on every machine: no dates, no folders of the user.
 std::vector<ManPage> man_pages(const CommandText& program);
 
 }  // namespace deplo::apps
