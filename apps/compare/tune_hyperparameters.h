@@ -1,4 +1,4 @@
-// Tuning the tuners: a strategy's hyperparameters over its grid, on training spaces, scored on others.
+// Tunes a strategy's hyperparameters over its grid on training spaces, and scores the result on other spaces.
 #pragma once
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace deplo::apps {
 
-using Parameters = std::map<std::string, std::string>;  // what differs from the defaults
+using Parameters = std::map<std::string, std::string>;  // values that differ from the defaults
 /// "model", "model:batch=0.04:kappa=2".
 std::string label(const std::string& strategy, const Parameters&);
 /// Every change of one parameter to another value of its grid.
@@ -16,17 +16,17 @@ std::vector<Parameters> single_changes(const search::SearcherKind&, const Parame
 
 struct TunedParameters {
   struct Round {
-    std::vector<std::string> labels;  // the first: the best of the round before
-    std::vector<double> scores;       // mean over the training spaces
+    std::vector<std::string> labels;  // the first: the best of the previous round
+    std::vector<double> scores;       // means over the training spaces
   };
   std::vector<Round> rounds;
   Parameters best;
-  Comparison scored;  // defaults and best on the other spaces; no orders without such
+  Comparison scored;  // the defaults against the best on the other spaces; without orders if there are no such spaces
 };
 
-/// Coordinate-wise: each round compares all single changes of the best so far, with common seeds, and moves to the best
-/// of them, until none is better or `most_rounds` were made. `flags.search` is the one strategy, `flags.spaces` the
-/// training spaces. Throws Error where a space is among both.
+/// Coordinate descent: each round compares all single changes of the best so far, with common seeds, and takes the best
+/// of them. It ends if none is better, or after `most_rounds`. `flags.search`: the only strategy. `flags.spaces`: the
+/// training spaces. Throws Error if a space is also in `scored_spaces`.
 TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vector<std::string>& scored_spaces,
                                      std::size_t most_rounds, Progress&);
 

@@ -1,4 +1,4 @@
-// Baselines that other programs measured, as rows of the store.
+// Imports baselines that other programs measured into a store.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,12 +7,12 @@ namespace deplo::apps {
 
 struct ImportedBaselines {
   std::size_t times = 0, kernels = 0;
-  std::size_t ours = 0;     // lines of deplo's own times, which `deplo run --bench --store` stores: left out
-  std::size_t several = 0;  // lines whose expression becomes more than one kernel, of which no time is known: left out
+  std::size_t ours = 0;     // lines left out because they are deplo's own times, which `deplo bench --store` stores
+  std::size_t several = 0;  // lines left out because their expression becomes several kernels without a time of each
 };
 
-/// Lines of experiments/baselines/torch_suite.py (docs/measurement.md names the fields). The kernel of a line is what
-/// its expression becomes. Throws Error `file:line: …`; then nothing was stored.
+/// Imports the lines of experiments/baselines/torch_suite.py (docs/measurement.md names the fields). The kernel of a
+/// line is the one that its expression becomes. Throws Error `file:line: …`; nothing is stored then.
 ImportedBaselines import_baselines(const std::string& file, const std::string& store);
 
 }  // namespace deplo::apps

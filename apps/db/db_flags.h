@@ -1,4 +1,4 @@
-// What the subcommands of `deplo db` share.
+// Flags and output that the subcommands of `deplo db` share.
 #pragma once
 #include <span>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace deplo::apps {
 
-/// The store that a command is about: its argument, or --store, or the user's own.
+/// The store that a command uses: its argument, or --store, or the user's own.
 struct StoreChoice {
   std::string argument, option;
-  /// Throws Error where both are given.
+  /// Throws Error if both are given.
   std::string file() const;
-  /// The same of a store that has to be there.
+  /// The same for a store that must exist.
   std::string existing_file() const;
 };
 void add_store(Command command, StoreChoice& store);
@@ -25,7 +25,8 @@ void add_kernel_filter(Command command, measure::upkeep::Filter& filter);
 /// --kernel, --device, --limit; --status if `status`.
 void add_filter(Command command, measure::upkeep::Filter& filter, bool status);
 
-/// To standard output, as a table for this terminal or as JSON; `none` if there are no rows. `spare` as in print_rows().
+/// Prints the rows to standard output, as a table for this terminal or as JSON. Prints `none` if there are no rows.
+/// `spare`: as in print_rows().
 void print_answer(const measure::sqlite::Rows&, bool json, const std::string& none,
                   std::span<const std::string_view> spare = {});
 

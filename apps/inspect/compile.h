@@ -1,4 +1,4 @@
-// `deplo compile`: a graph, a kernel or a tile program, and its text at one of the levels.
+// `deplo compile`: prints a graph, a kernel or a tile program at one of the levels.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,24 +12,24 @@ struct CompileOptions {
   engine::KernelSelection selection;
   std::optional<std::string> passes;  // "d", "do", "dol", "dolm"
   bool guard = true;
-  bool summary = false;              // the table of kernels in place of their text
-  std::string target;                // a name under configs/targets; "": sm_90 for what is CUDA's, else opencl-cpu
+  bool summary = false;              // print the table of kernels instead of their text
+  std::string target;                // a name under configs/targets; "": sm_90 for CUDA's levels, else opencl-cpu
   std::string level;                 // "": loop for the summary, tile-program without a launch, else opencl
-  std::string schedule;              // a trail; the heuristic decides what it leaves open
-  std::optional<std::string> tuned;  // the store that schedules come from; "": the user's own
-  std::string tuned_on;              // a part of the name of the device that they were measured on
-  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
-  bool require_tuned = false;        // an Error for a kernel that has no measured schedule
-  bool smem = false;                 // a drawing of the staged buffers in the banks, in place of a level
-  bool resources = false;            // a table of what the machine code takes, in place of a level
-  bool instructions = false;         // tables of its instructions, in place of a level
-  bool tileiras = false;             // with what NVIDIA's compiler makes of the tile program
-  bool blocks = false;               // of a launch that has kernels too, the one that is lowered block by block
-  int verbose = 0;                   // 1: what each rule did in one line; 2: with the difference it made
+  std::string schedule;              // a trail; the heuristic makes the decisions that it leaves open
+  std::optional<std::string> tuned;  // the store in which schedules are looked up; "": the user's own
+  std::string tuned_on;              // a part of the name of the device on which the schedules were measured
+  bool nearest = false;              // prefer the schedule of the nearest extents to the heuristic's
+  bool require_tuned = false;        // throw Error for a kernel without a measured schedule
+  bool smem = false;                 // draw the staged buffers in the banks instead of printing a level
+  bool resources = false;            // print a table of the machine code's resources instead of a level
+  bool instructions = false;         // print tables of its instructions instead of a level
+  bool tileiras = false;             // include the kernel that NVIDIA's compiler builds from the tile program
+  bool blocks = false;               // use the block-by-block kernel even if the launch becomes kernels of Loop IR
+  int verbose = 0;                   // 1: print what each rule did in one line; 2: also the difference it made
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };
 
-/// What the command prints. Throws Error for options that do not go together.
+/// Returns the command's output. Throws Error for options that cannot be combined.
 std::string compile(CompileOptions);
 
 }  // namespace deplo::apps

@@ -1,12 +1,12 @@
-// `deplo devices`: what can be measured on, and why other devices cannot.
+// `deplo devices`: lists the usable devices, and why other devices cannot be used.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace deplo::apps {
 
-/// `measure`: with the ceilings of each device, by running kernels of our own on it for about half a second. For a
-/// window of that many columns; 0: no limit.
+/// `measure`: also measure the ceilings of each device, with deplo's own kernels, for about half a second. `width`: of
+/// the window, in columns; 0: no limit.
 std::string devices_text(bool measure, std::size_t width);
 std::string devices_json(bool measure);
 

@@ -1,4 +1,4 @@
-// What NVRTC makes of a kernel: assembly text, machine code, its instructions, and what it takes of the machine.
+// NVRTC's output for a kernel: PTX, machine code, its instructions, and its resources.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace deplo::apps {
 
-/// `level`: "ptx", "cubin" or "sass" (the text of the cubin's instructions), for the target's architecture. Throws Error
-/// in one line, prefixed by `place`, with what the compiler says; Error(environment) where there is no NVRTC or, for
-/// "sass", no nvdisasm.
+/// Compiles a kernel for the target's architecture. `level`: "ptx", "cubin" or "sass" (the text of the cubin's
+/// instructions). Throws Error in one line with the compiler's message, prefixed by `place`; Error(environment) if
+/// there is no NVRTC or, for "sass", no nvdisasm.
 std::string machine_code(const ir::KernelSource&, const Target&, const std::string& level, const std::string& place);
 
-/// One table of registers, spills, stack, shared memory and occupancy of kernels on one target, and behind it the
-/// compiler's messages about lost performance.
+/// A table of kernels' registers, spills, stack, shared memory and occupancy on one target, followed by the compiler's
+/// messages about lost performance.
 class ResourceTable {
  public:
   explicit ResourceTable(Target target) : target_(std::move(target)) {}
@@ -28,16 +28,16 @@ class ResourceTable {
  private:
   Target target_;
   std::vector<std::vector<std::string>> rows_;
-  std::string notes_;  // the compiler's, a line each
+  std::string notes_;  // the compiler's messages, one per line
 };
 
-/// Two tables, and such messages: all of each kernel's code, and its loops, by the classes of their instructions.
+/// Two tables of instructions by class, for each kernel's whole code and for its loops, followed by such messages.
 class InstructionTable {
  public:
   explicit InstructionTable(Target target) : target_(std::move(target)) {}
   /// Compiles and disassembles it. Throws as machine_code() does.
   void add(const std::string& name, const ir::KernelSource&);
-  /// The same of another compiler's cubin. Throws Error(environment) where it cannot be disassembled.
+  /// The same for another compiler's cubin. Throws Error(environment) if it cannot be disassembled.
   void add_cubin(const std::string& name, const std::string& cubin, const std::string& entry);
   /// For a window of that many columns; 0: no limit.
   std::string print(std::size_t width) const;

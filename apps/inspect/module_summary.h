@@ -1,4 +1,4 @@
-// The kernels of a module in one table: what each computes, moves and how much work that is.
+// Prints a table of a module's kernels: what each computes and moves, and how much work it does.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace deplo::apps {
 
-/// One line per kernel: number, name, shape of the output, GFLOP, MB, FLOP/byte, what it reads, `as N` where it equals
-/// kernel N; then the totals. For a window of that many columns; 0: no limit.
+/// One line per kernel: number, name, shape of the output, GFLOP, MB, FLOP/byte, what it reads, and `as N` if it equals
+/// kernel N; then the totals. `width`: of the window, in columns; 0: no limit.
 std::string print_summary(const ir::Module&, std::size_t width);
 
 }  // namespace deplo::apps

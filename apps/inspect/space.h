@@ -1,4 +1,4 @@
-// `deplo space`: the tree of decisions of a kernel, measured by random paths or walked to the end.
+// `deplo space`: describes a kernel's tree of decisions, from random paths or from an enumeration.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,45 +20,45 @@ struct SpaceOptions {
   engine::Restrictions restrictions = {};
   std::size_t paths = 2000;
   std::uint64_t seed = 0;
-  bool enumerate = false;       // every candidate in place of random paths
-  std::size_t limit = 100'000;  // of candidates to enumerate
-  std::size_t sample = 0;       // not 0: that many random trails and nothing else
+  bool enumerate = false;       // visit every candidate instead of random paths
+  std::size_t limit = 100'000;  // maximum number of candidates to enumerate
+  std::size_t sample = 0;       // not 0: print only this many random trails
 };
 
 /// One level of the tree.
 struct SpaceLevel {
   search::Level level;
-  std::vector<Value> heuristic;            // the options on the way that takes options[0]; empty: it does not come by
-  std::size_t changed = 0, unchanged = 0;  // candidates of which this choice was changed: another kernel, or the same
+  std::vector<Value> heuristic;            // the options on the heuristic's path; empty: that path has no such level
+  std::size_t changed = 0, unchanged = 0;  // candidates for which another choice here gave another or the same kernel
 };
 
-/// Why a rule left the program alone.
+/// How often a rule was skipped, and why.
 struct RuleSkips {
   std::string rule;
-  std::size_t paths = 0;                                     // on which it did
-  std::vector<std::pair<std::string, std::size_t>> reasons;  // the most frequent first, with their paths
+  std::size_t paths = 0;                                     // the number of paths on which it was skipped
+  std::vector<std::pair<std::string, std::size_t>> reasons;  // with their numbers of paths, the most frequent first
 };
 
 struct SpaceReport {
   std::string kernel;             // as a title
   std::size_t number = 0;         // in its graph
-  std::optional<std::size_t> as;  // the kernel of the graph that it equals; nothing below is filled then
-  search::Estimate leaves;        // of an enumeration: their number
+  std::optional<std::size_t> as;  // the kernel of the graph that it equals; then all members below are empty
+  search::Estimate leaves;        // the number of candidates: estimated, or exact after an enumeration
   bool interrupted = false;       // not all paths were walked
   std::vector<SpaceLevel> levels;
-  std::size_t examined = 0;      // paths, the first ones, that what follows was learnt from
-  std::size_t candidates = 0;    // distinct ones among them
-  std::size_t kernels = 0;       // distinct sources that they lower to
+  std::size_t examined = 0;      // number of paths (the first ones) from which the members below were computed
+  std::size_t candidates = 0;    // distinct candidates among them
+  std::size_t kernels = 0;       // distinct sources to which they are lowered
   std::vector<RuleSkips> skips;  // in the order of the pipeline
 };
 
-/// Reports of all kernels. Ends early, with what there is, when a signal came
-/// (core/interrupt.h). Throws Error for a space beyond the limit.
+/// Returns a report for each kernel. Ends early after an interrupt (core/interrupt.h), with the results so far. Throws
+/// Error if a space exceeds the limit of an enumeration.
 std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::LoadedKernel>&, Progress&);
-/// `options.sample` trails of each kernel, each drawn once (fewer where there are no more), one a line.
+/// `options.sample` distinct random trails of each kernel (fewer if there are not as many), one per line.
 std::string sample(const SpaceOptions&, const std::vector<engine::LoadedKernel>&);
 
-/// For a window of that many columns; 0: no limit.
+/// `width`: of the window, in columns; 0: no limit.
 std::string print_table(const SpaceOptions&, const std::vector<SpaceReport>&, std::size_t width);
 std::string print_json(const SpaceOptions&, const std::vector<SpaceReport>&);
 

@@ -1,12 +1,12 @@
-// `deplo strategies`: what --search may name, and the hyperparameters that --set may.
+// `deplo strategies`: lists the strategies for --search, and the hyperparameters for --set.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace deplo::apps {
 
-/// All strategies, or the named one with its hyperparameters. Each throws Error for an unknown name. For a window of
-/// that many columns; 0: no limit.
+/// All strategies, or the named one with its hyperparameters. Each throws Error for an unknown name. `width`: of the
+/// window, in columns; 0: no limit.
 std::string strategies_text(const std::string& name, bool verbose, std::size_t width);
 std::string strategies_json(const std::string& name);
 

@@ -1,4 +1,4 @@
-// `deplo compile --tile`: the text of a tile program.
+// `deplo compile --tile`: prints the text of a tile program.
 #pragma once
 #include <string>
 
@@ -6,8 +6,7 @@
 
 namespace deplo::apps {
 
-/// The program, read, verified and printed; all its entries, unless one is named. Throws Error with the place of what is
-/// wrong.
+/// Reads, verifies and prints a program: all its entries, or the named one. Throws Error with the place of a mistake.
 std::string print_tile_program(const engine::TileSource&);
 
 }  // namespace deplo::apps
