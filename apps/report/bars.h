@@ -9,29 +9,29 @@
 
 namespace deplo::apps::report {
 
-/// A bar to its value, with a whisker where low < high.
+/// A bar up to `value`, with a whisker from `low` to `high` if low < high.
 struct BarRow {
-  std::string label;  // none: it belongs to the row above
+  std::string label;  // "": the bar belongs to the row above
   double value = 0, low = 0, high = 0;
   std::size_t series = 0;
-  std::string text;  // beside it: a number
+  std::string text;  // a number that is shown next to the bar
   bool pale = false;
 };
-/// The bars of a linear axis start at 0, those of a logarithmic one at 1; both within it. At least one row.
+/// Bars start at 0 on a linear axis and at 1 on a logarithmic one, which must be within the axis. At least one row.
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis&);
 
-/// Values of a knob: a dot at its factor, on a logarithmic axis around 1; a heading stands above the rows of each
-/// group.
+/// A value of a knob, drawn as a dot at its factor on a logarithmic axis around 1. The rows of each group have a
+/// heading.
 struct FactorRow {
   std::string group, label;
   double factor = 1;
   std::size_t series = 0;
-  std::string text;  // beside it
+  std::string text;  // shown next to the dot
 };
 /// At least one row.
 Figure factors(std::string name, std::string title, const std::vector<FactorRow>& rows);
 
-/// Blue above 0, orange below; strongest at 1 and -1.
+/// The colour of a score: blue above 0, orange below, strongest at 1 and -1.
 std::string heat(double score);
 
 struct HeatMap {

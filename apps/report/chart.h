@@ -1,4 +1,4 @@
-// Charts with two axes: lines, bands, dots, bars and marks in a frame, each line named at its end.
+// Charts with two axes: lines, bands, dots, bars and marks in a frame. Each line has its name at its end.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,31 +11,33 @@
 
 namespace deplo::apps::report {
 
-/// What is outside of the axes is drawn at their ends. Values that are no numbers are left out. Labels are text.
+/// Values outside of the axes are drawn at their ends. Values that are not finite are left out. Labels are plain text.
 class Chart {
  public:
-  /// `name` and `title` of the figure; low < high. `longest_label`, in columns: of lines; 0: none has one. They stand
-  /// at the ends of the lines where there is room, else below.
+  /// `name`, `title`: of the figure. Each axis must have low < high. `longest_label`: the width of the longest line
+  /// label, in columns; 0: lines have no labels. The labels are at the ends of the lines if there is room, else below
+  /// the chart.
   Chart(std::string name, std::string title, Axis x, Axis y, std::size_t longest_label);
   void line(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
-  /// A value holds until the next one, the last one to the end of the axis.
+  /// A step line: each value holds until the next one, and the last one until the end of the axis.
   void steps(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
   void band(const std::vector<double>& x, const std::vector<double>& low, const std::vector<double>& high,
             std::size_t series);
-  /// At most some hundred of them are drawn, evenly chosen.
+  /// Draws at most 1,000 dots, chosen evenly.
   void dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series);
   /// Short strokes along the upper edge.
   void strokes(const std::vector<double>& x, std::size_t series);
-  /// From the lower axis to `height`; the tip is shown by a pointer.
+  /// A bar from the lower axis to `height`. `tip`: the tooltip.
   void bar(double left, double right, double height, std::size_t series, std::string_view tip, bool pale = false);
-  /// A thin line across, its label above it, if it is within the axis; one from bottom to top with its label beside it.
+  /// rule(): a thin horizontal line with its label above it; not drawn if it is outside of the axis. mark(): a thin
+  /// vertical line with its label next to it.
   void rule(double y, std::string_view label = "");
   void mark(double x, std::string_view label);
   Figure figure() const;
 
  private:
   struct Label {
-    double y;  // where it should be
+    double y;  // the wanted position
     std::size_t series;
     std::string text;
   };

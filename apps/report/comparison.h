@@ -1,4 +1,4 @@
-// Comparisons of strategies as a report: from memory or from the file that `deplo compare` wrote.
+// Reports of strategy comparisons, from memory or from a file that `deplo compare` wrote.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@ namespace deplo::apps::report {
 
 Page comparison_page(const Comparison&);
 
-/// What print_comparison_json() wrote: all of it that a page shows (of each entrant its label). Throws Error, prefixed
-/// by `place`, where it is something else.
+/// Parses the output of print_comparison_json(): everything that a page shows, so only the label of each entrant.
+/// Throws Error, prefixed by `place`, for other text.
 Comparison parse_comparison(std::string_view text, const std::string& place);
 
 }  // namespace deplo::apps::report

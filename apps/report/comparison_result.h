@@ -1,4 +1,4 @@
-// What a comparison of strategies found: `deplo compare` makes it, and a report shows it.
+// The result of a strategy comparison. `deplo compare` makes it, and a report shows it.
 #pragma once
 #include <vector>
 
@@ -6,16 +6,16 @@
 
 namespace deplo::apps {
 
-/// Of one order of levels.
+/// The results for one order of levels.
 struct Ordered {
   search::compare::Order order;
   std::vector<search::compare::SpaceResult> spaces;
-  std::vector<search::compare::Standing> standings;  // none where no space was finished
+  std::vector<search::compare::Standing> standings;  // empty if no space was finished
 };
 struct Comparison {
   search::compare::Contest contest;
   std::vector<Ordered> orders;
-  bool interrupted = false;  // spaces that were not finished are left out
+  bool interrupted = false;  // true: unfinished spaces are left out
 };
 
 }  // namespace deplo::apps

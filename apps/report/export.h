@@ -1,4 +1,4 @@
-// Writing a report: the page, and a file for each plot.
+// Writes a report: the page, and a file for each plot.
 #pragma once
 #include <string>
 
@@ -6,11 +6,11 @@
 
 namespace deplo::apps::report {
 
-/// Where a report goes: "" is nowhere. Folders are made.
+/// The outputs of a report; "": none. Folders are created.
 struct ReportFiles {
   std::string html, svg_folder, png_folder, pdf_folder;
 };
-/// Throws Error(environment) in one line where it cannot be written.
+/// Throws Error(environment) in one line if a file cannot be written.
 void write_report(const Page&, const ReportFiles&);
 
 }  // namespace deplo::apps::report

@@ -1,4 +1,4 @@
-// A report: text, tables and plots, as one HTML page that needs no network and no scripts, or as a file per plot.
+// A report of text, tables and plots: one HTML page that needs no network and no scripts, or a file per plot.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,35 +8,36 @@
 
 namespace deplo::apps::report {
 
-/// Cells are text. The first column is left-aligned, as are those listed.
+/// Cells are plain text. The first column and the columns in `texts` are left-aligned.
 struct HtmlTable {
   std::vector<std::string> heads;
   std::vector<std::vector<std::string>> rows;
   std::vector<std::size_t> texts = {};
 };
 
-/// A plot with what it is of ("matmul on cpu"), which stands above it in a file of its own.
+/// A plot and its subject ("matmul on cpu"). The subject is shown above the plot if the plot is written to its own
+/// file.
 struct Plot {
   std::string subject;
   Figure figure;
 };
 
-/// Filled from top to bottom. All that is given is text, never HTML.
+/// Filled from top to bottom. All arguments are plain text, never HTML.
 class Page {
  public:
   explicit Page(std::string title);
-  /// Opens a section: what follows belongs to it. `folded`: a reader opens it by a click.
+  /// Begins a section. `folded`: the section is closed until the reader clicks on it.
   void section(std::string_view title, bool folded = false);
   void text(std::string_view text);
   void table(const HtmlTable&);
-  /// Colours and names of series.
+  /// A legend with the colours and names of series.
   void key(const std::vector<std::string>& labels);
-  /// Side by side as the window allows.
+  /// Plots side by side, if the window is wide enough.
   void plots(std::string_view subject, std::vector<Figure> figures);
-  /// Behind a click: a title and text in a fixed font.
+  /// Text in a fixed font below a title. It is hidden until the reader clicks on the title.
   void listing(std::string_view title, std::string_view text);
 
-  /// Ends the section, and adds all that the other one has below its title.
+  /// Ends the section, and appends the other page without its title.
   void append(Page&&);
 
   std::string html() const;
@@ -45,7 +46,7 @@ class Page {
  private:
   void end_section();
   std::string title_, body_;
-  std::string_view open_;  // what ends the section
+  std::string_view open_;  // the HTML that ends the current section
   std::vector<Plot> plots_;
 };
 

@@ -1,5 +1,5 @@
-// SVG as pixels and as PDF, by librsvg and cairo, which are opened at run time: a program that draws neither starts
-// without their thirty libraries, and works where they are not installed.
+// Converts SVG to PNG and PDF with librsvg and cairo. They are opened at run time, so that the program starts without
+// their thirty libraries, and works without PNG and PDF if they are not installed.
 #pragma once
 #include <string>
 
@@ -7,11 +7,12 @@
 
 namespace deplo::apps::report {
 
-/// Writes the picture, three pixels for each of its own, to the file. Throws Error(environment) where the libraries
-/// are missing (and how to get them), where they do not take the picture, or where the file cannot be written.
+/// Writes the picture to the file, with 3 x 3 pixels for each of its pixels. Throws Error(environment) if the libraries
+/// are missing (with how to get them), if they refuse the picture, or if the file cannot be written.
 void write_png(const Picture&, const std::string& file);
 
-/// The same as a page of its size, 96 of its pixels to an inch, text as text. The same picture gives the same bytes.
+/// The same as a PDF page of the picture's size, at 96 pixels per inch. Text stays text. The same picture gives the
+/// same bytes.
 void write_pdf(const Picture&, const std::string& file);
 
 }  // namespace deplo::apps::report

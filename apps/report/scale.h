@@ -1,11 +1,11 @@
-// An axis: from values to pixels, and where its ticks are.
+// An axis: converts values to positions, and chooses ticks.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace deplo::apps::report {
 
-/// count: of whole things, ticks are whole numbers. percent: of a share of a whole, no tick stands beyond 100 %.
+/// count: a number of things, so ticks are whole numbers. percent: a share of a whole, so no tick is above 100 %.
 enum class Unit { none, count, seconds, microseconds, percent };
 
 /// "20", "1.5 ms", "2 h", "35 %": three significant digits.
@@ -19,13 +19,14 @@ struct Axis {
   bool logarithmic = false;  // then low > 0
   Unit unit = Unit::none;
 
-  /// 0 at low, 1 at high; cut off outside.
+  /// The position of a value: 0 at low, 1 at high, clamped outside.
   double share(double value) const;
-  /// Three to seven round values within [low, high], ascending; of a short axis of counts fewer.
+  /// Three to seven round values within [low, high], ascending; fewer for a short axis of counts.
   std::vector<double> ticks() const;
 };
 
-/// An axis that shows all of [low, high] with a little room, also where they are the same. low > 0 where logarithmic.
+/// An axis that shows [low, high]; with extra room if it is logarithmic, or if low and high are (almost) equal. A
+/// logarithmic axis requires low > 0.
 Axis around(std::string title, double low, double high, bool logarithmic, Unit unit);
 
 }  // namespace deplo::apps::report

@@ -1,4 +1,4 @@
-// The words of SVG that the plots are made of: text, colours, and figures that stand by themselves.
+// The elements of SVG from which the plots are made: text, lines, colours and whole figures.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,54 +7,56 @@
 
 namespace deplo::apps::report {
 
-/// & < > " as entities; control characters as spaces; bytes that are no UTF-8 and what XML has no place for as U+FFFD.
+/// Replaces & < > " by entities, control characters by spaces, and bytes that are not UTF-8 or that XML does not allow
+/// by U+FFFD.
 std::string escape(std::string_view text);
 
-/// Okabe and Ito's colours, which people with any colour vision tell apart (https://jfly.uni-koeln.de/color), but
-/// yellow, which is weak on white; black is the colour of the text. From the eighth series on they repeat, dashed.
+/// Okabe and Ito's colours, which people with any colour vision can distinguish (https://jfly.uni-koeln.de/color).
+/// Yellow is left out, because it is weak on white; black is the colour of the text. From the eighth series on, the
+/// colours repeat with dashed lines.
 std::string colour(std::size_t series);
 std::string dash(std::size_t series);
 
-/// Lines of at most `width` (one or more) columns that make the text again: broken behind the last of ` ._-/,:;×` that
-/// leaves no line less than half full, else anywhere. One line at least.
+/// Splits text into lines of at most `width` (at least one) columns, without dropping a character. A line ends after
+/// the last of ` ._-/,:;×` in its second half; if there is none, anywhere. Returns at least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// Where text stands to its point.
+/// The part of the text that is at its point.
 enum class Anchor { start, middle, end };
 std::string text_at(double x, double y, Anchor anchor, std::string_view text);
-/// Lines below each other; y is that of the first.
+/// Lines of text below each other. `y`: of the first line.
 std::string lines_at(double x, double y, Anchor anchor, const std::vector<std::string>& lines);
 std::string line_at(std::string_view style, double x1, double y1, double x2, double y2);
 
-/// Of text at 11 pixels: the width of a digit of DejaVu Sans, the widest of the usual fonts, which names of lower-case
-/// letters and digits do not exceed on average; and from line to line.
+/// The size of text at 11 pixels. letter_width: the width of a digit in DejaVu Sans, the widest of the usual fonts;
+/// names of lower-case letters and digits do not exceed it on average. line_height: the distance between lines.
 inline constexpr double letter_width = 7, line_height = 13;
 
-/// One plot. Its numbers are pixels of a page 360 wide.
+/// One plot. Its coordinates are pixels; it is 360 pixels wide.
 struct Figure {
   static constexpr double width = 360;
-  static constexpr std::size_t letters = 50;  // in a line across it
+  static constexpr std::size_t letters = 50;  // the number of letters in a line as wide as the figure
   std::string name;                           // of its file, unique in a page: lower case, digits, '-'
-  std::string title;                          // text
+  std::string title;                          // plain text
   double height = 0;
   std::string body;  // SVG below the title, which takes the first 18 pixels
 
-  /// Puts text below all that is there.
+  /// Adds text below the figure.
   void add_note(std::string_view text);
 };
 
-/// For a page, which has the style sheet.
+/// The figure as SVG inside a page, which has the style sheet.
 std::string inline_svg(const Figure&);
 
-/// A file of its own, on white.
+/// A figure as a separate file, on white.
 struct Picture {
   std::string svg;
   double width = 0, height = 0;
 };
-/// With what it is a plot of above it.
+/// The figure as a separate file, with the subject above it.
 Picture standalone(const Figure&, std::string_view subject);
 
-/// The style sheet of text and lines: of the page, where colours are variables, and with fixed ones.
+/// The style sheet of text and lines. Its colours are variables of the page; standalone() replaces them by fixed ones.
 inline constexpr std::string_view figure_style =
     ".figure{font:11px system-ui,'DejaVu Sans',sans-serif}.figure text{fill:var(--soft)}"
     ".figure .title{fill:var(--ink);font-weight:600;font-size:12px}.figure .strong "

@@ -1,4 +1,4 @@
-// What a store holds of each kernel, as a report shows it.
+// A store's data about each kernel, in the form that a report shows.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,48 +19,48 @@ class Database;
 
 namespace deplo::apps::report {
 
-/// One row of the store.
+/// One trial of the store.
 struct ReportTrial {
   std::int64_t id = 0;
-  std::string trail, digest;  // of the source that it became
+  std::string trail, digest;  // digest: of the source that the trail became
   Status status = Status::invalid;
-  double us = 0;       // when ok; of another objective than time its value
-  double seconds = 0;  // of tuning spent on the kernel until it was stored: time between runs does not count
+  double us = 0;       // if ok; if the objective is not time, its value
+  double seconds = 0;  // tuning time of the kernel until this trial was stored, without the time between runs
   bool confirmed = false, stopped = false;
   bool ok() const { return status == Status::ok; }
 };
 
-/// How fast a schedule is, µs, as screened and as confirmed, each by its latest trial there; 0: not known. The two are
-/// measured by different protocols: only times of one stage are compared.
+/// The times of a schedule in µs, each from its latest trial of that stage; 0: not known. Only times of the same stage
+/// are compared, because the stages measure differently.
 struct StageTimes {
   double screened = 0, confirmed = 0;
 };
 
-/// Times of one stage beside each other.
+/// The times of the untuned and the best schedule, in the same stage.
 struct SpeedUp {
   double untuned = 0, best = 0;  // µs; 0: not known
-  bool confirmed = false;        // both; else both are screened
+  bool confirmed = false;        // true: both are confirmed; false: both are screened
   double factor() const { return untuned > 0 && best > 0 ? untuned / best : 0; }
 };
 
-/// A kernel on a device, in a line.
+/// A summary of a kernel on a device.
 struct KernelSummary {
   std::string key, name;
   measure::DeviceInfo device;
   std::size_t trials = 0, failures = 0;  // of all stages
   StageTimes best, untuned;
-  std::string objective;   // label of what an imported kernel was searched for; "": the time
-  std::string best_value;  // of that objective, with its label; `best` and `untuned` are then unknown
-  std::string library;     // the fastest that was measured; "": none
-  double library_us = 0;   // confirmed, as all baselines are
+  std::string objective;   // the label of an imported kernel's objective; "": the time
+  std::string best_value;  // of that objective, with its label; `best` and `untuned` are then not known
+  std::string library;     // the fastest library that was measured; "": none
+  double library_us = 0;   // a confirmed time, like those of all baselines
 
-  /// Confirmed where both are, else as screened where both are, else what is known of the best.
+  /// The confirmed times if both are known, else the screened times if both are known, else only the time of the best.
   SpeedUp speed_up() const;
 };
 
 struct FailureKind {
   std::size_t count = 0;
-  std::string message, trail;  // of the latest
+  std::string message, trail;  // of the latest failure
 };
 
 struct TunedKernel {
@@ -68,54 +68,55 @@ struct TunedKernel {
   std::string text;
   std::vector<ReportTrial> trials;              // in the order of the store
   std::map<std::string, FailureKind> failures;  // by status
-  std::string best_trail;                       // "": none is valid
-  std::string machine_code;                     // of the best schedule, in words; "": not of an NVIDIA GPU
-  /// Of the valid trials of its trails under the protocol that most of them have, the latest of each trail.
+  std::string best_trail;                       // "": no trial is valid
+  std::string machine_code;                     // a description of the best schedule's; "": not of an NVIDIA GPU
+  /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most
+  /// of the trials have.
   std::size_t valid = 0;
   std::vector<search::model::KnobEffect> knobs;
   std::vector<search::model::PairEffect> pairs;
-  /// The best trail as these rules read it.
+  /// A decision of the best trail, as this program's rules read it.
   struct Decision {
-    std::string rule, knob, value, untuned;  // "-": the untuned schedule has no such knob
+    std::string rule, knob, value, untuned;  // untuned: "-" if the untuned schedule has no such knob
     std::size_t options = 0;
   };
   std::vector<Decision> decisions;
   std::string schedule;    // Tile IR; "": see `unreadable`
-  bool imported = false;   // recorded by another program: when is not known
-  std::string unreadable;  // why it is not known
+  bool imported = false;   // recorded by another program, at unknown times
+  std::string unreadable;  // why `schedule` is not known
 
-  /// Of the source that the trail became last.
+  /// The times of the trail's latest source.
   StageTimes times_of(std::string_view trail) const;
 };
 
 struct TunedRun {
   std::string started, searcher, revision, host, device;
-  std::string experiment;  // what it calls itself; "" where it does not
+  std::string experiment;  // its name; "": it has none
   std::uint64_t seed = 0;
   std::int64_t trials = 0;
 };
 
-/// A store as of the moment when it is opened; tuners may write meanwhile. Its kernels are read one at a time: with all
-/// their trials they may take gigabytes. Not thread-safe.
+/// A snapshot of a store at the moment when it is opened; tuners may continue to write. Kernels are read one at a time,
+/// because all of them with their trials may take gigabytes. Not thread-safe.
 class TunedStore {
  public:
-  /// Only kernels of that name ("": all). Throws Error.
+  /// `kernel`: the name of the kernels to read; "": all. Throws Error.
   TunedStore(const std::string& file, const std::string& kernel);
   ~TunedStore();
   TunedStore(TunedStore&&) noexcept;
   TunedStore& operator=(TunedStore&&) noexcept;
 
   struct Entry {
-    std::int64_t kernel = 0, device = 0;  // their numbers in the store
+    std::int64_t kernel = 0, device = 0;  // their ids in the store
     std::string key, name, device_name;
   };
   const std::string& file() const { return file_; }
-  /// Those with trials, in the order of the store. At least one.
+  /// The kernels with trials, in the order of the store. At least one.
   const std::vector<Entry>& entries() const { return entries_; }
   TunedKernel read(const Entry&);
-  /// Of any kernel.
+  /// The runs of all kernels.
   std::vector<TunedRun> runs();
-  /// Rows that read() left out, because they cannot be what a tuner wrote, a line each.
+  /// Rows that read() left out, because a tuner cannot have written them; one line each.
   const std::vector<std::string>& damaged() const { return damaged_; }
 
  private:
@@ -129,23 +130,23 @@ class TunedStore {
   std::vector<std::string> damaged_;
 };
 
-/// Fills decisions, untuned, and schedule or why it is not known.
+/// Fills `decisions`, `untuned`, and `schedule` or `unreadable`.
 void explain_schedule(TunedKernel&);
 
-/// A kernel in each store where it is.
+/// A kernel in each store; nullopt: the store does not have it.
 struct KernelRow {
   std::string title;
   std::vector<std::optional<KernelSummary>> in;
 };
-/// What a reader wants to know first: how much faster each kernel became, and how it stands against the library.
+/// Adds the overview: how much faster each kernel became, and how it compares with the library.
 void add_overview(Page&, const std::vector<KernelRow>&);
 
-/// One store, or two beside each other.
+/// A page for one store, or for two stores compared with each other.
 Page tuning_page(std::vector<TunedStore>&);
-/// Of the same kernel in each store; null where it is not there.
+/// The figures of one kernel in each store; null: the store does not have it.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);
 
-/// "A" of the first store.
+/// "A" for the first store.
 std::string letter(std::size_t store);
 
 }  // namespace deplo::apps::report
