@@ -1,4 +1,4 @@
-// What `deplo run --bench` finds in a store and leaves there.
+// Reads and writes a store for `deplo bench`.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace deplo::apps {
 
-/// One run's, on one device. Every method throws as measure::Store's do.
+/// For one run on one device. Every method throws like those of measure::Store.
 class BenchStore {
  public:
-  /// Creates the file where there is none.
+  /// Creates the file if it does not exist.
   BenchStore(const std::string& file, const measure::DeviceInfo&, const BenchOptions&);
 
-  /// The kernel that the methods below are about, and the protocol that it is timed by.
+  /// Selects the kernel for the methods below, and the protocol by which it is timed.
   void enter(const std::string& name, const ir::Program& loop, std::string protocol);
-  /// What ours took: a trial of a confirmation. `changes` as of TrialRecord.
+  /// Adds the time of deplo's kernel, as a trial of a confirmation. `changes`: as in TrialRecord.
   void add(const engine::Compiled&, std::int64_t changes, const measure::worker::Reply&);
-  /// What a library took beside it.
+  /// Adds the time of a library.
   void add(const BenchBaseline&, const Result<measure::Timing>&);
-  /// Baselines that were not timed beside ours now: of other programs, or of another day.
+  /// The stored baselines that are not in `now`: of other programs, or of another day.
   std::vector<BenchBaseline> earlier(const std::vector<BenchBaseline>& now);
 
   rules::Ceilings known_ceilings() { return store_.ceilings(device_); }

@@ -1,4 +1,5 @@
-// `deplo run --tile` of a program that has no kernels of Loop IR: block by block on a device, in a process that may be ended.
+// `deplo run --tile` for a program that cannot become kernels of Loop IR: runs it block by block on a device, in a
+// process that can be killed.
 #pragma once
 #include <string>
 
@@ -7,8 +8,9 @@
 
 namespace deplo::apps {
 
-/// Arrays that the program writes are compared with the tile interpreter's. `why` it does not run as kernels, in one line.
-/// Throws Error as run() does; for what the interpreter refuses; and where the blocks do not end in options.limit.
+/// Compares the arrays that the program writes with the tile interpreter's. `why`: why it does not run as kernels, in
+/// one line. Throws Error like run(), if the interpreter refuses the program, or if the blocks do not end within
+/// options.limit.
 RunReport run_blocks(const RunOptions&, const std::string& why, Progress&);
 
 }  // namespace deplo::apps

@@ -1,4 +1,4 @@
-// The flags that `deplo run` and `deplo bench` have in common.
+// The flags that `deplo run` and `deplo bench` share.
 #pragma once
 #include <string>
 

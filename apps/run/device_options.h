@@ -1,4 +1,4 @@
-// What `deplo run` and `deplo bench` have in common: the device, the inputs, and where schedules come from.
+// The options that `deplo run` and `deplo bench` share: the device, the inputs, and the source of schedules.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,12 +11,12 @@ namespace deplo::apps {
 
 struct DeviceOptions {
   std::string device = "opencl", target = "auto";
-  std::uint64_t seed = 0;                         // of the inputs and parameters that have no values of their own
-  engine::Inputs inputs = {};                     // in place of what the source says; all must be in it
-  double tolerance = measure::default_tolerance;  // of every output, by its elements' scale
-  std::optional<std::string> tuned;  // the store that schedules come from; nullopt: the user's own, if there is one
-  bool nearest = false;              // the schedule of the nearest extents before the heuristic's
-  bool require_tuned = false;        // an Error for a kernel that has no measured schedule, before anything runs
+  std::uint64_t seed = 0;                         // for inputs and parameters without values of their own
+  engine::Inputs inputs = {};                     // override the source's inputs; the source must have all of them
+  double tolerance = measure::default_tolerance;  // of every output's elements, relative to their scale
+  std::optional<std::string> tuned;               // the store with the schedules; nullopt: the user's own, if it exists
+  bool nearest = false;                           // prefer the schedule of the nearest extents to the heuristic's
+  bool require_tuned = false;  // throw Error for a kernel without a measured schedule, before anything runs
 };
 
 }  // namespace deplo::apps

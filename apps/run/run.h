@@ -1,4 +1,5 @@
-// `deplo run`: a whole graph or a tile program through its kernels on a device, compared with the reference in double.
+// `deplo run`: runs the kernels of a whole graph or a tile program on a device, and compares the outputs with the
+// reference in double.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,20 +20,19 @@ namespace deplo::apps {
 
 struct RunOptions : DeviceOptions {
   engine::Source source;
-  bool no_measure = false;                    // the device's clock is not asked: the report has no times
-  std::optional<std::string> reference = {};  // of a tile program: an expression of its arrays, in place of its blocks
-  std::optional<std::string> outputs = {};    // the folder that they are written to, as 0.npy, 1.npy, …, of arrays
-                                              // as NAME.npy
-  bool whole = false;   // all kernels are timed, and the outputs compared with its kernels' one by one in place of the
-                        // reference
-  bool blocks = false;  // a tile program that has kernels runs block by block, too
+  bool no_measure = false;                    // do not read the device's clock; the report has no times
+  std::optional<std::string> reference = {};  // an expression of a tile program's arrays, used instead of its blocks
+  std::optional<std::string> outputs = {};    // the folder for outputs: 0.npy, 1.npy, …; arrays: NAME.npy
+  bool whole = false;   // time the chain of all kernels, and compare its outputs with those of single launches instead
+                        // of the reference
+  bool blocks = false;  // run a tile program block by block even if it becomes kernels
   double limit = 60;    // seconds that a program may take block by block
 };
 
 struct KernelLaunch {
   std::string name;
-  std::size_t first = 0;  // the kernel of the list that it is equal to; itself where it is the first
-  engine::Origin origin = engine::Origin::heuristic;  // of the schedule, and as of Schedule the next three
+  std::size_t first = 0;  // index of the first equal kernel in the list; its own if there is none
+  engine::Origin origin = engine::Origin::heuristic;  // this and the next three: as in engine::Schedule
   double measured_us = 0;
   std::string from, note;
   std::string trail;
@@ -43,28 +43,28 @@ struct KernelLaunch {
 struct OutputCheck {
   std::string name;
   ir::Shape shape;
-  double error = 0;   // the largest, relative to its scale; infinite: a NaN, an infinity
+  double error = 0;   // the largest error, relative to the scale; infinite: for example a NaN or an infinity
   std::string worst;  // "[0, 17]: expected 1.5, found nan"
   bool right = false;
 };
 
-/// Of a tile program that ran block by block.
+/// The launch of a tile program that ran block by block.
 struct BlocksLaunch {
   std::string entry;
-  std::string why;  // it has no kernels, in one line
+  std::string why;  // why it did not run as kernels, in one line
   std::array<std::int64_t, 3> grid = {};
   std::int64_t threads = 0;  // of a block
   double microseconds = 0;   // 0: not measured
   std::string printed;
 };
 
-/// What NVIDIA's compiler makes of a tile program, timed in turns with all kernels of ours.
+/// The kernel that NVIDIA's compiler builds from a tile program, timed in turns with the chain of all deplo's kernels.
 struct WholeBaseline {
   std::string version;
-  std::string failure;  // in one line, in place of the next
+  std::string failure;  // in one line; "": it has a timing
   measure::Timing timing;
-  double ratio = 0;                 // the median of its time over ours, round by round: above 1 ours is faster
-  measure::Interval interval = {};  // 95 %, of that median
+  double ratio = 0;                 // median over the rounds of its time / deplo's time; above 1: deplo's is faster
+  measure::Interval interval = {};  // 95 % interval of that median
 };
 
 struct RunReport {
@@ -72,26 +72,26 @@ struct RunReport {
   std::uint64_t seed = 0;
   double tolerance = 0;
   bool timed = true;                          // false: RunOptions::no_measure
-  double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors, were none to share
+  double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors without sharing slots
   std::vector<KernelLaunch> kernels;
-  std::optional<BlocksLaunch> blocks;  // in place of kernels; the outputs are then the arrays that changed
+  std::optional<BlocksLaunch> blocks;  // instead of kernels; the outputs are then the arrays that changed
   std::vector<OutputCheck> outputs;
-  std::string protocol;                  // of the next
+  std::string protocol;                  // of `whole` and `beside`
   std::optional<measure::Timing> whole;  // of all kernels in one chain
-  std::optional<WholeBaseline> beside;   // of a tile program on a CUDA device
+  std::optional<WholeBaseline> beside;   // for a tile program on a CUDA device
   bool right() const;
 };
 
-/// Throws Error: of the user where the source or the options are wrong; of the environment where the device, memory or
-/// a compiler fails, with the kernel's name.
+/// Throws Error if the source or the options are wrong; Error(environment) with the kernel's name if the device, memory
+/// or a compiler fails.
 RunReport run(const RunOptions&, Progress&);
 
-/// The largest error of an element, as measure/check/verdict.h says. `rounding`: how far rounding may take each
-/// element, or empty.
+/// Finds the largest error of an element, by the rules of measure/check/verdict.h. `rounding`: Expected::rounding of
+/// each element, or empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
 
-/// For a window of that many columns; 0: no limit.
+/// `width`: of the window, in columns; 0: no limit.
 std::string print_table(const RunReport&, std::size_t width);
 std::string print_json(const RunReport&);
 

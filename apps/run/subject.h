@@ -1,4 +1,4 @@
-// What `deplo run` launches the kernels of: a graph, or a launch of a tile program.
+// The subject of `deplo run`: a graph, or a launch of a tile program.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,13 +14,13 @@
 
 namespace deplo::apps {
 
-/// Its kernels, the values of its inputs, and a reference that was not made of the kernels.
+/// The kernels of a source, the values of its inputs, and a reference that does not depend on the kernels.
 class Subject {
  public:
-  struct Output {            // as the module's outputs
+  struct Output {            // in the order of the module's outputs
     std::string name, file;  // the file without a folder
     ir::TensorType type;
-    std::size_t place = 0;  // among all outputs, those without elements too
+    std::size_t place = 0;  // index among all outputs, including those without elements
   };
   Subject() = default;
   Subject(const Subject&) = delete;
@@ -29,17 +29,17 @@ class Subject {
 
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
-  /// Outputs of a graph that have no elements, which no kernel writes.
+  /// Outputs of a graph without elements, which no kernel writes.
   const std::vector<Output>& empty_outputs() const { return empty_outputs_; }
-  /// Of an input or parameter, row-major.
+  /// The values of an input or parameter, row-major.
   virtual ir::Numbers values(const ir::Tensor&) const = 0;
-  /// Of each output in double, row-major.
+  /// The values of each output in double, row-major.
   virtual std::vector<std::vector<double>> reference() const = 0;
-  /// How far rounding may take each element of these from what a device computes.
+  /// The largest difference from the reference that rounding explains, for each element.
   virtual std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const = 0;
-  /// What NVIDIA's compiler is given for all of it; nullopt: the source is no tile program.
+  /// The launch for NVIDIA's compiler; nullopt: the source is not a tile program.
   virtual std::optional<measure::TileCall> tile_call() const { return std::nullopt; }
-  /// Bytes of the host that the reference takes.
+  /// The bytes of host memory that the reference takes.
   virtual double reference_bytes() const = 0;
 
  protected:
@@ -47,20 +47,21 @@ class Subject {
   std::vector<Output> outputs_, empty_outputs_;
 };
 
-/// How far each output of a graph goes where each value that it comes of is off by as much as rounding in f32 may take it,
-/// twice.
+/// Estimates how much rounding in f32 can change each element of a graph's outputs: twice the largest change if all
+/// values are disturbed at random by 16 units of rounding.
 std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference);
 
-/// How far an array goes that a tile program writes. It is rounded to its type already: where that has 16 bits, a sum
-/// in f32 may round to the number beside it. It also has what the program rounds on the way, such as the weights of an
-/// attention, which a device rounds otherwise or not at all: `exact` is without that (Launch::exact16).
+/// The same estimate for an array that a tile program writes. `reference` is rounded to the array's type; if that has
+/// 16 bits, a sum in f32 may round to the next number. `reference` also includes the program's intermediate roundings,
+/// such as those of an attention's weights. A device may round these differently or not at all, so `exact` is computed
+/// without them (Launch::exact16).
 std::vector<double> rounding_of(const std::vector<double>& reference, const std::vector<double>& exact,
                                 ir::DType stored);
 
-/// Each throws Error where there is no such source, or its inputs are not as they should be.
+/// Each throws Error if there is no such source, or if its inputs are wrong.
 std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
-/// NotRaised: a device may run the blocks instead.
+/// NotRaised: the program cannot become kernels; a device may run its blocks instead.
 std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource&,
                                                                            const RunOptions&);
 

@@ -1,4 +1,5 @@
-// `deplo check`, and `deplo run --tile --device interpreter`: an entry of a tile program on arrays, block by block.
+// `deplo check`, and `deplo run --tile --device interpreter`: runs an entry of a tile program on arrays, block by
+// block.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,19 +14,19 @@ namespace deplo::apps {
 
 struct TileRunOptions {
   engine::TileSource source;
-  engine::Inputs inputs = {};          // of the arrays, in place of what is drawn
-  std::uint64_t seed = 0;              // of the arrays' values and of the order in which blocks run
-  bool poison = false;                 // what the program does not specify is a NaN
-  std::optional<std::string> outputs;  // the folder that changed arrays are written to, as NAME.npy
+  engine::Inputs inputs = {};          // values of arrays, instead of random ones
+  std::uint64_t seed = 0;              // for the arrays' values and the order in which blocks run
+  bool poison = false;                 // fill elements that the program does not specify with NaN
+  std::optional<std::string> outputs;  // the folder for changed arrays, written as NAME.npy
 };
 
-/// An array as the entry left it.
+/// An array after the entry ran.
 struct TileArray {
   std::string name, type;
   ir::tile_program::Extents shape;
-  std::int64_t changed = 0;              // elements
+  std::int64_t changed = 0;              // number of changed elements
   double least = 0, mean = 0, most = 0;  // of all elements
-  std::vector<double> first;             // some of them
+  std::vector<double> first;             // the first few elements
 };
 
 struct TileRunReport {
@@ -36,16 +37,16 @@ struct TileRunReport {
   std::vector<TileArray> arrays;
 };
 
-/// Throws Error for options that are not as they should be, and as run() of interpret.h.
+/// Throws Error for wrong options, and like run() of interpret.h.
 TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
-/// The type that compare_output() and files take the elements as: their own, or one that holds their numbers.
+/// The type of the elements for compare_output() and files: their own if kernels have it, else i32 or f32.
 ir::DType dtype_of(ir::DType);
-/// The elements as that type.
+/// The elements, converted to that type.
 ir::Numbers numbers_of(const ir::tile_program::Array&, ir::DType);
-/// As NAME.npy in the folder.
+/// Writes the array to NAME.npy in the folder.
 void write_array(const std::string& folder, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
 
 }  // namespace deplo::apps

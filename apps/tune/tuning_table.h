@@ -1,4 +1,4 @@
-// The results of a tuning run: as a table for people, as one JSON document for programs.
+// Prints the results of a tuning run as a table, or as one JSON document for programs.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deplo::apps {
 
-/// For a window of that many columns; 0: no limit.
+/// `width`: of the window, in columns; 0: no limit.
 std::string print_table(const engine::Summary&, std::size_t width);
 std::string print_json(const engine::Summary&);
 
