@@ -9,7 +9,7 @@ namespace deplo::apps {
 /// to a flag. write_file() checks this itself; commands that take long check it before they begin.
 void expect_no_store(const std::string& file);
 
-/// Replaces the file's contents by these bytes. Writes a new file in the same folder and renames it, so that a full
+/// Replaces the file's contents with these bytes. Writes a new file in the same folder and renames it, so that a full
 /// disk or a kill does not damage the old file. Throws Error if the file is a database; Error(environment) with the
 /// system's reason if it cannot be written.
 void write_file(const std::string& file, const std::string& bytes);

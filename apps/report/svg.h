@@ -7,8 +7,8 @@
 
 namespace deplo::apps::report {
 
-/// Replaces & < > " by entities, control characters by spaces, and bytes that are not UTF-8 or that XML does not allow
-/// by U+FFFD.
+/// Replaces & < > " with entities, control characters with spaces, and bytes that are not UTF-8 or that XML does not
+/// allow with U+FFFD.
 std::string escape(std::string_view text);
 
 /// Okabe and Ito's colours, which people with any colour vision can distinguish (https://jfly.uni-koeln.de/color).

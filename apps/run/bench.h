@@ -16,7 +16,7 @@
 
 namespace deplo::apps {
 
-struct BenchOptions : DeviceOptions {  // `tuned` without a value: `store`, or the user's own without
+struct BenchOptions : DeviceOptions {  // `tuned` not set: `store` if it exists, else the user's own
   engine::KernelSelection selection;
   std::optional<std::string> config;          // an experiment, whose kernels are timed instead of `selection` …
   engine::SourceOptions source_options = {};  // … and the options for its sources

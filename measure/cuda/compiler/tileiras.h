@@ -7,13 +7,13 @@
 
 namespace deplo::measure::cuda {
 
-/// The path of tileiras. If there is none, throws Error(environment) in one line: where it was searched, and how to get
+/// The path of tileiras. If there is none, throws Error(environment) in one line: the folders searched, and how to get
 /// it.
 std::filesystem::path tileiras();
 
-/// The cubin of all entries of a tile program, at its highest level of optimisation. `bytecode`: of no newer version
-/// than the program's (13.3 wants tileiras 13.3); `architecture`: "sm_90". Throws Error(environment) where it cannot be
-/// run, or refuses the bytecode or the architecture.
+/// Compiles all entries of a tile program to a cubin, at the highest level of optimisation. `bytecode`: of a version
+/// that is not newer than tileiras' (13.3 needs tileiras 13.3). `architecture`: "sm_90". Throws Error(environment) if
+/// tileiras cannot be run, or refuses the bytecode or the architecture.
 std::string compile_tile_bytecode(std::string_view bytecode, std::string_view architecture,
                                   const std::filesystem::path& program = tileiras());
 

@@ -6,7 +6,7 @@
 
 namespace deplo::measure::cuda::sass {
 
-/// The path of nvdisasm. If there is none, throws Error(environment) in one line: where it was searched, and how to get
+/// The path of nvdisasm. If there is none, throws Error(environment) in one line: the folders searched, and how to get
 /// it.
 std::filesystem::path nvdisasm();
 
