@@ -411,7 +411,8 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
   const std::int64_t columns = stage.panel > 0 ? stage.panel : inner.extent;
   std::vector<int> widths;
   for (int lanes = widest_copy(source.dtype, target); lanes > 1; lanes /= 2)
-    if (columns % lanes == 0 && (traits(target.dialect).unaligned_vectors || start % lanes == 0)) widths.push_back(lanes);
+    if (columns % lanes == 0 && (traits(target.dialect).unaligned_vectors || start % lanes == 0))
+      widths.push_back(lanes);
   widths.push_back(1);
   return widths;
 }

@@ -51,7 +51,7 @@ constexpr Change changes[] = {
     {"--time [0-9]+", "--time 1", "seconds will do"},
     {"(deplo-tune|deplo tune) (.*?)--config (\\S+)", "$1 $2--config $3 --time 1 --trials 2",
      "the file's budget is longer"},
-    {"--bench ", "--bench --time 0 ", "a round of each kernel will do"},
+    {"deplo bench ", "deplo bench --time 0 ", "a round of each kernel will do"},
     {"--model tinyllama-1.1b --seq (32|512)", "--model tiny.yaml --seq 8", "44 million parameters take a minute"},
     {"torch\\.randn\\((\\d+),(2048|3584)\\) @ torch\\.randn\\(\\d+,\\d+\\)", "torch.randn($1,64) @ torch.randn(64,64)",
      "reference values of large matmuls take seconds"},
