@@ -59,6 +59,18 @@ void add_inputs(Command command, std::string& file) {
       .seldom();
 }
 
+void add_nearest(Command command, bool& nearest) {
+  command
+      .flag("--nearest", nearest, "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
+      .seldom();
+}
+
+void add_blocks(Command command, bool& blocks) {
+  command.flag("--blocks", blocks, "With --tile: lower block by block, as the program says, not element by element.")
+      .seldom();
+  command.needs("--blocks", "--tile");
+}
+
 void add_tolerance(Command command, double& tolerance) {
   command
       .option("--tolerance", tolerance, "X",

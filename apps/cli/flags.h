@@ -21,6 +21,10 @@ void require(const std::string& value, const char* flag);
 /// --inputs and --tolerance, with the same help in all commands.
 void add_inputs(Command command, std::string& file);
 void add_tolerance(Command command, double& tolerance);
+/// --nearest, for schedules from a store.
+void add_nearest(Command command, bool& nearest);
+/// --blocks, which needs --tile: that was added before.
+void add_blocks(Command command, bool& blocks);
 
 /// --objective of recorded spaces, for search::parse_objective().
 void add_objective(Command command, std::string& objective);

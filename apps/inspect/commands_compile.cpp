@@ -40,10 +40,7 @@ void add_schedule(Command command, CompileOptions& options) {
       .option("--tuned-on", options.tuned_on, "NAME",
               "With --tuned: use schedules measured on this device. A part of its name is enough.")
       .seldom();
-  command
-      .flag("--nearest", options.nearest,
-            "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
-      .seldom();
+  add_nearest(command, options.nearest);
   command
       .flag("--require-tuned", options.require_tuned,
             "With --tuned: if a kernel has no measured schedule, print nothing, name the nearest entry of the store, "
@@ -77,10 +74,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--tileiras", options.tileiras,
             "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.")
       .seldom();
-  command
-      .flag("--blocks", options.blocks,
-            "With --tile: lower block by block, as the program says, not element by element.")
-      .seldom();
+  add_blocks(command, options.blocks);
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
                "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");
@@ -93,7 +87,6 @@ void relate_flags(Command command) {
   command.excludes("--instructions", {"--ir", "--summary"});
   command.needs("--tileiras", "--tile");
   command.needs("--tileiras", "--instructions");
-  command.needs("--blocks", "--tile");
   for (const char* flag : {"--passes", "--no-guard", "--summary"}) command.excludes(flag, {"--kernel", "--tile"});
   command.excludes("--summary", {"--only"});
   command.excludes("--tuned", {"--schedule"});

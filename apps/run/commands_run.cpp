@@ -22,7 +22,8 @@ struct RunFlags {
   SourceFlags source;
   bool as_kernels = false;  // of a tile program
   std::string inputs;
-  bool is_bench = false, json = false;
+  bool is_bench = false;  // for --help: apps/cli/cli.cpp has made `deplo bench` of such a command line
+  bool json = false;
 };
 
 /// As `deplo check` does.
@@ -69,16 +70,13 @@ void add_tile_flags(Command command, RunFlags& flags) {
       .flag("--as-kernels", flags.as_kernels,
             "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
       .seldom();
-  command
-      .flag("--blocks", options.blocks,
-            "With --tile: lower block by block, as the program says, not element by element.")
-      .seldom();
+  add_blocks(command, options.blocks);
   command
       .option("--limit", options.limit, "SECONDS", "With --tile: end a program that runs block by block after SECONDS.")
       .between(0.1, 1e6)
       .show_default()
       .seldom();
-  for (const char* flag : {"--reference", "--as-kernels", "--blocks", "--limit"}) command.needs(flag, "--tile");
+  for (const char* flag : {"--reference", "--as-kernels", "--limit"}) command.needs(flag, "--tile");
 }
 
 }  // namespace
@@ -88,8 +86,7 @@ void add_run(Command command, int& exit_code) {
   RunOptions& options = flags->run;
   command.describe(
       "Run a graph or a tile program and check its outputs.\nA reference in double tells whether the outputs are "
-      "right. "
-      "If one is wrong, the exit code is 1.");
+      "right. If one is wrong, the exit code is 1.");
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
   add_device_flags(command, options, flags->inputs);

@@ -23,10 +23,7 @@ void add_device_flags(Command command, DeviceOptions& options, std::string& inpu
   add_inputs(command, inputs);
   command.option("--tuned", options.tuned, "FILE",
                  "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].");
-  command
-      .flag("--nearest", options.nearest,
-            "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
-      .seldom();
+  add_nearest(command, options.nearest);
   command
       .flag("--require-tuned", options.require_tuned,
             "If a kernel has no measured schedule, run nothing, name the nearest entry of the store, and end with exit "
