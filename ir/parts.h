@@ -2,6 +2,7 @@
 // from the parts (walk.h).
 #pragma once
 #include <cstdint>
+#include <type_traits>
 #include <variant>
 
 namespace deplo::ir {
@@ -33,7 +34,12 @@ enum class Use : std::uint8_t {
 /// The statements of one header. The result type of `joined` is the variant of all statements (stmt.h).
 template <class... S>
 struct Statements {};
-template <class... A, class... B, class... C>
-std::variant<A..., B..., C...> joined(Statements<A...>, Statements<B...>, Statements<C...>);
+/// Whether S is one of them.
+template <class S, class... Listed>
+constexpr bool is_listed(Statements<Listed...>) {
+  return (std::is_same_v<S, Listed> || ...);
+}
+template <class... A, class... B, class... C, class... D>
+std::variant<A..., B..., C..., D...> joined(Statements<A...>, Statements<B...>, Statements<C...>, Statements<D...>);
 
 }  // namespace deplo::ir

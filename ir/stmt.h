@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "ir/block.h"
 #include "ir/kernel.h"
 #include "ir/loop.h"
 #include "ir/tile.h"
@@ -10,7 +11,7 @@
 namespace deplo::ir {
 
 struct Stmt {
-  using Node = decltype(joined(LoopStatements(), TileStatements(), KernelStatements()));
+  using Node = decltype(joined(LoopStatements(), TileStatements(), KernelStatements(), BlockStatements()));
   Node node;
   template <class T>
   // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement
@@ -32,5 +33,8 @@ struct Stmt {
   ~Stmt();
   bool operator==(const Stmt&) const;
 };
+
+/// Whether it is a statement of ir/block.h.
+bool is_block_statement(const Stmt&);
 
 }  // namespace deplo::ir

@@ -7,7 +7,7 @@
 
 namespace deplo::measure {
 
-Result<double> run_blocks(Device& device, const ir::tile_program::BlockKernel& kernel,
+Result<double> run_blocks(Device& device, const rules::BlockKernel& kernel,
                           std::vector<ir::tile_program::Array>& arrays, bool timed) {
   const auto executable = device.build({kernel.kernel, kernel.source});
   if (!executable.ok()) return executable.failure();

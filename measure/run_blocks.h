@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "ir/emit/tile_program/block_kernel.h"
 #include "measure/device.h"
+#include "rules/blocks/block_kernel.h"
 
 namespace deplo::measure {
 
@@ -11,7 +11,7 @@ namespace deplo::measure {
 /// `timed`, 0. The program prints to the standard output of the process. A block that waits for one that has not begun
 /// waits forever. If the program may do that, run it in a process that can be killed (measure/worker/blocks.h). Throws
 /// Error if an assertion failed, or if the kernel wrote outside of an array.
-Result<double> run_blocks(Device&, const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays,
+Result<double> run_blocks(Device&, const rules::BlockKernel&, std::vector<ir::tile_program::Array>& arrays,
                           bool timed = true);
 
 }  // namespace deplo::measure

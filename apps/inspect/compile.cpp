@@ -177,18 +177,20 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
   return text;
 }
 
-/// The one kernel of a launch that is lowered block by block, which is source at once.
+/// The one kernel of a launch that is lowered block by block to Kernel IR.
 std::string compile_blocks(const engine::TileLaunch& launch, const std::string& why, const CompileOptions& options) {
   const auto refuse = [&](bool given, const std::string& flag) {
     if (given) throw Error(fmt::format("{} needs kernels, but this program is lowered block by block: {}", flag, why));
   };
   refuse(options.smem, "--smem");
-  refuse(!is_source(options.level), "--ir " + options.level);
+  refuse(options.level != "kernel" && !is_source(options.level), "--ir " + options.level);
   refuse(!options.schedule.empty(), "--schedule");
   refuse(options.tuned.has_value(), "--tuned");
   refuse(options.selection.only.has_value(), "--only");
   const Target target = pick_target(options);
-  const ir::KernelSource source = lower_blocks(launch, target).source;
+  const rules::BlockKernel kernel = lower_blocks(launch, target);
+  if (options.level == "kernel") return print(kernel.kernel);
+  const ir::KernelSource& source = kernel.source;
   if (options.level == "cubin") return machine_code(source, target, options.level, launch.entry);
   const std::string title = fmt::format("// {} block by block, because of this: {}\n", launch.entry, why);
   if (options.resources) {

@@ -87,7 +87,7 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
        {"worker", "--tuner", std::to_string(getpid()), "--device", options.device, "--blocks"}});
   const Target target =
       engine::pick_target(options.target, worker.info(), worker.dialect(), options.device, "--target");
-  const tiles::BlockKernel kernel = lower_blocks(launch, target);
+  const rules::BlockKernel kernel = lower_blocks(launch, target);
   std::vector<tiles::Array> found = before;
   const double microseconds = worker.run(kernel, found, options.limit, !options.no_measure);
 

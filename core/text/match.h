@@ -26,7 +26,7 @@ decltype(auto) match_at(V&& v, F&& f) {
 template <class V, class F>
 decltype(auto) match_switch(V& v, F&& f) {  // NOLINT(readability-function-size): one case per alternative
   constexpr std::size_t n = std::variant_size_v<std::remove_const_t<V>>;
-  static_assert(n <= 48, "extend match_switch");
+  static_assert(n <= 64, "extend match_switch");
   // clang-format off
 #define DEPLO_CASE(I) \
   case (I):           \
@@ -38,7 +38,10 @@ decltype(auto) match_switch(V& v, F&& f) {  // NOLINT(readability-function-size)
     DEPLO_CASE(22) DEPLO_CASE(23) DEPLO_CASE(24) DEPLO_CASE(25) DEPLO_CASE(26) DEPLO_CASE(27) DEPLO_CASE(28)
     DEPLO_CASE(29) DEPLO_CASE(30) DEPLO_CASE(31) DEPLO_CASE(32) DEPLO_CASE(33) DEPLO_CASE(34) DEPLO_CASE(35)
     DEPLO_CASE(36) DEPLO_CASE(37) DEPLO_CASE(38) DEPLO_CASE(39) DEPLO_CASE(40) DEPLO_CASE(41) DEPLO_CASE(42)
-    DEPLO_CASE(43) DEPLO_CASE(44) DEPLO_CASE(45) DEPLO_CASE(46) DEPLO_CASE(47)
+    DEPLO_CASE(43) DEPLO_CASE(44) DEPLO_CASE(45) DEPLO_CASE(46) DEPLO_CASE(47) DEPLO_CASE(48)
+    DEPLO_CASE(49) DEPLO_CASE(50) DEPLO_CASE(51) DEPLO_CASE(52) DEPLO_CASE(53) DEPLO_CASE(54) DEPLO_CASE(55)
+    DEPLO_CASE(56) DEPLO_CASE(57) DEPLO_CASE(58) DEPLO_CASE(59) DEPLO_CASE(60) DEPLO_CASE(61) DEPLO_CASE(62)
+    DEPLO_CASE(63)
     default: break;
   }
 #undef DEPLO_CASE

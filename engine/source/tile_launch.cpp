@@ -380,12 +380,13 @@ ir::Module lower_to_measure(const TileLaunch& launch) {
   return module;
 }
 
-tiles::BlockKernel lower_blocks(const TileLaunch& launch, const Target& target) {
+rules::BlockKernel lower_blocks(const TileLaunch& launch, const Target& target) {
   std::vector<tiles::Array> arrays;  // sizes alone count
   for (const TileLaunch::Array& array : launch.arrays)
     arrays.push_back(tiles::make_array(array.name, array.element, elements_of(array)));
   const tiles::Entry& entry = find_entry(launch.program, launch.entry);
-  return lower_blocks(launch.program, launch_of(launch, 0), arrays, block_threads(entry, target).front(), target);
+  return rules::lower_blocks(launch.program, launch_of(launch, 0), arrays, rules::block_threads(entry, target).front(),
+                             target);
 }
 
 }  // namespace deplo::engine

@@ -9,11 +9,11 @@
 
 #include "core/error.h"
 #include "engine/source/source.h"
-#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/fill.h"
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
 #include "measure/baselines/tile_call.h"
+#include "rules/blocks/block_kernel.h"
 #include "rules/raise/raise.h"
 
 namespace deplo::engine {
@@ -66,6 +66,6 @@ measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
 measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);
 /// Lowers the whole launch to one kernel, block by block, with the heuristic's number of threads. Throws Error in one line
 /// if the target's language cannot express the program.
-ir::tile_program::BlockKernel lower_blocks(const TileLaunch&, const Target&);
+rules::BlockKernel lower_blocks(const TileLaunch&, const Target&);
 
 }  // namespace deplo::engine

@@ -23,8 +23,9 @@ struct Speller {
   std::string_view float_function;          // suffix of the names of float functions
   std::string_view kernel_head;             // formats the block's threads, the cluster, and the kernel's name
   std::string_view global_in, global_out, restricted, shared, aligned, barrier, block_id, thread_id;
-  std::string_view lane;         // formats a vector's name and a lane's number
-  std::string_view integer_add;  // atomic addition to an integer in memory; also to a float if `adds_floats`
+  std::string_view full_barrier;  // after which threads see what others wrote to global memory, too
+  std::string_view lane;          // formats a vector's name and a lane's number
+  std::string_view integer_add;   // atomic addition to an integer in memory; also to a float if `adds_floats`
   bool adds_floats;
   bool vectors;    // native vector values
   bool ptx;        // takes inline PTX, and so every statement that stands for NVIDIA's instructions

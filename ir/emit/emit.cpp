@@ -69,6 +69,7 @@ KernelSource Emitter::run() {
   for_each(kernel_.body, [&](const Stmt& stmt) {
     has_products_ |= stmt.as<Mma>() != nullptr || stmt.as<Wgmma>() != nullptr;
     reads_other_blocks_ |= stmt.as<ClusterLoad>() != nullptr;
+    block_.used |= is_block_statement(stmt);
   });
   source_.entry = "k_" + kernel_.name;
   source_.cluster = count_of(kernel_.body, Bind::cluster);
@@ -97,6 +98,7 @@ KernelSource Emitter::run() {
   for (const int lanes : simd_lanes_) source_.text += simd_lanes_definition(lanes);
   for (const auto& [op, lanes] : simd_) source_.text += simd_definition(op, lanes) + "\n";
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
+  if (block_.used) source_.text += block_definitions();
   source_.text += out_;
   return std::move(source_);
 }
@@ -160,6 +162,7 @@ void Emitter::emit(const Tile& tile) {
   axes(tile, Bind::cluster, fmt::format("{} % {}", spell_.block_id, cluster));
   axes(tile, Bind::thread, "thread");
   if (spell_.ptx) declare_shared();
+  declare_block_memory();
   body(tile.body);
 }
 
@@ -232,7 +235,7 @@ void Emitter::emit(const Sync&) {
   if (produced_)
     print("asm volatile(\"bar.sync 1, {};\" ::: \"memory\");", count_of(kernel_.body, Bind::thread));
   else
-    line(spell_.barrier);
+    line(block_.used ? spell_.full_barrier : spell_.barrier);
 }
 
 void Emitter::emit(const TreeHalve& s) {

@@ -43,6 +43,30 @@ class Emitter : SourceText {
   template <class S>
   requires(!permits(S::levels, Level::kernel)) void emit(const S&) { CHECK(!"a statement of Kernel IR"); }
 
+  // emit_block.cpp: programs that are lowered block by block
+  /// The value in an expression of operations on scalars.
+  std::string scalar(const std::string& value) const;
+  void define(const std::string& dst, DType, const std::string& value);
+  void declare_block_memory();
+  std::string block_definitions() const;
+  std::string at_address(const std::string& address, DType, bool strong) const;
+  void nested(const Body&);
+  void emit(const Constant&);
+  void emit(const Compute&);
+  void emit(const Local&);
+  void emit(const Table&);
+  void emit(const Get&);
+  void emit(const Put&);
+  void emit(const Address&);
+  void emit(const LoadAt&);
+  void emit(const StoreAt&);
+  void emit(const Atomic&);
+  void emit(const Fence&);
+  void emit(const Branch&);
+  void emit(const Forever&);
+  void emit(const Jump&);
+  void emit(const Print&);
+
   // emit_async.cpp: CUDA only
   std::string warp_mask() const;
   void emit(const WarpShuffle&);
@@ -141,6 +165,20 @@ class Emitter : SourceText {
   std::set<int> simd_lanes_;           // lanes of stores
   std::set<std::pair<DType, int>> float16_;
   std::set<int> tf32_;  // lanes
+  /// Of a program that is lowered block by block.
+  struct BlockText {
+    struct LocalArray {
+      DType dtype = DType::i32;
+      bool in_memory = false, constant = false;
+    };
+    bool used = false;
+    std::map<std::string, std::string, std::less<>> literals;  // of constants, which need no variable
+    std::set<std::string, std::less<>> scalars;                // variables; their integers are unsigned
+    std::map<std::string, LocalArray, std::less<>> locals;
+    std::string tables;                            // before the kernel
+    std::map<std::string, std::string> functions;  // that the text calls, with their definitions
+  };
+  BlockText block_;
   KernelSource source_;
 };
 

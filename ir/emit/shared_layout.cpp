@@ -23,10 +23,22 @@ std::vector<Piece> pieces(const Body& kernel, const Target& target) {
     if (const auto* s = stmt.as<MbarrierInit>())
       found.push_back({s->barrier, s->slots * MbarrierInit::object_bytes, MbarrierInit::object_bytes});
   });
+  constexpr std::int64_t widest = 16;  // bytes of an access
+  if (const std::int64_t locals = block_shared_bytes(kernel); locals > 0)
+    found.push_back({shared_memory, locals, widest});
   return found;
 }
 
 }  // namespace
+
+std::int64_t block_shared_bytes(const Body& kernel) {
+  std::int64_t end = 0;
+  for_each(kernel, [&](const Stmt& stmt) {
+    if (const auto* s = stmt.as<Local>(); s != nullptr && s->space == Space::shared)
+      end = std::max(end, s->offset + s->count * local_bytes(s->dtype));
+  });
+  return (end + 15) / 16 * 16;
+}
 
 std::int64_t alignment(const Smem& s, const Target& target) {
   return target.cpu ? std::max<std::int64_t>(s.align, 64) : s.align;

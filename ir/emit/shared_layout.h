@@ -17,6 +17,11 @@ struct SharedLayout {
 };
 SharedLayout shared_layout(const Body& kernel, const Target&);
 
+/// The name of the memory of all Locals in shared memory.
+inline constexpr const char* shared_memory = "shared_memory";
+/// Its bytes; 0: the kernel has no such Local.
+std::int64_t block_shared_bytes(const Body& kernel);
+
 /// The alignment of the memory in bytes. On CPUs it is at least 64, the size of the widest vector (16 floats).
 std::int64_t alignment(const Smem&, const Target&);
 

@@ -15,6 +15,8 @@
 namespace deplo::ir::exec {
 namespace {
 
+constexpr std::int64_t most_cells = std::int64_t{1} << 28;  // of an array: a few GiB of the interpreter's
+
 template <class List>
 int position(const List& list, const std::string& name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.name == name; });
@@ -234,10 +236,9 @@ int Compiler::barrier(const std::string& name) const { return position(machine.c
 
 void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<std::int64_t> shape, std::int64_t count,
                               std::int64_t align) {
-  constexpr std::int64_t sensible = std::int64_t{1} << 28;
   std::int64_t cells = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 1 || cells > sensible / extent) fail("expected a shared buffer of sensible size");
+    if (extent < 1 || cells > most_cells / extent) fail("expected a shared buffer of sensible size");
     cells *= extent;
   }
   if (align < 1) fail("expected a positive alignment");
@@ -245,6 +246,34 @@ void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<
   Shared s{{name, shape, row_major_strides(shape), dtype}, {}, bytes(dtype), align};
   s.cells.resize(static_cast<std::size_t>(cells));
   machine.shared.buffers.push_back(std::move(s));
+}
+
+std::size_t Compiler::declare_local(const std::string& name, std::int64_t count, int lanes) {
+  std::vector<LocalElements>& arrays = machine.locals.arrays;
+  if (count < 1 || count > most_cells / lanes) fail("expected an array of sensible size");
+  arrays.push_back({name, count, false, std::vector<std::optional<double>>(static_cast<std::size_t>(count * lanes))});
+  locals_[name] = {false, arrays.size() - 1};
+  return arrays.size() - 1;
+}
+
+std::size_t Compiler::declare_local_memory(const Local& s) {
+  if (s.count < 1 || s.count > most_cells) fail("expected an array of sensible size");
+  const std::int64_t size = local_bytes(s.dtype), end = s.offset + s.count * size;
+  Shared memory{{s.array, {s.count}, {1}, s.dtype}, {}, size, size};
+  memory.cells.resize(static_cast<std::size_t>(s.count));
+  machine.shared.buffers.push_back(std::move(memory));
+  const std::size_t number = machine.shared.buffers.size() - 1;
+  machine.shared.buffers.back().local = {s.space, s.offset, end};
+  locals_[s.array] = {true, number};
+  if (s.space == Space::shared && limits_.shared_bytes > 0 && end > limits_.shared_bytes)
+    fail("shared memory over the limit: " + std::to_string(end) + " bytes of " + std::to_string(limits_.shared_bytes));
+  return number;
+}
+
+const LocalArray& Compiler::local(const std::string& name) const {
+  const auto found = locals_.find(name);
+  if (found == locals_.end()) fail("nothing declares the array " + name);
+  return found->second;
 }
 
 void Compiler::declare_barriers(const std::string& name, std::int64_t slots, std::int64_t count) {

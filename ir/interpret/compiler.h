@@ -15,6 +15,12 @@
 
 namespace deplo::ir::exec {
 
+/// Where an ir::Local or ir::Table is.
+struct LocalArray {
+  bool in_memory = false;  // shared or scratch: a buffer of SharedState; else an array of LocalState
+  std::size_t number = 0;
+};
+
 class Compiler {
  public:
   Compiler(Machine& machine, const Program& program, const FreeValues* free_values, const Limits& limits);
@@ -65,6 +71,12 @@ class Compiler {
   /// Declares shared memory with cells of `shape`. It takes `count` elements, which are more if a stage's layout pads.
   void declare_shared(const std::string& name, DType dtype, std::vector<std::int64_t> shape, std::int64_t count,
                       std::int64_t align);
+  /// Declares an array of `count` elements for each of `lanes` lanes. Returns its number in LocalState.
+  std::size_t declare_local(const std::string& name, std::int64_t count, int lanes);
+  /// Declares an array in shared memory, or in the block's scratch memory, `offset` bytes after its beginning. Returns
+  /// its number in SharedState.
+  std::size_t declare_local_memory(const Local&);
+  const LocalArray& local(const std::string& name) const;
   void declare_barriers(const std::string& name, std::int64_t slots, std::int64_t count);
   void reserve_shared(std::int64_t size, std::int64_t align);
   int axis(const std::string& name) const;  // its variable
@@ -74,6 +86,7 @@ class Compiler {
 
   Limits limits_;
   std::multimap<std::int64_t, std::int64_t, std::greater<>> shared_pieces_;  // alignment → bytes
+  std::map<std::string, LocalArray, std::less<>> locals_;
   std::vector<AccumulatorStart> starts_;
   std::vector<std::pair<std::string, int>> scope_;  // axis → variable
   std::map<std::string, Operand, std::less<>> values_;

@@ -44,6 +44,14 @@ void interpret(const Program& program, Memory& memory, const Limits& limits, Out
   run(program, memory, limits, outputs, nullptr);
 }
 
+std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Array>& buffers, const Limits& limits) {
+  CHECK(kernel.level == Level::kernel && buffers.size() == kernel.buffers.size());
+  exec::Machine machine(kernel, nullptr, limits);
+  machine.addressed.attach(buffers);
+  machine.run();
+  return std::move(machine.printed);
+}
+
 Memory interpret_rounding(const Program& loop, Memory& memory) {
   CHECK(loop.level == Level::loop);
   Memory rounding;

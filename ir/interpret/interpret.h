@@ -10,6 +10,7 @@
 
 #include "ir/numbers.h"
 #include "ir/program.h"
+#include "ir/tile_program/interpret/interpret.h"
 
 namespace deplo::ir {
 
@@ -39,6 +40,11 @@ void interpret(const Program&, Memory& memory, const Limits& limits = {}, Output
 /// The same for a Loop program, with exact outputs. Returns a bound on the f32 rounding error (rounding.cpp) of each
 /// element of each output, before it is rounded to 16 bits.
 Memory interpret_rounding(const Program& loop, Memory& memory);
+
+/// Executes a kernel that is lowered block by block (ir/block.h) on the bytes of its buffers, in place. Returns what its
+/// blocks print. Throws Error as interpret() does; for undefined behaviour of an operation; for an access outside of an array; for a
+/// race between threads of a block in global memory; and if blocks wait forever.
+std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Array>& buffers, const Limits& = {});
 
 /// One output element of a Loop program.
 struct Point {

@@ -13,8 +13,6 @@
 namespace deplo::ir::exec {
 namespace {
 
-bool is_active(Mask mask, int lane) { return mask == nullptr || mask[lane] != 0; }
-
 int checked_rank(const Machine& m, const Index& block, int lane) {
   const std::int64_t rank = m.lanes.at(block, lane);
   if (rank < 0 || rank >= m.cluster)

@@ -1,5 +1,7 @@
 #include "ir/interpret/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.h"
@@ -13,9 +15,16 @@ void Machine::run() {
   result.resize(n);
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
+  if (blocks_wait) {
+    constexpr std::int64_t max_waiting = 512;  // each has a thread of its own
+    if (blocks > max_waiting)
+      throw Error(
+          fmt::format("interpret: expected at most {} blocks that wait for each other, found {}", max_waiting, blocks));
+    cluster = static_cast<int>(blocks);
+  }
   if (cluster > 1)
     waiting_.assign(static_cast<std::size_t>(cluster),
-                    BlockState{lanes.variables, lanes.values, shared, copies, products, producer});
+                    BlockState{lanes.variables, lanes.values, shared, copies, products, producer, locals});
   for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
 }
 
@@ -47,6 +56,7 @@ void Machine::run_block() {
       meet(instruction);
     else
       execute({&instruction, 1}, nullptr);
+  jump.reset();
   if (!wait_until([&] { return producer.is_done(); })) producer.fail();
 }
 
@@ -84,6 +94,16 @@ bool Machine::wait_until(const std::function<bool()>& done) {
   }
 }
 
+void Machine::pass_turn() {
+  if (!blocks_wait || cluster == 1) return;
+  if (addressed.is_idle()) lanes.fail("would hang: no block changes memory any more", 0);
+  const int own = lanes.rank;
+  const Stmt* const statement = lanes.statement;
+  turns_.yield(true);
+  enter(own);
+  lanes.statement = statement;
+}
+
 void Machine::enter(int rank) {
   if (rank != lanes.rank) {
     exchange(waiting_[static_cast<std::size_t>(lanes.rank)]);
@@ -105,12 +125,14 @@ void Machine::exchange(BlockState& state) {
   std::swap(static_cast<CopyState&>(copies), state.copies);
   std::swap(static_cast<ProductState&>(products), state.products);
   std::swap(static_cast<ProducerState&>(producer), state.producer);
+  std::swap(locals, state.locals);
 }
 
 void Machine::execute(std::span<Instruction> body, Mask mask) {
   for (Instruction& instruction : body) {
     lanes.statement = instruction.source;
     instruction.run(*this, mask);
+    if (jump) return;
   }
 }
 
@@ -123,6 +145,7 @@ void Machine::converge(Mask mask) const {
 void Machine::barrier(Mask mask) {
   converge(mask);
   shared.barrier();
+  pass_turn();
 }
 
 void Machine::check_range(const Layout& layout, std::size_t dim, std::int64_t i, int more, int lane) const {

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ir/interpret/block/addressed_memory.h"
 #include "ir/interpret/block/async_copies.h"
 #include "ir/interpret/block/global_memory.h"
 #include "ir/interpret/block/matrix_products.h"
@@ -30,6 +32,17 @@ using Code = std::vector<Instruction>;
 
 using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
 
+/// An array of ir::Local in registers, or an ir::Table.
+struct LocalElements {
+  std::string name;
+  std::int64_t count = 0;
+  bool constant = false;                      // a Table: one for all lanes
+  std::vector<std::optional<double>> values;  // of lane l from l * count on; nullopt: nothing wrote it
+};
+struct LocalState {
+  std::vector<LocalElements> arrays;
+};
+
 /// The state of a block while another block of its cluster runs.
 struct BlockState {
   std::vector<Variable> variables;
@@ -38,6 +51,7 @@ struct BlockState {
   CopyState copies;
   ProductState products;
   ProducerState producer;
+  LocalState locals;
 };
 
 struct Machine {
@@ -53,9 +67,15 @@ struct Machine {
   AsyncCopies copies{lanes, shared};
   MatrixProducts products{lanes, shared};
   Producer producer{lanes};
+  LocalState locals;
+  AddressedMemory addressed{lanes, shared};
+  std::string printed;  // by the blocks
+  /// Set by a Jump until the statement that it leaves has ended.
+  std::optional<Jump::To> jump;
   std::uint64_t seed = 0;                                // draws how blocks and their producers interleave
   std::vector<std::pair<int, std::int64_t>> block_axes;  // (variable, extent); the cluster axis last
   int cluster = 1;                                       // blocks of a cluster
+  bool blocks_wait = false;                              // blocks may wait for each other, so all of them take turns
   std::int64_t most_blocks = INT64_MAX;                  // limit on the blocks that run
   Code code;
   std::vector<std::int64_t> index, offset;  // scratch, one per lane
@@ -73,6 +93,8 @@ struct Machine {
   /// The block's threads wait until `done`, while its producer and the other blocks of the cluster run. False: `done`
   /// can never become true. All threads must wait, because other blocks overwrite the masks of this one.
   bool wait_until(const std::function<bool()>& done);
+  /// Other blocks may run. Throws Error if no block has changed memory for very long, because then all of them wait.
+  void pass_turn();
   SharedState& shared_of(int rank) {
     return rank == lanes.rank ? shared : waiting_[static_cast<std::size_t>(rank)].shared;
   }

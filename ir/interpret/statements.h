@@ -55,4 +55,21 @@ void compile(Compiler&, const WgmmaFence&);
 void compile(Compiler&, const WgmmaCommit&);
 void compile(Compiler&, const WgmmaWait&);
 
+// block_statements.cpp
+void compile(Compiler&, const Constant&);
+void compile(Compiler&, const Compute&);
+void compile(Compiler&, const Local&);
+void compile(Compiler&, const Table&);
+void compile(Compiler&, const Get&);
+void compile(Compiler&, const Put&);
+void compile(Compiler&, const Address&);
+void compile(Compiler&, const LoadAt&);
+void compile(Compiler&, const StoreAt&);
+void compile(Compiler&, const Atomic&);
+void compile(Compiler&, const Fence&);
+void compile(Compiler&, const Branch&);
+void compile(Compiler&, const Forever&);
+void compile(Compiler&, const Jump&);
+void compile(Compiler&, const Print&);
+
 }  // namespace deplo::ir::exec

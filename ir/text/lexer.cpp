@@ -68,6 +68,9 @@ void Lexer::scan() {
     at_ = number_end(begin);
     const std::string_view digits = line_.substr(begin, at_ - begin);
     token_.kind = std::all_of(digits.begin(), digits.end(), is_digit) ? Token::Kind::integer : Token::Kind::real;
+  } else if (c == '"' && line_.find('"', begin + 1) != std::string_view::npos) {
+    token_.kind = Token::Kind::string;
+    at_ = line_.find('"', begin + 1) + 1;
   } else {
     token_.kind = Token::Kind::sign;
     const std::string_view two = line_.substr(begin, 2);

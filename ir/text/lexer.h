@@ -8,7 +8,7 @@
 namespace deplo::ir::text {
 
 struct Token {
-  enum class Kind : std::uint8_t { name, integer, real, sign, end };
+  enum class Kind : std::uint8_t { name, integer, real, string, sign, end };  // a string has its quotes
   Kind kind = Kind::end;
   std::string_view text;
   std::size_t column = 1;

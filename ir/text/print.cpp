@@ -407,6 +407,93 @@ class Printer {
     out += "):\n";
     body(s.body, indent + 1);
   }
+  void statement(const Constant& s, int) {
+    out += "Constant(";
+    value(s.dst, {s.dtype, 1});
+    integer(" <- bits ", static_cast<std::int64_t>(s.bits), ")\n");
+  }
+  void statement(const Compute& s, int) {
+    out += "Compute(";
+    value(s.dst, {s.dtype, 1});
+    out.append(" <- ").append(s.op->name) += '(';
+    separated(s.args, [&](const std::string& name) { out += name; });
+    out += ')';
+    for (std::size_t i = 0; i < s.numbers.size(); ++i)
+      if (s.numbers[i] != s.op->attributes[i].otherwise.value_or(0)) {
+        out.append(", ").append(s.op->attributes[i].name);
+        integer("=", s.numbers[i]);
+      }
+    out += ")\n";
+  }
+  void statement(const Local& s, int) {
+    out.append("Local ").append(s.array) += '[';
+    integer(s.count);
+    (out.append("] (") += name(s.dtype)) += ')';
+    if (s.space != Space::thread) integer(s.space == Space::shared ? " shared=" : " scratch=", s.offset);
+    out += '\n';
+  }
+  void statement(const Table& s, int) {
+    (out.append("Table ").append(s.array).append(" (") += name(s.dtype)).append(") = ");
+    separated(s.bits, [&](std::uint64_t bits) { integer(static_cast<std::int64_t>(bits)); });
+    out += '\n';
+  }
+  void statement(const Get& s, int) {
+    out += "Get(";
+    value(s.dst, {s.dtype, 1});
+    out += " <- ";
+    access(s.array, {s.index});
+    out += ")\n";
+  }
+  void statement(const Put& s, int) {
+    out += "Put(";
+    access(s.array, {s.index});
+    out.append(" <- ").append(s.value).append(")\n");
+  }
+  void statement(const Address& s, int) {
+    out.append("Address(").append(s.dst).append(" <- ").append(s.buffer).append(")\n");
+  }
+  void statement(const LoadAt& s, int) {
+    out += "LoadAt(";
+    value(s.dst, {s.dtype, 1});
+    out.append(" <- ").append(s.address).append(s.strong ? ", strong)\n" : ")\n");
+  }
+  void statement(const StoreAt& s, int) {
+    out += "StoreAt(";
+    value(s.address, {s.dtype, 1});
+    out.append(" <- ").append(s.value).append(s.strong ? ", strong)\n" : ")\n");
+  }
+  void statement(const Atomic& s, int) {
+    out += "Atomic(";
+    value(s.dst, {s.dtype, 1});
+    out.append(" <- ").append(s.address);
+    for (const std::string& arg : s.args) out.append(", ").append(arg);
+    out.append(", ").append(s.mode ? word("rmw_mode", *s.mode) : "swap_if");
+    out.append(", ").append(word("memory_scope", s.scope)).append(")\n");
+  }
+  void statement(const Fence& s, int) { out.append("Fence(").append(word("memory_scope", s.scope)).append(")\n"); }
+  void statement(const Branch& s, int indent) {
+    out.append(s.otherwise ? "Unless(" : "Branch(").append(s.condition).append("):\n");
+    body(s.body, indent + 1);
+  }
+  void statement(const Forever& s, int indent) {
+    out += "Forever:\n";
+    body(s.body, indent + 1);
+  }
+  void statement(const Jump& s, int) {
+    out += s.to == Jump::To::after ? "Break\n" : s.to == Jump::To::next ? "Continue\n" : "Return\n";
+  }
+  void statement(const Print& s, int) {
+    out += "Print(";
+    separated(s.pieces, [&](const Print::Piece& piece) {
+      out += quoted(piece.text);
+      if (!piece.value.empty()) out.append(" ").append(piece.value);
+    });
+    out += ")\n";
+  }
+  template <class Enum>
+  static std::string_view word(std::string_view enumeration, Enum value) {
+    return tile_program::enumeration(enumeration).words[static_cast<std::size_t>(value)];
+  }
   void statement(const TmaLoad& s, int) {
     out += "TmaLoad(";
     access(s.buffer, s.index);

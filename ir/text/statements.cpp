@@ -22,7 +22,8 @@ Stmt statement(Terms& in) {
 }  // namespace
 
 const Keyword* find_keyword(std::string_view word) {
-  for (const std::span<const Keyword> keywords : {loop_keywords(), tile_keywords(), kernel_keywords()}) {
+  for (const std::span<const Keyword> keywords :
+       {loop_keywords(), tile_keywords(), kernel_keywords(), block_keywords()}) {
     const auto found = std::ranges::find(keywords, word, &Keyword::word);
     if (found != keywords.end()) return &*found;
   }

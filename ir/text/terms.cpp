@@ -98,6 +98,12 @@ DType Terms::dtype() {
   fail("a type (f32, f16, bf16, i32, i64 or bool)");
 }
 
+DType Terms::any_dtype() {
+  for (int d = 0; d < dtype_count; ++d)
+    if (take_if(ir::name(static_cast<DType>(d)))) return static_cast<DType>(d);
+  fail("a type");
+}
+
 int Terms::lanes_of(const Token& word, std::string_view digits) {
   for (const int lanes : {2, 4, 8, 16})
     if (digits == fmt::format("x{}", lanes)) return lanes;

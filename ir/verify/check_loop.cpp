@@ -187,8 +187,10 @@ void check(Context& c, const Loop& l) {
   // Which lane holds an element of an operand is the instruction's matter.
   const std::string* const lanes = std::exchange(c.vector_axis, l.atom.empty() ? c.vector_axis : nullptr);
   const bool in_pairs = std::exchange(c.in_pairs, l.pairs);
+  const bool in_loop = std::exchange(c.in_loop, true);
   c.divergent += diverges;
   check_body(c, l.body, &l);
+  c.in_loop = in_loop;
   c.in_pairs = in_pairs;
   c.divergent -= diverges;
   c.vector_axis = lanes;

@@ -55,4 +55,21 @@ void check(Context&, const TmaDescriptor&);
 void check(Context&, const TmaLoad&);
 void check(Context&, const Produce&);
 
+// check_block.cpp: the statements of programs that are lowered block by block
+void check(Context&, const Constant&);
+void check(Context&, const Compute&);
+void check(Context&, const Local&);
+void check(Context&, const Table&);
+void check(Context&, const Get&);
+void check(Context&, const Put&);
+void check(Context&, const Address&);
+void check(Context&, const LoadAt&);
+void check(Context&, const StoreAt&);
+void check(Context&, const Atomic&);
+void check(Context&, const Fence&);
+void check(Context&, const Branch&);
+void check(Context&, const Forever&);
+void check(Context&, const Jump&);
+void check(Context&, const Print&);
+
 }  // namespace deplo::ir::verifier

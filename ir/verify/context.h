@@ -26,6 +26,8 @@ struct Context {
   bool in_pairs = false;                     // inside a loop that executes two iterations at once
   bool produced = false;                     // the block has a Produce
   bool producing = false;                    // inside the Produce
+  bool in_forever = false;                   // inside a Forever
+  bool in_loop = false;                      // inside a Loop
   int divergent = 0;                         // enclosing bodies that some threads may skip
   std::vector<std::pair<const Name*, const Scope*>>
       accumulations;  // Loop IR: the accumulator of each Accum, and the Accum's body

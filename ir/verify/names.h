@@ -19,7 +19,7 @@ struct Scope {
 };
 
 struct Name {
-  enum class Kind : std::uint8_t { buffer, shared, value, accumulator, axis, barrier, descriptor };
+  enum class Kind : std::uint8_t { buffer, shared, local, value, accumulator, axis, barrier, descriptor };
   std::string_view text;
   Kind kind = Kind::value;
   Type type;                // of a value or an accumulator, or of a buffer's elements

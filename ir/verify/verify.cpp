@@ -84,6 +84,7 @@ void check_body(Context& c, const Body& body, const Loop* loop) {
   c.names.enter(loop);
   for (const Stmt& s : body) {
     c.statement = &s;
+    if (s.as<Jump>() != nullptr && &s != &body.back()) fail("nothing follows it in its body");
     match(s.node, [&](const auto& statement) {
       if (!permits(statement.levels, c.program.level)) fail("not a statement of {} IR", name(c.program.level));
       check(c, statement);

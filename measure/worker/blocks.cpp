@@ -29,7 +29,7 @@ using Json = nlohmann::json;
 std::vector<std::vector<std::uint8_t>*> parts(BlocksTask& task) {
   std::vector<std::vector<std::uint8_t>*> all;
   for (tiles::Array& array : task.arrays) all.push_back(&array.bytes);
-  for (tiles::BlockKernel::Initial& initial : task.kernel.initial) all.push_back(&initial.bytes);
+  for (rules::BlockKernel::Initial& initial : task.kernel.initial) all.push_back(&initial.bytes);
   return all;
 }
 
@@ -82,7 +82,7 @@ std::string encode(const BlocksTask& task) {
   Json arrays = Json::array(), initial = Json::array();
   for (const tiles::Array& array : task.arrays)
     arrays.push_back({array.name, static_cast<int>(array.element), array.bytes.size()});
-  for (const tiles::BlockKernel::Initial& one : task.kernel.initial) initial.push_back({one.buffer, one.bytes.size()});
+  for (const rules::BlockKernel::Initial& one : task.kernel.initial) initial.push_back({one.buffer, one.bytes.size()});
   return Json{{"code", encode(std::span(&code, 1), 0, 1, 0, 0)},
               {"arrays", arrays},
               {"initial", initial},
@@ -132,7 +132,7 @@ BlocksWorker::BlocksWorker(const WorkerCommand& command) : worker_(command) {
   hello_ = decode_hello(std::get<std::string>(hello));
 }
 
-double BlocksWorker::run(const tiles::BlockKernel& kernel, std::vector<tiles::Array>& arrays, double seconds,
+double BlocksWorker::run(const rules::BlockKernel& kernel, std::vector<tiles::Array>& arrays, double seconds,
                          bool timed) {
   BlocksTask task{kernel, std::move(arrays), memory_.path(), printed_.path(), timed};
   write_memory(task);

@@ -27,7 +27,7 @@ class SharedFile {
 
 /// The request to a worker of blocks: one launch.
 struct BlocksTask {
-  ir::tile_program::BlockKernel kernel;
+  rules::BlockKernel kernel;
   std::vector<ir::tile_program::Array> arrays;
   /// Paths of files. `memory` contains the bytes of the arrays, one after the other, then those of kernel.initial;
   /// after the launch the worker overwrites it with the new contents. `printed` receives the blocks' output.
@@ -52,7 +52,7 @@ class BlocksWorker {
   Dialect dialect() const { return hello_.dialect; }
   /// Like measure::run_blocks, but at most once. Building and launching may take `seconds`. Throws Error if it failed,
   /// if the process died, or if it had to be killed.
-  double run(const ir::tile_program::BlockKernel&, std::vector<ir::tile_program::Array>& arrays, double seconds,
+  double run(const rules::BlockKernel&, std::vector<ir::tile_program::Array>& arrays, double seconds,
              bool timed = true);
   /// The blocks' output so far.
   std::string printed() const;

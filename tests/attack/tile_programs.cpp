@@ -4,9 +4,9 @@
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "core/error.h"
-#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/tile_program/interpret/interpret.h"
 #include "ir/tile_program/text/text.h"
+#include "rules/blocks/block_kernel.h"
 #include "rules/raise/raise.h"
 
 namespace deplo::attack {
@@ -75,7 +75,7 @@ std::string check_program(const fs::path& file) {
     Launches with = launches_of(entry);
     attempt([&] { (void)rules::raise(program, with.raised); });
     for (const char* target : {"opencl-cpu", "sm_90"})
-      attempt([&] { (void)tiles::lower_blocks(program, with.launch, with.arrays, 8, load_target(target)); });
+      attempt([&] { (void)rules::lower_blocks(program, with.launch, with.arrays, 8, load_target(target)); });
     attempt([&] { tiles::run(program, with.launch, with.arrays); });
   }
   return "";

@@ -12,6 +12,7 @@ namespace deplo::ir::exec {
 
 /// A byte per lane: 0 if the lane is inactive. nullptr: all lanes are active.
 using Mask = const std::uint8_t*;
+inline bool is_active(Mask mask, int lane) { return mask == nullptr || mask[lane] != 0; }
 
 /// The value of an axis. It is uniform, and then a scalar, if it is the same in all lanes of a block.
 struct Variable {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ir/interpret/block/lanes.h"
@@ -20,11 +21,21 @@ struct Cell {
   static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: a copy of `value` is in flight
 };
 
+/// The bytes of an ir::Local in shared or scratch memory.
+struct LocalMemory {
+  Space space = Space::shared;
+  std::int64_t begin = 0, end = 0;
+  bool overlaps(const LocalMemory& other) const {
+    return space == other.space && begin < other.end && other.begin < end;
+  }
+};
+
 struct Shared : Layout {
   std::vector<Cell> cells;
-  std::int64_t element_bytes, align;  // in bytes
-  std::uint32_t read_afar = 0;        // cluster_epoch when another block last read it; 0: none did
-  bool of_warps = false;              // registers of warps: the threads of a warp run in lockstep and count as one
+  std::int64_t element_bytes, align;                // in bytes
+  std::uint32_t read_afar = 0;                      // cluster_epoch when another block last read it; 0: none did
+  std::optional<LocalMemory> local = std::nullopt;  // of an ir::Local
+  bool of_warps = false;  // registers of warps: the threads of a warp run in lockstep and count as one
 };
 
 /// By rank of a block: a clock, up to which the arrivals of the block's threads are known.

@@ -9,6 +9,7 @@
 #include "ir/tile_program/interpret/accesses.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
+#include "ir/tile_program/interpret/scalars.h"
 
 namespace deplo::ir::tile_program::exec {
 namespace {
@@ -93,35 +94,6 @@ void store_pointers(Evaluation& now) {
   set_token(now, accesses, 0);
 }
 
-/// What an atomic operation leaves in memory (specification, "atomic_rmw_tko").
-std::uint64_t changed(Rmw mode, std::uint64_t before, std::uint64_t argument, DType e) {
-  const int w = width(e);
-  const std::int64_t x = as_signed(before, w), y = as_signed(argument, w);
-  switch (mode) {
-    case Rmw::band:
-      return before & argument;
-    case Rmw::bor:
-      return before | argument;
-    case Rmw::bxor:
-      return before ^ argument;
-    case Rmw::add:
-      return wrap(before + argument, w);
-    case Rmw::addf:
-      return encode_float(decode_float(before, e) + decode_float(argument, e), e);
-    case Rmw::max:
-      return x > y ? before : argument;
-    case Rmw::min:
-      return x < y ? before : argument;
-    case Rmw::umax:
-      return std::max(before, argument);
-    case Rmw::umin:
-      return std::min(before, argument);
-    case Rmw::xchg:
-      return argument;
-  }
-  return before;
-}
-
 void atomic_rmw(Evaluation& now) {
   const auto mode = static_cast<Rmw>(now.op.number("mode"));
   const TileValue &pointers = now.operand(0), &argument = now.operand(1);
@@ -133,7 +105,7 @@ void atomic_rmw(Evaluation& now) {
   for (std::size_t i = 0; i < n; ++i)
     if (mask == nullptr || mask->bit(i) != 0)
       tile.set(i, accesses.update(pointers.bit(i), e, i, [&](std::uint64_t before) {
-        return changed(mode, before, bits_at(argument, i, e), e);
+        return updated(mode, before, bits_at(argument, i, e), e);
       }));
   now.set(tile.take(accesses.after()), 0);
   set_token(now, accesses, 1);
@@ -299,7 +271,7 @@ void atomic_red_view(Evaluation& now) {
   for (std::size_t i = 0; i < elements_of(now.type(now.op.operand("value"))); ++i)
     if (const std::uint64_t address = view.address(i); address != 0)
       accesses.update(address, e, i,
-                      [&](std::uint64_t before) { return changed(mode, before, bits_at(value, i, e), e); });
+                      [&](std::uint64_t before) { return updated(mode, before, bits_at(value, i, e), e); });
   set_token(now, accesses, 0);
 }
 

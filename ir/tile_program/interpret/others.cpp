@@ -8,6 +8,7 @@
 #include "ir/tile_program/attribute.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
+#include "ir/tile_program/interpret/scalars.h"
 #include "ir/tile_program/print_format.h"
 
 namespace deplo::ir::tile_program::exec {
@@ -132,31 +133,9 @@ void check_assertion(Evaluation& now) {
 
 // --- Printing ------------------------------------------------------------------------------------------------------------
 
-/// One number by a format of C's printf, of which only the conversion counts here: "%+08.3f", "%i", "%lld"; "%" alone
-/// prints it as it is.
 std::string formatted(const std::string& format, const TileValue& value, std::size_t i, const Type& type) {
-  const char conversion = format.back();
-  const std::string flags = format.substr(1, format.find_first_of("hlqjzt" + std::string(1, conversion), 1) - 1);
-  std::array<char, 128> text = {};
-  if (std::string_view("fFeEgGaA").find(conversion) != std::string_view::npos) {
-    const double number =
-        value.reals != nullptr ? value.real(i) : static_cast<double>(as_signed(value.bit(i), width(type.element)));
-    std::snprintf(text.data(), text.size(), ("%" + flags + conversion).c_str(), number);
-    return text.data();
-  }
-  const bool is_number = type.pointer || is_integral(type.element);
-  if (conversion == 'c' && is_number) return {static_cast<char>(value.bit(i))};
-  if (std::string_view("diuxXo").find(conversion) != std::string_view::npos && is_number) {
-    const int w = type.pointer ? 64 : width(type.element);
-    const bool sign = (conversion == 'd' || conversion == 'i') && w > 1;
-    const long long number = sign ? as_signed(value.bit(i), w) : static_cast<long long>(value.bit(i));
-    std::snprintf(text.data(), text.size(), ("%" + flags + "ll" + conversion).c_str(), number);
-    return text.data();
-  }
-  if (value.reals != nullptr) return fmt::format("{}", value.real(i));
-  return type.pointer || type.element == DType::boolean
-             ? fmt::format("{}", value.bit(i))
-             : fmt::format("{}", as_signed(value.bit(i), width(type.element)));
+  return value.reals != nullptr ? tile_program::formatted(format, value.real(i), 0, type.element)
+                                : tile_program::formatted(format, 0, value.bit(i), type.element, type.pointer);
 }
 
 /// A tile as nested lists.

@@ -192,6 +192,13 @@ TEST_F(TileBlocks, AnAssertionThatFailsIsTold) {
   EXPECT_EQ(run_json(right)["blocks"]["printed"], "n is 0\n");
 }
 
+TEST_F(TileBlocks, KernelIrIsPrinted) {
+  const Ran ran = run_program(command("compile", hello(), {"--ir", "kernel"}));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("=== kernel: hello_world_kernel ==="));
+  EXPECT_THAT(ran.out, HasSubstr("Print(\"Hello World!\\012\")"));
+}
+
 TEST_F(TileBlocks, MistakesAreOneLine) {
   const auto expect_error = [](const Words& words, const std::string& text) {
     const Ran ran = run_program(words);
@@ -219,7 +226,7 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   expect_error(command("run", hello(), {"--target", "sm_90"}), "--target");
   const std::string lowered =
       " needs kernels, but this program is lowered block by block: " + root + "/experiments/tile/hello.tile";
-  for (const char* level : {"loop", "tile", "kernel"})
+  for (const char* level : {"loop", "tile"})
     expect_error(command("compile", hello(), {"--ir", level}), fmt::format("--ir {}", level) + lowered);
   expect_error(command("compile", hello(), {"--smem"}), "--smem" + lowered);
   expect_error(command("compile", hello(), {"--schedule", "register_tile.tm=2"}), "--schedule" + lowered);

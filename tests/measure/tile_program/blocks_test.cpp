@@ -388,6 +388,7 @@ class BlocksShared : public ::testing::Test {
 
 TEST_F(BlocksShared, Matmul) {
   Both both = load("05_matmul_kernel");
+  both.interprets = false;
   both.launcher.add("A", ir::DType::f16, {70, 90}, 96);
   both.launcher.add("B", ir::DType::f16, {90, 300}, 304);
   both.launcher.add("C", ir::DType::f16, {70, 300}, 304);
@@ -408,6 +409,7 @@ TEST_F(BlocksShared, LayerNorm) {
 
 TEST_F(BlocksShared, Attention) {
   Both both = load("11_fmha_kernel");
+  both.interprets = false;
   for (const char* name : {"Q", "K", "V", "Out"}) both.launcher.add(name, ir::DType::f16, {1, 8, 200, 64});
   both.launcher.scalar(0.125);
   both.launcher.scalar(std::int64_t{0});
@@ -416,6 +418,7 @@ TEST_F(BlocksShared, Attention) {
 
 TEST_F(BlocksShared, MixtureOfExperts) {
   Both both = load("13_fused_moe_kernel");
+  both.interprets = false;
   both.launcher.add("A", ir::DType::f16, {50, 40});
   both.launcher.add("B", ir::DType::f16, {4, 72, 40});
   both.launcher.add("C", ir::DType::f16, {100, 72});

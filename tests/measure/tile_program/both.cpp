@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "ir/interpret/interpret.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/opencl/opencl.h"
 #include "measure/run_blocks.h"
@@ -71,6 +72,7 @@ void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, doubl
   std::vector<tp::Array> expected = launcher.arrays;
   const std::string printed = tp::run(program_, launcher.launch, expected).printed;
   if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative, ulps);
+  if (interprets) expect_interpreted(expected, printed, relative, ulps);
   expect_compiles();
 }
 
@@ -78,7 +80,7 @@ void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::s
                             double ulps) {
   const Target target = target_of(opencl().info());
   for (const std::int64_t n : threads) {
-    const tp::BlockKernel kernel = tp::lower_blocks(program_, launcher.launch, launcher.arrays, n, target);
+    const rules::BlockKernel kernel = rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, target);
     std::vector<tp::Array> found = launcher.arrays;
     ::testing::internal::CaptureStdout();
     const auto time = run_blocks(opencl(), kernel, found);
@@ -91,13 +93,35 @@ void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::s
   }
 }
 
+/// The kernel's text is the kernel, and its meaning by the interpreter of Kernel IR is the program's.
+void Both::expect_interpreted(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
+                              double ulps) {
+  for (const std::int64_t n : threads) {
+    const rules::BlockKernel kernel =
+        rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, load_target("opencl-cpu"));
+    const std::string text = ir::print(kernel.kernel);
+    ASSERT_EQ(ir::verify(kernel.kernel), "") << text;
+    ASSERT_EQ(ir::print(ir::parse(text)), text);
+    std::vector<tp::Array> buffers = launcher.arrays;
+    std::string found;
+    try {
+      found = rules::interpret(kernel, buffers, {.seed = 1});
+    } catch (const Error& error) {
+      FAIL() << n << " threads: " << error.what() << "\n" << text;
+    }
+    EXPECT_EQ(sorted_lines(found), sorted_lines(printed)) << n << " threads\n" << text;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_EQ(difference(expected[i], buffers[i], relative, ulps), "") << n << " threads, interpreted\n" << text;
+  }
+}
+
 void Both::expect_compiles() {
   for (const std::string& architecture : architectures) {
     if (!cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architecture)) continue;
     const Target target = load_target(architecture);
     const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
-    const tp::BlockKernel kernel =
-        tp::lower_blocks(program_, launcher.launch, launcher.arrays, tp::block_threads(entry, target).front(), target);
+    const rules::BlockKernel kernel = rules::lower_blocks(program_, launcher.launch, launcher.arrays,
+                                                          rules::block_threads(entry, target).front(), target);
     const auto cubin = cuda::compile_cubin(kernel.source, architecture);
     ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n" << kernel.source.text;
   }
@@ -106,8 +130,8 @@ void Both::expect_compiles() {
 std::string Both::refusal(std::array<std::int64_t, 3> grid, std::string_view target) {
   launcher.launch.grid = grid;
   try {
-    const tp::BlockKernel kernel =
-        tp::lower_blocks(program_, launcher.launch, launcher.arrays, 32, load_target(target));
+    const rules::BlockKernel kernel =
+        rules::lower_blocks(program_, launcher.launch, launcher.arrays, 32, load_target(target));
     if (target != "opencl-cpu" || opencl_devices().empty()) return "";
     std::vector<tp::Array> arrays = launcher.arrays;
     run_blocks(opencl(), kernel, arrays).value_or_throw();

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/tile_program/launches.h"
+#include "rules/blocks/block_kernel.h"
 
 namespace deplo::measure {
 
@@ -15,20 +15,23 @@ class Both {
  public:
   explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
 
-  /// Runs it, with some numbers of threads a block. No element differs by more than `relative` of the greatest of its array
-  /// and `ulps` of its own last place; what is printed is equal line by line, in any order. And NVRTC takes it for each
-  /// architecture. Skips what the machine lacks.
+  /// Runs it, with some numbers of threads a block, on OpenCL and on the interpreter of Kernel IR. No element differs by
+  /// more than `relative` of the greatest of its array and `ulps` of its own last place; what is printed is equal line by
+  /// line, in any order. And NVRTC takes it for each architecture. Skips what the machine lacks.
   void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
   /// The message of the Error that lowering throws for a target, or running; "" without one.
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
 
   ir::tile_program::Launcher launcher;
   std::vector<std::int64_t> threads = {1, 4, 32};
+  bool interprets = true;  // the kernels, too: slow where there are many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:
   void expect_on_opencl(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
                         double relative, double ulps);
+  void expect_interpreted(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
+                          double relative, double ulps);
   void expect_compiles();
   ir::tile_program::Program program_;
 };

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
-#include "ir/emit/tile_program/block_kernel.h"
 #include "ir/tile_program/text/text.h"
+#include "rules/blocks/block_kernel.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
 #include "rules/trails/tile_case.h"
@@ -136,19 +137,43 @@ ir::Module raise(const TrailCase& c, const TileSubject& subject) {
   return module;
 }
 
-/// Source for both languages, of a program that is no kernel of Loop IR; and that it runs as it should.
-std::string check_blocks(TileSubject subject) {
+/// The first difference beyond the tolerance, in elements of the greatest; "" if there is none.
+std::string difference(const std::vector<tp::Array>& expected, const std::vector<tp::Array>& found, double tolerance) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::vector<double> right = expected[i].numbers(), numbers = found[i].numbers();
+    double greatest = 0;
+    for (const double x : right) greatest = std::isfinite(x) ? std::max(greatest, std::fabs(x)) : greatest;
+    for (std::size_t k = 0; k < right.size(); ++k)
+      if (right[k] != numbers[k] && !(std::isnan(right[k]) && std::isnan(numbers[k])) &&
+          !(std::fabs(right[k] - numbers[k]) <= tolerance * greatest))
+        return fmt::format("{}[{}]: expected {}, found {}", expected[i].name, k, right[k], numbers[k]);
+  }
+  return "";
+}
+
+/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by each number of threads, and
+/// what the interpreter makes of the heuristic's.
+std::string check_blocks(TileSubject subject, std::uint64_t seed) {
   tp::Launch& launch = subject.launch.launcher.launch;
   launch.grid = subject.launch.raised.grid;
+  const std::vector<tp::Array> before = subject.launch.launcher.arrays;
+  subject.launch.launcher.run(subject.program, launch.grid);
   for (const char* name : {"opencl-cpu", "sm_90"}) {
     const Target target = load_target(name);
-    for (const std::int64_t threads : tp::block_threads(tp::find_entry(subject.program, ""), target)) {
-      const tp::BlockKernel kernel =
-          tp::lower_blocks(subject.program, launch, subject.launch.launcher.arrays, threads, target);
+    const std::vector<std::int64_t> threads = rules::block_threads(tp::find_entry(subject.program, ""), target);
+    for (const std::int64_t n : threads) {
+      const rules::BlockKernel kernel = rules::lower_blocks(subject.program, launch, before, n, target);
+      if (std::string wrong = check_text(kernel.kernel); !wrong.empty()) return wrong;
       if (kernel.source.text.find(kernel.source.entry) == std::string::npos) return "no kernel in the source by blocks";
+      if (n != threads.front()) continue;
+      std::vector<tp::Array> found = before;
+      rules::interpret(kernel, found, {.shared_bytes = target.shared_bytes, .seed = seed});
+      const double rounding = 1e-5;  // sums of products are rounded at each step, not once
+      const std::string wrong =
+          difference(subject.launch.launcher.arrays, found, std::max(rounding, subject.tolerance));
+      if (!wrong.empty()) return fmt::format("{} threads on {}: {}\n{}", n, name, wrong, print(kernel.kernel));
     }
   }
-  subject.launch.launcher.run(subject.program, launch.grid);
   return "";
 }
 
@@ -158,7 +183,7 @@ std::string check_tile_program(const TrailCase& c, int report) {
   const std::optional<ir::Module> module = raised(c, why_not);
   if (!module) {
     const bool must = find_tile_kind(c.kernel)->raised == TileKind::Raised::always;
-    return must ? "expected a kernel of Loop IR, found: " + why_not : check_blocks(std::move(subject));
+    return must ? "expected a kernel of Loop IR, found: " + why_not : check_blocks(std::move(subject), c.seed);
   }
   // What the scheduled kernel is given: what those before it have left.
   ir::Memory memory;

@@ -1,4 +1,4 @@
-#include "ir/emit/tile_program/words.h"
+#include "ir/emit/elements/words.h"
 
 #include <fmt/format.h>
 
@@ -8,33 +8,23 @@
 
 #include "core/error.h"
 
-namespace deplo::ir::tile_program::blocks {
+namespace deplo::ir::elements {
 namespace {
 
-constexpr Words opencl_words = {
-    .kernel = "__kernel __attribute__((reqd_work_group_size({}, 1, 1)))",
-    .shared_memory = "__local u64 shared_words[{}];\n  __local u8* const shared = (__local u8*)shared_words;",
-    .global = "__global ",
-    .shared = "__local ",
-    .function = "",
-    .table = "__constant ",
-    .thread = "(u32)get_local_id(0)",
-    .block = "(u32)get_group_id(0)",
-    .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-    .long_format = "l",
-};
-constexpr Words cuda_words = {
-    .kernel = "extern \"C\" __global__ __launch_bounds__({})",
-    .shared_memory = "__shared__ u64 shared_words[{}];\n  u8* const shared = (u8*)shared_words;",
-    .global = "",
-    .shared = "",
-    .function = "static __device__ __forceinline__ ",
-    .table = "static __device__ const ",
-    .thread = "threadIdx.x",
-    .block = "blockIdx.x",
-    .barrier = "__syncthreads();",
-    .long_format = "ll",
-};
+constexpr Words opencl_words = {.language = "OpenCL C",
+                                .global = "__global ",
+                                .shared = "__local ",
+                                .function = "",
+                                .table = "__constant ",
+                                .long_format = "l",
+                                .intrinsics = false};
+constexpr Words cuda_words = {.language = "CUDA C++",
+                              .global = "",
+                              .shared = "",
+                              .function = "static __device__ __forceinline__ ",
+                              .table = "static __device__ const ",
+                              .long_format = "ll",
+                              .intrinsics = true};
 
 /// A piece of the vocabulary: what each dialect says, then what both say alike. FUNCTION stands for the word.
 struct Piece {
@@ -282,17 +272,13 @@ std::string integer_type(int width, bool with_sign) {
   return fmt::format("{}{}", with_sign ? 'i' : 'u', bits);
 }
 
-std::string value_type(DType e, bool pointer) {
-  if (pointer) return "u64";
+std::string value_type(DType e) {
   return is_integral(e) ? integer_type(width(e), false) : e == DType::f64 ? "f64" : "f32";
 }
 
-std::string memory_type(DType e, bool pointer) {
-  if (pointer) return "u64";
+std::string memory_type(DType e) {
   return is_integral(e) || !bit_functions(e).empty() ? integer_type(width(e), false) : value_type(e);
 }
-
-std::int64_t memory_bytes(DType e, bool pointer) { return pointer ? 8 : std::max<std::int64_t>(bytes(e), 1); }
 
 std::string bits_of(const std::string& value, DType e) {
   return is_integral(e) ? value : fmt::format("{}_bits({})", tile_name(e), value);
@@ -304,12 +290,11 @@ std::string of_bits(const std::string& bits, DType e) {
                                             : fmt::format("{}_value({})", tile_name(e), bits);
 }
 
-std::string to_memory(const std::string& value, DType e, bool pointer) {
-  return pointer || bit_functions(e).empty() ? value : bits_of(value, e);
+std::string to_memory(const std::string& value, DType e) {
+  return bit_functions(e).empty() ? value : bits_of(value, e);
 }
 
-std::string from_memory(const std::string& element, DType e, bool pointer) {
-  if (pointer) return element;
+std::string from_memory(const std::string& element, DType e) {
   if (e == DType::boolean) return "(u8)(" + element + " != 0)";
   return bit_functions(e).empty() ? element : of_bits(element, e);
 }
@@ -329,4 +314,4 @@ std::string literal(std::uint64_t bits, DType e) {
                          : fmt::format("f32_of({}u)", encode_float(number, DType::f32));
 }
 
-}  // namespace deplo::ir::tile_program::blocks
+}  // namespace deplo::ir::elements

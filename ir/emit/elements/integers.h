@@ -2,11 +2,11 @@
 #pragma once
 #include <string>
 
-namespace deplo::ir::tile_program::blocks {
+namespace deplo::ir::elements {
 
 /// The lowest `width` bits of an expression, as a value of that width.
 std::string wrapped(const std::string& value, int width);
 /// A value as a number of at least 32 bits: sign-extended or zero-extended.
 std::string extended(const std::string& value, int width, bool with_sign);
 
-}  // namespace deplo::ir::tile_program::blocks
+}  // namespace deplo::ir::elements

@@ -6,10 +6,12 @@
 
 #include "ir/tile_program/program.h"
 
-namespace deplo::ir::tile_program::blocks {
+namespace deplo::rules::blocks {
+
+namespace tp = ir::tile_program;
 
 /// True for one-element tiles, which every thread holds.
-bool is_scalar(const Type&);
+bool is_scalar(const tp::Type&);
 
 /// Which element of an operand an operation reads to compute element i.
 enum class Reads : std::uint8_t {
@@ -21,34 +23,34 @@ enum class Reads : std::uint8_t {
 /// Tiles that are not kept are computed where they are used, element by element.
 class Plan {
  public:
-  explicit Plan(const Entry&);
+  explicit Plan(const tp::Entry&);
 
-  bool keeps(ValueId id) const { return facts_[id].kept; }
-  bool crosses(ValueId id) const { return facts_[id].crosses; }
-  bool is_used(ValueId id) const { return facts_[id].uses != 0; }
+  bool keeps(tp::ValueId id) const { return facts_[id].kept; }
+  bool crosses(tp::ValueId id) const { return facts_[id].crosses; }
+  bool is_used(tp::ValueId id) const { return facts_[id].uses != 0; }
   /// Whether threads may have to wait in a region: it accesses memory, or passes elements from thread to thread.
-  bool communicates(const Region&) const;
+  bool communicates(const tp::Region&) const;
 
  private:
   struct Facts {
-    const Operation* definition = nullptr;  // nullptr: a parameter, or an argument of a region
-    const Region* region = nullptr;         // that defines it
+    const tp::Operation* definition = nullptr;  // nullptr: a parameter, or an argument of a region
+    const tp::Region* region = nullptr;         // that defines it
     int uses = 0;
     bool used_inside = false;  // in a region nested in its own
     bool used_repeated = false;
     bool kept = false, crosses = false;
   };
-  const Type& type(ValueId id) const { return *entry_.values[id].type; }
-  void define(const Region&);
-  void decide(const Region&);
-  void trace(const Region&);
-  void join(const Region&);
-  void read(ValueId, Reads);
-  bool is_cheap(ValueId) const;
-  bool only_moves(ValueId) const;
+  const tp::Type& type(tp::ValueId id) const { return *entry_.values[id].type; }
+  void define(const tp::Region&);
+  void decide(const tp::Region&);
+  void trace(const tp::Region&);
+  void join(const tp::Region&);
+  void read(tp::ValueId, Reads);
+  bool is_cheap(tp::ValueId) const;
+  bool only_moves(tp::ValueId) const;
 
-  const Entry& entry_;
+  const tp::Entry& entry_;
   std::vector<Facts> facts_;
 };
 
-}  // namespace deplo::ir::tile_program::blocks
+}  // namespace deplo::rules::blocks

@@ -1,14 +1,19 @@
-#include "ir/emit/tile_program/plan.h"
+#include "rules/blocks/plan.h"
 
 #include <algorithm>
 
-#include "ir/emit/tile_program/rows.h"
+#include "rules/blocks/rows.h"
 
-namespace deplo::ir::tile_program::blocks {
+namespace deplo::rules::blocks {
 
-bool is_scalar(const Type& t) { return t.is_tile() && element_count(t) == 1; }
+using tp::Operation;
+using tp::Region;
+using tp::Type;
+using tp::ValueId;
 
-Plan::Plan(const Entry& entry) : entry_(entry), facts_(entry.values.size()) {
+bool is_scalar(const Type& t) { return t.is_tile() && tp::element_count(t) == 1; }
+
+Plan::Plan(const tp::Entry& entry) : entry_(entry), facts_(entry.values.size()) {
   define(entry.body);
   decide(entry.body);
   trace(entry.body);
@@ -116,4 +121,4 @@ bool Plan::communicates(const Region& region) const {
   });
 }
 
-}  // namespace deplo::ir::tile_program::blocks
+}  // namespace deplo::rules::blocks

@@ -1,0 +1,251 @@
+// The statements of Kernel IR for programs that are lowered block by block.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/text/statements.h"
+#include "ir/text/words.h"
+
+namespace deplo::ir::text {
+namespace {
+
+// `v1:i32 <-`; without a type, f32, as in all text of the IR.
+void defined_value(Terms& in, std::string& name, DType& dtype) {
+  name = in.new_name("a value");
+  dtype = in.take_if(":") ? in.any_dtype() : DType::f32;
+  in.expect({"<", "-"});
+}
+
+std::uint64_t bits(Terms& in) { return static_cast<std::uint64_t>(in.integer("bits", INT64_MIN, INT64_MAX)); }
+
+template <class Enum>
+Enum enumerated(Terms& in, std::string_view enumeration, std::string_view what) {
+  const auto& words = tile_program::enumeration(enumeration).words;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (in.take_if(words[i])) return static_cast<Enum>(i);
+  in.fail(what);
+}
+
+tile_program::Scope scope(Terms& in) {
+  return enumerated<tile_program::Scope>(in, "memory_scope", "tl_blk, device or sys");
+}
+
+// Constant(v1:i32 <- bits 5)
+Stmt constant(Terms& in) {
+  Constant s;
+  in.expect("(");
+  defined_value(in, s.dst, s.dtype);
+  in.expect("bits");
+  s.bits = bits(in);
+  in.expect(")");
+  return s;
+}
+
+// Compute(v3:i32 <- addi(v1, v2), overflow=1)
+Stmt compute(Terms& in) {
+  Compute s;
+  in.expect("(");
+  defined_value(in, s.dst, s.dtype);
+  s.op = tile_program::find_operation(in.peek().text);
+  if (s.op == nullptr) in.fail("an operation of Tile IR");
+  in.take();
+  in.expect("(");
+  in.separated(")", [&] { s.args.push_back(in.name("a value")); });
+  for (const tile_program::AttributeForm& form : s.op->attributes) s.numbers.push_back(form.otherwise.value_or(0));
+  while (in.take_if(",")) {
+    const auto form = std::ranges::find(s.op->attributes, in.peek().text, &tile_program::AttributeForm::name);
+    if (form == s.op->attributes.end()) in.fail(fmt::format("an attribute of {}", s.op->name));
+    in.take();
+    in.expect("=");
+    s.numbers[static_cast<std::size_t>(form - s.op->attributes.begin())] = in.integer("a number", 0, INT32_MAX);
+  }
+  in.expect(")");
+  return s;
+}
+
+// Local v4[64] (f16) shared=128
+Stmt local(Terms& in) {
+  Local s;
+  s.array = in.new_name("an array");
+  in.expect("[");
+  s.count = in.integer("a number of elements", 1, most_extent);
+  in.expect({"]", "("});
+  s.dtype = in.any_dtype();
+  in.expect(")");
+  if (!in.peek().is("shared") && !in.peek().is("scratch")) return s;
+  s.space = in.take_if("shared") ? Space::shared : (in.expect("scratch"), Space::scratch);
+  in.expect("=");
+  s.offset = in.integer("a number of bytes", 0, most_extent);
+  return s;
+}
+
+// Table v5 (i32) = 1, 2, 3
+Stmt table(Terms& in) {
+  Table s;
+  s.array = in.new_name("an array");
+  in.expect("(");
+  s.dtype = in.any_dtype();
+  in.expect({")", "="});
+  do s.bits.push_back(bits(in));
+  while (in.take_if(","));
+  return s;
+}
+
+Expr place(Terms& in, std::string& array) {
+  array = in.name("an array");
+  in.expect("[");
+  Expr index = in.expression();
+  in.expect("]");
+  return index;
+}
+
+Stmt get(Terms& in) {
+  Get s;
+  in.expect("(");
+  defined_value(in, s.dst, s.dtype);
+  s.index = place(in, s.array);
+  in.expect(")");
+  return s;
+}
+
+Stmt put(Terms& in) {
+  Put s;
+  in.expect("(");
+  s.index = place(in, s.array);
+  in.expect({"<", "-"});
+  s.value = in.name("a value");
+  in.expect(")");
+  return s;
+}
+
+Stmt address(Terms& in) {
+  Address s;
+  in.expect("(");
+  s.dst = in.new_name("a value");
+  in.expect({"<", "-"});
+  s.buffer = in.name("a buffer");
+  in.expect(")");
+  return s;
+}
+
+bool strong(Terms& in) {
+  const bool is_strong = in.take_if(",");
+  if (is_strong) in.expect("strong");
+  in.expect(")");
+  return is_strong;
+}
+
+// LoadAt(v7 <- v6, strong)
+Stmt load_at(Terms& in) {
+  LoadAt s;
+  in.expect("(");
+  defined_value(in, s.dst, s.dtype);
+  s.address = in.name("an address");
+  s.strong = strong(in);
+  return s;
+}
+
+// StoreAt(v6:f16 <- v7): an f16 at the address v6
+Stmt store_at(Terms& in) {
+  StoreAt s;
+  in.expect("(");
+  s.address = in.name("an address");
+  s.dtype = in.take_if(":") ? in.any_dtype() : DType::f32;
+  in.expect({"<", "-"});
+  s.value = in.name("a value");
+  s.strong = strong(in);
+  return s;
+}
+
+// Atomic(v8:i32 <- v6, v7, add, device); Atomic(v8:i32 <- v6, v7, v9, swap_if, device)
+Stmt atomic(Terms& in) {
+  Atomic s;
+  in.expect("(");
+  defined_value(in, s.dst, s.dtype);
+  s.address = in.name("an address");
+  in.expect(",");
+  s.args.push_back(in.name("a value"));
+  in.expect(",");
+  const auto& modes = tile_program::enumeration("rmw_mode").words;
+  const auto is_mode = [&](std::string_view word) { return std::ranges::find(modes, word) != modes.end(); };
+  if (is_mode(in.peek().text)) {
+    s.mode = enumerated<tile_program::Rmw>(in, "rmw_mode", "a mode");
+  } else {
+    s.args.push_back(in.name("a value"));
+    in.expect({",", "swap_if"});
+  }
+  in.expect(",");
+  s.scope = scope(in);
+  in.expect(")");
+  return s;
+}
+
+Stmt fence(Terms& in) {
+  in.expect("(");
+  const Fence s{scope(in)};
+  in.expect(")");
+  return s;
+}
+
+template <bool otherwise>
+Stmt branch(Terms& in) {
+  Branch s;
+  s.otherwise = otherwise;
+  in.expect("(");
+  s.condition = in.name("a value");
+  in.expect({")", ":"});
+  s.body = nested(in);
+  return s;
+}
+
+Stmt forever(Terms& in) {
+  in.expect(":");
+  return Forever{nested(in)};
+}
+
+template <Jump::To to>
+Stmt jump(Terms&) {
+  return Jump{to};
+}
+
+// Print("x = ", "%" v1)
+Stmt print_values(Terms& in) {
+  Print s;
+  in.expect("(");
+  in.separated(")", [&] {
+    const auto text = in.peek().kind == Token::Kind::string ? unquoted(in.peek().text) : std::nullopt;
+    if (!text) in.fail("a text in quotes");
+    in.take();
+    s.pieces.push_back({*text});
+    if (in.peek().kind == Token::Kind::name) s.pieces.back().value = in.name("a value");
+  });
+  return s;
+}
+
+}  // namespace
+
+std::span<const Keyword> block_keywords() {
+  static constexpr Keyword keywords[] = {
+      {"Constant", constant},
+      {"Compute", compute},
+      {"Local", local},
+      {"Table", table},
+      {"Get", get},
+      {"Put", put},
+      {"Address", address},
+      {"LoadAt", load_at},
+      {"StoreAt", store_at},
+      {"Atomic", atomic},
+      {"Fence", fence},
+      {"Branch", branch<false>},
+      {"Unless", branch<true>},
+      {"Forever", forever},
+      {"Break", jump<Jump::To::after>},
+      {"Continue", jump<Jump::To::next>},
+      {"Return", jump<Jump::To::end>},
+      {"Print", print_values},
+  };
+  return keywords;
+}
+
+}  // namespace deplo::ir::text

@@ -1,0 +1,312 @@
+// Loads, stores and atomics. A thread accesses the elements that it has of a tile; of one element, the first thread for
+// all where another block may write meanwhile.
+#include <array>
+#include <limits>
+
+#include "ir/tile_program/attribute.h"
+#include "rules/blocks/lowering.h"
+#include "rules/blocks/rows.h"
+#include "rules/blocks/shapes.h"
+
+namespace deplo::rules::blocks {
+namespace {
+
+/// The order among blocks: what all threads wrote before a release, and what all of them see after an acquire.
+class Strength {
+ public:
+  Strength(Lowering& l, const Operation& op)
+      : l_(l), ordering_(static_cast<tp::Ordering>(op.number("memory_ordering_semantics"))) {
+    if (op.given("memory_scope")) scope_ = static_cast<tp::Scope>(op.number("memory_scope"));
+  }
+  bool is_weak() const { return ordering_ == tp::Ordering::weak; }
+  tp::Scope scope() const { return scope_; }
+
+  /// Ends what came before; what the operation does itself comes after (Lowering::order).
+  void before() const {
+    if (ordering_ == tp::Ordering::release || ordering_ == tp::Ordering::acq_rel) fence();
+  }
+  void after() const {
+    // The thread that has read needs the fence (PTX ISA, "Acquire Pattern"). The barrier passes on what it learned.
+    if (ordering_ == tp::Ordering::acquire || ordering_ == tp::Ordering::acq_rel) fence();
+  }
+
+ private:
+  void fence() const {
+    l_.add(ir::Fence{scope_});
+    l_.barrier();
+  }
+  Lowering& l_;
+  tp::Ordering ordering_;
+  tp::Scope scope_ = tp::Scope::device;
+};
+
+/// An element of a tile of an operation: its address, and a condition for whether it is there ("": always).
+struct Place {
+  Name address, condition;
+};
+using PlaceOf = std::function<Place(const At&)>;
+
+void when(Lowering& l, const Place& place, const std::function<void()>& body) {
+  if (place.condition.empty())
+    body();
+  else
+    l.branch(place.condition, false, body);
+}
+
+// --- Where elements lie --------------------------------------------------------------------------------------------------
+
+Name zero(Lowering& l, ValueId id) { return l.constant(l.dtype(id), 0); }
+
+/// Through pointers, under a mask.
+PlaceOf through_pointers(Lowering& l, const Operation& op, ValueId pointers) {
+  return [&l, &op, pointers](const At& at) {
+    return Place{l.element(pointers, at), op.has("mask") ? l.element(op.operand("mask"), at) : ""};
+  };
+}
+
+/// The step from tile to tile along a dimension, in elements.
+std::int64_t step_of(const Type& view, std::size_t d) {
+  return view.kind == tp::Kind::gather_scatter_view ? 1
+         : view.kind == tp::Kind::strided_view      ? view.traversal[d]
+                                                    : view.tile[d];
+}
+
+std::size_t tensor_dim(const Type& view, std::size_t d) {
+  return view.kind == tp::Kind::gather_scatter_view ? d : static_cast<std::size_t>(view.dim_map[d]);
+}
+
+Name times(Lowering& l, const Name& a, const Name& b) { return l.compute("muli", DType::i64, {a, b}); }
+Name plus(Lowering& l, const Name& a, const Name& b) { return l.compute("addi", DType::i64, {a, b}); }
+
+/// Whether a position, read without a sign, is inside an extent.
+Name is_below(Lowering& l, const Name& position, const Name& extent) {
+  const auto less = static_cast<std::int64_t>(tp::Comparison::less);
+  return l.compute("cmpi", DType::boolean, {position, extent}, {{"comparison_predicate", less}});
+}
+
+/// Through a view: inside of its tensor. What is the same for all elements of a tile is computed here.
+PlaceOf through_view(Lowering& l, const Operation& op) {
+  const ValueId id = op.operand("view");
+  const Type& t = l.type(id);
+  const View& view = l.view(id);
+  const std::vector<ValueId> index = op.operand_list("index");
+  const auto wide = [&l](ValueId of, const At& at) {
+    return l.converted(l.element(of, at), l.dtype(of), DType::i64, false);
+  };
+  std::vector<Name> starts;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    const bool sparse = t.kind == tp::Kind::gather_scatter_view && static_cast<int>(d) == t.sparse_dim;
+    starts.push_back(sparse ? "" : times(l, wide(index[d], only), l.whole(DType::i64, step_of(t, d))));
+  }
+  return [&l, &t, &view, index, starts, wide](const At& at) {
+    Place place;
+    Name offset;
+    for (std::size_t d = 0; d < t.tile.size(); ++d) {
+      const Expr within = coordinate(at.i, t.tile, d);
+      const Name position = starts[d].empty()
+                                ? wide(index[d], {l.simplified(within), std::nullopt})
+                                : plus(l, starts[d], l.converted(l.index(within), DType::i32, DType::i64, false));
+      const Name inside = is_below(l, position, view.shape[tensor_dim(t, d)]);
+      place.condition = d == 0 ? inside : l.compute("andi", DType::boolean, {place.condition, inside});
+      const Name part = times(l, position, view.strides[tensor_dim(t, d)]);
+      offset = d == 0 ? part : plus(l, offset, part);
+    }
+    if (t.tile.empty()) return Place{view.base, ""};
+    place.address = plus(l, view.base, times(l, offset, l.whole(DType::i64, ir::bytes(t.element))));
+    return place;
+  };
+}
+
+Name padding(Lowering& l, const Type& view) {
+  const DType e = view.element;
+  const tp::Padding kind = view.padding.value_or(tp::Padding::zero);
+  if (ir::is_integral(e) || kind == tp::Padding::zero) return l.constant(e, 0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double value = kind == tp::Padding::neg_zero  ? -0.0
+                       : kind == tp::Padding::pos_inf ? infinity
+                       : kind == tp::Padding::neg_inf ? -infinity
+                                                      : std::numeric_limits<double>::quiet_NaN();
+  return l.constant(e, ir::encode_float(value, e));
+}
+
+// --- Loads and stores ----------------------------------------------------------------------------------------------------
+
+using NameOf = std::function<Name(const At&)>;
+
+/// Element by element; of one element once, by the first thread, where threads might see different numbers.
+void load(Lowering& l, const Operation& op, const PlaceOf& place_of, const NameOf& otherwise) {
+  const ValueId result = op.results[0];
+  const Strength strength(l, op);
+  const auto load_at = [&](const At& at) {
+    const Place place = place_of(at);
+    if (!place.condition.empty()) l.set(result, at, otherwise(at));
+    when(l, place, [&] {
+      const Name loaded = l.fresh("e");
+      l.add(ir::LoadAt{loaded, l.dtype(result), place.address, !strength.is_weak()});
+      l.set(result, at, loaded);
+    });
+  };
+  l.declare(result);
+  if (!l.is_scalar(result)) {
+    l.each(tp::element_count(l.type(result)), load_at);
+  } else if (strength.is_weak() || l.threads == 1) {
+    load_at(only);
+  } else {
+    l.once(result, [&] { load_at(only); });
+  }
+  strength.after();
+}
+
+void load_pointers(Lowering& l, const Operation& op) {
+  l.order(op, l.arrays_behind(op.operands[0]));
+  load(l, op, through_pointers(l, op, op.operands[0]),
+       [&](const At& at) { return op.has("padding") ? l.element(op.operand("padding"), at) : zero(l, op.results[0]); });
+}
+
+void load_view(Lowering& l, const Operation& op) {
+  l.order(op, l.arrays_behind(op.operand("view")));
+  load(l, op, through_view(l, op), [&](const At&) { return padding(l, l.type(op.operand("view"))); });
+}
+
+void store(Lowering& l, const Operation& op, ValueId value, const PlaceOf& place_of) {
+  const Strength strength(l, op);
+  l.for_elements(value, [&](const At& at) {
+    const Place place = place_of(at);
+    when(l, place, [&] {
+      const Name stored = l.element(value, at);
+      l.add(ir::StoreAt{place.address, stored, l.dtype(value), !strength.is_weak()});
+    });
+  });
+}
+
+void store_pointers(Lowering& l, const Operation& op) {
+  Strength(l, op).before();
+  l.order(op, {}, l.arrays_behind(op.operands[0]));
+  store(l, op, op.operands[1], through_pointers(l, op, op.operands[0]));
+}
+
+void store_view(Lowering& l, const Operation& op) {
+  Strength(l, op).before();
+  l.order(op, {}, l.arrays_behind(op.operand("view")));
+  store(l, op, op.operand("tile"), through_view(l, op));
+}
+
+// --- Atomics -------------------------------------------------------------------------------------------------------------
+
+/// One element is updated once, by the first thread, and all get what was there.
+void update(Lowering& l, const Operation& op, const std::function<void(const At&)>& update_at) {
+  const ValueId result = op.results[0];
+  const Strength strength(l, op);
+  const Resources memory = l.arrays_behind(op.operands[0]);
+  strength.before();
+  l.order(op, memory, memory);
+  l.declare(result);
+  if (!l.is_scalar(result))
+    l.each(tp::element_count(l.type(result)), update_at);
+  else
+    l.once(result, [&] { update_at(only); });
+  strength.after();
+}
+
+void update_pointers(Lowering& l, const Operation& op, std::optional<tp::Rmw> mode, const NameOf& otherwise) {
+  const ValueId result = op.results[0];
+  const PlaceOf place_of = through_pointers(l, op, op.operands[0]);
+  update(l, op, [&](const At& at) {
+    const Place place = place_of(at);
+    if (!place.condition.empty()) l.set(result, at, otherwise(at));
+    when(l, place, [&] {
+      ir::Atomic made{l.fresh("e"), l.dtype(result), mode, place.address, {}, Strength(l, op).scope()};
+      for (std::size_t i = 1; i <= (mode ? 1 : 2); ++i) made.args.push_back(l.element(op.operands[i], at));
+      const Name before = made.dst;
+      l.add(std::move(made));
+      l.set(result, at, before);
+    });
+  });
+}
+
+void atomic_rmw(Lowering& l, const Operation& op) {
+  update_pointers(l, op, static_cast<tp::Rmw>(op.number("mode")), [&](const At&) { return zero(l, op.results[0]); });
+}
+
+void atomic_cas(Lowering& l, const Operation& op) {
+  update_pointers(l, op, std::nullopt, [&](const At& at) { return l.element(op.operands[1], at); });
+}
+
+void atomic_red_view(Lowering& l, const Operation& op) {
+  const auto mode = static_cast<tp::Rmw>(op.number("mode"));
+  const ValueId value = op.operand("value");
+  const Resources memory = l.arrays_behind(op.operand("view"));
+  l.order(op, memory, memory);
+  const PlaceOf place_of = through_view(l, op);
+  l.for_elements(value, [&](const At& at) {
+    const Place place = place_of(at);
+    when(l, place, [&] {
+      const Name x = l.element(value, at);
+      l.add(ir::Atomic{l.fresh("e"), l.dtype(value), mode, place.address, {x}, Strength(l, op).scope()});
+    });
+  });
+}
+
+// --- Views ---------------------------------------------------------------------------------------------------------------
+
+void make_tensor_view(Lowering& l, const Operation& op) {
+  const Type& t = l.result_type(op);
+  View view{.base = l.scalar(op.operand("base")), .shape = {}, .strides = {}};
+  for (const auto& [extents, name, into] :
+       {std::tuple(&t.shape, "shape", &view.shape), std::tuple(&t.strides, "strides", &view.strides)}) {
+    const std::vector<ValueId> values = op.operand_list(name);
+    std::size_t next = 0;
+    for (const std::int64_t extent : *extents) {
+      if (extent != tp::dynamic) {
+        into->push_back(l.whole(DType::i64, extent));
+        continue;
+      }
+      const ValueId id = values[next++];
+      into->push_back(l.converted(l.scalar(id), l.dtype(id), DType::i64, true));
+    }
+  }
+  l.bind(op.results[0], std::move(view));
+}
+
+void make_view(Lowering& l, const Operation& op) { l.bind(op.results[0], l.view(op.operands[0])); }
+
+void tensor_shape(Lowering& l, const Operation& op) {
+  for (std::size_t d = 0; d < op.results.size(); ++d)
+    l.bind(op.results[d], l.converted(l.view(op.operands[0]).shape[d], DType::i64, l.dtype(op.results[d]), false));
+}
+
+/// The number of tiles along each dimension; of a gather view, of elements.
+void index_space(Lowering& l, const Operation& op) {
+  const Type& t = l.type(op.operands[0]);
+  for (std::size_t d = 0; d < op.results.size(); ++d) {
+    const Name extent = l.view(op.operands[0]).shape[tensor_dim(t, d)];
+    const std::int64_t step = step_of(t, d);
+    const Name tiles =
+        l.compute("divi", DType::i64, {plus(l, extent, l.whole(DType::i64, step - 1)), l.whole(DType::i64, step)},
+                  {{"signedness", 1}});
+    l.bind(op.results[d], l.converted(tiles, DType::i64, l.dtype(op.results[d]), false));
+  }
+}
+
+}  // namespace
+
+std::vector<Row> memory_rows() {
+  return {{.name = "atomic_cas_tko", .statement = atomic_cas},
+          {.name = "atomic_red_view_tko", .statement = atomic_red_view},
+          {.name = "atomic_rmw_tko", .statement = atomic_rmw},
+          {.name = "load_ptr_tko", .statement = load_pointers},
+          {.name = "load_view_tko", .statement = load_view},
+          {.name = "store_ptr_tko", .statement = store_pointers},
+          {.name = "store_view_tko", .statement = store_view}};
+}
+
+std::vector<Row> view_rows() {
+  return {{.name = "get_index_space_shape", .statement = index_space},
+          {.name = "get_tensor_shape", .statement = tensor_shape},
+          {.name = "make_gather_scatter_view", .statement = make_view},
+          {.name = "make_partition_view", .statement = make_view},
+          {.name = "make_strided_view", .statement = make_view},
+          {.name = "make_tensor_view", .statement = make_tensor_view}};
+}
+
+}  // namespace deplo::rules::blocks

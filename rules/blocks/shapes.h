@@ -1,0 +1,16 @@
+// Positions of elements, as expressions of their row-major number. Private to the room.
+#pragma once
+#include "ir/expr.h"
+#include "ir/tile_program/type.h"
+
+namespace deplo::rules::blocks {
+
+/// The row-major stride of each dimension.
+ir::tile_program::Extents row_major(const ir::tile_program::Extents& shape);
+/// The coordinate of element i of a tile along dimension d.
+ir::Expr coordinate(const ir::Expr& i, const ir::tile_program::Extents& shape, std::size_t d);
+/// The offset of element i in memory whose dimensions have these strides.
+ir::Expr in_strides(const ir::Expr& i, const ir::tile_program::Extents& shape,
+                    const ir::tile_program::Extents& strides);
+
+}  // namespace deplo::rules::blocks
