@@ -45,9 +45,17 @@ std::vector<std::string> grid(const Hyperparameter&);
 /// "NAME=DEFAULT: DOC (LEGAL)", for example "c=0.5: … (a number between 0 and 1000)".
 std::string print(const Hyperparameter&);
 
+/// What a strategy in another process is told besides the space (docs/protocol.md). Nothing of it is needed to search.
+struct Briefing {
+  std::string kernel, text, device;  // the kernel's name and its source; "": not known
+  std::int64_t trials = 0;           // of the budget; 0: not limited
+  double seconds = 0;                // of the budget; 0: not limited
+};
+
 struct SearchOptions {
   std::uint64_t seed = 0;
   std::map<std::string, std::string, std::less<>> parameters = {};  // by name, as in YAML; absent: the default
+  Briefing about = {};
 };
 
 /// Throws Error `place: expected …, found …` unless the searcher has this parameter and the value is legal.

@@ -36,7 +36,9 @@ class Loop {
       if (const auto stop = spent()) return *stop;
       const std::size_t known_before = result_.trials.size();
       if (const auto stop = try_all(searcher_.ask(batch()))) return *stop;
-      if (result_.trials.size() == known_before) return Stop::exhausted;  // nothing asked, or only repetitions
+      if (result_.trials.size() > known_before) continue;
+      // Nothing was asked, or only repetitions, unless the searcher was interrupted.
+      return spent().value_or(Stop::exhausted);
     }
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/outcome.h"
 #include "search/hyperparameters.h"
 #include "search/space.h"
@@ -68,14 +69,27 @@ struct SearcherKind {
   std::string_view summary;                    // one line, shown by `deplo strategies`
   std::span<const Hyperparameter> parameters;  // all that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
+  bool takes_any = false;  // takes parameters with other names, too, with any values
+};
+
+/// Throws Error `place: expected …, found …` unless the strategy has this parameter and the value is legal.
+void check_hyperparameter(const SearcherKind&, std::string_view name, const std::string& value, std::string_view place);
+
+/// Thrown by a searcher that cannot go on: a strategy in another process that died, hung or broke the protocol. What was
+/// measured remains valid.
+class StrategyFailed : public Error {
+ public:
+  using Error::Error;
 };
 
 /// All strategies, listed in searchers.cpp.
 std::span<const SearcherKind* const> searchers();
-/// The strategy of that name. "default" is the one that the results in docs/strategies.md favour. Throws Error that
+/// True for "exec:COMMAND", a strategy in another process (docs/protocol.md). It is not in the list of searchers().
+bool is_program(std::string_view name);
+/// The strategy of that name, or the one that runs a program. "default" is the one that the results in docs/strategies.md favour. Throws Error that
 /// lists the known names.
 const SearcherKind& find_searcher(std::string_view name);
-/// Throws Error for an unknown name or bad parameters.
+/// Throws Error for an unknown name or bad parameters, and StrategyFailed if a program does not start.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);
 
 }  // namespace deplo::search

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/trail.h"
 
@@ -23,13 +25,28 @@ class Position {
 };
 using PositionPtr = std::shared_ptr<const Position>;
 
+/// A knob as a strategy in another process learns about it (docs/protocol.md).
+struct KnobInfo {
+  std::string name;
+  std::vector<Value> options;  // without duplicates
+  std::string kind;            // "integer", "text" or "on_off"
+  std::string meaning;         // one line for people; "": not known
+  bool operator==(const KnobInfo&) const = default;
+};
+
 class Space {
  public:
   virtual ~Space() = default;
   virtual PositionPtr root() const = 0;
+  /// The knobs, in the order of the tree. By default those of the heuristic's candidate and of 64 random ones (the same
+  /// ones at every call), with the options that these were offered: a large tree may have more.
+  virtual std::vector<KnobInfo> knobs() const;
   /// The candidate of a stored trail; nullptr if the trail is not a candidate of this space.
   virtual PositionPtr find(const Trail&) const;
 };
+
+/// "integer" if all options are integers, else "text".
+std::string kind_of(const std::vector<Value>& options);
 
 /// The option of the fork that the choice takes; nullopt if the knob is another one, or the value is not offered.
 std::optional<std::size_t> option_of(const Fork&, const Choice&);

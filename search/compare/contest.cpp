@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
 
 #include "core/error.h"
+#include "search/guarded.h"
 #include "search/quantile.h"
 
 namespace deplo::search::compare {
@@ -20,7 +22,8 @@ namespace {
 // As the published figures; more bags change a score by less than 0.002.
 constexpr std::size_t bags = 20;
 constexpr std::size_t cell_replicates = 200;
-constexpr double run_factor = 1.1;  // searches run for 1.1 T*
+constexpr std::size_t max_failed = 3;  // runs of an entrant; each may take its whole deadline
+constexpr double run_factor = 1.1;     // searches run for 1.1 T*
 constexpr std::size_t histogram_bins = 50;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Rng(a ^ Rng(b).next()).next(); }
@@ -74,6 +77,8 @@ class Arena {
       throw Error(space.records().name + ": expected a harder space, found one that random search solves at once");
     runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
     cpu_.resize(contest.entrants.size(), std::vector<double>(contest.repeats));
+    faults_.resize(contest.entrants.size());
+    skipped_.resize(contest.entrants.size(), 0);
   }
 
   SpaceResult compete(const Tick& tick, const std::function<bool()>& cancelled) {
@@ -96,12 +101,27 @@ class Arena {
     SearchOptions options = contest_.entrants[entrant].options;
     options.seed = seed;
     const double before = cpu_seconds();
-    const auto searcher = make_searcher(contest_.entrants[entrant].name, space_, options);
-    searcher->warm_start(draw_sources(seed));
+    options.about = {space_.records().kernel, "", space_.records().device, 0, limit_};
+    if (has_failed(entrant)) return;
+    Guarded searcher([&] { return make_searcher(contest_.entrants[entrant].name, space_, options); });
+    searcher.warm_start(draw_sources(seed));
     const Replay replay{
         .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
-    runs_[entrant][repeat] = search::compare::replay(space_, landscape_, *searcher, replay, mix(seed, "noise"));
+    runs_[entrant][repeat] = search::compare::replay(space_, landscape_, searcher, replay, mix(seed, "noise"));
     cpu_[entrant][repeat] = cpu_seconds() - before;
+    if (!searcher.fault().empty()) add_fault(entrant, repeat, searcher.fault());
+  }
+
+  bool has_failed(std::size_t entrant) {
+    const std::lock_guard guard(faults_lock_);
+    if (faults_[entrant].size() < max_failed) return false;
+    ++skipped_[entrant];
+    return true;
+  }
+
+  void add_fault(std::size_t entrant, std::size_t repeat, const std::string& fault) {
+    const std::lock_guard guard(faults_lock_);
+    faults_[entrant][repeat] = fault;
   }
 
   std::vector<SourceTask> draw_sources(std::uint64_t seed) const {
@@ -160,6 +180,8 @@ class Arena {
     add_curves(pool, runs, rng, cell);
     add_cpu(entrant, cell);
     runs_[entrant] = {};
+    cell.failed = faults_[entrant].size() + skipped_[entrant];
+    if (!faults_[entrant].empty()) cell.fault = faults_[entrant].begin()->second;
     return cell;
   }
 
@@ -209,6 +231,9 @@ class Arena {
   double start_ = 0, budget_ = 0, short_budget_ = 0, limit_ = 0;
   std::vector<std::vector<Steps>> runs_;  // per entrant and repeat
   std::vector<std::vector<double>> cpu_;
+  std::mutex faults_lock_;
+  std::vector<std::map<std::size_t, std::string>> faults_;  // per entrant: the repeats that failed, and why
+  std::vector<std::size_t> skipped_;                        // per entrant: repeats that were not begun
 };
 
 }  // namespace

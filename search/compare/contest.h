@@ -44,6 +44,8 @@ struct Cell {
   std::array<std::vector<Event>, target_percent.size()> first;  // per repeat: evaluations until the target is reached
   std::vector<double> score_curve;                              // at curve_times times in [T_0, T]
   std::array<std::vector<double>, 3> best_curve;  // quartiles of Landscape::quality(), at the same times; 0: none yet
+  std::size_t failed = 0;   // runs that a failing strategy ended early, or that were not begun after three of them
+  std::string fault;        // why the first one was
   double cpu_per_1000 = 0;  // CPU seconds per 1,000 evaluations: the only figure that is not deterministic
 };
 

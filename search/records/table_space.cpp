@@ -127,6 +127,15 @@ void TableSpace::add_level(std::size_t number) {
 
 PositionPtr TableSpace::root() const { return std::make_shared<TablePosition>(*this, 0, 0); }
 
+std::vector<KnobInfo> TableSpace::knobs() const {
+  std::vector<KnobInfo> knobs;
+  for (const std::size_t number : order_) {
+    const Knob& knob = records_->knobs[number];
+    knobs.push_back({knob.name, knob.values, kind_of(knob.values), ""});
+  }
+  return knobs;
+}
+
 std::uint32_t TableSpace::row(const Candidate& candidate) const {
   const auto* position = dynamic_cast<const TablePosition*>(candidate.position.get());
   CHECK(position && &position->space() == this && position->complete());

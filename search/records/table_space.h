@@ -21,6 +21,8 @@ class TableSpace final : public Space {
   explicit TableSpace(std::shared_ptr<const Records>, std::vector<std::size_t> order = {});
 
   PositionPtr root() const override;
+  /// All knobs with all values of the records.
+  std::vector<KnobInfo> knobs() const override;
   const Records& records() const { return *records_; }
   std::span<const std::size_t> order() const { return order_; }
   /// The number of configurations.

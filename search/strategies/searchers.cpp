@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "search/exec/exec.h"
 
 namespace deplo::search {
 namespace strategies::kinds {
@@ -29,12 +30,22 @@ constexpr const SearcherKind* chosen = &kinds::model;
 
 std::span<const SearcherKind* const> searchers() { return all; }
 
+bool is_program(std::string_view name) { return name.starts_with("exec:"); }
+
+void check_hyperparameter(const SearcherKind& kind, std::string_view name, const std::string& value,
+                          std::string_view place) {
+  if (kind.takes_any && std::ranges::find(kind.parameters, name, &Hyperparameter::name) == kind.parameters.end())
+    return;
+  check_hyperparameter(kind.name, kind.parameters, name, value, place);
+}
+
 const SearcherKind& find_searcher(std::string_view name) {
+  if (is_program(name)) return exec::kind(name);
   if (name == "default") return *chosen;
   const auto found = std::ranges::find(all, name, [](const SearcherKind* kind) { return kind->name; });
   if (found != all.end()) return **found;
-  std::string known = "default";
-  std::vector<std::string> names{known};
+  std::string known = "exec:CMD, default";
+  std::vector<std::string> names{"default"};
   for (const SearcherKind* kind : all) {
     known += ", " + std::string(kind->name);
     names.emplace_back(kind->name);
@@ -43,6 +54,7 @@ const SearcherKind& find_searcher(std::string_view name) {
 }
 
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space& space, const SearchOptions& options) {
+  if (is_program(name)) return exec::make(name, space, options);
   const SearcherKind& kind = find_searcher(name);
   return kind.make(space, Settings(kind.name, kind.parameters, options));
 }

@@ -15,10 +15,10 @@ double time(const Trail& trail) {
   return sum;
 }
 
-void ask_tell(benchmark::State& state, const SearcherKind& kind) {
+void ask_tell(benchmark::State& state, std::string_view name) {
   const toy::ToySpace space = toy::levels({12, 4, 40, 10, 10, 6, 6, 2, 2, 3, 2, 2});
   for (auto _ : state) {
-    const auto searcher = make_searcher(kind.name, space, {});
+    const auto searcher = make_searcher(name, space, {});
     for (std::int64_t trial = 0; trial < state.range(0); ++trial)
       for (const Candidate& candidate : searcher->ask(1))
         searcher->tell(candidate, toy::took(time(candidate->trail())));
@@ -32,10 +32,20 @@ void ask_tell(benchmark::State& state, const SearcherKind& kind) {
 int main(int argc, char** argv) {
   for (const SearcherKind* kind : searchers())
     if (kind->name != "heuristic")
-      benchmark::RegisterBenchmark(std::string(kind->name).c_str(), [kind](benchmark::State& s) { ask_tell(s, *kind); })
+      benchmark::RegisterBenchmark(std::string(kind->name).c_str(),
+                                   [kind](benchmark::State& s) { ask_tell(s, kind->name); })
           ->Arg(300)
           ->Arg(30000)
           ->Unit(benchmark::kMillisecond);
+  // A program's ask and tell (docs/protocol.md); those of 300 trials include its start.
+  benchmark::RegisterBenchmark("exec",
+                               [](benchmark::State& s) {
+                                 ask_tell(
+                                     s, "exec:exec python3 " DEPLO_SOURCE_DIR "/examples/strategies/random_search.py");
+                               })
+      ->Arg(300)
+      ->Arg(30000)
+      ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/rng.h"
+#include "search/exec/example.h"
 #include "search/searcher.h"
 #include "search/toy_space.h"
 
@@ -101,22 +102,28 @@ void expect_distinct(const std::vector<Trail>& trails) { EXPECT_EQ(texts(trails)
 struct Case {
   const SearcherKind* kind;
   const NamedSpace* space;
+  std::string program = {};  // of the kind exec
   friend std::ostream& operator<<(std::ostream& out, const Case& each) {
-    return out << each.kind->name << "_on_" << each.space->name;
+    const std::string name(each.program.empty() ? each.kind->name : each.program);
+    return out << name << "_on_" << each.space->name;
   }
 };
 
 class Battery : public ::testing::TestWithParam<Case> {
  protected:
   std::unique_ptr<Searcher> make(std::uint64_t seed = 1) const {
-    return make_searcher(kind().name, space(), {.seed = seed});
+    const std::string& program = GetParam().program;
+    return make_searcher(program.empty() ? kind().name : exec::example(program), space(), {.seed = seed});
+  }
+  void SetUp() override {
+    if (!GetParam().program.empty() && !exec::has_python()) GTEST_SKIP() << "python3 is not installed";
   }
   const SearcherKind& kind() const { return *GetParam().kind; }
   const toy::ToySpace& space() const { return GetParam().space->space; }
   bool small() const { return GetParam().space->small; }
   bool modelled() const {
     const auto pooled = [](const Hyperparameter& one) { return one.name == "pool"; };
-    return kind().name == "portfolio" || std::ranges::any_of(kind().parameters, pooled);
+    return kind().name == "portfolio" || !GetParam().program.empty() || std::ranges::any_of(kind().parameters, pooled);
   }
   bool complete() const { return kind().name != "heuristic"; }  // asks for everything in the end
   Drive drive(std::size_t batch = 1, std::size_t lag = 0) const {
@@ -239,6 +246,16 @@ std::vector<Case> cases() {
   return out;
 }
 
+// The conformance test of the protocol (docs/protocol.md): the contract holds for a program's strategy, too.
+std::vector<Case> programs() {
+  std::vector<Case> out;
+  for (const char* program : {"random_search", "hill_climber"})
+    for (const NamedSpace& space : spaces())
+      if (space.name != "wide") out.push_back({&find_searcher("exec:CMD"), &space, program});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Battery, ::testing::ValuesIn(programs()), ::testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(All, Battery, ::testing::ValuesIn(cases()), ::testing::PrintToStringParamName());
 
 TEST(Seeds, OtherSeedsOtherAsks) {

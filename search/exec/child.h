@@ -1,0 +1,57 @@
+// A strategy in another process: lines that go to its standard input and come from its standard output.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace deplo::search::exec {
+
+/// The process has its own process group, so that it does not receive Ctrl-C. Its standard error is passed on to ours,
+/// and its last line becomes part of a failure's message. Not thread-safe. The system kills the process if the thread
+/// that created this object ends.
+class Child {
+ public:
+  /// Runs `command` by /bin/sh, with the folder of deplo_search.py at the end of PYTHONPATH. Throws StrategyFailed if no process can be started.
+  explicit Child(std::string command);
+  /// Closes the process's standard input, and kills its process group if it has not ended within a second. After a
+  /// failure, kills it at once.
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// Queues a line, without its newline. Never blocks. Throws StrategyFailed if the process does not read its lines.
+  void send(std::string_view line);
+  /// Queues the last line before the process has to end.
+  void send_last(std::string_view line) noexcept;
+  /// The process's next line, without its newline. Throws StrategyFailed after `seconds`, if the process ended, if its
+  /// line is longer than 16 MiB, or if it does not read what it was sent. Throws Interrupted (core/interrupt.h).
+  std::string line(double seconds);
+  /// Throws StrategyFailed if the process has written anything that line() did not return.
+  void expect_silence();
+  /// Throws StrategyFailed: the command, what it did, and its last line on standard error.
+  [[noreturn]] void fail(std::string_view what);
+
+ private:
+  void wait(int milliseconds);
+  void read_output();
+  void read_errors();
+  void write_input();
+  [[noreturn]] void fail_ended();
+  std::string last_error_line() const;
+
+  const std::string command_;
+  pid_t process_ = -1;
+  int input_ = -1, output_ = -1, errors_ = -1;
+  bool failed_ = false;
+  bool ended_ = false;    // it closed its standard output
+  std::string outgoing_;  // lines that it has not taken yet
+  std::string incoming_;
+  std::size_t searched_ = 0;  // bytes of incoming_ that have no newline
+  std::string error_tail_;
+};
+
+/// Thrown while waiting after a signal (core/interrupt.h).
+struct Interrupted {};
+
+}  // namespace deplo::search::exec

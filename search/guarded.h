@@ -1,0 +1,30 @@
+// A searcher that may fail: a strategy in another process. Its failure ends its run, and nothing else.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "search/searcher.h"
+
+namespace deplo::search {
+
+/// Passes everything on to another searcher. After a StrategyFailed, it asks for nothing more and fault() says why.
+class Guarded final : public Searcher {
+ public:
+  /// `make` may throw StrategyFailed, too.
+  explicit Guarded(const std::function<std::unique_ptr<Searcher>()>& make);
+
+  std::vector<Candidate> ask(std::size_t n) override;
+  void tell(const Candidate&, const Outcome&) override;
+  bool learns() const override { return searcher_ != nullptr && searcher_->learns(); }
+  bool warm_start(std::span<const SourceTask>) override;
+
+  /// "": it has not failed.
+  const std::string& fault() const { return fault_; }
+
+ private:
+  std::unique_ptr<Searcher> searcher_;  // null after a failure
+  std::string fault_;
+};
+
+}  // namespace deplo::search
