@@ -34,6 +34,15 @@ int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& p
   return interrupted() != 0 ? 128 + interrupted() : 0;
 }
 
+/// Throws Error where a strategy failed.
+void check_runs(const Comparison& comparison) {
+  for (const Ordered& ordered : comparison.orders)
+    for (const search::compare::SpaceResult& space : ordered.spaces)
+      for (std::size_t i = 0; i < space.cells.size(); ++i)
+        if (space.cells[i].failed > 0)
+          throw Error(fmt::format("{}: {}", comparison.contest.entrants[i].label, space.cells[i].fault));
+}
+
 int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
@@ -51,7 +60,9 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   progress.end();
   print_result(flags.json ? print_comparison_json(comparison)
                           : print_comparison(comparison, flags.verbose, terminal_width(STDOUT_FILENO)));
-  return comparison.interrupted ? 128 + interrupted() : 0;
+  if (comparison.interrupted) return 128 + interrupted();
+  check_runs(comparison);
+  return 0;
 }
 
 void add_contest(Command command, CompareFlags& flags) {

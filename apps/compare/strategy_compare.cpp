@@ -47,12 +47,16 @@ bool has(const search::SearcherKind& kind, std::string_view parameter) {
 }
 
 compare::Entrant parse_entrant(const std::string& text) {
+  if (search::is_program(text)) {
+    search::find_searcher(text);
+    return {text, text, {}};
+  }
   const std::vector<std::string> parts = split(text, ':');
   const search::SearcherKind& kind = search::find_searcher(parts[0]);
   compare::Entrant entrant{text, std::string(kind.name), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto [name, value] = assignment(parts[i], "--search " + text);
-    search::check_hyperparameter(kind.name, kind.parameters, name, value, "--search " + text);
+    search::check_hyperparameter(kind, name, value, "--search " + text);
     entrant.options.parameters[name] = value;
   }
   return entrant;
@@ -215,9 +219,9 @@ std::vector<compare::Entrant> parse_entrants(const std::vector<std::string>& sea
     bool taken = false;
     for (compare::Entrant& entrant : entrants) {
       const search::SearcherKind& kind = search::find_searcher(entrant.name);
-      if (!has(kind, name)) continue;
+      if (!kind.takes_any && !has(kind, name)) continue;
       taken = true;
-      search::check_hyperparameter(kind.name, kind.parameters, name, value, "--set");
+      search::check_hyperparameter(kind, name, value, "--set");
       entrant.options.parameters.try_emplace(name, value);
     }
     if (!taken) throw Error(fmt::format("--set: expected a parameter of one of the strategies, found '{}'", name));

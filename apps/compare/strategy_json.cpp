@@ -34,6 +34,10 @@ Json cell_json(const compare::Cell& cell, const std::string& label) {
                             {"score", cell.score},
                             {"short_score", cell.short_score},
                             {"runs", Json::array(cell.runs)}});
+  if (cell.failed > 0) {
+    json.set("failed_runs", cell.failed);
+    json.set("fault", cell.fault);
+  }
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     json.set(fmt::format("first_within_{}_percent", compare::target_percent[i]),
              Json::array(cell.first[i], event_json));

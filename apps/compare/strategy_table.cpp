@@ -160,6 +160,22 @@ std::string objectives(std::span<const SpaceResult> spaces) {
 
 }  // namespace
 
+namespace {
+
+/// A line for each strategy that failed on a space.
+std::string faults(const Comparison& comparison) {
+  std::string text;
+  for (const Ordered& ordered : comparison.orders)
+    for (const SpaceResult& space : ordered.spaces)
+      for (std::size_t i = 0; i < space.cells.size(); ++i)
+        if (const Cell& cell = space.cells[i]; cell.failed > 0)
+          text += fmt::format("{} of {} runs of {} failed on {}: {}\n", cell.failed, comparison.contest.repeats,
+                              comparison.contest.entrants[i].label, space.name, cell.fault);
+  return text;
+}
+
+}  // namespace
+
 std::string print_comparison(const Comparison& comparison, bool verbose, std::size_t width) {
   const Ordered& first = comparison.orders.front();
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
@@ -174,6 +190,7 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)
     for (const SpaceResult& space : first.spaces) text += space_table(comparison, space, width);
+  text += faults(comparison);
   if (comparison.interrupted) text += "interrupted: unfinished spaces are not shown\n";
   return text;
 }

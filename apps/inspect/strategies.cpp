@@ -51,7 +51,8 @@ std::string strategies_text(const std::string& name, bool verbose, std::size_t w
   std::string text = entry("default", search::find_searcher("default").name, width);
   for (const search::SearcherKind* kind : search::searchers())
     text += entry(kind->name, kind->summary, width) + (verbose ? parameters(*kind, width) : "");
-  return text;
+  const search::SearcherKind& program = search::find_searcher("exec:CMD");
+  return text + entry(program.name, program.summary, width) + (verbose ? parameters(program, width) : "");
 }
 
 std::string strategies_json(const std::string& name) {

@@ -90,6 +90,9 @@ void check_tuned(const engine::Summary& summary) {
   if (!left_out.empty())
     throw Error(fmt::format("{} of {} kernels cannot be tuned; {}: {}", left_out.size(), summary.rows.size(),
                             left_out.front()->name, one_line(left_out.front()->fault)));
+  for (const engine::Row& row : summary.rows)
+    if (row.stop == engine::strategy_failed)
+      throw Error(fmt::format("{}: {}; what it measured before is kept", row.name, one_line(row.fault)));
 }
 
 int run_tune(const TuneFlags& flags) {

@@ -138,8 +138,10 @@ std::string notes(const engine::Summary& summary) {
   text += "\n";
   for (const engine::Row& row : summary.rows)
     if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, join(row.same, ", "));
-  for (const engine::Row& row : summary.rows)
+  for (const engine::Row& row : summary.rows) {
+    if (row.stop == engine::strategy_failed) text += fmt::format("{}: {}\n", row.name, row.fault);
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
+  }
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),

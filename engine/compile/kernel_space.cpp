@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "rules/rule.h"
 
 namespace deplo::engine {
 namespace {
@@ -47,6 +48,18 @@ search::PositionPtr KernelSpace::find(const Trail& trail) const {
   if (!found.ok()) return nullptr;
   if (restrictions_->empty()) return std::make_shared<KernelPosition>(std::move(found.value()), restrictions_);
   return search::walk(*this, found.value().trail());  // again: the restrictions may leave out what the rules offer
+}
+
+std::vector<search::KnobInfo> KernelSpace::knobs() const {
+  std::vector<search::KnobInfo> knobs = Space::knobs();
+  for (search::KnobInfo& info : knobs) {
+    const std::size_t dot = info.name.find('.');
+    const rules::Rule* const rule = rules::find_rule(info.name.substr(0, dot));
+    CHECK(rule != nullptr && dot != std::string::npos);
+    info.meaning = rule->summary;
+    if (rules::find_knob(*rule, info.name.substr(dot + 1))->type == rules::KnobType::on_off) info.kind = "on_off";
+  }
+  return knobs;
 }
 
 const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) {

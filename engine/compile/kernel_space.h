@@ -14,6 +14,8 @@ class KernelSpace : public search::Space {
   /// `loop` must be verified Loop IR. Forks offer the options that the restrictions leave, in the rules' order.
   KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
   search::PositionPtr root() const override { return root_; }
+  /// With the types of the rules' knobs, and the rules' summaries.
+  std::vector<search::KnobInfo> knobs() const override;
   /// Also finds trails that are older than some rules (rules::follow()).
   search::PositionPtr find(const Trail&) const override;
 

@@ -18,7 +18,7 @@ namespace {
 
 void set_parameter(Experiment& experiment, const std::string& name, const std::string& value, std::string_view place) {
   const search::SearcherKind& kind = search::find_searcher(experiment.strategy);
-  search::check_hyperparameter(kind.name, kind.parameters, name, value, place);
+  search::check_hyperparameter(kind, name, value, place);
   experiment.options.parameters[name] = value;
 }
 
@@ -64,6 +64,10 @@ void check_name(std::string_view place, std::string_view what, const std::string
 }
 
 void check_strategy(const std::string& name, std::string_view place) {
+  if (search::is_program(name)) {
+    search::find_searcher(name);
+    return;
+  }
   std::vector<std::string> names{"default"};
   for (const auto* kind : search::searchers()) names.emplace_back(kind->name);
   check_name(place, "a strategy", name, names);

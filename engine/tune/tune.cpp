@@ -54,7 +54,7 @@ std::string report(const Row& row) {
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
   return fmt::format("{} {} µs{}, {}{}: {}", row.confirmed ? "confirmed" : "best", significant(row.best_us), up,
                      counted(row.trials, "trial"), row.known > 0 ? fmt::format(", {} known", row.known) : "",
-                     words(row.stop));
+                     row.stop == strategy_failed ? row.fault : words(row.stop));
 }
 
 Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {
@@ -63,7 +63,8 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   summary.name = experiment.name;
   summary.device = session.runner.info().name;
   summary.target = session.target.name;
-  summary.strategy = search::find_searcher(experiment.strategy).name;
+  const bool program = search::is_program(experiment.strategy);
+  summary.strategy = program ? experiment.strategy : search::find_searcher(experiment.strategy).name;
   summary.store = options.store;
   summary.seed = experiment.options.seed;
   for (const KernelCase& kernel : experiment.kernels) {
@@ -132,6 +133,7 @@ class Tuner {
 
   /// The result of an earlier run that finished the kernel's search stands until the kernel's turn comes.
   void recall(std::size_t i) {
+    if (search::is_program(experiment_.strategy)) return;  // it may have changed
     const KernelCase& kernel = experiment_.kernels[i];
     const auto stop = session_.store.finished_search(print(measure::without_fills(kernel.loop)), session_.device_id,
                                                      settings_of(kernel, session_));
@@ -146,7 +148,8 @@ class Tuner {
   void mark(std::size_t i) {
     const KernelCase& kernel = experiment_.kernels[i];
     Row& row = rows_[i];
-    const bool cut_short = session_.cancelled() || row.stop == name(search::Stop::seconds);
+    const bool cut_short =
+        session_.cancelled() || row.stop == name(search::Stop::seconds) || row.stop == strategy_failed;
     row.finished = row.finished || !cut_short;
     session_.store.append(measure::SearchRecord{
         session_.run_id, session_.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))}),

@@ -18,6 +18,7 @@
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
 #include "rules/cost/least_work.h"
+#include "search/guarded.h"
 #include "search/loop.h"
 
 namespace deplo::engine {
@@ -60,17 +61,20 @@ class KernelTuner {
       started_ = now();
       narrator_.publish(row_);
     }
-    row_.stop = name(search());
+    row_.stop = search();
     if (!cancelled_()) confirm();
     return std::move(row_);
   }
 
  private:
-  search::Stop search() {
-    const auto searcher = search::make_searcher(experiment_.strategy, space_, experiment_.options);
+  /// Why the search ended, as in Row::stop.
+  std::string search() {
+    search::SearchOptions options = experiment_.options;
+    options.about = {row_.name, loop_text_, session_.runner.info().name, budget_.trials, budget_.seconds};
+    search::Guarded searcher([&] { return search::make_searcher(experiment_.strategy, space_, options); });
     std::vector<search::Candidate> first;
-    const bool warm = !session_.warm_start.empty() && warm_up(*searcher, first);
-    if (!warm && session_.analytic_prior > 0) begin_analytic(*searcher);
+    const bool warm = !session_.warm_start.empty() && warm_up(searcher, first);
+    if (!warm && session_.analytic_prior > 0) begin_analytic(searcher);
     if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, session_.tried_winners);
     search::Budget budget;
     budget.trials = budget_.trials - row_.trials;
@@ -82,8 +86,11 @@ class KernelTuner {
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
     const auto enough = [this] { return gain_per_second(prospect_, budget_.expectation) < budget_.least_gain; };
-    return search::run(space_, *searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first))
-        .stop;
+    const search::Stop stop =
+        search::run(space_, searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first)).stop;
+    if (searcher.fault().empty() || stop != search::Stop::exhausted) return std::string(name(stop));
+    row_.fault = searcher.fault();
+    return strategy_failed;
   }
 
   // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from

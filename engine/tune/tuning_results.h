@@ -10,6 +10,9 @@ namespace deplo::engine {
 /// Row::stop of a kernel that cannot be measured with any schedule; Row::fault says why.
 inline constexpr const char* untunable = "cannot be tuned";
 
+/// Row::stop of a kernel whose strategy, a program of the user's, failed. What was measured stands; Row::fault says why.
+inline constexpr const char* strategy_failed = "the strategy failed";
+
 struct Row {
   std::string name;
   std::vector<std::string> same;                 // the names of kernels equal to it

@@ -1,0 +1,116 @@
+// `--search exec:COMMAND` by the command line: a program's strategy tunes and takes part in a comparison; one that fails
+// ends its own search only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OwnStrategy : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("python3 -S -c '' > /dev/null 2>&1") != 0) GTEST_SKIP() << "python3 is not installed";
+  }
+  static std::string example(const std::string& name) {
+    return "exec:exec python3 -S -B " DEPLO_SOURCE_DIR "/examples/strategies/" + name;
+  }
+  std::string program(const std::string& text) const {
+    return "exec:exec python3 -S -B " +
+           write_file(folder_.path(), "mine.py",
+                      "import deplo_search, os, time\nspace = deplo_search.connect()\n" + text);
+  }
+  Ran tune(const std::string& search, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"deplo-tune",   "--store", folder_.file("s.db"), "--config", experiment_,
+                                      "--in-process", "--quiet", "--search",           search,     "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  }
+
+  measure::TemporaryFolder folder_;
+  const std::string experiment_ = write_file(folder_.path(), "one.yaml",
+                                             "device: interpreter\nbudget: {time: 60, trials: 6}\nkernels:\n"
+                                             "  - {kernel: softmax, symbols: {M: 3, N: 11}}\n");
+  const std::string space_ = write_file(folder_.path(), "space.csv", [] {
+    std::string text = "x,y,time (us)\n";
+    for (int x = 0; x < 12; ++x)
+      for (int y = 0; y < 12; ++y)
+        text +=
+            std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(10 + (x - 7) * (x - 7) + 3 * y) + "\n";
+    return text;
+  }());
+};
+
+TEST_F(OwnStrategy, Tunes) {
+  const Ran ran = tune(example("hill_climber.py"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto summary = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(summary["kernels"][0]["trials"], 6);
+  EXPECT_TRUE(summary["kernels"][0]["confirmed"]);
+  EXPECT_THAT(summary["strategy"].get<std::string>(), HasSubstr("hill_climber.py"));
+}
+
+TEST_F(OwnStrategy, KnowsTheKernel) {
+  const Ran ran = tune(program("assert \"softmax\" in space.kernel, space.kernel\n"
+                               "assert \"load x[\" in space.source and space.device == \"Kernel IR interpreter\"\n"
+                               "assert space.parameters == {\"size\": 3} and space.seed == 4 and space.trials == 6\n"
+                               "assert any(knob.meaning for knob in space.knobs)\n"
+                               "space.evaluate(space.random())\nspace.done()\n"),
+                       {"--set", "size=3", "--seed", "4"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST_F(OwnStrategy, AFailureKeepsWhatWasMeasured) {
+  const Ran ran = tune(program("space.evaluate(space.random())\nos.kill(os.getpid(), 9)\n"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("was ended by signal 9 (Killed); what it measured before is kept"));
+  const auto kernel = nlohmann::json::parse(ran.out)["kernels"][0];
+  EXPECT_EQ(kernel["trials"], 2);
+  EXPECT_TRUE(kernel["confirmed"]);
+  EXPECT_EQ(kernel["stop"], "the strategy failed");
+  const Ran again = tune(example("random_search.py"));  // from the same store
+  EXPECT_EQ(again.code, 0) << again.err;
+}
+
+TEST_F(OwnStrategy, TakesPartInAComparison) {
+  const auto compare = [&](const std::vector<std::string>& strategies) {
+    std::vector<std::string> words = {"deplo", "compare", "--spaces", space_, "--repeats", "4", "--quiet", "--search"};
+    words.insert(words.end(), strategies.begin(), strategies.end());
+    return run_program(words);
+  };
+  const Ran good = compare({"random", example("random_search.py"), example("hill_climber.py")});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, compare({"random", example("random_search.py"), example("hill_climber.py")}).out);
+  const Ran bad = compare({"random", program("space.evaluate(space.random())\nraise ValueError(space.seed)\n")});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.out, HasSubstr("4 of 4 runs of exec:"));
+  EXPECT_THAT(bad.err, HasSubstr("ended with code 1; it said: ValueError"));
+}
+
+TEST_F(OwnStrategy, SaysWhatItLacks) {
+  for (const std::string name : {"optuna_sampler.py", "skopt_bayes.py", "kernel_tuner_strategy.py greedy_ils"}) {
+    const Ran ran = tune(example(name));  // -S: no packages
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.err, HasSubstr("expected the Python package ")) << name;
+  }
+  EXPECT_THAT(tune("exec:").err, HasSubstr("expected a command after exec:"));
+}
+
+TEST_F(OwnStrategy, TheExampleForLanguageModelsPrintsItsPrompt) {
+  const std::string answers = write_file(folder_.path(), "answers.jsonl", "{\"cooperative_reduce.rows\": 2}\n");
+  const Ran ran = tune(example("language_model.py " + answers));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("Choose values that make this kernel fast on Kernel IR interpreter"));
+  EXPECT_THAT(ran.err, ::testing::ContainsRegex("Measured so far:\n\\{\"cooperative_reduce.threads\".* -> .* us"));
+  EXPECT_THAT(ran.err, HasSubstr("the answer {\"cooperative_reduce.rows\": 2} became"));
+}
+
+}  // namespace
+}  // namespace deplo::testing
