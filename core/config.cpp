@@ -214,6 +214,7 @@ std::vector<Config> Config::items() const {
 }
 
 bool Config::is_map() const { return node_->kind == Kind::map; }
+bool Config::is_list() const { return node_->kind == Kind::list; }
 bool Config::is_text() const { return node_->kind == Kind::scalar && !node_->scalar.empty(); }
 
 std::string Config::text() const {

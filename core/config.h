@@ -32,6 +32,7 @@ class Config {
   std::vector<Config> items() const;                            // of a list
 
   bool is_map() const;
+  bool is_list() const;
   bool is_text() const;
   std::string text() const;  // never empty
   std::int64_t integer(std::int64_t least = std::numeric_limits<std::int64_t>::min(),

@@ -15,13 +15,16 @@
 #include "ir/numbers.h"
 #include "ir/program.h"
 #include "measure/device_info.h"
+#include "measure/launch.h"
 
 namespace deplo::measure {
 
 /// A candidate that is ready to build: Kernel IR and the source emitted from it.
+/// A user's own kernel has a launch of its own, and a program without statements, which has its buffers.
 struct KernelCode {
   ir::Program kernel;
   ir::KernelSource source;
+  std::optional<Launch> launch = {};  // its grid and options replace those of `source`, whose grid is one block
 };
 
 /// The compiler's information about a built kernel; -1: not known.

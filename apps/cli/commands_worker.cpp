@@ -34,11 +34,12 @@ int serve_builds_on(const std::string& name, pid_t tuner) {
   });
 }
 
-Result<measure::Resources> compile_for(const std::string& architecture, const ir::KernelSource& source) {
+Result<measure::Resources> compile_for(const std::string& architecture, const measure::KernelCode& code) {
   measure::cuda::CompileOptions options;
   options.seconds = build_seconds;
+  if (code.launch) options.more = code.launch->options;
   options.nvrtc = &measure::cuda::Nvrtc::for_machine();  // as the device does that the code is for
-  auto cubin = measure::cuda::compile_cubin(source, architecture, options);
+  auto cubin = measure::cuda::compile_cubin(code.source, architecture, options);
   if (!cubin.ok()) return cubin.failure();
   return cubin.value().resources;
 }
@@ -47,7 +48,7 @@ int run_worker(const WorkerFlags& flags) {
   const auto tuner = static_cast<pid_t>(flags.tuner);
   if (!flags.build_for.empty())
     return measure::worker::serve_builds(
-        tuner, [&](const measure::KernelCode& code) { return compile_for(flags.build_for, code.source); });
+        tuner, [&](const measure::KernelCode& code) { return compile_for(flags.build_for, code); });
   if (!flags.build_on.empty()) return serve_builds_on(flags.build_on, tuner);
   require(flags.device, "--device NAME, --build-for ARCHITECTURE or --build-on NAME");
   if (flags.blocks) return measure::worker::serve_blocks(tuner, [&] { return measure::open_device(flags.device); });

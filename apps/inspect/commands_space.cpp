@@ -6,6 +6,7 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
 #include "apps/cli/source_flags.h"
+#include "apps/inspect/kernel_file_space.h"
 #include "apps/inspect/space.h"
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -19,10 +20,20 @@ struct SpaceFlags {
   SpaceOptions options;
   SourceFlags source;
   std::vector<std::string> restrictions;
+  engine::foreign::Files file;  // of a user's own kernel
   bool json = false;
 };
 
+int run_file_space(const SpaceFlags& flags) {
+  const engine::foreign::KernelFile file(flags.file);
+  print_result(flags.options.sample > 0 ? sample_configurations(file, flags.options.sample, flags.options.seed)
+               : flags.json             ? print_configurations_json(file)
+                                        : print_configurations(file));
+  return 0;
+}
+
 int run_space(SpaceFlags flags) {
+  if (!flags.file.space.empty()) return run_file_space(flags);
   flags.options.selection = flags.source.selection();
   const RestrictFlags restrict_flags = parse_restrictions(flags.restrictions);
   flags.options.restrictions =
@@ -55,6 +66,12 @@ void add_space(Command command, int& exit_code) {
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
       "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
+  command.option("--space", flags->file.space, "FILE",
+                 "Show the configurations of a kernel of yours: FILE is its T1 or YAML file (docs/kernel_files.md).");
+  command
+      .option("--kernel-file", flags->file.kernel, "FILE",
+              "Take that kernel from FILE, not from the file that the space names.")
+      .seldom();
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
@@ -75,6 +92,8 @@ void add_space(Command command, int& exit_code) {
       .between(std::int64_t{1}, engine::most_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.excludes("--sample", {"--enumerate", "--json"});
+  command.excludes("--space", {"--kernel", "--code", "--file", "--pt2", "--model", "--tile", "--only", "--enumerate"});
+  command.needs("--kernel-file", "--space");
   command.examples(
       "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
       "deplo space -k softmax -s M=32 -s N=2048 --sample 5");

@@ -117,7 +117,9 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());
-  const auto [kernel, source] = engine::compile(lowering).code;
+  const measure::KernelCode code = engine::compile(lowering).code;
+  const ir::Program& kernel = code.kernel;
+  const ir::KernelSource& source = code.source;
   if (options.level == "kernel") return text + print(kernel);
   if (table) table(loop.name, source);
   if (table) return text;

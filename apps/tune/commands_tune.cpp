@@ -11,6 +11,7 @@
 #include "apps/tune/tuning_table.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
@@ -23,7 +24,7 @@ namespace deplo::apps {
 namespace {
 
 struct TuneFlags {
-  std::string config, store = engine::default_store(), warm_start;
+  std::string config, space, kernel_file, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard;
   OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
@@ -95,15 +96,26 @@ void check_tuned(const engine::Summary& summary) {
       throw Error(fmt::format("{}: {}; what it measured before is kept", row.name, one_line(row.fault)));
 }
 
+/// The experiment of --config, or one of a single kernel file.
+engine::Experiment read_experiment(const TuneFlags& flags) {
+  const engine::Place place{flags.target, flags.device};
+  engine::Inputs inputs = flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs);
+  if (flags.space.empty()) {
+    require(flags.config, "--config FILE or --space FILE");
+    return engine::load_experiment(flags.config, std::move(inputs), flags.options.read(), place);
+  }
+  Json kernel = Json::object({{"space", flags.space}});
+  if (!flags.kernel_file.empty()) kernel.set("kernel_file", flags.kernel_file);
+  return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.space, ".",
+                                  std::move(inputs), flags.options.read(), place);
+}
+
 int run_tune(const TuneFlags& flags) {
-  require(flags.config, "--config FILE");
   const std::optional<engine::Shard> shard =
       flags.shard ? std::optional(engine::parse_shard(*flags.shard)) : std::nullopt;
   if (flags.device) engine::check_device(*flags.device, "--device");
   if (flags.target) engine::check_target(*flags.target, "--target");
-  engine::Experiment experiment =
-      engine::load_experiment(flags.config, flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs),
-                              flags.options.read(), {flags.target, flags.device});
+  engine::Experiment experiment = read_experiment(flags);
   std::string overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;
@@ -198,6 +210,13 @@ void add_tune(Command command, int& exit_code) {
       "prints the results so far; the same command continues from there.");
   command.option("--config", flags->config, "FILE",
                  "Read the experiment from FILE (YAML): kernels, search and budget.");
+  command.option("--space", flags->space, "FILE",
+                 "Tune a kernel of yours: its parameters, constraints, sizes and arguments are in FILE (T1 as JSON, or "
+                 "YAML; docs/kernel_files.md).");
+  command.option("--kernel-file", flags->kernel_file, "FILE",
+                 "Take that kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.");
+  command.excludes("--space", {"--config"});
+  command.needs("--kernel-file", "--space");
   add_budget(command, *flags);
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",

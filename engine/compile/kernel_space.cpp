@@ -62,6 +62,14 @@ std::vector<search::KnobInfo> KernelSpace::knobs() const {
   return knobs;
 }
 
+Compiled KernelSpace::compile(const search::Position& candidate) const { return engine::compile(lowering(candidate)); }
+
+Trail KernelSpace::untuned() const {
+  rules::Lowering lowering = KernelSpace::lowering(*root_);
+  while (lowering.fork()) lowering.choose(0);
+  return lowering.trail();
+}
+
 const rules::Lowering& KernelSpace::lowering(const search::Position& candidate) {
   const auto* const position = dynamic_cast<const KernelPosition*>(&candidate);
   CHECK(position != nullptr);

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "engine/compile/candidate_space.h"
 #include "engine/source/restrict.h"
 #include "ir/program.h"
 #include "rules/lower.h"
@@ -9,7 +10,7 @@
 
 namespace deplo::engine {
 
-class KernelSpace : public search::Space {
+class KernelSpace : public CandidateSpace {
  public:
   /// `loop` must be verified Loop IR. Forks offer the options that the restrictions leave, in the rules' order.
   KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
@@ -18,6 +19,9 @@ class KernelSpace : public search::Space {
   std::vector<search::KnobInfo> knobs() const override;
   /// Also finds trails that are older than some rules (rules::follow()).
   search::PositionPtr find(const Trail&) const override;
+
+  Compiled compile(const search::Position& candidate) const override;
+  Trail untuned() const override;
 
   /// The lowering of a candidate that comes from a KernelSpace.
   static const rules::Lowering& lowering(const search::Position& candidate);

@@ -11,7 +11,9 @@
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/source/experiment_kernels.h"
+#include "measure/check/inputs.h"
 
 namespace deplo::engine {
 namespace {
@@ -55,6 +57,10 @@ Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+std::string stored_text(const KernelCase& kernel) {
+  return kernel.file ? kernel.file->identity() : print(measure::without_fills(kernel.loop));
+}
 
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/source/load.h"
 #include "ir/canonical/canonical.h"
 
@@ -89,6 +90,22 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
   entry.place = config.place();
 }
 
+Entry read_kernel_file(const Config& config, const std::filesystem::path& folder) {
+  config.only({"kernel_file", "space", "name"});
+  std::error_code error;
+  const auto found = [&](const Config& name) {
+    const std::filesystem::path beside = folder / name.text();
+    return std::filesystem::exists(beside, error) ? beside.lexically_normal().string() : name.text();
+  };
+  foreign::Files files{found(config.at("space"))};
+  if (const auto kernel = config.find("kernel_file")) files.kernel = found(*kernel);
+  Entry entry;
+  entry.file = std::make_shared<const foreign::KernelFile>(files);
+  entry.name = config.text_or("name", entry.file->name());
+  entry.place = config.place();
+  return entry;
+}
+
 }  // namespace
 
 SourceOptions read_source_options(const Config& config) {
@@ -101,15 +118,16 @@ SourceOptions read_source_options(const Config& config) {
 }
 
 Entry read_entry(const Config& config, const std::filesystem::path& folder, const SourceOptions& all) {
-  std::vector<std::string_view> keys = {"kernel", "expression", "pt2",   "model", "tile",
-                                        "name",   "symbols",    "layer", "seq"};
+  std::vector<std::string_view> keys = {"kernel", "expression", "pt2",     "model", "tile", "kernel_file",
+                                        "space",  "name",       "symbols", "layer", "seq"};
   for (const SourceOption& option : source_options()) keys.push_back(option.name);
   keys.insert(keys.end(), {"entry", "arguments", "grid", "restrict", "inputs"});
   config.only(keys);
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model", "tile"}) kinds += config.has(kind);
+  if (kinds == 0 && (config.has("kernel_file") || config.has("space"))) return read_kernel_file(config, folder);
   if (kinds != 1)
-    throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, tile, found {}",
+    throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, tile, space, found {}",
                             config.place(), kinds == 0 ? "none of them" : "several"));
   Entry entry;
   if (config.has("kernel"))
@@ -130,6 +148,12 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
 }
 
 std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
+  if (entry.file) {
+    KernelCase kernel{entry.name, entry.place, entry.file->signature()};
+    kernel.files = entry.file->inputs();
+    kernel.file = std::move(entry.file);
+    return {std::move(kernel)};
+  }
   Inputs* const given[] = {&entry.inputs, &inputs};
   std::vector<LoadedKernel> loaded = load(entry.source, target, given, entry.place);
   check_met(entry.inputs);
@@ -158,7 +182,9 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
       throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
                               named->second));
     const auto [first, differs] =
-        known.emplace(print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions), result.size());
+        known.emplace(kernel.file ? kernel.file->identity() + kernel.file->space_text()
+                                  : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions),
+                      result.size());
     if (differs)
       result.push_back(std::move(kernel));
     else

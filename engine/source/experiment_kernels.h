@@ -1,6 +1,7 @@
 // The entries of an experiment's `kernels:` list. experiments/smoke.yaml documents them.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,13 @@
 namespace deplo::engine {
 
 struct Entry {
-  Source source;
+  Source source;      // unless it has a file
   std::string name;   // of its kernels: NAME for a single one, else NAME.WHAT_IT_COMPUTES
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  bool tf32_of_all = false;  // the entry itself does not say whether tf32 is allowed
+  std::shared_ptr<const foreign::KernelFile> file = {};  // of a user's own kernel
+  bool tf32_of_all = false;                              // the entry itself does not say whether tf32 is allowed
 };
 /// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);

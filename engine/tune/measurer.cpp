@@ -1,5 +1,7 @@
 #include "engine/tune/measurer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -7,9 +9,9 @@
 #include <utility>
 
 #include "core/trail.h"
+#include "engine/foreign/kernel_file.h"
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
-#include "rules/lower.h"
 
 namespace deplo::engine {
 namespace {
@@ -21,9 +23,13 @@ Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
   return {record.status, record.timing.median_us, record.message, seconds};
 }
 
-Compiled compile(const search::Position& candidate) { return engine::compile(KernelSpace::lowering(candidate)); }
-
 }  // namespace
+
+std::string describe_inputs(const KernelCase& kernel) {
+  std::string text = measure::describe_inputs(measure::with_index_ranges(kernel.loop), kernel.files);
+  if (!kernel.file) return text;
+  return text + (text.empty() ? "" : ", ") + "reference: " + kernel.file->reference();
+}
 
 void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
   record.resources = reply.resources;
@@ -38,12 +44,29 @@ void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
   record.build_ms += record.timing.first_launch_ms;
 }
 
+namespace {
+
+/// Throws Untunable unless the device runs the language of a user's own kernel.
+void check_language(const KernelCase& kernel, measure::worker::Runner& runner) {
+  if (!kernel.file) return;
+  const bool cuda = kernel.file->language() == Dialect::cuda;
+  if (runner.info().backend == (cuda ? "cuda" : "opencl")) return;
+  throw measure::worker::Untunable(Error(fmt::format(
+      "{}: expected {} device for a kernel in {}, found {} ({})", kernel.place, cuda ? "a CUDA" : "an OpenCL",
+      cuda ? "CUDA C++" : "OpenCL C", runner.info().name, runner.info().backend)));
+}
+
+}  // namespace
+
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session),
+      space_(candidate_space(kernel, session.target, session.restrictions)),
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
-      heuristic_(rules::heuristic(kernel.loop, session.target).trail()) {
-  task_.protocol.inputs = measure::describe_inputs(task_.loop, task_.files);
-  kernel_id_ = session.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))});
+      heuristic_(space_->untuned()) {
+  task_.protocol.inputs = describe_inputs(kernel);
+  check_language(kernel, session.runner);
+  if (kernel.file) task_.expected = kernel.file->expectation();
+  kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
 }
 
@@ -90,14 +113,14 @@ const Outcome* Measurer::known(const std::string& digest, double effort) {
 
 Compiled Measurer::compiled(const search::Candidate& candidate) {
   auto ahead = ahead_.extract(print(candidate->trail()));
-  return ahead ? std::move(ahead.mapped()) : compile(*candidate);
+  return ahead ? std::move(ahead.mapped()) : space_->compile(*candidate);
 }
 
 void Measurer::prepare(std::span<const search::Candidate> candidates) {
   ahead_.clear();
   std::vector<measure::KernelCode> unknown;
   for (const search::Candidate& candidate : candidates) {
-    Compiled one = compile(*candidate);
+    Compiled one = space_->compile(*candidate);
     if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
     ahead_.emplace(print(candidate->trail()), std::move(one));
   }
@@ -164,11 +187,11 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   return finals;
 }
 
-std::optional<Measurer::Stored> Measurer::stored_best(const KernelSpace& space) {
+std::optional<Measurer::Stored> Measurer::stored_best() {
   const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
   if (!best) return std::nullopt;
-  const search::Candidate candidate = space.find(parse_trail(best->trail));
-  if (!candidate || compile(*candidate).digest != best->digest) return std::nullopt;
+  const search::Candidate candidate = space_->find(parse_trail(best->trail));
+  if (!candidate || space_->compile(*candidate).digest != best->digest) return std::nullopt;
   return Stored{candidate, best->timing.median_us, best->stage == measure::Stage::confirm};
 }
 
@@ -177,7 +200,7 @@ Timed Measurer::timed(const search::Candidate& candidate, double microseconds) c
 }
 
 std::optional<Outcome> Measurer::recalled(const search::Candidate& candidate) {
-  const Outcome* const answer = known(compile(*candidate).digest, candidate.effort);
+  const Outcome* const answer = known(space_->compile(*candidate).digest, candidate.effort);
   return answer == nullptr ? std::nullopt : std::optional(*answer);
 }
 

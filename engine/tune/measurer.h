@@ -2,13 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/compile/candidate_space.h"
 #include "engine/compile/compiled.h"
-#include "engine/compile/kernel_space.h"
 #include "engine/source/experiment.h"
 #include "engine/tune/session.h"
 #include "engine/tune/ties.h"
@@ -20,6 +21,9 @@ namespace deplo::engine {
 
 /// Fills in what was measured, in a row for the store.
 void fill(measure::TrialRecord&, const measure::worker::Reply&);
+
+/// The inputs of a kernel, and what its outputs are compared with if no statements say it: a part of the protocol.
+std::string describe_inputs(const KernelCase&);
 
 /// One kernel on one device. All results that it returns are in the store.
 class Measurer {
@@ -49,7 +53,9 @@ class Measurer {
   };
   /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
   /// program makes another source from its trail.
-  std::optional<Stored> stored_best(const KernelSpace&);
+  std::optional<Stored> stored_best();
+  /// What is searched.
+  const CandidateSpace& space() const { return *space_; }
   /// A candidate's time, for ranking as the store ranks.
   Timed timed(const search::Candidate&, double microseconds) const;
   /// What the store knows about a candidate, without measuring it; nullopt: nothing.
@@ -68,6 +74,7 @@ class Measurer {
   measure::TrialRecord record_of(const Compiled&, measure::Stage, const measure::Protocol&);
 
   Session& session_;
+  std::unique_ptr<const CandidateSpace> space_;
   measure::worker::Task task_;  // its protocol describes the inputs
   bool opened_ = false;         // the runner has the task
   std::int64_t kernel_id_ = 0;

@@ -13,6 +13,7 @@
 #include "core/text/text.h"
 #include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
 #include "engine/tune/board.h"
@@ -91,10 +92,11 @@ std::string settings_of(const Experiment& experiment, const TuneOptions& options
 /// The same of a kernel: `more` is a digest of its restrictions and of the protocol, which are long.
 std::string settings_of(const KernelCase& kernel, const Session& session) {
   measure::Protocol protocol = session.protocol;
-  protocol.inputs = measure::describe_inputs(measure::with_index_ranges(kernel.loop), kernel.files);
-  return fmt::format("{} more={}", session.settings,
-                     digest(fmt::format("{}; {}; {}", describe(session.restrictions), describe(kernel.restrictions),
-                                        protocol.text())));
+  protocol.inputs = describe_inputs(kernel);
+  return fmt::format(
+      "{} more={}", session.settings,
+      digest(fmt::format("{}; {}; {}", describe(session.restrictions), describe(kernel.restrictions), protocol.text()) +
+             (kernel.file ? kernel.file->space_text() : "")));
 }
 
 class Tuner {
@@ -135,8 +137,8 @@ class Tuner {
   void recall(std::size_t i) {
     if (search::is_program(experiment_.strategy)) return;  // it may have changed
     const KernelCase& kernel = experiment_.kernels[i];
-    const auto stop = session_.store.finished_search(print(measure::without_fills(kernel.loop)), session_.device_id,
-                                                     settings_of(kernel, session_));
+    const auto stop =
+        session_.store.finished_search(stored_text(kernel), session_.device_id, settings_of(kernel, session_));
     if (!stop) return;
     rows_[i] = recall_kernel(kernel, session_);
     rows_[i].stop = *stop;
@@ -152,9 +154,8 @@ class Tuner {
         session_.cancelled() || row.stop == name(search::Stop::seconds) || row.stop == strategy_failed;
     row.finished = row.finished || !cut_short;
     session_.store.append(measure::SearchRecord{
-        session_.run_id, session_.store.add_kernel({kernel.name, print(measure::without_fills(kernel.loop))}),
-        settings_of(kernel, session_), session_.cancelled() ? std::string(name(search::Stop::cancelled)) : row.stop,
-        !cut_short});
+        session_.run_id, session_.store.add_kernel({kernel.name, stored_text(kernel)}), settings_of(kernel, session_),
+        session_.cancelled() ? std::string(name(search::Stop::cancelled)) : row.stop, !cut_short});
   }
 
   double left() const { return deadline_ - now(); }

@@ -42,9 +42,9 @@ class KernelTuner {
         least_work_(rules::least_work(
             kernel.loop,
             measure::has_matrix_instructions(session.runner.info().backend, session.runner.info().architecture))),
-        space_(kernel.loop, session.target, joined(session.restrictions, kernel.restrictions)),
         measurer_(kernel, session),
-        loop_text_(print(measure::without_fills(kernel.loop))),
+        space_(measurer_.space()),
+        loop_text_(stored_text(kernel)),
         work_(ir::work(kernel.loop)) {
     row_.name = kernel.name;
     row_.same = kernel.same;
@@ -128,7 +128,10 @@ class KernelTuner {
   }
 
   search::SourceTask ask(const Prior& prior, std::size_t schedules) const {
-    return prior_source(space_, highest(session_.known, session_.seen), schedules, experiment_.options.seed, prior);
+    const auto* const schedules_of_rules = dynamic_cast<const KernelSpace*>(&space_);
+    if (schedules_of_rules == nullptr) return {};
+    return prior_source(*schedules_of_rules, highest(session_.known, session_.seen), schedules,
+                        experiment_.options.seed, prior);
   }
 
   void begin_analytic(search::Searcher& searcher) {
@@ -187,8 +190,8 @@ class KernelTuner {
   const ir::Work least_work_;
   const double start_ = now();
   double started_ = 0;  // when the heuristic had been measured
-  KernelSpace space_;
   Measurer measurer_;
+  const CandidateSpace& space_;
   const std::string loop_text_;
   const ir::Work work_;
   search::Candidate heuristic_;
@@ -211,7 +214,7 @@ std::vector<search::Candidate> KernelTuner::finalists() {
     if (us <= slowest_of_equals(fastest)) us = fastest;
   std::vector<search::Candidate> result;
   if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
-  if (const auto stored = measurer_.stored_best(space_)) result.push_back(stored->candidate);
+  if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
   for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
   return result;
 }
@@ -261,10 +264,9 @@ Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const Ke
 }
 
 Row recall_kernel(const KernelCase& kernel, Session& session) {
-  const KernelSpace space(kernel.loop, session.target, joined(session.restrictions, kernel.restrictions));
-  const search::Candidate heuristic = search::heuristic(space);
-  const ir::Work work = ir::work(kernel.loop);
   Measurer measurer(kernel, session);
+  const search::Candidate heuristic = search::heuristic(measurer.space());
+  const ir::Work work = ir::work(kernel.loop);
   Row row;
   row.name = kernel.name;
   row.same = kernel.same;
@@ -272,7 +274,7 @@ Row recall_kernel(const KernelCase& kernel, Session& session) {
   row.bytes = work.bytes;
   if (const auto outcome = measurer.recalled(heuristic); outcome && outcome->ok())
     row.heuristic_us = outcome->microseconds;
-  if (const auto best = measurer.stored_best(space)) {
+  if (const auto best = measurer.stored_best()) {
     row.best_us = best->microseconds;
     row.trail = print(best->candidate->trail());
     row.confirmed = best->confirmed;

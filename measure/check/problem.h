@@ -28,9 +28,18 @@ struct Reference {
   struct Output {
     std::size_t buffer = 0;  // index in the program's buffers
     std::vector<Element> elements;
-    double scale = 1;  // see Scale
+    double scale = 1;      // see Scale
+    bool partial = false;  // some elements are neither written nor compared
   };
   std::vector<Output> outputs;
+};
+
+/// What the outputs of a kernel are compared with if no statements say it: the kernel of a user's file.
+struct Expectation {
+  std::optional<KernelCode> kernel = {};  // runs once; its outputs are expected
+  InputFiles files = {};                  // expected outputs, by name
+  std::string name = {};                  // of the kernel, for messages
+  bool empty() const { return !kernel && files.empty(); }
 };
 
 /// The tolerance for operands rounded to TF32: ten times their mean error. It is too large to find a wrong index in one
@@ -48,7 +57,7 @@ class Problem {
   /// `loop` must be verified Loop IR. `probe`: of the device; without it no time is implausible. Throws
   /// Error(environment) if the device or the host does not have enough memory.
   Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr,
-          double tolerance = default_tolerance, InputFiles files = {});
+          double tolerance = default_tolerance, InputFiles files = {}, Expectation expectation = {});
 
   const ir::Program& loop() const { return loop_; }
   Device& device() { return device_; }
@@ -75,6 +84,8 @@ class Problem {
 
  private:
   double least_us(int batch) const;
+  Reference expected_outputs();
+  Reference::Output expected_output(std::size_t buffer);
   std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);
 
   ir::Program loop_;
@@ -84,6 +95,7 @@ class Problem {
   std::uint64_t seed_;
   double tolerance_;
   InputFiles files_;
+  Expectation expectation_;
   ir::Work least_;  // the work that no schedule can avoid
   std::optional<Sampler> screening_;
   std::optional<Reference> reference_;

@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "measure/cuda/compiler/compile.h"
+#include "measure/cuda/compiler/elf.h"
 #include "measure/cuda/cuda.h"
 #include "rules/cost/resources.h"
 
@@ -113,13 +114,42 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
   return std::make_unique<CudaArrays>(context_, buffers);
 }
 
+namespace {
+
+/// A user's own kernel may have other parameters than its space lists.
+std::optional<Failure> arguments_fit(const std::string& code, const KernelCode& candidate) {
+  const auto facts = inspect_cubin(code, candidate.source.entry);
+  if (!facts) return std::nullopt;
+  const auto& scalars = candidate.launch->scalars;
+  const std::size_t count = candidate.kernel.buffers.size() + scalars.size();
+  if (facts->parameters.size() != count)
+    return Failure{Status::build_error, fmt::format("expected a kernel '{}' with the {} arguments of the space, found "
+                                                    "one with {} parameters",
+                                                    candidate.source.entry, count, facts->parameters.size())};
+  for (std::size_t i = 0, scalar = 0; i < count; ++i) {
+    const bool by_value = scalar < scalars.size() && scalars[scalar].position == i;
+    const std::size_t size = by_value ? scalars[scalar++].bytes.size() : sizeof(Address);
+    if (facts->parameters[i] != size)
+      return Failure{Status::build_error, fmt::format("expected {} bytes as argument {} of the kernel '{}', found a "
+                                                      "parameter of {} bytes",
+                                                      size, i, candidate.source.entry, facts->parameters[i])};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidate) {
   const ir::KernelSource& source = candidate.source;
   constexpr std::int64_t most_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
   if (source.blocks > most_blocks)
     return Failure{Status::resource, fmt::format("{} blocks, a grid has at most {}", source.blocks, most_blocks)};
-  const auto cubin = compile_cubin(source, info_.architecture, {.nvrtc = &nvrtc_});
+  CompileOptions options{.nvrtc = &nvrtc_};
+  if (candidate.launch) options.more = candidate.launch->options;
+  const auto cubin = compile_cubin(source, info_.architecture, options);
   if (!cubin.ok()) return cubin.failure();
+  if (candidate.launch)
+    if (auto misfit = arguments_fit(cubin.value().code, candidate)) return *misfit;
   auto resources = with_occupancy(cubin.value().resources, source, target_);
   if (!resources.ok()) return resources.failure();
   auto kernel = LoadedKernel::load(context_, cubin.value().code, source.entry, resources.value().dynamic_shared_bytes,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace deplo::measure::cuda {
@@ -195,6 +196,7 @@ KernelLaunches::KernelLaunches(const Context& context, EncodeTiled encode, std::
       encode_(encode),
       kernel_(std::move(kernel)),
       threads_(candidate.source.threads),
+      launch_(candidate.launch),
       dynamic_shared_(candidate.source.dynamic_shared ? static_cast<unsigned>(candidate.source.shared_bytes) : 0),
       maps_(candidate.source.tensor_maps) {
   for (const auto& map : maps_) map_types_.push_back(candidate.kernel.buffers.at(map.buffer).dtype);
@@ -202,25 +204,38 @@ KernelLaunches::KernelLaunches(const Context& context, EncodeTiled encode, std::
 
 std::string KernelLaunches::what() const { return fmt::format("{} threads a block", threads_); }
 
-// The parameters: the address of each buffer, then each tensor map by value.
+// The parameters: the address of each buffer, between them the user's values, then each tensor map by value.
 std::optional<Failure> KernelLaunches::enqueue(const CudaArrays& arrays, std::int64_t blocks) const {
   const Driver& driver = context_.driver();
   std::vector<Address> addresses(arrays.count());
   std::vector<TensorMap> maps(maps_.size());
   std::vector<void*> parameters;
+  std::vector<std::vector<std::uint8_t>> values;
+  if (launch_)
+    for (const Launch::Scalar& scalar : launch_->scalars) values.push_back(scalar.bytes);
+  auto add_values = [&, next = std::size_t{0}]() mutable {
+    for (; next < values.size() && launch_->scalars[next].position == parameters.size(); ++next)
+      parameters.push_back(values[next].data());
+  };
   for (std::size_t i = 0; i < addresses.size(); ++i) {
+    add_values();
     addresses[i] = arrays.address(i);
     parameters.push_back(&addresses[i]);
   }
+  add_values();
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const auto map = encode_tensor_map(driver, encode_, maps_[i], map_types_[i], addresses.at(maps_[i].buffer));
     if (!map.ok()) return map.failure();
     maps[i] = map.value();
     parameters.push_back(&maps[i]);
   }
-  const int code =
-      driver.launch(kernel_->function(), static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads_), 1, 1,
-                    dynamic_shared_, context_.stream(), parameters.data(), nullptr);
+  std::array<unsigned, 3> grid{static_cast<unsigned>(blocks), 1, 1}, block{static_cast<unsigned>(threads_), 1, 1};
+  for (std::size_t i = 0; launch_ && i < launch_->blocks.size(); ++i) {
+    grid[i] = static_cast<unsigned>(launch_->blocks[i]);
+    block[i] = static_cast<unsigned>(launch_->threads[i]);
+  }
+  const int code = driver.launch(kernel_->function(), grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                 dynamic_shared_, context_.stream(), parameters.data(), nullptr);
   if (code != 0) return driver.failure(code, Status::launch_error, what());
   return std::nullopt;
 }

@@ -94,6 +94,7 @@ class KernelLaunches final : public Launches {
   EncodeTiled encode_;
   std::unique_ptr<LoadedKernel> kernel_;
   std::int64_t threads_;
+  std::optional<Launch> launch_;
   unsigned dynamic_shared_;
   std::vector<ir::KernelSource::TensorMap> maps_;
   std::vector<ir::DType> map_types_;  // of the buffers that the maps are of

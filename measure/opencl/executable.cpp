@@ -33,14 +33,15 @@ Status status_of(cl_int code) {
 }  // namespace
 
 OpenclExecutable::OpenclExecutable(cl_command_queue queue, PoclFiles files, Program program, Kernel kernel,
-                                   const ir::KernelSource& source, Resources resources)
+                                   const KernelCode& candidate, Resources resources)
     : queue_(queue),
       files_(std::move(files)),
       program_(std::move(program)),
       kernel_(std::move(kernel)),
-      blocks_(source.blocks),
-      threads_(static_cast<std::size_t>(source.threads)),
-      zeroed_(source.zeroed),
+      blocks_(candidate.source.blocks),
+      threads_(static_cast<std::size_t>(candidate.source.threads)),
+      zeroed_(candidate.source.zeroed),
+      launch_(candidate.launch),
       resources_(std::move(resources)) {}
 
 Result<double> OpenclExecutable::launch(Arrays& arrays, std::int64_t blocks) {
@@ -96,15 +97,33 @@ cl_int OpenclExecutable::enqueue_fills(const OpenclArrays& memory, Commands& com
   return CL_SUCCESS;
 }
 
-cl_int OpenclExecutable::enqueue_kernel(const OpenclArrays& memory, std::int64_t blocks, Commands& commands) {
-  for (cl_uint i = 0; i < memory.count(); ++i) {
-    cl_mem argument = memory.get(i);
-    if (const cl_int code = clSetKernelArg(kernel_.get(), i, sizeof argument, &argument); code != CL_SUCCESS)
+/// The buffers in their order, and between them the values at their own places.
+cl_int OpenclExecutable::set_arguments(const OpenclArrays& memory) {
+  const std::size_t scalars = launch_ ? launch_->scalars.size() : 0;
+  std::size_t scalar = 0, buffer = 0;
+  for (std::size_t i = 0; i < memory.count() + scalars; ++i) {
+    const bool by_value = scalar < scalars && launch_->scalars[scalar].position == i;
+    cl_mem argument = by_value ? nullptr : memory.get(buffer++);
+    const void* const value = by_value ? static_cast<const void*>(launch_->scalars[scalar].bytes.data()) : &argument;
+    const std::size_t size = by_value ? launch_->scalars[scalar++].bytes.size() : sizeof argument;
+    if (const cl_int code = clSetKernelArg(kernel_.get(), static_cast<cl_uint>(i), size, value); code != CL_SUCCESS)
       return code;
   }
-  const std::size_t global = static_cast<std::size_t>(blocks) * threads_;
+  return CL_SUCCESS;
+}
+
+cl_int OpenclExecutable::enqueue_kernel(const OpenclArrays& memory, std::int64_t blocks, Commands& commands) {
+  if (const cl_int code = set_arguments(memory); code != CL_SUCCESS) return code;
+  std::vector<std::size_t> global{static_cast<std::size_t>(blocks) * threads_}, local{threads_};
+  if (launch_) {
+    local.assign(launch_->threads.begin(), launch_->threads.end());
+    global.clear();
+    for (std::size_t i = 0; i < local.size(); ++i)
+      global.push_back(static_cast<std::size_t>(launch_->blocks[i]) * local[i]);
+  }
   cl_event raw = nullptr;
-  const cl_int code = clEnqueueNDRangeKernel(queue_, kernel_.get(), 1, nullptr, &global, &threads_, 0, nullptr, &raw);
+  const cl_int code = clEnqueueNDRangeKernel(queue_, kernel_.get(), static_cast<cl_uint>(global.size()), nullptr,
+                                             global.data(), local.data(), 0, nullptr, &raw);
   if (code == CL_SUCCESS) commands.kernels.emplace_back(raw);
   return code;
 }

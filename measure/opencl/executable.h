@@ -11,7 +11,7 @@ namespace deplo::measure::opencl {
 
 class OpenclExecutable final : public Executable {
  public:
-  OpenclExecutable(cl_command_queue, PoclFiles, Program, Kernel, const ir::KernelSource&, Resources);
+  OpenclExecutable(cl_command_queue, PoclFiles, Program, Kernel, const KernelCode&, Resources);
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
@@ -26,6 +26,7 @@ class OpenclExecutable final : public Executable {
     std::vector<Event> fills, kernels;
   };
   cl_int enqueue_fills(const OpenclArrays&, Commands&) const;
+  cl_int set_arguments(const OpenclArrays&);
   cl_int enqueue_kernel(const OpenclArrays&, std::int64_t blocks, Commands&);
   std::optional<Failure> finish(cl_int enqueued) const;
   Result<double> span_of(const Commands&, std::int64_t blocks) const;
@@ -38,6 +39,7 @@ class OpenclExecutable final : public Executable {
   std::int64_t blocks_;
   std::size_t threads_;
   std::vector<std::size_t> zeroed_;
+  std::optional<Launch> launch_;
   Resources resources_;
 };
 

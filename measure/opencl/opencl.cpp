@@ -152,9 +152,10 @@ class OpenclDevice final : public Device {
 
   Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     const ir::KernelSource& source = candidate.source;
+    const std::string options = options_of(candidate);
     PoclFiles files("pocl-" + digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform,
-                                                 opencl_build_options, source.text)));
-    auto program = compile(source.text);
+                                                 options, source.text)));
+    auto program = compile(source.text, options);
     files.built(program.ok());
     if (!program.ok()) return program.failure();
     cl_int code = CL_SUCCESS;
@@ -165,21 +166,30 @@ class OpenclDevice final : public Device {
     Resources resources;
     resources.static_shared_bytes = local_bytes(kernel.get());
     auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
-                                                         std::move(kernel), source, std::move(resources));
+                                                         std::move(kernel), candidate, std::move(resources));
     if (info_.cpu && source.dry_run)
       if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
     return std::unique_ptr<Executable>(std::move(executable));
   }
 
  private:
-  Result<Program> compile(const std::string& text) {
+  /// A user's own choice of the language's version replaces ours.
+  static std::string options_of(const KernelCode& candidate) {
+    if (!candidate.launch || candidate.launch->options.empty()) return opencl_build_options;
+    const std::string& own = candidate.launch->options;
+    return (own.find("-cl-std=") == std::string::npos ? opencl_build_options : "-w") + (" " + own);
+  }
+
+  Result<Program> compile(const std::string& text, const std::string& options) {
     const char* lines = text.c_str();
     const std::size_t size = text.size();
     cl_int code = CL_SUCCESS;
     Program program(clCreateProgramWithSource(context_.get(), 1, &lines, &size, &code));
     require(code, "create a program");
-    code = clBuildProgram(program.get(), 1, &device_, opencl_build_options, nullptr, nullptr);
+    code = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
     if (code == CL_SUCCESS) return program;
+    if (code == CL_INVALID_BUILD_OPTIONS || code == CL_INVALID_COMPILER_OPTIONS)
+      return Failure{Status::build_error, fmt::format("{}: '{}'", opencl_error_name(code), options)};
     const std::string log = first_lines(build_log(program.get(), device_));
     return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
   }
@@ -194,7 +204,13 @@ class OpenclDevice final : public Device {
   std::optional<Failure> unlaunchable(cl_kernel kernel, const KernelCode& candidate) const {
     cl_uint arguments = 0;
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
-    if (arguments != candidate.kernel.buffers.size())
+    const std::size_t scalars = candidate.launch ? candidate.launch->scalars.size() : 0;
+    if (candidate.launch && arguments != candidate.kernel.buffers.size() + scalars)
+      return Failure{Status::build_error,
+                     fmt::format("expected a kernel '{}' with the {} arguments of the space, found "
+                                 "one with {} parameters",
+                                 candidate.source.entry, candidate.kernel.buffers.size() + scalars, arguments)};
+    if (!candidate.launch && arguments != candidate.kernel.buffers.size())
       return Failure{Status::build_error, fmt::format("CL_INVALID_KERNEL_ARGS: {} parameters for {} buffers", arguments,
                                                       candidate.kernel.buffers.size())};
     if (candidate.source.threads < 1 || candidate.source.threads > info_.max_threads)

@@ -61,8 +61,8 @@ void LocalRunner::open(const Task& task) {
   protocol_ = task.protocol;
   if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
   try {
-    problem_ =
-        std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance, task.files);
+    problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance,
+                                         task.files, task.expected);
     problem_->reference();  // now: no candidate is to blame for the time it takes
     if (task.libraries) find_libraries(task);
   } catch (const Error& error) {

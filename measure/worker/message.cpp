@@ -26,6 +26,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
                                    discard_stop, early_stop, screen_clock, finalists, max_finalists, finalist_margin,
                                    rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
                                    plausible)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Scalar, position, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, blocks, threads, scalars, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall::Argument, buffer, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall, problem, bytecode, entry, arguments, grid)
 namespace {
@@ -77,11 +79,31 @@ double number(const Json& json) {
 }
 
 Json json_of(const KernelCode& candidate) {
-  return {{"kernel", ir::print(candidate.kernel)}, {"source", candidate.source}};
+  return {{"kernel", ir::print(candidate.kernel)},
+          {"source", candidate.source},
+          {"launch", candidate.launch ? Json(*candidate.launch) : Json()}};
+}
+
+template <class T>
+std::optional<T> optional_of(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<T>());
 }
 
 KernelCode candidate_of(const Json& json) {
-  return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>()};
+  return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>(),
+          optional_of<Launch>(json.at("launch"))};
+}
+
+Json json_of(const Expectation& expected) {
+  return {{"kernel", expected.kernel ? json_of(*expected.kernel) : Json()},
+          {"files", expected.files},
+          {"name", expected.name}};
+}
+
+Expectation expectation_of(const Json& json) {
+  const Json& kernel = json.at("kernel");
+  return {kernel.is_null() ? std::nullopt : std::optional(candidate_of(kernel)), json.at("files").get<InputFiles>(),
+          json.at("name").get<std::string>()};
 }
 
 Json json_of(const Reply& reply) {
@@ -133,6 +155,7 @@ std::string encode(const Task& task) {
                {"known", task.known},
                {"files", task.files},
                {"libraries", task.libraries},
+               {"expected", json_of(task.expected)},
                {"tile", task.tile ? Json(*task.tile) : Json()}});
 }
 
@@ -144,7 +167,8 @@ Task decode_task(std::string_view text) {
                 json.at("known").get<rules::Ceilings>(),
                 json.at("files").get<InputFiles>(),
                 json.at("libraries").get<bool>(),
-                json.at("tile").is_null() ? std::nullopt : std::optional(json.at("tile").get<TileCall>())};
+                expectation_of(json.at("expected")),
+                optional_of<TileCall>(json.at("tile"))};
   });
 }
 

@@ -10,6 +10,7 @@
 #include "core/outcome.h"
 #include "measure/baselines/tile_call.h"
 #include "measure/check/inputs.h"
+#include "measure/check/problem.h"
 #include "measure/device.h"
 #include "measure/protocol/sampling.h"
 #include "rules/cost/ceilings.h"
@@ -31,6 +32,7 @@ struct Task {
   rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
   bool libraries = false;             // libraries that have the kernel take part in confirmations
+  Expectation expected = {};          // of a user's own kernel
   std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel was made from
 };
 

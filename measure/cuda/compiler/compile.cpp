@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "core/hash.h"
@@ -16,6 +17,14 @@ namespace deplo::measure::cuda {
 namespace {
 
 const Nvrtc& nvrtc_of(const CompileOptions& options) { return options.nvrtc ? *options.nvrtc : Nvrtc::get(); }
+
+// Those of NVRTC, then the user's.
+std::vector<std::string> words_of(const Nvrtc& nvrtc, const std::string& architecture, const CompileOptions& options) {
+  std::vector<std::string> words = nvrtc.options(architecture);
+  std::istringstream more(options.more);
+  for (std::string word; more >> word;) words.push_back(word);
+  return words;
+}
 
 // Everything that the machine code depends on.
 std::string key_of(const std::string& source, const std::vector<std::string>& options, const Nvrtc& nvrtc) {
@@ -85,7 +94,7 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
-  const std::vector<std::string> words = nvrtc.options(architecture);
+  const std::vector<std::string> words = words_of(nvrtc, architecture, options);
   const std::string key = key_of(source.text, words, nvrtc);
   if (options.cache != nullptr)
     if (const auto entry = options.cache->get(key))
@@ -107,7 +116,7 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
-  Nvrtc::Output output = nvrtc.compile(source.text, nvrtc.options(architecture), options.seconds);
+  Nvrtc::Output output = nvrtc.compile(source.text, words_of(nvrtc, architecture, options), options.seconds);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
   return std::move(output.ptx);
 }

@@ -19,6 +19,7 @@ struct CompileOptions {
       std::numeric_limits<double>::infinity();  // limit, after which it is a build_timeout (Nvrtc::compile)
   DiskCache* cache = &DiskCache::of_user();     // null: always build
   const Nvrtc* nvrtc = nullptr;                 // null: Nvrtc::get()
+  std::string more = {};                        // further options, separated by blanks: of a user's own kernel
 };
 
 struct Cubin {

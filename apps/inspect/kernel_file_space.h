@@ -1,0 +1,17 @@
+// `deplo space --space FILE`: the configurations of a kernel in a file of its user.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "engine/foreign/kernel_file.h"
+
+namespace deplo::apps {
+
+/// The numbers of legal and of all configurations, and each parameter with its values, the default first.
+std::string print_configurations(const engine::foreign::KernelFile&);
+std::string print_configurations_json(const engine::foreign::KernelFile&);
+/// `count` distinct random legal configurations, or all if there are fewer, one per line.
+std::string sample_configurations(const engine::foreign::KernelFile&, std::size_t count, std::uint64_t seed);
+
+}  // namespace deplo::apps

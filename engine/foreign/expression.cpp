@@ -1,0 +1,589 @@
+#include "engine/foreign/expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text/text.h"
+
+namespace deplo::engine::foreign {
+
+// A function of the values of its parts. Errors are thrown without their place, which evaluate() adds.
+struct Expression::Node {
+  enum class Kind { constant, name, list, call, choice };
+  using Function = Operand (*)(std::span<const Operand>);
+  Kind kind = Kind::constant;
+  Operand value = Scalar(std::int64_t{0});  // of a constant
+  std::size_t name = 0;                     // its number
+  Function function = nullptr;              // of a call
+  std::vector<std::shared_ptr<const Node>> parts = {};
+
+  Operand evaluate(std::span<const Operand> values) const;
+};
+
+namespace {
+
+constexpr std::size_t max_depth = 200;       // of parentheses and operators
+constexpr std::size_t max_elements = 65536;  // of a list
+
+using Node = Expression::Node;
+using NodePtr = std::shared_ptr<const Node>;
+using Values = std::span<const Operand>;
+
+[[noreturn]] void fail(const std::string& what) { throw Error(what); }
+
+const Scalar& scalar_of(const Operand& value) {
+  if (const auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
+  fail("expected a single value, found a list");
+}
+
+bool is_integer(const Scalar& value) { return std::holds_alternative<std::int64_t>(value); }
+bool is_text(const Scalar& value) { return std::holds_alternative<std::string>(value); }
+
+double number_of(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  fail(fmt::format("expected a number, found {}", print(value)));
+}
+
+std::int64_t integer_of(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  fail(fmt::format("expected an integer, found {}", print(value)));
+}
+
+Operand truth(bool value) { return Scalar(std::int64_t{value}); }
+
+/// An arithmetic operation: of integers with a check for overflow, else of doubles.
+template <bool (*checked)(std::int64_t, std::int64_t, std::int64_t*), double (*real)(double, double)>
+Operand arithmetic(Values values) {
+  const Scalar &a = scalar_of(values[0]), &b = scalar_of(values[1]);
+  if (!is_integer(a) || !is_integer(b)) return Scalar(real(number_of(a), number_of(b)));
+  std::int64_t result = 0;
+  if (checked(std::get<std::int64_t>(a), std::get<std::int64_t>(b), &result)) fail("an integer leaves 64 bits");
+  return Scalar(result);
+}
+
+bool add(std::int64_t a, std::int64_t b, std::int64_t* to) { return __builtin_add_overflow(a, b, to); }
+bool subtract(std::int64_t a, std::int64_t b, std::int64_t* to) { return __builtin_sub_overflow(a, b, to); }
+bool multiply(std::int64_t a, std::int64_t b, std::int64_t* to) { return __builtin_mul_overflow(a, b, to); }
+double add(double a, double b) { return a + b; }
+double subtract(double a, double b) { return a - b; }
+double multiply(double a, double b) { return a * b; }
+
+/// Rounds towards minus infinity, as Python.
+bool floor_divide(std::int64_t a, std::int64_t b, std::int64_t* to) {
+  if (b == 0) fail("a division by zero");
+  if (b == -1) return __builtin_sub_overflow(std::int64_t{0}, a, to);
+  *to = a / b - (a % b != 0 && (a < 0) != (b < 0));
+  return false;
+}
+double floor_divide(double a, double b) {
+  if (b == 0) fail("a division by zero");
+  return std::floor(a / b);
+}
+/// Has the sign of the divisor, as Python.
+bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
+  if (b == 0) fail("a division by zero");
+  *to = b == -1 ? 0 : a % b;
+  if (*to != 0 && (*to < 0) != (b < 0)) *to += b;
+  return false;
+}
+double remainder(double a, double b) {
+  if (b == 0) fail("a division by zero");
+  return a - b * std::floor(a / b);
+}
+
+/// Also of lists, one after the other.
+Operand plus(Values values) {
+  const auto* first = std::get_if<List>(&values[0]);
+  const auto* second = std::get_if<List>(&values[1]);
+  if (first == nullptr || second == nullptr) return arithmetic<add, add>(values);
+  List all = *first;
+  all.insert(all.end(), second->begin(), second->end());
+  return all;
+}
+
+Operand divide(Values values) {
+  const double divisor = number_of(scalar_of(values[1]));
+  if (divisor == 0) fail("a division by zero");
+  return Scalar(number_of(scalar_of(values[0])) / divisor);
+}
+
+Operand power(Values values) {
+  const Scalar &base = scalar_of(values[0]), &exponent = scalar_of(values[1]);
+  if (!is_integer(base) || !is_integer(exponent) || std::get<std::int64_t>(exponent) < 0)
+    return Scalar(std::pow(number_of(base), number_of(exponent)));
+  const std::int64_t factor = std::get<std::int64_t>(base);
+  std::int64_t result = 1, left = std::get<std::int64_t>(exponent);
+  if (factor == 0 || factor == 1) left = std::min<std::int64_t>(left, 1);
+  if (factor == -1) left %= 2;
+  for (; left > 0; --left)
+    if (__builtin_mul_overflow(result, factor, &result)) fail("an integer leaves 64 bits");
+  return Scalar(result);
+}
+
+Operand negate(Values values) {
+  const Scalar& value = scalar_of(values[0]);
+  if (!is_integer(value)) return Scalar(-number_of(value));
+  std::int64_t result = 0;
+  if (__builtin_sub_overflow(std::int64_t{0}, std::get<std::int64_t>(value), &result))
+    fail("an integer leaves 64 bits");
+  return Scalar(result);
+}
+Operand keep(Values values) { return Scalar(scalar_of(values[0])); }
+Operand invert(Values values) { return truth(!is_true(scalar_of(values[0]))); }
+Operand complement(Values values) { return Scalar(~integer_of(scalar_of(values[0]))); }
+
+template <class Operation>
+Operand bits(Values values) {
+  return Scalar(Operation()(integer_of(scalar_of(values[0])), integer_of(scalar_of(values[1]))));
+}
+
+template <bool left>
+Operand shift(Values values) {
+  const std::int64_t value = integer_of(scalar_of(values[0])), by = integer_of(scalar_of(values[1]));
+  if (by < 0 || by > 62) fail("expected a shift by 0 to 62");
+  if (!left) return Scalar(value >> by);
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(value, std::int64_t{1} << by, &result)) fail("an integer leaves 64 bits");
+  return Scalar(result);
+}
+
+/// -1, 0 or 1; nullopt: a NaN.
+std::optional<int> order(const Scalar& a, const Scalar& b) {
+  if (is_text(a) != is_text(b))
+    fail(fmt::format("expected values that can be compared, found {} and {}", print(a), print(b)));
+  if (is_text(a)) return std::get<std::string>(a).compare(std::get<std::string>(b));
+  if (is_integer(a) && is_integer(b)) {
+    const std::int64_t x = std::get<std::int64_t>(a), y = std::get<std::int64_t>(b);
+    return x < y ? -1 : x > y ? 1 : 0;
+  }
+  const double x = number_of(a), y = number_of(b);
+  if (std::isnan(x) || std::isnan(y)) return std::nullopt;
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+template <bool less, bool same>
+Operand compare(Values values) {
+  const auto found = order(scalar_of(values[0]), scalar_of(values[1]));
+  return truth(found.has_value() && (*found == 0 ? same : (*found < 0) == less));
+}
+
+Operand equals(Values values) { return truth(equal(scalar_of(values[0]), scalar_of(values[1]))); }
+Operand differs(Values values) { return truth(!equal(scalar_of(values[0]), scalar_of(values[1]))); }
+Operand is_in(Values values) {
+  const auto* list = std::get_if<List>(&values[1]);
+  if (list == nullptr) fail("expected a list after in");
+  const Scalar& value = scalar_of(values[0]);
+  return truth(std::ranges::any_of(*list, [&](const Scalar& each) { return equal(each, value); }));
+}
+Operand is_not_in(Values values) { return truth(!is_true(scalar_of(is_in(values)))); }
+
+Operand at(Values values) {
+  const auto* list = std::get_if<List>(&values[0]);
+  const std::int64_t index = integer_of(scalar_of(values[1]));
+  const auto size = static_cast<std::int64_t>(list == nullptr ? 1 : list->size());
+  if (index < -size || index >= size) fail(fmt::format("expected an index below {}, found {}", size, index));
+  // Where a problem size is a single number, its first element is that number.
+  return list == nullptr ? values[0] : Operand((*list)[static_cast<std::size_t>(index < 0 ? index + size : index)]);
+}
+
+/// The arguments of min and max: one list, or several values.
+List arguments_of(Values values) {
+  List all;
+  for (const Operand& value : values) {
+    if (const auto* list = std::get_if<List>(&value))
+      all.insert(all.end(), list->begin(), list->end());
+    else
+      all.push_back(std::get<Scalar>(value));
+  }
+  if (all.empty()) fail("expected at least one value");
+  return all;
+}
+bool is_less(const Scalar& a, const Scalar& b) { return order(a, b).value_or(0) < 0; }
+Operand least(Values values) {
+  const List all = arguments_of(values);
+  return *std::ranges::min_element(all, is_less);
+}
+Operand greatest(Values values) {
+  const List all = arguments_of(values);
+  return *std::ranges::max_element(all, is_less);
+}
+Operand absolute(Values values) { return number_of(scalar_of(values[0])) < 0 ? negate(values) : keep(values); }
+Operand real(Values values) { return Scalar(number_of(scalar_of(values[0]))); }
+Operand length(Values values) {
+  const auto* list = std::get_if<List>(&values[0]);
+  return Scalar(static_cast<std::int64_t>(list == nullptr ? 1 : list->size()));
+}
+template <double (*round)(double)>
+Operand rounded(Values values) {
+  const Scalar& value = scalar_of(values[0]);
+  if (is_integer(value)) return value;
+  const double number = round(number_of(value));
+  if (!(std::abs(number) < 0x1p63)) fail("an integer leaves 64 bits");
+  return Scalar(static_cast<std::int64_t>(number));
+}
+template <double (*function)(double)>
+Operand applied(Values values) {
+  return Scalar(function(number_of(scalar_of(values[0]))));
+}
+Operand range(Values values) {
+  const std::int64_t first = values.size() > 1 ? integer_of(scalar_of(values[0])) : 0;
+  const std::int64_t end = integer_of(scalar_of(values[values.size() > 1 ? 1 : 0]));
+  const std::int64_t step = values.size() > 2 ? integer_of(scalar_of(values[2])) : 1;
+  if (step == 0) fail("expected a step that is not 0");
+  List all;
+  for (std::int64_t i = first; step > 0 ? i < end : i > end;) {
+    all.emplace_back(i);
+    if (all.size() > max_elements) fail(fmt::format("expected at most {} values", max_elements));
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  return all;
+}
+
+struct Named {
+  std::string_view name;
+  Node::Function function;
+  std::size_t least, most;  // arguments
+};
+constexpr std::array functions = {
+    Named{"min", least, 1, 64},
+    Named{"max", greatest, 1, 64},
+    Named{"abs", absolute, 1, 1},
+    Named{"int", rounded<std::trunc>, 1, 1},
+    Named{"round", rounded<std::nearbyint>, 1, 1},
+    Named{"ceil", rounded<std::ceil>, 1, 1},
+    Named{"floor", rounded<std::floor>, 1, 1},
+    Named{"float", real, 1, 1},
+    Named{"sqrt", applied<std::sqrt>, 1, 1},
+    Named{"log2", applied<std::log2>, 1, 1},
+    Named{"len", length, 1, 1},
+    Named{"range", range, 1, 3},
+    Named{"list", [](Values values) { return Operand(arguments_of(values)); }, 1, 1},
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& place, std::vector<std::string>& names)
+      : text_(text), place_(place), names_(names) {}
+
+  NodePtr parse() {
+    NodePtr whole = choice();
+    skip_blanks();
+    if (at_ < text_.size()) expected("an operator or the end");
+    return whole;
+  }
+
+ private:
+  struct Depth {
+    explicit Depth(Parser& parser) : parser_(parser) {
+      if (++parser_.depth_ > max_depth) parser_.expected(fmt::format("at most {} levels", max_depth));
+    }
+    ~Depth() { --parser_.depth_; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+    Parser& parser_;
+  };
+
+  [[noreturn]] void expected(const std::string& what) {
+    const std::string rest(text_.substr(at_, 20));
+    throw Error(fmt::format("{}: expected {}, found {} in '{}'", place_, what,
+                            rest.empty() ? "the end" : "'" + printable(rest) + "'", printable(std::string(text_))));
+  }
+
+  static NodePtr call(Node::Function function, std::vector<NodePtr> parts) {
+    return std::make_shared<Node>(Node{Node::Kind::call, {}, 0, function, std::move(parts)});
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+  /// Takes a sign, unless a longer operator begins with it.
+  bool take(std::string_view sign, std::string_view not_before = "") {
+    skip_blanks();
+    if (!text_.substr(at_).starts_with(sign)) return false;
+    const std::string_view after = text_.substr(at_ + sign.size());
+    if (!after.empty() && not_before.find(after[0]) != std::string_view::npos) return false;
+    at_ += sign.size();
+    return true;
+  }
+  static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  bool take_word(std::string_view word) {
+    skip_blanks();
+    const std::string_view rest = text_.substr(at_);
+    if (!rest.starts_with(word) || (rest.size() > word.size() && is_name(rest[word.size()]))) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  NodePtr choice() {
+    const Depth depth(*this);
+    NodePtr value = disjunction();
+    if (take("?")) {
+      NodePtr yes = choice();
+      if (!take(":")) expected("':'");
+      return pick(value, yes, choice());
+    }
+    if (!take_word("if")) return value;
+    NodePtr condition = disjunction();
+    if (!take_word("else")) expected("else");
+    return pick(condition, value, choice());
+  }
+  /// The second part if the first is true, else the third; only that one is evaluated.
+  static NodePtr pick(NodePtr condition, NodePtr yes, NodePtr no) {
+    return std::make_shared<Node>(
+        Node{Node::Kind::choice, {}, 0, nullptr, {std::move(condition), std::move(yes), std::move(no)}});
+  }
+  static NodePtr constant(Operand value) {
+    return std::make_shared<Node>(Node{Node::Kind::constant, std::move(value), 0, nullptr, {}});
+  }
+  static NodePtr truth_of(NodePtr node) { return pick(std::move(node), constant(truth(true)), constant(truth(false))); }
+
+  NodePtr disjunction() {
+    NodePtr left = conjunction();
+    while (take_word("or") || take("||")) left = pick(left, constant(truth(true)), truth_of(conjunction()));
+    return left;
+  }
+  NodePtr conjunction() {
+    NodePtr left = negation();
+    while (take_word("and") || take("&&")) left = pick(left, truth_of(negation()), constant(truth(false)));
+    return left;
+  }
+  NodePtr negation() {
+    const Depth depth(*this);
+    if (take_word("not") || take("!", "=")) return call(invert, {negation()});
+    return comparison();
+  }
+
+  Node::Function relation() {
+    if (take("==")) return equals;
+    if (take("!=")) return differs;
+    if (take("<=")) return compare<true, true>;
+    if (take(">=")) return compare<false, true>;
+    if (take("<", "<")) return compare<true, false>;
+    if (take(">", ">")) return compare<false, false>;
+    if (take_word("in")) return is_in;
+    const std::size_t before = at_;
+    if (take_word("not") && take_word("in")) return is_not_in;
+    at_ = before;
+    return nullptr;
+  }
+  NodePtr comparison() {
+    NodePtr left = binary(0);
+    NodePtr whole;
+    while (const Node::Function function = relation()) {
+      NodePtr right = binary(0);
+      NodePtr one = call(function, {left, right});
+      whole = whole == nullptr ? one : pick(whole, one, constant(truth(false)));
+      left = right;
+    }
+    return whole == nullptr ? left : whole;
+  }
+
+  /// An operator of this strength; nullptr: none.
+  Node::Function operation(int level) {
+    switch (level) {
+      case 0:
+        return take("|", "|") ? bits<std::bit_or<>> : nullptr;
+      case 1:
+        return take("^") ? bits<std::bit_xor<>> : nullptr;
+      case 2:
+        return take("&", "&") ? bits<std::bit_and<>> : nullptr;
+      case 3:
+        return take("<<") ? shift<true> : take(">>") ? shift<false> : nullptr;
+      case 4:
+        return take("+")   ? static_cast<Node::Function>(plus)
+               : take("-") ? static_cast<Node::Function>(arithmetic<subtract, subtract>)
+                           : static_cast<Node::Function>(nullptr);
+      default:
+        return take("*", "*") ? arithmetic<multiply, multiply>
+               : take("//")   ? arithmetic<floor_divide, floor_divide>
+               : take("/")    ? static_cast<Node::Function>(divide)
+               : take("%")    ? arithmetic<remainder, remainder>
+                              : static_cast<Node::Function>(nullptr);
+    }
+  }
+  NodePtr binary(int level) {
+    constexpr int strongest = 5;
+    NodePtr left = level == strongest ? unary() : binary(level + 1);
+    while (const Node::Function function = operation(level))
+      left = call(function, {left, level == strongest ? unary() : binary(level + 1)});
+    return left;
+  }
+  NodePtr unary() {
+    const Depth depth(*this);
+    if (take("-")) return call(negate, {unary()});
+    if (take("+")) return call(keep, {unary()});
+    if (take("~")) return call(complement, {unary()});
+    NodePtr base = indexed();
+    if (take("**")) return call(power, {base, unary()});
+    return base;
+  }
+  NodePtr indexed() {
+    NodePtr value = primary();
+    while (take("[")) {
+      value = call(at, {value, choice()});
+      if (!take("]")) expected("']'");
+    }
+    return value;
+  }
+
+  std::vector<NodePtr> elements(std::string_view end) {
+    std::vector<NodePtr> parts;
+    while (!take(end)) {
+      if (!parts.empty() && !take(",")) expected(fmt::format("',' or '{}'", end));
+      if (take(end)) break;
+      parts.push_back(choice());
+      if (parts.size() > max_elements) expected(fmt::format("at most {} values", max_elements));
+    }
+    return parts;
+  }
+  static NodePtr list(std::vector<NodePtr> parts) {
+    return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, nullptr, std::move(parts)});
+  }
+
+  NodePtr primary() {
+    const Depth depth(*this);
+    skip_blanks();
+    if (take("[")) return list(elements("]"));
+    if (take("(")) {
+      std::vector<NodePtr> parts = elements(")");
+      const bool tuple = text_.substr(0, at_ - 1).ends_with(",");
+      return parts.size() == 1 && !tuple ? parts[0] : list(std::move(parts));
+    }
+    if (at_ == text_.size()) expected("a value");
+    const char c = text_[at_];
+    if (c == '"' || c == '\'') return text_literal(c);
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return number();
+    if (is_name(c)) return name();
+    expected("a value");
+  }
+
+  NodePtr text_literal(char quote) {
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) expected("a text that ends");
+    std::string text(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return constant(Scalar(std::move(text)));
+  }
+
+  NodePtr number() {
+    const char* const begin = text_.data() + at_;
+    const char* const end = text_.data() + text_.size();
+    std::int64_t integer = 0;
+    const bool hexadecimal = text_.substr(at_).starts_with("0x");
+    const auto whole = std::from_chars(begin + (hexadecimal ? 2 : 0), end, integer, hexadecimal ? 16 : 10);
+    double real_value = 0;
+    const auto real_number = std::from_chars(begin, end, real_value);
+    const bool is_whole = whole.ec == std::errc() && (hexadecimal || whole.ptr == real_number.ptr);
+    if (!is_whole && real_number.ec != std::errc()) expected("a number");
+    at_ = static_cast<std::size_t>((is_whole ? whole.ptr : real_number.ptr) - text_.data());
+    if (at_ < text_.size() && is_name(text_[at_])) expected("a number");
+    if (is_whole) return constant(Scalar(integer));
+    return constant(Scalar(real_value));
+  }
+
+  NodePtr name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    if (word == "True" || word == "true") return constant(truth(true));
+    if (word == "False" || word == "false") return constant(truth(false));
+    skip_blanks();
+    const auto function = std::ranges::find(functions, word, &Named::name);
+    if (at_ < text_.size() && text_[at_] == '(') {
+      if (function == functions.end()) {
+        at_ = begin;
+        expected("a function (min, max, abs, int, round, ceil, floor, float, sqrt, log2, len, range)");
+      }
+      ++at_;
+      std::vector<NodePtr> parts = elements(")");
+      if (parts.size() < function->least || parts.size() > function->most)
+        expected(fmt::format("another number of arguments of {}", word));
+      return call(function->function, std::move(parts));
+    }
+    auto found = std::ranges::find(names_, word);
+    if (found == names_.end()) found = names_.insert(found, std::string(word));
+    return std::make_shared<Node>(
+        Node{Node::Kind::name, {}, static_cast<std::size_t>(found - names_.begin()), nullptr, {}});
+  }
+
+  std::string_view text_;
+  const std::string& place_;
+  std::vector<std::string>& names_;
+  std::size_t at_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+Operand Expression::Node::evaluate(std::span<const Operand> values) const {
+  switch (kind) {
+    case Kind::constant:
+      return value;
+    case Kind::name:
+      return values[name];
+    case Kind::choice:
+      return parts[is_true(scalar_of(parts[0]->evaluate(values))) ? 1 : 2]->evaluate(values);
+    case Kind::list: {
+      List all;
+      for (const NodePtr& part : parts) all.push_back(scalar_of(part->evaluate(values)));
+      return all;
+    }
+    case Kind::call:
+      break;
+  }
+  if (parts.size() == 2) {  // nearly all are, and need no memory of their own
+    const std::array<Operand, 2> two = {parts[0]->evaluate(values), parts[1]->evaluate(values)};
+    return function(two);
+  }
+  std::vector<Operand> all;
+  for (const NodePtr& part : parts) all.push_back(part->evaluate(values));
+  return function(all);
+}
+
+std::string print(const Scalar& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return "'" + *text + "'";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  return fmt::format("{}", std::get<double>(value));
+}
+
+bool is_true(const Scalar& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return !text->empty();
+  return number_of(value) != 0;
+}
+
+bool equal(const Scalar& a, const Scalar& b) {
+  if (is_text(a) || is_text(b)) return a == b;
+  if (is_integer(a) && is_integer(b)) return a == b;
+  return number_of(a) == number_of(b);
+}
+
+Expression Expression::parse(std::string_view text, const std::string& place) {
+  Expression expression;
+  expression.text_ = text;
+  expression.place_ = place;
+  expression.root_ = Parser(expression.text_, expression.place_, expression.names_).parse();
+  return expression;
+}
+
+Operand Expression::evaluate(std::span<const Operand> values) const {
+  CHECK(values.size() == names_.size());
+  try {
+    return root_->evaluate(values);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {} in '{}'", place_, error.what(), printable(text_)));
+  }
+}
+
+Scalar Expression::scalar(std::span<const Operand> values) const {
+  const Operand result = evaluate(values);
+  if (const auto* value = std::get_if<Scalar>(&result)) return *value;
+  throw Error(fmt::format("{}: expected a single value, found a list in '{}'", place_, printable(text_)));
+}
+
+}  // namespace deplo::engine::foreign

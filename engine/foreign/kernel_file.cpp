@@ -1,0 +1,547 @@
+#include "engine/foreign/kernel_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/text/nearest.h"
+#include "core/text/text.h"
+#include "ir/hardware/float16.h"
+
+namespace deplo::engine::foreign {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t max_array = std::int64_t{1} << 32;
+constexpr std::size_t max_values = 4096;  // of a parameter
+constexpr const char* axes[] = {"X", "Y", "Z"};
+
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Whether a word stands in a text, not as a part of a longer one.
+bool has_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_name(text[at - 1]);
+    const bool ends = at + word.size() == text.size() || !is_name(text[at + word.size()]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+/// As C and C++ write it: a fraction stays one.
+std::string spelled(const Scalar& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  std::string number = fmt::format("{}", std::get<double>(value));
+  return number.find_first_of(".en") == std::string::npos ? number + ".0" : number;
+}
+
+/// A value of a YAML list or of a member: a number or a text; `is_text`: also what reads as a number.
+Scalar scalar_of(const Config& config, bool is_text) {
+  const std::string text = config.is_text() ? config.text() : "";
+  if (is_text || text.empty()) return text;
+  return Expression::parse(text, config.place()).scalar({});
+}
+
+/// A constraint or a size.
+Expression expression_of(const Config& config) { return Expression::parse(config.text(), config.place()); }
+
+/// "[2**i for i in range(6)]": the value for each element of the list.
+std::optional<List> comprehension(const std::string& text, const std::string& place) {
+  const std::size_t of = text.find(" for "), in = text.find(" in ", of);
+  if (of == std::string::npos || in == std::string::npos || !text.starts_with('[') || !text.ends_with(']'))
+    return std::nullopt;
+  const std::string name = text.substr(of + 5, in - of - 5);
+  const Expression value = Expression::parse(text.substr(1, of - 1), place);
+  const Operand range = Expression::parse(text.substr(in + 4, text.size() - in - 5), place).evaluate({});
+  if (!value.names().empty() && value.names() != std::vector{name}) return std::nullopt;
+  if (!std::holds_alternative<List>(range)) return std::nullopt;
+  List all;
+  for (const Scalar& each : std::get<List>(range))
+    all.push_back(value.names().empty() ? value.scalar({}) : value.scalar(std::vector<Operand>{each}));
+  return all;
+}
+
+/// A list, or a text with one, as Python writes it.
+List values_of(const Config& config, bool is_text) {
+  List values;
+  if (config.is_list()) {
+    for (const Config& item : config.items()) values.push_back(scalar_of(item, is_text));
+    return values;
+  }
+  const std::string text = config.text();
+  if (auto list = comprehension(text, config.place())) return std::move(*list);
+  Operand value = Expression::parse(text, config.place()).evaluate({});
+  if (auto* list = std::get_if<List>(&value)) return std::move(*list);
+  return {std::get<Scalar>(value)};
+}
+
+Parameter read_parameter(const Config& config) {
+  Parameter parameter;
+  parameter.name = config.at("Name").text();
+  const bool named = !parameter.name.empty() && std::isdigit(static_cast<unsigned char>(parameter.name[0])) == 0 &&
+                     std::ranges::all_of(parameter.name, is_name);
+  if (!named) config.at("Name").expected("a name of letters, digits and _");
+  const bool is_text = config.text_or("Type", "int") == "string";
+  for (Scalar& value : values_of(config.at("Values"), is_text)) {
+    const auto same = [&](const Scalar& other) { return value_of(other) == value_of(value); };
+    if (std::ranges::none_of(parameter.values, same)) parameter.values.push_back(std::move(value));
+  }
+  if (parameter.values.empty() || parameter.values.size() > max_values)
+    config.at("Values").expected(fmt::format("1 to {} values", max_values));
+  parameter.meaning = config.text_or("Meaning", "");
+  const auto fallback = config.find("Default");
+  if (!fallback) return parameter;
+  const List given = fallback->is_list() ? values_of(*fallback, is_text) : List{scalar_of(*fallback, is_text)};
+  const auto found = std::ranges::find_if(parameter.values, [&](const Scalar& value) {
+    return !given.empty() && value_of(value) == value_of(given.front());
+  });
+  if (found != parameter.values.end()) parameter.fallback = static_cast<std::size_t>(found - parameter.values.begin());
+  return parameter;
+}
+
+/// A type of an argument: that of its elements, and how many of them a vector has.
+struct ElementType {
+  std::string_view name;
+  ir::DType dtype;
+  bool is_unsigned;
+};
+constexpr ElementType element_types[] = {
+    {"float", ir::DType::f32, false},   {"half", ir::DType::f16, false},     {"int", ir::DType::i32, false},
+    {"int32", ir::DType::i32, false},   {"uint", ir::DType::i32, true},      {"uint32", ir::DType::i32, true},
+    {"long", ir::DType::i64, false},    {"int64", ir::DType::i64, false},    {"float32", ir::DType::f32, false},
+    {"float16", ir::DType::f16, false}, {"bool", ir::DType::boolean, false},
+};
+
+/// "float4": four elements.
+std::pair<ElementType, std::int64_t> read_type(const Config& config) {
+  std::string name = config.text();
+  for (const std::int64_t lanes : {16, 8, 4, 3, 2, 1}) {
+    const std::string suffix = lanes == 1 ? "" : fmt::format("{}", lanes);
+    if (!name.ends_with(suffix)) continue;
+    const std::string element = name.substr(0, name.size() - suffix.size());
+    const auto found = std::ranges::find(element_types, element, &ElementType::name);
+    if (found != std::end(element_types)) return {*found, lanes == 3 ? 4 : lanes};  // OpenCL C 6.1.5
+  }
+  config.expected("a type (float, half, int, uint, long, bool, or a vector of these such as float4)");
+}
+
+template <class T>
+std::vector<std::uint8_t> bytes_of(T value) {
+  std::vector<std::uint8_t> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+/// A value as the device stores it.
+std::vector<std::uint8_t> encode(const Scalar& value, const Config& type) {
+  const std::string name = type.text();
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const double number = integer != nullptr                       ? static_cast<double>(*integer)
+                        : std::get_if<double>(&value) != nullptr ? std::get<double>(value)
+                                                                 : NAN;
+  const auto whole = [&](double low, double high) {
+    if (!(number >= low && number <= high) || std::floor(number) != number)
+      throw Error(fmt::format("{}: expected a value of the type {}, found {}", type.place(), name, print(value)));
+    return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
+  };
+  if (name == "float" || name == "float32") return bytes_of(static_cast<float>(number));
+  if (name == "double" || name == "float64") return bytes_of(number);
+  if (name == "half" || name == "float16")
+    return bytes_of(ir::float16_bits(static_cast<float>(number), ir::DType::f16));
+  if (name == "int" || name == "int32") return bytes_of(static_cast<std::int32_t>(whole(-0x1p31, 0x1p31 - 1)));
+  if (name == "uint" || name == "uint32") return bytes_of(static_cast<std::uint32_t>(whole(0, 0x1p32 - 1)));
+  if (name == "long" || name == "int64") return bytes_of(whole(-0x1p63, 0x1p63));
+  type.expected("a type of values (float, double, half, int, uint, long)");
+}
+
+std::string place_of(const fs::path& folder, const std::string& file) {
+  return fs::path(file).is_absolute() ? file : (folder / file).lexically_normal().string();
+}
+
+std::vector<std::int64_t> read_problem(const std::optional<Config>& config) {
+  std::vector<std::int64_t> sizes;
+  if (!config) return sizes;
+  const auto add = [&](const Scalar& value, const Config& at) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (integer == nullptr || *integer < 1) at.expected("a whole number above 0");
+    sizes.push_back(*integer);
+  };
+  if (config->is_text())
+    for (const Scalar& value : values_of(*config, false)) add(value, *config);
+  else
+    for (const Config& item : config->items()) add(scalar_of(item, false), item);
+  if (sizes.empty() || sizes.size() > 3) config->expected("one to three sizes");
+  return sizes;
+}
+
+/// A kernel in CUDA C++ is found by its own name only if this is not mangled.
+std::string with_plain_name(std::string source, const std::string& entry) {
+  if (source.find("extern \"C\"") != std::string::npos) return source;
+  for (std::size_t at = source.find(entry); at != std::string::npos; at = source.find(entry, at + 1)) {
+    const std::size_t global = source.rfind("__global__", at);
+    if (global == std::string::npos) continue;
+    const std::string_view between = std::string_view(source).substr(global, at - global);
+    const bool declares = between.find_first_of(";{}") == std::string_view::npos;
+    const bool whole = at + entry.size() < source.size() && !is_name(source[at + entry.size()]);
+    if (declares && whole && !is_name(source[at - 1])) return source.insert(global, "extern \"C\" ");
+  }
+  return source;
+}
+
+}  // namespace
+
+/// Fills a KernelFile from the space's text.
+struct KernelFile::Reader {
+  KernelFile& to;
+  const Config config;
+  const fs::path folder;
+
+  Reader(KernelFile& kernel, const Files& files)
+      : to(kernel), config(Config::load(files.space)), folder(fs::path(files.space).parent_path()) {
+    to.place_ = files.space;
+    to.space_text_ = read_file(files.space);
+    const Config specification = config.at("KernelSpecification");
+    to.entry_ = specification.at("KernelName").text();
+    to.name_ = to.entry_;
+    if (const auto general = config.find("General")) to.name_ = general->text_or("BenchmarkName", to.name_);
+    to.file_ = files.kernel.empty() ? place_of(folder, specification.at("KernelFile").text()) : files.kernel;
+    to.source_ = read_file(to.file_);
+    read_language(specification);
+    to.problem_ = read_problem(specification.find("ProblemSize"));
+    read_space();
+    read_launch(specification);
+    for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
+    if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
+    if (std::ranges::none_of(to.signature_.buffers, [](const ir::Buffer& b) { return b.role == ir::Role::output; }))
+      specification.at("Arguments").expected("an argument with Output: 1, or that is written");
+    if (const auto reference = config.find("Reference")) read_reference(*reference);
+    check_names();
+  }
+
+  void read_language(const Config& specification) const {
+    const auto language = specification.find("Language");
+    const bool cuda = language ? language->text() == "CUDA" : to.file_.ends_with(".cu");
+    if (language && !cuda && language->text() != "OpenCL") language->expected("OpenCL or CUDA");
+    to.language_ = cuda ? Dialect::cuda : Dialect::opencl;
+  }
+
+  void read_space() const {
+    const Config space = config.at("ConfigurationSpace");
+    std::vector<Parameter> parameters;
+    for (const Config& item : space.at("TuningParameters").items()) {
+      Parameter parameter = read_parameter(item);
+      if (std::ranges::find(parameters, parameter.name, &Parameter::name) != parameters.end())
+        item.at("Name").expected("each parameter once");
+      parameters.push_back(std::move(parameter));
+    }
+    if (parameters.empty()) space.at("TuningParameters").expected("at least one parameter");
+    std::vector<Expression> constraints;
+    if (const auto conditions = space.find("Conditions"))
+      for (const Config& condition : conditions->items())
+        constraints.push_back(expression_of(condition.is_text() ? condition : condition.at("Expression")));
+    to.space_ = std::make_shared<const ParameterSpace>(std::move(parameters), constraints, to.place_);
+  }
+
+  void read_launch(const Config& specification) const {
+    if (const auto local = specification.find("LocalSize"))
+      for (const char* axis : axes)
+        if (const auto size = local->find(axis)) to.block_.push_back(expression_of(*size));
+    if (to.block_.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
+    if (const auto global = specification.find("GlobalSize"))
+      for (const char* axis : axes)
+        if (const auto size = global->find(axis)) to.global_.push_back(expression_of(*size));
+    to.global_in_blocks_ = specification.text_or("GlobalSizeType", "CUDA") == "CUDA";
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
+        for (const Config& divisor : divisors->items()) to.divisors_[axis].push_back(expression_of(divisor));
+    if (to.global_.empty() && to.problem_.empty())
+      throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
+    if (const auto options = specification.find("CompilerOptions"))
+      for (const Config& option : options->items())
+        if (option.is_text()) read_option(option);
+  }
+
+  void read_option(const Config& option) const {
+    const std::string text = option.text();
+    for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 1)) {
+      const std::string name = text.substr(at + 2, text.find('}', at) - at - 2);
+      const auto& all = to.space_->parameters();
+      if (std::ranges::find(all, name, &Parameter::name) == all.end()) unknown(name, option.place());
+    }
+    to.options_.push_back(text);
+  }
+
+  /// The names in a size are the problem size, and parameters: all values of each.
+  Scalar fixed(const Config& text) const {
+    const Expression expression = expression_of(text);
+    std::vector<Operand> values;
+    for (const std::string& name : expression.names()) {
+      const auto& all = to.space_->parameters();
+      const auto found = std::ranges::find(all, name, &Parameter::name);
+      if (name == "ProblemSize")
+        values.emplace_back(List(to.problem_.begin(), to.problem_.end()));
+      else if (found == all.end())
+        unknown(name, text.place());
+      else if (found->values.size() == 1)
+        values.emplace_back(found->values.front());
+      else
+        values.emplace_back(found->values);
+    }
+    return expression.scalar(values);
+  }
+
+  [[noreturn]] void unknown(const std::string& name, const std::string& place) const {
+    std::vector<std::string> names{"ProblemSize"};
+    for (const Parameter& parameter : to.space_->parameters()) names.push_back(parameter.name);
+    throw Error(
+        fmt::format("{}: expected ProblemSize or a parameter, found '{}'{}", place, name, did_you_mean(name, names)));
+  }
+
+  void read_argument(const Config& argument) const {
+    const std::string name = argument.at("Name").text();
+    if (std::ranges::find(to.arguments_, name, &Argument::name) != to.arguments_.end())
+      argument.at("Name").expected("each argument once");
+    Argument& made = to.arguments_.emplace_back(Argument{name, argument.at("Type").text(), {}});
+    const std::string memory = argument.text_or("MemoryType", "Vector");
+    if (memory == "Scalar") {
+      const Config value = argument.has("FillValue") ? argument.at("FillValue") : argument.at("Value");
+      const Scalar scalar = fixed(value);
+      made.bytes = encode(scalar, argument.at("Type"));
+      made.text = spelled(scalar);
+    } else if (memory == "Vector") {
+      made.buffer = to.signature_.buffers.size();
+      read_buffer(argument, name);
+    } else {
+      argument.at("MemoryType").expected("Vector or Scalar");
+    }
+  }
+
+  void read_buffer(const Config& argument, const std::string& name) const {
+    const auto [type, lanes] = read_type(argument.at("Type"));
+    const Scalar size = fixed(argument.at("Size"));
+    const auto* count = std::get_if<std::int64_t>(&size);
+    if (count == nullptr || *count < 1 || *count > max_array / lanes)
+      argument.at("Size").expected(fmt::format("a whole number of 1 to {} elements", max_array));
+    const std::string access = argument.text_or("AccessType", "ReadOnly");
+    const bool output = argument.integer_or("Output", 0, 0, 1) == 1 || access == "WriteOnly" || access == "ReadWrite";
+    ir::Buffer buffer{name, type.dtype, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
+    const std::string fill = argument.text_or("FillType", "Random");
+    const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
+                             ? number(fixed(argument.at("FillValue")), argument.at("FillValue"))
+                             : 1;
+    if (output && access == "ReadWrite") {
+      if (fill != "Constant" || value != 0)
+        argument.expected(
+            "an array that is read and written to be filled with the constant 0, since each launch begins "
+            "anew");
+      to.zeroed_.push_back(to.signature_.buffers.size());
+    } else if (!output) {
+      buffer.fill = fill_of(argument, fill, value, type);
+      if (fill == "File") to.inputs_[name] = place_of(folder, argument.at("FillValue").text());
+    }
+    to.signature_.buffers.push_back(std::move(buffer));
+  }
+
+  static double number(const Scalar& value, const Config& at) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    at.expected("a number");
+  }
+
+  static std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value,
+                                         const ElementType& type) {
+    if (fill == "File") return std::nullopt;
+    if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
+    if (fill != "Random") argument.at("FillType").expected("Random, Constant or File");
+    if (type.dtype == ir::DType::boolean) return std::nullopt;
+    if (ir::is_integer(type.dtype)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
+    return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
+  }
+
+  void read_reference(const Config& reference) const {
+    reference.only({"Parameters", "Outputs"});
+    if (const auto parameters = reference.find("Parameters"))
+      for (const auto& [name, value] : parameters->entries()) {
+        const auto& all = to.space_->parameters();
+        const auto found = std::ranges::find(all, name, &Parameter::name);
+        if (found == all.end()) unknown(name, value.place());
+        to.fixed_[name] = scalar_of(value, std::holds_alternative<std::string>(found->values.front()));
+      }
+    if (const auto outputs = reference.find("Outputs"))
+      for (const auto& [name, file] : outputs->entries()) {
+        const ir::Buffer* const buffer = to.signature_.find(name);
+        if (buffer == nullptr || buffer->role != ir::Role::output) file.expected("the file of an output");
+        to.expected_[name] = place_of(folder, file.text());
+      }
+  }
+
+  /// A parameter that nothing depends on is a slip, unless it has one value only.
+  void check_names() const {
+    const auto used = [&](const std::vector<Expression>& all, const std::string& name) {
+      return std::ranges::any_of(
+          all, [&](const Expression& each) { return std::ranges::find(each.names(), name) != each.names().end(); });
+    };
+    for (const Parameter& parameter : to.space_->parameters()) {
+      const std::string& name = parameter.name;
+      const bool option = std::ranges::any_of(
+          to.options_, [&](const std::string& text) { return text.find("${" + name + "}") != std::string::npos; });
+      const bool divisor = std::ranges::any_of(to.divisors_, [&](const auto& axis) { return used(axis, name); });
+      if (parameter.values.size() == 1 || option || divisor || used(to.block_, name) || used(to.global_, name) ||
+          has_word(to.source_, name))
+        continue;
+      throw Error(fmt::format("{}: expected each parameter in {}, in a size or in an option, found '{}' nowhere",
+                              to.place_, to.file_, name));
+    }
+  }
+};
+
+KernelFile::KernelFile(const Files& files) {
+  Reader(*this, files);
+  signature_.name = entry_;
+  const std::string broken = has_word(source_, entry_) ? "" : entry_;
+  if (!broken.empty()) throw Error(fmt::format("{}: expected a kernel '{}', found no such name", file_, entry_));
+  identity_ = fmt::format("kernel file {}\n", entry_);
+  for (const Argument& argument : arguments_) {
+    identity_ += fmt::format("argument {} {}", argument.name, argument.type);
+    if (argument.buffer) {
+      const ir::Buffer& buffer = signature_.buffers[*argument.buffer];
+      identity_ += fmt::format("[{}]{}", buffer.shape[0], buffer.role == ir::Role::output ? " output" : "");
+    } else {
+      identity_ += " = " + argument.text;
+    }
+    identity_ += "\n";
+  }
+  if (!problem_.empty()) identity_ += fmt::format("problem {}\n", join(problem_, " "));
+  for (const std::string& option : options_) identity_ += fmt::format("option {}\n", option);
+  identity_ += source_;
+}
+
+std::vector<Operand> KernelFile::operands(const Expression& expression,
+                                          const std::vector<Scalar>& configuration) const {
+  std::vector<Operand> values;
+  for (const std::string& name : expression.names()) {
+    const auto& all = space_->parameters();
+    const auto found = std::ranges::find(all, name, &Parameter::name);
+    if (name == "ProblemSize")
+      values.emplace_back(List(problem_.begin(), problem_.end()));
+    else if (found != all.end())
+      values.emplace_back(configuration[static_cast<std::size_t>(found - all.begin())]);
+    else
+      throw Error(
+          fmt::format("{}: expected ProblemSize or a parameter, found '{}' in '{}'", place_, name, expression.text()));
+  }
+  return values;
+}
+
+/// Rounded up where it is a fraction, as Kernel Tuner does.
+std::int64_t KernelFile::size(const Expression& expression, const std::vector<Scalar>& configuration,
+                              const char* what) const {
+  const Scalar value = expression.scalar(operands(expression, configuration));
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
+  const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
+  if (!(number >= 1 && number <= 0x1p31))
+    throw Error(fmt::format("{}: expected {} of 1 to 2^31, found {} from '{}'", place_, what, foreign::print(value),
+                            expression.text()));
+  return static_cast<std::int64_t>(number);
+}
+
+std::vector<std::int64_t> KernelFile::grid(const std::vector<Scalar>& configuration,
+                                           const std::vector<std::int64_t>& block) const {
+  const bool divided = std::ranges::any_of(divisors_, [](const auto& axis) { return !axis.empty(); });
+  std::vector<std::int64_t> blocks;
+  for (std::size_t axis = 0; axis < block.size(); ++axis) {
+    // A problem size without divisors is divided by the block, as Kernel Tuner does.
+    if (axis < problem_.size() && (divided || global_.empty())) {
+      std::int64_t divisor = divisors_[axis].empty() && !divided ? block[axis] : 1;
+      for (const Expression& each : divisors_[axis]) divisor *= size(each, configuration, "a grid divisor");
+      blocks.push_back((problem_[axis] + divisor - 1) / divisor);
+    } else if (axis < global_.size() && !divided) {
+      const std::int64_t all = size(global_[axis], configuration, "a global size");
+      blocks.push_back(global_in_blocks_ ? all : (all + block[axis] - 1) / block[axis]);
+    } else {
+      blocks.push_back(1);
+    }
+  }
+  return blocks;
+}
+
+std::string KernelFile::options(const std::vector<Scalar>& configuration) const {
+  std::string all;
+  for (std::string option : options_) {
+    for (std::size_t i = 0; i < configuration.size(); ++i) {
+      const std::string name = "${" + space_->parameters()[i].name + "}";
+      for (std::size_t at = option.find(name); at != std::string::npos; at = option.find(name))
+        option.replace(at, name.size(), spelled(configuration[i]));
+    }
+    // T1 files have those of the host's compiler here, too; OpenCL C has no such option.
+    if (language_ == Dialect::opencl && option.starts_with("-std=")) continue;
+    if (!option.empty()) all += (all.empty() ? "" : " ") + option;
+  }
+  return all;
+}
+
+measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) const {
+  CHECK(configuration.size() == space_->parameters().size());
+  measure::Launch launch;
+  for (const Expression& threads : block_) launch.threads.push_back(size(threads, configuration, "a block size"));
+  launch.blocks = grid(configuration, launch.threads);
+  launch.options = options(configuration);
+  std::string scalars;
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (!arguments_[i].buffer) {
+      launch.scalars.push_back({i, arguments_[i].bytes});
+      scalars += fmt::format(", {} = {}", arguments_[i].name, arguments_[i].text);
+    }
+  ir::KernelSource source;
+  source.entry = entry_;
+  for (const std::int64_t threads : launch.threads) source.threads *= threads;
+  source.zeroed = zeroed_;
+  source.dry_run = false;
+  // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
+  source.text =
+      fmt::format("// {} blocks of {} threads{}{}\n", fmt::join(launch.blocks, "x"), fmt::join(launch.threads, "x"),
+                  scalars, launch.options.empty() ? "" : "; options: " + launch.options);
+  for (std::size_t i = 0; i < configuration.size(); ++i)
+    source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
+  source.text += fmt::format("#line 1 \"{}\"\n{}", fs::path(file_).filename().string(),
+                             language_ == Dialect::cuda ? with_plain_name(source_, entry_) : source_);
+  return {signature_, std::move(source), std::move(launch)};
+}
+
+std::string KernelFile::reference() const {
+  const measure::Expectation expected = expectation();
+  std::string text = expected.kernel ? expected.kernel->source.text : "";
+  for (const auto& [name, file] : expected.files) text += name + read_file(file);
+  return digest(text);
+}
+
+measure::Expectation KernelFile::expectation() const {
+  measure::Expectation expected;
+  expected.files = expected_;
+  const auto is_output = [](const ir::Buffer& buffer) { return buffer.role == ir::Role::output; };
+  const auto outputs = std::ranges::count_if(signature_.buffers, is_output);
+  if (static_cast<std::size_t>(outputs) == expected_.size()) return expected;
+  std::vector<Scalar> configuration = space_->configuration(*search::heuristic(*space_));
+  for (std::size_t i = 0; i < configuration.size(); ++i)
+    if (const auto fixed = fixed_.find(space_->parameters()[i].name); fixed != fixed_.end())
+      configuration[i] = fixed->second;
+  expected.kernel = code(configuration);
+  expected.name = fmt::format("{}: the reference", place_);
+  for (std::size_t i = 0; i < configuration.size(); ++i)
+    expected.name +=
+        fmt::format("{}{}={}", i == 0 ? " (" : ", ", space_->parameters()[i].name, spelled(configuration[i]));
+  expected.name += ")";
+  return expected;
+}
+
+}  // namespace deplo::engine::foreign

@@ -1,0 +1,82 @@
+// A kernel in a file of its user, OpenCL C or CUDA C++, with parameters that the preprocessor sets. What may be chosen,
+// and how it is launched, is in a second file: the field's T1 format (https://github.com/odgaard/TuningSchema) as JSON,
+// or the same keys as YAML. docs/kernel_files.md has all keys.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/foreign/parameter_space.h"
+#include "ir/program.h"
+#include "measure/check/problem.h"
+#include "measure/device.h"
+
+namespace deplo::engine::foreign {
+
+/// The files, and what a command line says of them.
+struct Files {
+  std::string space;        // T1 or YAML
+  std::string kernel = {};  // "": the one that the space names
+};
+
+/// An argument of the kernel, in its order.
+struct Argument {
+  std::string name, type;                // the type as the space names it: "float", "int"
+  std::optional<std::size_t> buffer;     // its number in signature().buffers; nullopt: a scalar
+  std::vector<std::uint8_t> bytes = {};  // of a scalar
+  std::string text = {};                 // a scalar's value, for people
+};
+
+class KernelFile {
+ public:
+  /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`.
+  explicit KernelFile(const Files&);
+
+  const std::string& name() const { return name_; }
+  Dialect language() const { return language_; }
+  const ParameterSpace& space() const { return *space_; }
+  /// A Loop IR program without statements that has the kernel's buffers, in their order.
+  const ir::Program& signature() const { return signature_; }
+  /// Values of inputs from files, by buffer.
+  const measure::InputFiles& inputs() const { return inputs_; }
+  /// What a store knows the kernel by: its source, arguments and problem size, without the values of parameters.
+  const std::string& identity() const { return identity_; }
+  /// The text of the space's file.
+  const std::string& space_text() const { return space_text_; }
+  /// Identifies what the outputs are compared with.
+  std::string reference() const;
+  /// What is built and launched for a value of each parameter. Throws Error if a size is no whole number above 0.
+  measure::KernelCode code(const std::vector<Scalar>& configuration) const;
+  /// What the outputs are compared with: files, or a kernel with fixed parameters.
+  measure::Expectation expectation() const;
+
+ private:
+  struct Reader;
+  using Sizes = std::array<std::vector<Expression>, 3>;
+  std::vector<Operand> operands(const Expression&, const std::vector<Scalar>& configuration) const;
+  std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
+  std::vector<std::int64_t> grid(const std::vector<Scalar>& configuration,
+                                 const std::vector<std::int64_t>& block) const;
+  std::string options(const std::vector<Scalar>& configuration) const;
+
+  std::string place_, name_, entry_, file_, source_, identity_, space_text_;
+  Dialect language_ = Dialect::opencl;
+  std::shared_ptr<const ParameterSpace> space_;
+  std::vector<std::int64_t> problem_;  // the problem size
+  std::vector<Expression> block_;      // threads of each dimension
+  std::vector<Expression> global_;     // blocks or threads of each dimension, unless there are divisors
+  bool global_in_blocks_ = true;
+  Sizes divisors_;                    // the problem size divided by these, rounded up, is the number of blocks
+  std::vector<std::string> options_;  // for the compiler; ${NAME} stands for a parameter's value
+  std::vector<Argument> arguments_;
+  std::vector<std::size_t> zeroed_;      // buffers that are 0 before each launch
+  std::map<std::string, Scalar> fixed_;  // the reference's parameters; those that it lacks have their defaults
+  measure::InputFiles inputs_, expected_;
+  ir::Program signature_;
+};
+
+}  // namespace deplo::engine::foreign

@@ -1,0 +1,60 @@
+// The legal configurations of a kernel file's parameters, as a tree of decisions.
+//
+// Parameters that share a constraint, directly or through others, form a group. The space is a chain of the groups'
+// trees, so that the product of independent groups is never enumerated (chain of trees: Rasch, Haidl, Gorlatch, ATF: A
+// Generic Auto-Tuning Framework, ICPADS 2017). Within a group each constraint is checked as soon as its parameters are
+// known.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/foreign/expression.h"
+#include "search/space.h"
+
+namespace deplo::engine::foreign {
+
+struct Parameter {
+  std::string name;
+  std::vector<Scalar> values;  // distinct
+  std::size_t fallback = 0;    // the index of the default
+  std::string meaning = {};    // for people; "": not known
+  bool operator==(const Parameter&) const = default;
+};
+
+/// A value in forks and trails: an integer or a word. Blanks of a text are written as %20, an empty text as %.
+Value value_of(const Scalar&);
+
+class ParameterSpace final : public search::Space {
+ public:
+  /// Throws Error if a constraint names no parameter of these, if a constraint cannot be evaluated, if no configuration
+  /// is legal, or if a group has more than 20 million legal configurations. `place` begins messages.
+  ParameterSpace(std::vector<Parameter>, const std::vector<Expression>& constraints, const std::string& place);
+
+  search::PositionPtr root() const override;
+  /// All parameters with all their values, even those that no legal configuration has.
+  std::vector<search::KnobInfo> knobs() const override;
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// The number of legal configurations, and of all.
+  double legal() const;
+  double raw() const;
+  /// The value of each parameter in a candidate of this space, in the order of parameters().
+  std::vector<Scalar> configuration(const search::Position& candidate) const;
+
+  /// Parameters that depend on each other, in the order of the tree, and their legal options, sorted.
+  struct Group {
+    std::vector<std::size_t> parameters;
+    std::vector<std::uint16_t> rows;  // configurations × parameters: indices of values
+    std::size_t size() const { return rows.size() / parameters.size(); }
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+
+ private:
+  std::vector<Parameter> parameters_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace deplo::engine::foreign

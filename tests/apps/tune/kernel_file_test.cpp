@@ -1,0 +1,215 @@
+// Kernels of users' own files, by the command line: examples/kernel_files, and what may be wrong with such files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "apps/run_program.h"
+#include "core/file.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class KernelFile : public ::testing::Test {
+ protected:
+  static std::string example(const std::string& name) { return DEPLO_SOURCE_DIR "/examples/kernel_files/" + name; }
+  /// An example's text in a file of its own, with a word replaced.
+  std::string changed(const std::string& name, const std::string& from, const std::string& to) const {
+    std::string text = read_file(example(name));
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+    return write_file(folder_.path(), name, text);
+  }
+  Ran tune(const std::string& space, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"deplo-tune", "--space", space, "--store", store(), "--quiet", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  }
+  Json tuned(const std::string& space, std::vector<std::string> more = {}) const {
+    const Ran ran = tune(space, std::move(more));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out.empty() ? Json() : Json::parse(ran.out)["kernels"][0];
+  }
+  std::string store() const { return folder_.file("s.db"); }
+  std::vector<std::string> query(const std::string& sql) const {
+    measure::sqlite::Database database(store());
+    measure::sqlite::Statement statement(database, sql);
+    std::vector<std::string> rows;
+    while (statement.step()) rows.push_back(statement.text(0));
+    return rows;
+  }
+
+  measure::TemporaryFolder folder_;
+};
+
+TEST_F(KernelFile, IsTuned) {
+  const Json kernel = tuned(example("matmul.T1.json"), {"--trials", "2", "--time", "3", "--in-process"});
+  EXPECT_TRUE(kernel["confirmed"]) << kernel;
+  EXPECT_THAT(kernel["trail"].get<std::string>(), HasSubstr("TILE_K="));
+}
+
+TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
+  const Json first =
+      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "20", "--search", "random", "--seed", "3"});
+  EXPECT_TRUE(first["confirmed"]) << first;
+  EXPECT_EQ(first["trials"], 5);
+  EXPECT_THAT(first["trail"].get<std::string>(), HasSubstr("TILE_K="));
+  const auto digests = query("SELECT digest FROM trial WHERE stage = 'screen'");
+  EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 5u);
+
+  // The same command measures nothing again.
+  const Json again =
+      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "20", "--search", "random", "--seed", "3"});
+  EXPECT_EQ(again["known"], 5);
+
+  // What was measured is a recorded space, which other tools take and give back.
+  const auto run = [](std::vector<std::string> words) {
+    const Ran ran = run_program(std::move(words));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string t4 = folder_.file("mm_T4.json");
+  run({"deplo", "db", "export", "--store", store(), "--format", "t4", "-o", t4});
+  EXPECT_THAT(read_file(t4), HasSubstr("\"BLOCK_X\""));
+  run({"deplo", "db", "import", "--store", folder_.file("again.db"), t4});
+  EXPECT_THAT(run({"deplo", "db", "best", "--store", folder_.file("again.db")}), HasSubstr("matmul"));
+  EXPECT_THAT(run({"deplo", "db", "best", "--store", store()}), HasSubstr("BLOCK_X="));
+  run({"deplo", "db", "check", "--store", store()});
+  run({"deplo", "report", store(), "-o", folder_.file("r.html")});
+}
+
+TEST_F(KernelFile, WrongCandidatesAreData) {
+  std::string text = read_file(example("matmul.cl"));
+  text.insert(text.find("  for (int w = 0; w < WPT; ++w) c["),
+              "  if (WPT == 4 && row == 0) sum[0] += 1;\n  if (WPT == 2) *(volatile __global float*)0 = 1;\n"
+              "#if WPT == 8\n  none of C\n#endif\n");
+  const std::string bad = write_file(folder_.path(), "bad.cl", text);
+  const std::string space =
+      changed("matmul.T1.json", "\"[8, 16, 32, 64]\", \"Default\": 16", "\"[16]\", \"Default\": 16");
+  const std::string one = write_file(folder_.path(), "one.T1.json", [&] {
+    std::string all = read_file(space);
+    for (const auto& [from, to] :
+         {std::pair("\"[8, 16, 32]\"", "\"[8]\""), std::pair("\"[1, 2, 4, 8]\", \"Default\": 4", "\"[4]\""),
+          std::pair("[\"\", \"-cl-fast-relaxed-math\"]", "[\"\"]")})
+      all.replace(all.find(from), std::string_view(from).size(), to);
+    const std::size_t unroll = all.find("\"[1, 2, 4, 8]\"", all.find("UNROLL"));
+    return all.replace(unroll, 14, "\"[1]\"");
+  }());
+  const Json kernel = tuned(one, {"--kernel-file", bad, "--search", "exhaustive"});
+  EXPECT_EQ(kernel["trials"], 4) << kernel;
+  EXPECT_TRUE(kernel["confirmed"]);
+  EXPECT_THAT(kernel["trail"].get<std::string>(), HasSubstr("WPT=1"));
+  const std::set<std::string> expected = {"ok", "illegal_access", "wrong_result", "build_error"};
+  const auto found = query("SELECT DISTINCT status FROM trial");
+  EXPECT_EQ(std::set(found.begin(), found.end()), expected);
+}
+
+TEST_F(KernelFile, YamlAndReferences) {
+  const Json kernel = tuned(example("matmul.yaml"), {"--trials", "2", "--time", "5"});
+  EXPECT_TRUE(kernel["confirmed"]) << kernel;
+  EXPECT_NE(query("SELECT protocol FROM trial LIMIT 1")[0].find("reference: "), std::string::npos);
+  // An array that no configuration computes.
+  std::string npy("\x93NUMPY\x01\x00", 8);
+  std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (16384,), }";
+  head.resize(117, ' ');
+  head += '\n';
+  npy += std::string{static_cast<char>(head.size()), 0} + head + std::string(16384 * 4, '\0');
+  write_file(folder_.path(), "zero.npy", npy);
+  std::string text = read_file(example("matmul.yaml"));
+  text.replace(text.find("Parameters: {BLOCK_X: 32, BLOCK_Y: 1}"), 37, "Outputs: {c: zero.npy}");
+  const std::string zero = write_file(folder_.path(), "zero.yaml", text);
+  const Ran ran = tune(zero, {"--trials", "1", "--time", "5", "--kernel-file", example("matmul.cl")});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no candidate of matmul gave a valid time; the last failure: c["));
+}
+
+TEST_F(KernelFile, InAnExperimentForAStrategyOfItsOwn) {
+  write_file(folder_.path(), "mine.py",
+             "import deplo_search\nspace = deplo_search.connect()\n"
+             "assert [k.options for k in space.knobs if k.name == 'WPT'] == [[1, 2, 4, 8]]\n"
+             "assert space.knobs[0].meaning == 'columns of c in a block' and '__kernel void matmul' in space.source\n"
+             "assert space.evaluate({'WPT': 2, 'BLOCK_Y': 8}).config['WPT'] == 2\nspace.done()\n");
+  if (std::system("python3 -S -c '' > /dev/null 2>&1") != 0) GTEST_SKIP() << "python3 is not installed";
+  const std::string experiment =
+      write_file(folder_.path(), "e.yaml",
+                 "search: {strategy: \"exec:python3 -S -B " + folder_.file("mine.py") +
+                     "\"}\nkernels:\n  - {space: " + example("matmul.yaml") + ", name: mine}\n");
+  const Ran ran = run_program({"deplo-tune", "--config", experiment, "--store", store(), "--quiet"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("mine"));
+}
+
+TEST_F(KernelFile, BadFilesAreOneLine) {
+  struct Slip {
+    const char *from, *to, *message;
+  };
+  const Slip slips[] = {
+      {"\"BLOCK_X * BLOCK_Y >= 32\"", "\"BLOKX * BLOCK_Y >= 32\"",
+       "expected a parameter, found 'BLOKX' in the constraint 'BLOKX * BLOCK_Y >= 32'; did you mean 'BLOCK_X'?"},
+      {">= 32\"", ">= 32 +\"", "matmul.T1.json:13: expected a value, found the end in 'BLOCK_X * BLOCK_Y >= 32 +'"},
+      {">= 32\"", ">= 99999\"", "no configuration is legal: the constraints leave no values for BLOCK_X, BLOCK_Y"},
+      {"<= 32\"", "<= 32 / (WPT - 1)\"", "a division by zero in 'BLOCK_Y * WPT <= 32 / (WPT - 1)'"},
+      {"\"MATH\"", "\"MATHS\"", "expected ProblemSize or a parameter, found 'MATH'; did you mean 'MATHS'?"},
+      {"\"KernelName\": \"matmul\"", "\"KernelName\": \"mm\"", "matmul.cl: expected a kernel 'mm', found no such name"},
+      {"matmul.cl\"", "no.cl\"", "no.cl: expected a readable file: No such file or directory"},
+      {"\"OpenCL\"", "\"Fortran\"", "expected OpenCL or CUDA, found text \"Fortran\""},
+      {"\"Type\": \"float\"", "\"Type\": \"floaty\"", "expected a type (float, half, int"},
+      {"\"ProblemSize[0]\"", "\"ProblemSise[0]\"", "expected ProblemSize or a parameter, found 'ProblemSise'"},
+      {"\"Size\": \"ProblemSize[0]", "\"Size\": \"ProblemSize[2]", "expected an index below 2, found 2"},
+      {"\"Output\": 1", "\"Output\": 2", "expected an integer between 0 and 1, found '2'"},
+      {"\"WriteOnly\", \"FillType\": \"Constant\"", "\"ReadWrite\", \"FillType\": \"Random\"",
+       "to be filled with the constant 0"},
+      {"\"GridDivX\": [\"BLOCK_X\"]", "\"GridDivX\": [\"BLOCK_Z\"]",
+       "expected ProblemSize or a parameter, found 'BLOCK_Z'"},
+      {"\"[1, 2, 4, 8]\", \"Default\": 4", "\"[1, 2\", \"Default\": 4",
+       "expected ',' or ']', found the end in '[1, 2'"},
+      {"\"Name\": \"WPT\"", "\"Name\": \"BLOCK_Y\"", "expected each parameter once"},
+  };
+  for (const Slip& slip : slips) {
+    const std::string space = changed("matmul.T1.json", slip.from, slip.to);
+    std::vector<std::string> more = {"--trials", "1"};
+    if (std::string_view(slip.from) != "matmul.cl\"") more.insert(more.end(), {"--kernel-file", example("matmul.cl")});
+    const Ran ran = tune(space, more);
+    EXPECT_EQ(ran.code, 1) << slip.to;
+    EXPECT_THAT(ran.err, HasSubstr(slip.message)) << slip.to;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+  const Ran both = tune(example("matmul.T1.json"), {"--config", "x.yaml"});
+  EXPECT_THAT(both.err, HasSubstr("--config cannot be combined with --space"));
+}
+
+TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
+  const auto fault = [&](const std::string& from, const std::string& to) {
+    const Ran ran = tune(example("matmul.T1.json"),
+                         {"--kernel-file", changed("matmul.cl", from, to), "--trials", "1", "--time", "1"});
+    EXPECT_EQ(ran.code, 1);
+    return ran.err;
+  };
+  EXPECT_THAT(fault("float sum[WPT]", "flaot sum[WPT]"),
+              HasSubstr("matmul.cl:7:3: use of undeclared identifier 'flaot'"));
+  EXPECT_THAT(fault("const int n, ", ""), HasSubstr("use of undeclared identifier 'n'"));
+  EXPECT_THAT(fault("(const int n, ", "(const int more, const int n, "),
+              HasSubstr("expected a kernel 'matmul' with the 4 arguments of the space, found one with 5 parameters"));
+  const std::string cuda = changed("matmul.T1.json", "\"OpenCL\"", "\"CUDA\"");
+  EXPECT_THAT(tune(cuda, {"--kernel-file", example("matmul.cl"), "--trials", "1"}).err,
+              HasSubstr("expected a CUDA device for a kernel in CUDA C++"));
+}
+
+TEST_F(KernelFile, AParameterThatNothingUsesIsASlip) {
+  const std::string space = changed("matmul.T1.json", "\"Name\": \"UNROLL\"", "\"Name\": \"UNROLLED\"");
+  std::string text = read_file(space);
+  text.replace(text.find("UNROLL <= TILE_K and "), 21, "");
+  write_file(folder_.path(), "matmul.T1.json", text);
+  const Ran ran = tune(space, {"--kernel-file", example("matmul.cl")});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("matmul.cl, in a size or in an option, found 'UNROLLED' nowhere"));
+}
+
+}  // namespace
+}  // namespace deplo::testing

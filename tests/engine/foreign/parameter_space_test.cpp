@@ -1,0 +1,250 @@
+// Spaces of kernel files: expressions, and legal configurations against brute force.
+#include "engine/foreign/parameter_space.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "search/count.h"
+
+namespace deplo::engine::foreign {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Scalar value(const std::string& text, const std::vector<Operand>& values = {}) {
+  return Expression::parse(text, "test").scalar(values);
+}
+Scalar whole(std::int64_t integer) { return integer; }
+
+TEST(ForeignExpression, MeansWhatPythonMeans) {
+  const std::pair<const char*, Scalar> cases[] = {
+      {"2 + 3 * 4", whole(14)},
+      {"(2 + 3) * 4", whole(20)},
+      {"-7 // 2", whole(-4)},
+      {"-7 % 3", whole(2)},
+      {"7 % -3", whole(-2)},
+      {"7 / 2", 3.5},
+      {"2 ** 3 ** 2", whole(512)},
+      {"-2 ** 2", whole(-4)},
+      {"2 ** -1", 0.5},
+      {"1 < 2 < 3", whole(1)},
+      {"1 < 3 < 2", whole(0)},
+      {"not 1 == 2", whole(1)},
+      {"!(1 == 2) && 3 > 2 || 0", whole(1)},
+      {"0 and 1 / 0", whole(0)},
+      {"1 or 1 / 0", whole(1)},
+      {"3 in [1, 2, 3]", whole(1)},
+      {"3 not in (1, 2)", whole(1)},
+      {"'a' in ['a', 'b']", whole(1)},
+      {"5 if 0 else 6", whole(6)},
+      {"1 ? 5 : 6", whole(5)},
+      {"min(3, 1, 2) + max([4, 9])", whole(10)},
+      {"ceil(7 / 2)", whole(4)},
+      {"int(7 / 2)", whole(3)},
+      {"6 & 3 | 8 ^ 1", whole(11)},
+      {"1 << 4 >> 2", whole(4)},
+      {"0x10", whole(16)},
+      {"1e2", 100.0},
+      {"1 == 1.0", whole(1)},
+      {"len(range(2, 10, 3))", whole(3)},
+      {"[1, 2, 3][-1]", whole(3)},
+      {"True + True", whole(2)},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(value(text), expected) << text << " = " << print(value(text));
+  const Expression names = Expression::parse("a * b + max(a, c)", "test");
+  EXPECT_EQ(names.names(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(names.scalar(std::vector<Operand>{whole(2), whole(3), whole(5)}), whole(11));
+}
+
+TEST(ForeignExpression, SaysWhatIsWrong) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "expected a value, found the end"},
+      {"1 +", "expected a value, found the end"},
+      {"(1", "expected ',' or ')', found the end"},
+      {"1 2", "expected an operator or the end, found '2'"},
+      {"a $ b", "expected an operator or the end, found '$ b'"},
+      {"foo(1)", "expected a function (min"},
+      {"1 / 0", "a division by zero in '1 / 0'"},
+      {"1 % 0", "a division by zero"},
+      {"'a' + 1", "expected a number, found 'a'"},
+      {"'a' < 1", "expected values that can be compared"},
+      {"[1, 2] + 1", "expected a single value, found a list"},
+      {"9223372036854775807 + 1", "an integer leaves 64 bits"},
+      {"2 ** 64", "an integer leaves 64 bits"},
+      {"1 in 1", "expected a list after in"},
+      {"range(100000000)", "expected at most 65536 values"},
+      {"1 if 2", "expected else"},
+      {"'abc", "expected a text that ends"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_THAT([text = text] { value(text); }, ThrowsMessage<Error>(HasSubstr(message))) << text;
+  EXPECT_THROW(value(std::string(10000, '(')), Error);
+  EXPECT_THROW(value(std::string(10000, '-') + "1"), Error);
+}
+
+// Whatever the text: a value or an Error.
+TEST(ForeignExpression, SurvivesAnyText) {
+  Rng rng(5);
+  constexpr std::string_view parts[] = {"1",  "a",  "(",    ")",  "[",     "]",    ",",    "+",  "-",  "*",
+                                        "/",  "%",  "<",    "==", " and ", " or ", "not ", "in", "if", "else",
+                                        "**", "//", "min(", "'",  "0x",    ".",    "?",    ":"};
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (std::uint64_t n = rng.below(12); n > 0; --n) text += parts[rng.below(std::size(parts))];
+    try {
+      const Expression parsed = Expression::parse(text, "test");
+      static_cast<void>(parsed.evaluate(std::vector<Operand>(parsed.names().size(), whole(2))));
+    } catch (const Error&) {
+    }
+  }
+}
+
+std::vector<Expression> constraints(const std::vector<std::string>& texts) {
+  std::vector<Expression> all;
+  for (const std::string& text : texts) all.push_back(Expression::parse(text, "test"));
+  return all;
+}
+
+Parameter parameter(const std::string& name, std::vector<std::int64_t> values, std::size_t fallback = 0) {
+  return {name, {values.begin(), values.end()}, fallback};
+}
+
+std::set<std::string> configurations(const search::Space& space) {
+  std::set<std::string> all;
+  search::for_each_path(space, [&](const search::Path& path) {
+    std::set<std::string> words;
+    for (const Choice& choice : path.leaf->trail()) words.insert(choice.knob + "=" + deplo::print(choice.value));
+    EXPECT_TRUE(all.insert(fmt::format("{}", fmt::join(words, " "))).second);
+    return true;
+  });
+  return all;
+}
+
+/// Every combination that keeps every constraint.
+std::set<std::string> brute_force(const std::vector<Parameter>& parameters, const std::vector<Expression>& all) {
+  std::set<std::string> legal;
+  std::vector<std::size_t> at(parameters.size(), 0);
+  for (;;) {
+    const bool holds = std::ranges::all_of(all, [&](const Expression& constraint) {
+      std::vector<Operand> values;
+      for (const std::string& name : constraint.names()) {
+        const auto i =
+            static_cast<std::size_t>(std::ranges::find(parameters, name, &Parameter::name) - parameters.begin());
+        values.emplace_back(parameters[i].values[at[i]]);
+      }
+      return is_true(constraint.scalar(values));
+    });
+    std::set<std::string> words;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      words.insert(parameters[i].name + "=" + deplo::print(value_of(parameters[i].values[at[i]])));
+    if (holds) legal.insert(fmt::format("{}", fmt::join(words, " ")));
+    std::size_t i = 0;
+    while (i < at.size() && ++at[i] == parameters[i].values.size()) at[i++] = 0;
+    if (i == at.size()) return legal;
+  }
+}
+
+TEST(ForeignSpace, AgreesWithBruteForce) {
+  constexpr std::string_view forms[] = {
+      "{0} * {1} <= {3}",           "{0} % {1} == 0",          "{0} <= {1} + {2}", "{0} != {1}",
+      "{0} * {1} * {2} <= 4 * {3}", "{0} == {1} or {2} > {3}", "{0} > {3} - 9"};
+  int legal_spaces = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Rng rng(seed);
+    std::vector<Parameter> parameters;
+    const std::size_t count = 1 + rng.below(6);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::set<std::int64_t> values;
+      for (std::uint64_t n = 1 + rng.below(5); n > 0; --n) values.insert(static_cast<std::int64_t>(1 + rng.below(16)));
+      parameters.push_back(parameter(std::string(1, static_cast<char>('a' + i)), {values.begin(), values.end()}));
+      parameters.back().fallback = rng.below(values.size());
+    }
+    std::vector<std::string> texts;
+    for (std::uint64_t n = rng.below(5); n > 0; --n) {
+      const auto name = [&] { return parameters[rng.below(count)].name; };
+      texts.push_back(fmt::format(fmt::runtime(forms[rng.below(std::size(forms))]), name(), name(), name(),
+                                  std::to_string(1 + rng.below(40))));
+    }
+    const std::set<std::string> expected = brute_force(parameters, constraints(texts));
+    if (expected.empty()) {
+      EXPECT_THAT([&] { ParameterSpace(parameters, constraints(texts), "test"); },
+                  ThrowsMessage<Error>(HasSubstr("no configuration is legal")));
+      continue;
+    }
+    ++legal_spaces;
+    const ParameterSpace space(parameters, constraints(texts), "test");
+    EXPECT_EQ(configurations(space), expected) << "seed " << seed << ": " << fmt::format("{}", fmt::join(texts, "; "));
+    EXPECT_EQ(space.legal(), static_cast<double>(expected.size()));
+    double leaves = 0;
+    for (std::size_t i = 0; space.root()->fork() && i < space.root()->fork()->options.size(); ++i)
+      leaves += space.root()->leaves(i);
+    EXPECT_EQ(leaves, static_cast<double>(expected.size())) << "seed " << seed;
+  }
+  EXPECT_GT(legal_spaces, 150);
+}
+
+TEST(ForeignSpace, TheDefaultsComeFirst) {
+  const ParameterSpace space({parameter("a", {1, 2, 4}, 1), parameter("b", {8, 16}, 1), parameter("c", {3, 5}, 1)},
+                             constraints({"a * b <= 32"}), "test");
+  EXPECT_EQ(deplo::print(search::heuristic(space)->trail()), "a=2 b=16 c=5");
+  EXPECT_EQ(space.configuration(*search::heuristic(space)), (std::vector<Scalar>{whole(2), whole(16), whole(5)}));
+}
+
+// Ten parameters of eight values, 1.07 * 10^9 configurations: constraints leave some 10^5.
+TEST(ForeignSpace, ABillionConfigurationsOpenInASecond) {
+  const std::vector<std::int64_t> powers = {1, 2, 4, 8, 16, 32, 64, 128};
+  std::vector<Parameter> parameters;
+  for (const char* name : {"MWG", "NWG", "KWG", "MDIMC", "NDIMC", "MDIMA", "NDIMB", "VWM", "VWN", "KWI"})
+    parameters.push_back(parameter(name, powers));
+  const auto start = std::chrono::steady_clock::now();
+  const ParameterSpace space(
+      parameters,
+      constraints({"MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
+                   "NWG % (NDIMB * VWN) == 0", "KWG % ((MDIMC * NDIMC) / MDIMA) == 0",
+                   "KWG % ((MDIMC * NDIMC) / NDIMB) == 0", "MDIMC * NDIMC >= 64", "MDIMC * NDIMC <= 256", "MWG >= 32",
+                   "NWG >= 32", "KWG % KWI == 0", "KWI <= 2", "KWG <= 32", "(MWG + NWG) * KWG <= 4096"}),
+      "test");
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(space.raw(), 1e9);
+  EXPECT_GT(space.legal(), 1e4);
+  EXPECT_LT(space.legal(), 1e6);
+  RecordProperty("legal", std::to_string(space.legal()));
+  RecordProperty("seconds", std::to_string(spent.count()));
+  EXPECT_LT(spent.count(), 20);  // a guard against enumeration, no measurement
+}
+
+TEST(ForeignSpace, IndependentGroupsAreNotMultiplied) {
+  std::vector<Parameter> parameters;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) {
+    parameters.push_back(parameter(fmt::format("p{}", i), {1, 2, 3, 4, 5, 6, 7, 8}));
+    if (i % 2 == 1) texts.push_back(fmt::format("p{} <= p{}", i - 1, i));
+  }
+  const ParameterSpace space(parameters, constraints(texts), "test");
+  EXPECT_EQ(space.groups().size(), 20u);
+  EXPECT_DOUBLE_EQ(space.legal(), std::pow(36, 20));
+  EXPECT_EQ(search::heuristic(space)->trail().size(), 40u);
+}
+
+TEST(ForeignSpace, SaysWhatIsWrong) {
+  const auto fault = [](const std::vector<std::string>& texts) {
+    return [texts] { ParameterSpace({parameter("width", {1, 2})}, constraints(texts), "conv.json"); };
+  };
+  EXPECT_THAT(fault({"widht > 1"}),
+              ThrowsMessage<Error>("conv.json: expected a parameter, found 'widht' in the constraint 'widht > 1'; did "
+                                   "you mean 'width'?"));
+  EXPECT_THAT(fault({"width > 3"}), ThrowsMessage<Error>(HasSubstr("conv.json: no configuration is legal")));
+  EXPECT_THAT(fault({"width / (width - 1) > 0"}), ThrowsMessage<Error>(HasSubstr("a division by zero")));
+}
+
+}  // namespace
+}  // namespace deplo::engine::foreign
