@@ -203,7 +203,7 @@ TEST(Experiment, BadKernelsNameTheirLine) {
   EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
   EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
   EXPECT_EQ(message("kernels:\n  - {symbols: {M: 1}}\n"),
-            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, tile, found none of them");
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, tile, space, found none of them");
   EXPECT_THAT(message("kernels:\n  - {kernel: gelo, symbols: {M: 1, N: 1}}\n"),
               EndsWith("or the path of a .loop file, found 'gelo'; did you mean 'gelu'?"));
   EXPECT_EQ(message("kernels:\n  - kernel: gelu\n    symbols: {M: 3}\n"),
@@ -253,7 +253,7 @@ TEST(Experiment, EqualKernelsAreOneThatCountsForAll) {
 TEST(Experiment, BadGraphsNameTheirLine) {
   const auto entry = [](const std::string& text) { return message("kernels:\n  - " + text + "\n"); };
   EXPECT_EQ(entry("{kernel: gelu, expression: x}"),
-            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, tile, found several");
+            "x.yaml:2: expected one of the keys kernel, expression, pt2, model, tile, space, found several");
   EXPECT_EQ(entry("{expression: \"torch.randn(3)\"}"), "x.yaml:2: expected the key 'name', found a map without it");
   EXPECT_THAT(entry("{name: a, expression: \"torch.rand(\"}"), ::testing::StartsWith("x.yaml:2: expression:1:"));
   EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).double() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
