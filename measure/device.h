@@ -106,7 +106,7 @@ class Device {
   virtual void pause(double milliseconds);  // leaves the device idle, so that it cools down
 };
 
-/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", or "interpreter". Throws
+/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", "interpreter", or "ptx:sm_N". Throws
 /// Error(environment) in one line: what is missing and how to get it.
 std::unique_ptr<Device> open_device(std::string_view name);
 /// Every usable device, with the name that open_device() takes. A missing driver is not an error.

@@ -11,7 +11,7 @@ inline constexpr const char *avx512_bf16 = "avx512_bf16", *avx2 = "avx2";
 
 /// The device that measured, stored with every trial. Has no serial numbers.
 struct DeviceInfo {
-  std::string backend;  // "cuda", "opencl", "interpreter"
+  std::string backend;  // "cuda", "opencl", "interpreter", "ptx"
   std::string name;     // exactly as the driver reports it
   std::string vendor, driver, platform;
   std::int64_t units = 0, clock_mhz = 0, shared_bytes = 0, max_threads = 0;

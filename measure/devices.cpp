@@ -11,12 +11,13 @@
 #include "measure/device.h"
 #include "measure/interpreter.h"
 #include "measure/opencl/opencl.h"
+#include "measure/ptx/device.h"
 
 namespace deplo::measure {
 namespace {
 
 [[noreturn]] void unknown(std::string_view name) {
-  throw Error(fmt::format("expected a device (cuda, cuda:N, opencl, opencl:N, interpreter), found '{}'", name));
+  throw Error(fmt::format("expected a device (cuda, cuda:N, opencl, opencl:N, interpreter, ptx:sm_N), found '{}'", name));
 }
 
 }  // namespace
@@ -44,6 +45,7 @@ void Device::pause(double milliseconds) {
 std::unique_ptr<Device> open_device(std::string_view name) {
   if (name == "interpreter") return open_interpreter();
   const std::string_view backend = name.substr(0, name.find(':'));
+  if (backend == "ptx") return open_ptx(name);
   if (backend != "opencl" && backend != "cuda") unknown(name);
   std::size_t index = 0;
   if (backend.size() < name.size()) {
@@ -77,7 +79,7 @@ Target target_of(const DeviceInfo& info) {
   if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // from a damaged store
     throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
                             info.name, info.units, info.max_threads, info.shared_bytes));
-  if (info.backend == "cuda") return cuda_target(info);
+  if (info.backend == "cuda" || info.backend == "ptx") return cuda_target(info);
   Target target = load_target(!info.cpu                          ? "opencl-gpu"
                               : info.architecture == avx512_bf16 ? "opencl-cpu-bf16"
                               : info.architecture == avx2        ? "opencl-cpu-avx2"

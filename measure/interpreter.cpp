@@ -1,68 +1,29 @@
 #include "measure/interpreter.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "ir/interpret/interpret.h"
 #include "ir/walk.h"
 #include "measure/check/elements.h"
+#include "measure/host_arrays.h"
 
 namespace deplo::measure {
 namespace {
 
-class HostArrays final : public Arrays {
- public:
-  explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const ir::Buffer& buffer : buffers) {
-      owned_.emplace_back(size_in_bytes(buffer));
-      slots_.push_back({owned_.back(), buffer.dtype});
-    }
+/// Stores only the changes: an element that nothing wrote keeps its bytes.
+void update(const HostArrays& arrays, std::size_t buffer, const std::vector<double>& before,
+            const std::vector<double>& after) {
+  const ir::DType dtype = arrays.dtype(buffer);
+  const auto size = static_cast<std::size_t>(ir::bytes(dtype));
+  ir::Numbers one(dtype, 1);
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    if (std::bit_cast<std::uint64_t>(before[k]) == std::bit_cast<std::uint64_t>(after[k])) continue;
+    one.set(0, after[k]);
+    encode(one, dtype, arrays.bytes(buffer).data() + k * size);
   }
-  void write(std::size_t buffer, const ir::Numbers& values) override {
-    const Slot& slot = slots_.at(buffer);
-    CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.bytes.size());
-    encode(values, slot.dtype, slot.bytes.data());
-  }
-  ir::Numbers read(std::size_t buffer) override { return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype); }
-  void poison(std::size_t buffer) override {
-    std::memset(slots_.at(buffer).bytes.data(), 0xff, slots_.at(buffer).bytes.size());
-  }
-  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override {
-    CHECK(buffers.size() == as.size());
-    auto result = std::make_unique<HostArrays>(std::vector<ir::Buffer>{});
-    for (std::size_t i = 0; i < as.size(); ++i) {
-      CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
-      const std::span<std::byte> bytes = slots_.at(buffers[i]).bytes;
-      CHECK(size_in_bytes(as[i]) <= bytes.size());
-      result->slots_.push_back({bytes.first(size_in_bytes(as[i])), as[i].dtype});
-    }
-    return result;
-  }
-  std::optional<std::string> overrun() override { return std::nullopt; }  // the interpreter checks every index
-  std::size_t count() const { return slots_.size(); }
-  /// Stores only the changes: an element that nothing wrote keeps its bytes.
-  void update(std::size_t buffer, const std::vector<double>& before, const std::vector<double>& after) {
-    const Slot& slot = slots_.at(buffer);
-    const auto size = static_cast<std::size_t>(ir::bytes(slot.dtype));
-    ir::Numbers one(slot.dtype, 1);
-    for (std::size_t k = 0; k < after.size(); ++k) {
-      if (std::bit_cast<std::uint64_t>(before[k]) == std::bit_cast<std::uint64_t>(after[k])) continue;
-      one.set(0, after[k]);
-      encode(one, slot.dtype, slot.bytes.data() + k * size);
-    }
-  }
-
- private:
-  struct Slot {
-    std::span<std::byte> bytes;
-    ir::DType dtype;
-  };
-  std::vector<std::vector<std::byte>> owned_;
-  std::vector<Slot> slots_;
-};
+}
 
 /// Statements that the threads of a launch execute together, those behind a condition included.
 double statement_count(const ir::Body& body) {
@@ -105,7 +66,7 @@ class InterpretedKernel final : public Executable {
     }
     for (std::size_t i = 0; i < host.count(); ++i) {
       const std::string& name = program_.buffers[i].name;
-      host.update(i, before.at(name), memory.at(name));
+      update(host, i, before.at(name), memory.at(name));
     }
     return us_ * static_cast<double>(blocks) / static_cast<double>(blocks_);
   }

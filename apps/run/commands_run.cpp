@@ -13,6 +13,7 @@
 #include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
+#include "measure/ptx/device.h"
 
 namespace deplo::apps {
 namespace {
@@ -49,6 +50,10 @@ int run_source(RunFlags& flags) {
   read_device_flags(options, flags.inputs);
   const bool interpreted = options.device == "interpreter";
   if (flags.as_kernels && !interpreted) throw Error("--as-kernels requires --device interpreter");
+  if (!measure::has_times(options.device)) {
+    if (options.whole) throw Error("--whole requires a device that has times, found " + options.device);
+    options.no_measure = true;
+  }
   if (options.blocks && interpreted) throw Error("--blocks requires a device of OpenCL or CUDA");
   if (const engine::TileSource* tile = options.source.tile(); tile != nullptr && interpreted && !flags.as_kernels)
     return run_on_interpreter(flags, *tile);

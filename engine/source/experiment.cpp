@@ -97,7 +97,8 @@ void check_device(const std::string& name, std::string_view place) {
   const std::string backend = name.substr(0, colon);
   const bool numbered = (backend == "cuda" || backend == "opencl") && colon + 1 < name.size() &&
                         name.size() < colon + 9 && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-  if (!numbered) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter"});
+  const bool machine = backend == "ptx" && colon + 1 < name.size();
+  if (!numbered && !machine) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter", "ptx:sm_N"});
 }
 
 std::string experiment_name(const std::string& text) {

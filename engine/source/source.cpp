@@ -62,7 +62,7 @@ ir::Module module_of(const ir::Program& kernel) {
 
 Target fusion_target(const std::string& target, std::string_view device) {
   if (!target.empty() && target != "auto") return load_target(target);
-  return load_target(device.starts_with("cuda") ? "sm_90" : "opencl-cpu");
+  return load_target(device.starts_with("cuda") || device.starts_with("ptx") ? "sm_90" : "opencl-cpu");
 }
 
 Passes passes_of(const SourceOptions& options, const Target& target) {

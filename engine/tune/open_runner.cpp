@@ -1,12 +1,15 @@
 #include "engine/tune/open_runner.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "core/error.h"
 #include "core/file.h"
 #include "measure/opencl/opencl.h"
+#include "measure/ptx/device.h"
 #include "measure/worker/local_runner.h"
 #include "measure/worker/worker_runner.h"
 
@@ -25,6 +28,10 @@ measure::worker::WorkerCommand worker(const std::string& role, const std::string
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn) {
+  if (!measure::has_times(device))
+    throw Error(fmt::format("{}: the PTX machine executes kernels and has no times: `deplo run` takes it, and what measures "
+                            "needs cuda, opencl or interpreter",
+                            device));
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(
       measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});

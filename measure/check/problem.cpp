@@ -80,6 +80,7 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   }
   double needed = std::max(inputs, largest) + (device.cpu ? all * static_cast<double>(set_count(loop, device)) : 0);
   if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
+  if (device.backend == "ptx") needed += all;
   const double free = free_host_memory();
   if (needed > free)
     throw Error(

@@ -29,6 +29,8 @@ std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver&);
 
 /// The target "sm_XX" of a CUDA device: the highest one under configs/targets that is not above its architecture, with
 /// the limits that the device reports. Throws Error(environment) if all are above it.
+/// The target of configs/targets that an architecture, such as "sm_90a", is or comes after. Throws Error(environment).
+Target architecture_target(std::string_view architecture);
 Target cuda_target(const DeviceInfo&);
 
 }  // namespace deplo::measure

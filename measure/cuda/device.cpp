@@ -211,15 +211,21 @@ std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver& driver)
   return std::make_unique<cuda::CudaDevice>(driver, static_cast<int>(index));
 }
 
-Target cuda_target(const DeviceInfo& info) {
+Target architecture_target(std::string_view architecture) {
   int best = 0;
   for (const std::string& name : list_data("configs/targets", ".yaml"))
-    if (const int number = cuda::number_of(name); number <= cuda::number_of(info.architecture))
+    if (const int number = cuda::number_of(name); number <= cuda::number_of(architecture))
       best = std::max(best, number);
   if (best == 0)
+    throw Error(fmt::format("expected an architecture from sm_80 on, found {}", architecture), Exit::environment);
+  return load_target(fmt::format("sm_{}", best));
+}
+
+Target cuda_target(const DeviceInfo& info) {
+  if (cuda::number_of(info.architecture) < 80)
     throw Error(fmt::format("expected a GPU of sm_80 or later, found {} ({})", info.architecture, info.name),
                 Exit::environment);
-  Target target = load_target(fmt::format("sm_{}", best));
+  Target target = architecture_target(info.architecture);
   target.max_threads = std::min(target.max_threads, info.max_threads);
   // The system's part of a unit's shared memory stays what it is.
   target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;

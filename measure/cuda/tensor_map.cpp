@@ -1,11 +1,7 @@
 #include "measure/cuda/tensor_map.h"
 
-#include <array>
-
 namespace deplo::measure::cuda {
 namespace {
-
-constexpr std::size_t most_rank = 5;
 
 // CUtensorMapSwizzle, CUtensorMapL2promotion.
 int swizzle_of(int bytes) {
@@ -26,29 +22,38 @@ EncodeTiled find_encode_tiled(const Driver& driver) {
   return code == 0 && found == 0 ? reinterpret_cast<EncodeTiled>(function) : nullptr;
 }
 
+// The driver's order is innermost first; it takes the innermost stride for granted, and the others in bytes.
+TiledArguments tiled_arguments(const ir::KernelSource::TensorMap& map, ir::DType dtype, Address address) {
+  const std::size_t rank = map.shape.size();
+  CHECK(rank >= 1 && rank <= TiledArguments::most_rank && map.strides.size() == rank && map.box.size() == rank);
+  CHECK(map.strides.back() == 1);
+  TiledArguments arguments{.type = ir::row(dtype).tma,
+                           .rank = static_cast<std::uint32_t>(rank),
+                           .address = address,
+                           .interleave = interleave_none,
+                           .swizzle = swizzle_of(map.swizzle),
+                           .promotion = promotion_128,
+                           .fill = fill_zero};
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t d = rank - 1 - i;
+    arguments.shape[i] = static_cast<std::uint64_t>(map.shape[d]);
+    arguments.box[i] = static_cast<std::uint32_t>(map.box[d]);
+    arguments.element_strides[i] = 1;
+    if (i > 0) arguments.strides[i - 1] = static_cast<std::uint64_t>(map.strides[d] * ir::bytes(dtype));
+  }
+  return arguments;
+}
+
 Result<TensorMap> encode_tensor_map(const Driver& driver, EncodeTiled encode, const ir::KernelSource::TensorMap& map,
                                     ir::DType dtype, Address address) {
   if (encode == nullptr)
     return Failure{Status::load_error, "the driver has no cuTensorMapEncodeTiled: TMA needs one of CUDA 12.0 or later"};
-  const std::size_t rank = map.shape.size();
-  CHECK(rank >= 1 && rank <= most_rank && map.strides.size() == rank && map.box.size() == rank);
-  CHECK(map.strides.back() == 1);
-  // The driver's order is innermost first; it takes the innermost stride for granted, and the others in bytes.
-  std::array<std::uint64_t, most_rank> shape{}, strides{};
-  std::array<std::uint32_t, most_rank> box{}, element_strides{};
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t d = rank - 1 - i;
-    shape[i] = static_cast<std::uint64_t>(map.shape[d]);
-    box[i] = static_cast<std::uint32_t>(map.box[d]);
-    element_strides[i] = 1;
-    if (i > 0) strides[i - 1] = static_cast<std::uint64_t>(map.strides[d] * ir::bytes(dtype));
-  }
+  const TiledArguments a = tiled_arguments(map, dtype, address);
   TensorMap result;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a device's address is an integer in the driver's API
-  void* const start = reinterpret_cast<void*>(address);
-  const int code =
-      encode(&result, ir::row(dtype).tma, static_cast<std::uint32_t>(rank), start, shape.data(), strides.data(),
-             box.data(), element_strides.data(), interleave_none, swizzle_of(map.swizzle), promotion_128, fill_zero);
+  void* const start = reinterpret_cast<void*>(a.address);
+  const int code = encode(&result, a.type, a.rank, start, a.shape.data(), a.strides.data(), a.box.data(),
+                          a.element_strides.data(), a.interleave, a.swizzle, a.promotion, a.fill);
   if (code != 0) return driver.failure(code, Status::load_error, "cuTensorMapEncodeTiled");
   return result;
 }

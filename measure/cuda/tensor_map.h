@@ -1,5 +1,7 @@
 // Private to measure/cuda: the descriptors of TMA's copies.
 #pragma once
+#include <array>
+
 #include "ir/emit/emit.h"
 #include "measure/cuda/driver.h"
 
@@ -10,6 +12,18 @@ using EncodeTiled = int (*)(TensorMap*, int type, std::uint32_t rank, void* addr
                             const std::uint64_t* strides, const std::uint32_t* box,
                             const std::uint32_t* element_strides, int interleave, int swizzle, int promotion, int fill);
 EncodeTiled find_encode_tiled(const Driver&);
+
+/// The arguments that describe the tensor: innermost dimension first, strides in bytes and without that of the innermost.
+struct TiledArguments {
+  static constexpr std::size_t most_rank = 5;
+  int type = 0;
+  std::uint32_t rank = 1;
+  Address address = 0;
+  std::array<std::uint64_t, most_rank> shape{}, strides{};
+  std::array<std::uint32_t, most_rank> box{}, element_strides{};
+  int interleave = 0, swizzle = 0, promotion = 0, fill = 0;
+};
+TiledArguments tiled_arguments(const ir::KernelSource::TensorMap&, ir::DType dtype, Address address);
 
 /// The descriptor of a buffer of `dtype` at an address. Fails with load_error if the driver refuses it.
 Result<TensorMap> encode_tensor_map(const Driver&, EncodeTiled, const ir::KernelSource::TensorMap&, ir::DType dtype,

@@ -108,7 +108,7 @@ Status status_of(const Lost& lost) {
 Deadlines Deadlines::of(const DeviceInfo& info) {
   Deadlines deadlines;
   if (info.cpu) deadlines.launch = 15, deadlines.sample = 10, deadlines.candidate = 60;
-  if (info.backend == "interpreter")
+  if (info.backend == "interpreter" || info.backend == "ptx")
     deadlines.launch = deadlines.sample = deadlines.candidate = 3600, deadlines.prepare = 3600;
   return deadlines;
 }

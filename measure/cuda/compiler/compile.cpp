@@ -116,7 +116,10 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
-  Nvrtc::Output output = nvrtc.compile(source.text, words_of(nvrtc, architecture, options), options.seconds);
+  // Of a virtual architecture NVRTC makes no machine code.
+  std::vector<std::string> words = words_of(nvrtc, "compute_" + architecture.substr(3), options);
+  if (options.lines) words.emplace_back("--generate-line-info");
+  Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
   return std::move(output.ptx);
 }

@@ -20,6 +20,7 @@ struct CompileOptions {
   DiskCache* cache = &DiskCache::of_user();     // null: always build
   const Nvrtc* nvrtc = nullptr;                 // null: Nvrtc::get()
   std::string more = {};                        // further options, separated by blanks: of a user's own kernel
+  bool lines = false;                           // of PTX: name the line of the source before each instruction (.loc)
 };
 
 struct Cubin {

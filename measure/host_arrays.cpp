@@ -1,0 +1,54 @@
+#include "measure/host_arrays.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "measure/check/elements.h"
+
+namespace deplo::measure {
+
+HostArrays::HostArrays(const std::vector<ir::Buffer>& buffers) {
+  for (const ir::Buffer& buffer : buffers) {
+    owned_.emplace_back(size_in_bytes(buffer));
+    slots_.push_back({owned_.back(), buffer.dtype});
+  }
+}
+
+void HostArrays::write(std::size_t buffer, const ir::Numbers& values) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(values.size() * static_cast<std::size_t>(ir::bytes(slot.dtype)) == slot.bytes.size());
+  encode(values, slot.dtype, slot.bytes.data());
+}
+
+ir::Numbers HostArrays::read(std::size_t buffer) { return decode(slots_.at(buffer).bytes, slots_.at(buffer).dtype); }
+
+void HostArrays::write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) {
+  const std::span<std::byte> to = slots_.at(buffer).bytes;
+  CHECK(bytes.size() <= to.size());
+  if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
+}
+
+std::vector<std::uint8_t> HostArrays::read_bytes(std::size_t buffer) {
+  const std::span<std::byte> from = slots_.at(buffer).bytes;
+  std::vector<std::uint8_t> bytes(from.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), from.data(), bytes.size());
+  return bytes;
+}
+
+void HostArrays::poison(std::size_t buffer) {
+  std::memset(slots_.at(buffer).bytes.data(), 0xff, slots_.at(buffer).bytes.size());
+}
+
+std::unique_ptr<Arrays> HostArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
+  CHECK(buffers.size() == as.size());
+  auto result = std::make_unique<HostArrays>(std::vector<ir::Buffer>{});
+  for (std::size_t i = 0; i < as.size(); ++i) {
+    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
+    const std::span<std::byte> bytes = slots_.at(buffers[i]).bytes;
+    CHECK(size_in_bytes(as[i]) <= bytes.size());
+    result->slots_.push_back({bytes.first(size_in_bytes(as[i])), as[i].dtype});
+  }
+  return result;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,116 @@
+#include "measure/ptx/block.h"
+
+#include <fmt/format.h>
+
+#include "measure/ptx/finding.h"
+#include "measure/ptx/machine.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+constexpr std::uint64_t mbarrier_bytes = 8;
+
+}  // namespace
+
+Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32_t rank)
+    : machine_(machine),
+      cluster_(cluster),
+      index_(index),
+      rank_(rank),
+      shared_(machine.shared_bytes()),
+      live_threads_(machine.threads()) {
+  shared_.clear(machine.fill());
+  const std::int64_t warps = (machine.threads() + warp_lanes - 1) / warp_lanes;
+  for (std::int64_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>(*this, i));
+  issues_.resize(static_cast<std::size_t>((warps + 3) / 4));
+}
+
+Block::~Block() = default;
+
+std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int64_t expected) {
+  NamedBarrier& barrier = barriers_[number];
+  if (barrier.arrived > 0 && barrier.expected != expected)
+    throw Finding(
+        fmt::format("barrier {} is waiting for {} threads, and these expect {}", number, barrier.expected, expected));
+  const std::uint64_t before = barrier.turns;
+  barrier.expected = expected;
+  barrier.arrived += threads;
+  if (barrier.arrived > expected)
+    throw Finding(fmt::format("barrier {} gets {} threads, and expects {}", number, barrier.arrived, expected));
+  if (barrier.arrived == expected) {
+    barrier.arrived = 0;
+    ++barrier.turns;
+  }
+  return before;
+}
+
+void Block::make_mbarrier(std::uint64_t offset, std::uint32_t count) {
+  constexpr std::uint32_t most_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
+  if (count < 1 || count > most_count)
+    throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", most_count, count));
+  remove_mbarrier(offset);
+  mbarriers_.emplace(offset, Mbarrier(count));
+}
+
+void Block::remove_mbarrier(std::uint64_t offset) { mbarriers_.erase(offset); }
+
+Mbarrier& Block::mbarrier(std::uint64_t offset) {
+  const auto found = mbarriers_.find(offset);
+  if (found == mbarriers_.end())
+    throw Finding(fmt::format(
+        "expected an mbarrier at {:#x} in shared memory of block {}, found none that was initialized", offset, index_));
+  return found->second;
+}
+
+void Block::check_plain(std::uint64_t offset, std::uint64_t size) const {
+  const auto next = mbarriers_.lower_bound(offset < mbarrier_bytes ? 0 : offset - mbarrier_bytes + 1);
+  if (next != mbarriers_.end() && next->first < offset + size)
+    throw Finding(fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may do", next->first));
+}
+
+void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue) {
+  std::vector<Issue>& known = issues_.at(warpgroup);
+  if (number == known.size()) {
+    known.push_back(issue);
+  } else if (known.at(number).at != issue.at) {
+    throw Finding("the warps of a warpgroup execute different instructions as their next wgmma");
+  } else if (known[number].matrices != issue.matrices) {
+    throw Finding("the warps of a warpgroup have different matrix descriptors");
+  }
+}
+
+void Block::check_end() const {
+  for (const auto& [offset, barrier] : mbarriers_)
+    if (barrier.bytes() != 0)
+      throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}", index_,
+                                offset, barrier.bytes(), barrier.phase()));
+}
+
+Cluster::Cluster(Machine& machine, std::int64_t number) : number_(number) {
+  const std::int64_t size = machine.program().cluster;
+  for (std::int64_t rank = 0; rank < size; ++rank)
+    blocks_.push_back(std::make_unique<Block>(machine, *this, number * size + rank, static_cast<std::uint32_t>(rank)));
+}
+
+std::int64_t Cluster::live_threads() const {
+  std::int64_t count = 0;
+  for (const auto& block : blocks_) count += block->live_threads();
+  return count;
+}
+
+std::uint64_t Cluster::arrive(std::int64_t threads) {
+  const std::uint64_t before = turns_;
+  arrived_ += threads;
+  turn_if_complete();
+  return before;
+}
+
+// PTX ISA, "barrier.cluster": all non-exited threads of the cluster.
+void Cluster::turn_if_complete() {
+  if (arrived_ == 0 || arrived_ < live_threads()) return;
+  arrived_ = 0;
+  ++turns_;
+}
+
+}  // namespace deplo::measure::ptx

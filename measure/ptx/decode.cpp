@@ -1,0 +1,351 @@
+#include "measure/ptx/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "measure/ptx/address.h"
+#include "measure/ptx/instructions/table.h"
+
+namespace deplo::measure::ptx {
+
+namespace {
+
+constexpr std::uint32_t slot_bytes = 64;
+
+struct SpecialName {
+  std::string_view name;
+  Special which;
+};
+constexpr std::array special_names = {
+    SpecialName{"%tid.x", Special::tid_x},
+    SpecialName{"%tid.y", Special::tid_y},
+    SpecialName{"%tid.z", Special::tid_z},
+    SpecialName{"%ntid.x", Special::ntid_x},
+    SpecialName{"%ntid.y", Special::ntid_y},
+    SpecialName{"%ntid.z", Special::ntid_z},
+    SpecialName{"%ctaid.x", Special::ctaid_x},
+    SpecialName{"%ctaid.y", Special::ctaid_y},
+    SpecialName{"%ctaid.z", Special::ctaid_z},
+    SpecialName{"%nctaid.x", Special::nctaid_x},
+    SpecialName{"%nctaid.y", Special::nctaid_y},
+    SpecialName{"%nctaid.z", Special::nctaid_z},
+    SpecialName{"%laneid", Special::laneid},
+    SpecialName{"%warpid", Special::warpid},
+    SpecialName{"%nwarpid", Special::nwarpid},
+    SpecialName{"%cluster_ctarank", Special::cluster_ctarank},
+    SpecialName{"%cluster_nctarank", Special::cluster_nctarank},
+    SpecialName{"%cluster_ctaid.x", Special::cluster_ctaid_x},
+    SpecialName{"%cluster_nctaid.x", Special::cluster_nctaid_x},
+    SpecialName{"%clusterid.x", Special::clusterid_x},
+    SpecialName{"%nclusterid.x", Special::nclusterid_x},
+    SpecialName{"%lanemask_eq", Special::lanemask_eq},
+    SpecialName{"%lanemask_lt", Special::lanemask_lt},
+    SpecialName{"%lanemask_le", Special::lanemask_le},
+    SpecialName{"%lanemask_gt", Special::lanemask_gt},
+    SpecialName{"%lanemask_ge", Special::lanemask_ge},
+    SpecialName{"%dynamic_smem_size", Special::dynamic_smem_size},
+    SpecialName{"%total_smem_size", Special::total_smem_size},
+};
+
+std::uint64_t aligned(std::uint64_t offset, std::uint64_t to) { return (offset + to - 1) / to * to; }
+
+std::vector<std::string_view> split(std::string_view opcode) {
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t dot = opcode.find('.');
+    words.push_back(opcode.substr(0, dot));
+    if (dot == std::string_view::npos) return words;
+    opcode.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+class Names {
+ public:
+  struct Place {
+    RegisterPlace place = 0;
+    int bits = 0;
+  };
+
+  Names(Program& program, const Module& module, const Function& function);
+
+  Place allocate(int bits) {
+    const Place place{program_.register_bytes, bits};
+    program_.register_bytes +=
+        bits == 1 ? slot_bytes : slot_bytes * static_cast<std::uint32_t>(std::max(bits, 16)) / 16;
+    return place;
+  }
+  const Place* find_register(const std::string& name) const {
+    const auto found = registers_.find(name);
+    return found == registers_.end() ? nullptr : &found->second;
+  }
+  const Place* find_special(const std::string& name);
+  const std::uint64_t* find_address(const std::string& name) const {
+    const auto found = addresses_.find(name);
+    return found == addresses_.end() ? nullptr : &found->second;
+  }
+  const std::size_t* find_label(const std::string& name) const {
+    const auto found = function_.labels.find(name);
+    return found == function_.labels.end() ? nullptr : &found->second;
+  }
+  RegisterPlace constant(std::uint64_t value, int bits);
+  bool is_parameter(const std::string& name) const {
+    return std::ranges::any_of(program_.parameters, [&](const Variable& v) { return v.name == name; });
+  }
+
+ private:
+  void place_parameters(const Function&);
+  void place_shared(const Module&, const Function&);
+  void place(const Variable&, std::uint64_t& end);
+
+  Program& program_;
+  const Function& function_;
+  std::map<std::string, Place> registers_, specials_;
+  std::map<std::string, std::uint64_t> addresses_;
+  std::map<std::pair<std::uint64_t, int>, RegisterPlace> constants_;
+};
+
+Names::Names(Program& program, const Module& module, const Function& function)
+    : program_(program), function_(function) {
+  const Place truth = allocate(1);
+  program_.presets.push_back({truth.place, 1, 1});
+  for (const Register& r : function.registers) registers_[r.name] = allocate(r.bits);
+  place_parameters(function);
+  place_shared(module, function);
+  std::uint64_t local_end = 0;
+  for (const Variable& v : function.variables)
+    if (v.space == Space::local || v.space == Space::param) place(v, local_end);
+  program_.local_bytes = aligned(local_end, 16);
+  for (const auto* variables : {&module.variables, &function.variables}) {
+    for (const Variable& v : *variables) {
+      if (v.space != Space::global) continue;
+      addresses_[v.name] = global_address(first_module_variable + program_.globals.size());
+      program_.globals.push_back(v);
+    }
+  }
+}
+
+void Names::place_parameters(const Function& function) {
+  program_.parameters = function.parameters;
+  for (const Variable& v : function.parameters) {
+    const std::uint64_t offset = aligned(program_.parameter_bytes, v.align);
+    program_.parameter_offsets.push_back(offset);
+    addresses_[v.name] = param_start + offset;
+    program_.parameter_bytes = offset + v.size;
+  }
+}
+
+// Static arrays in the order of their declarations, then what the launch gives (".extern .shared").
+void Names::place_shared(const Module& module, const Function& function) {
+  std::uint64_t end = 0;
+  for (const auto* variables : {&module.variables, &function.variables})
+    for (const Variable& v : *variables)
+      if (v.space == Space::shared && v.size > 0) place(v, end);
+  program_.shared_bytes = end;
+  for (const Variable& v : module.variables) {
+    if (v.space != Space::shared || v.size > 0) continue;
+    program_.dynamic_shared = true;
+    program_.shared_bytes = std::max(program_.shared_bytes, aligned(end, std::max<std::uint64_t>(v.align, 16)));
+  }
+  for (const Variable& v : module.variables)
+    if (v.space == Space::shared && v.size == 0) addresses_[v.name] = shared_start + program_.shared_bytes;
+}
+
+void Names::place(const Variable& v, std::uint64_t& end) {
+  end = aligned(end, v.align);
+  addresses_[v.name] = (v.space == Space::shared ? shared_start : local_start) + end;
+  end += v.size;
+}
+
+const Names::Place* Names::find_special(const std::string& name) {
+  if (const auto found = specials_.find(name); found != specials_.end()) return &found->second;
+  const auto known = std::ranges::find(special_names, name, &SpecialName::name);
+  if (known == special_names.end()) return nullptr;
+  const Place place = allocate(32);
+  program_.specials.push_back({place.place, known->which});
+  return &(specials_[name] = place);
+}
+
+RegisterPlace Names::constant(std::uint64_t value, int bits) {
+  if (bits < 64) value &= (std::uint64_t{1} << bits) - 1;
+  const auto [found, is_new] = constants_.try_emplace({value, bits}, 0);
+  if (is_new) {
+    found->second = allocate(bits).place;
+    program_.presets.push_back({found->second, std::max(bits, bits == 1 ? 1 : 16), value});
+  }
+  return found->second;
+}
+
+int type_bits(std::string_view type) {
+  if (type == "pred") return 1;
+  if (type == "f16x2" || type == "bf16x2" || type == "tf32") return 32;
+  if (type == "bf16") return 16;
+  if (type.size() < 2 || std::string_view("bsuf").find(type[0]) == std::string_view::npos) return 0;
+  const std::string_view digits = type.substr(1);
+  return digits == "8" ? 8 : digits == "16" ? 16 : digits == "32" ? 32 : digits == "64" ? 64 : 0;
+}
+
+Binder::Binder(Program& program, Names& names, const Statement& statement, std::vector<std::string_view> words,
+               Instruction& instruction)
+    : program_(program), names_(names), statement_(statement), words_(std::move(words)), instruction_(instruction) {}
+
+bool Binder::has(std::string_view word) const { return std::ranges::find(words_, word) != words_.end(); }
+
+void Binder::fail(const std::string& expected) const {
+  throw Error(fmt::format("PTX line {}: {}: expected {}", statement_.line, statement_.opcode, expected));
+}
+
+void Binder::expect_operands(std::size_t least, std::size_t most) const {
+  if (operands() < least || operands() > most)
+    fail(least == most ? fmt::format("{} operands, found {}", least, operands())
+                       : fmt::format("{} to {} operands, found {}", least, most, operands()));
+}
+
+const Operand& Binder::operand(std::size_t i) const {
+  if (i >= operands()) fail(fmt::format("at least {} operands, found {}", i + 1, operands()));
+  return statement_.operands[i];
+}
+
+std::vector<Operand> Binder::elements(std::size_t i) const {
+  const Operand& o = operand(i);
+  return o.kind == Operand::Kind::list ? o.parts : std::vector{o};
+}
+
+RegisterPlace Binder::read(const Operand& o, int bits) {
+  bits = std::max(bits, bits == 1 ? 1 : 16);
+  if (o.kind == Operand::Kind::number) {
+    if (o.float_bits == 64 && bits == 32)
+      return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.bits))), bits);
+    return constant(o.bits, bits);
+  }
+  if (o.kind != Operand::Kind::name) fail("a register or a number");
+  if (o.negated) fail("an operand without '!'");
+  const Names::Place* place = names_.find_register(o.name);
+  if (place == nullptr) place = names_.find_special(o.name);
+  if (place != nullptr) {
+    if (place->bits != bits) fail(fmt::format("an operand of {} bits, found {} of {}", bits, o.name, place->bits));
+    if (program_.has_wgmma && bits >= 32) detail().reads.push_back(place->place);
+    return place->place;
+  }
+  const std::uint64_t* const address = names_.find_address(o.name);
+  if (address == nullptr) fail(fmt::format("a register or a variable, found '{}'", o.name));
+  return constant(*address, bits);
+}
+
+RegisterPlace Binder::write(const Operand& o, int bits) {
+  bits = std::max(bits, bits == 1 ? 1 : 16);
+  if (o.kind == Operand::Kind::sink) return names_.allocate(bits).place;
+  const Names::Place* const place = o.kind == Operand::Kind::name ? names_.find_register(o.name) : nullptr;
+  if (place == nullptr) fail("a register");
+  if (place->bits != bits) fail(fmt::format("a register of {} bits, found {} of {}", bits, o.name, place->bits));
+  if (program_.has_wgmma && bits >= 32) detail().writes.push_back(place->place);
+  return place->place;
+}
+
+int Binder::bits_of(const Operand& o, int bits) const {
+  const Names::Place* const place = o.kind == Operand::Kind::name ? names_.find_register(o.name) : nullptr;
+  const int own = place != nullptr ? place->bits : std::max(bits, 16);
+  if (own < bits || own == 1) fail(fmt::format("a register of at least {} bits, found {}", bits, o.name));
+  return own;
+}
+
+void Binder::address(std::size_t i) { address(operand(i)); }
+
+void Binder::address(const Operand& o) {
+  if (o.kind != Operand::Kind::address) fail("an address in [ ]");
+  instruction_.number = static_cast<std::int64_t>(o.bits);
+  instruction_.size_of_address = 8;
+  if (o.name.empty()) {
+    instruction_.a = constant(0, 64);
+  } else if (const Names::Place* const place = names_.find_register(o.name)) {
+    if (place->bits != 32 && place->bits != 64) fail("an address of 32 or 64 bits");
+    instruction_.size_of_address = static_cast<std::uint8_t>(place->bits / 8);
+    instruction_.a = place->place;
+    if (program_.has_wgmma) detail().reads.push_back(place->place);
+  } else if (const std::uint64_t* const address = names_.find_address(o.name)) {
+    instruction_.a = constant(*address, 64);
+    // What a call passes is a variable of the thread.
+    if (instruction_.space == Space::param && !names_.is_parameter(o.name)) instruction_.space = Space::local;
+  } else {
+    fail(fmt::format("a register or a variable, found '{}'", o.name));
+  }
+}
+
+std::int64_t Binder::integer(std::size_t i) const {
+  const Operand& o = operand(i);
+  if (o.kind != Operand::Kind::number || o.float_bits != 0) fail("a number");
+  return static_cast<std::int64_t>(o.bits);
+}
+
+RegisterPlace Binder::constant(std::uint64_t value, int bits) { return names_.constant(value, bits); }
+
+void Binder::label(std::size_t i) {
+  const std::size_t* const label = names_.find_label(operand(i).name);
+  if (label == nullptr) fail(fmt::format("a label, found '{}'", operand(i).name));
+  instruction_.target = static_cast<std::uint32_t>(*label);
+}
+
+Detail& Binder::detail() {
+  if (instruction_.detail == nullptr) instruction_.detail = &program_.details.emplace_back();
+  return program_.details.back();
+}
+
+namespace {
+
+void bind(Program& program, Names& names, const Statement& statement, Instruction& instruction) {
+  std::vector<std::string_view> words = split(statement.opcode);
+  const Row* const row = find_row(words);
+  if (row == nullptr)
+    throw Error(fmt::format("PTX line {}: the PTX machine does not execute {}", statement.line, statement.opcode));
+  Binder binder(program, names, statement, std::move(words), instruction);
+  if (!statement.guard.empty()) {
+    const Names::Place* const guard = names.find_register(statement.guard);
+    if (guard == nullptr || guard->bits != 1) binder.fail(fmt::format("a predicate, found '{}'", statement.guard));
+    instruction.guard = guard->place;
+    instruction.guard_flip = statement.guard_negated ? all_lanes : 0;
+  }
+  row->bind(binder);
+  CHECK(instruction.run != nullptr);
+}
+
+const Function& find_entry(const Module& module, const std::string& entry) {
+  std::vector<std::string> names;
+  for (const Function& f : module.functions) {
+    if (f.name == entry) return f;
+    names.push_back(f.name);
+  }
+  throw Error(fmt::format("expected the entry '{}' in the PTX, found {}", entry,
+                          names.empty() ? "no entry" : join(names, ", ")));
+}
+
+}  // namespace
+
+Program decode(const Module& module, const std::string& entry) {
+  const Function& function = find_entry(module, entry);
+  Program program;
+  program.entry = entry;
+  program.target = module.target;
+  program.most_threads = function.most_threads;
+  program.cluster = std::max<std::int64_t>(function.cluster, 1);
+  program.statements = function.statements;
+  Statement end;  // the end of the text ends a thread, too
+  end.opcode = "ret";
+  end.line = function.statements.empty() ? function.line : function.statements.back().line;
+  program.statements.push_back(end);
+  program.has_wgmma = std::ranges::any_of(function.statements,
+                                          [](const Statement& s) { return s.opcode.starts_with("wgmma.mma_async"); });
+  Names names(program, module, function);
+  program.code.resize(program.statements.size());
+  for (std::size_t i = 0; i < program.code.size(); ++i) bind(program, names, program.statements[i], program.code[i]);
+  constexpr std::uint32_t most_register_bytes = 1U << 28;
+  if (program.register_bytes > most_register_bytes) throw Error("expected fewer registers in the PTX");
+  return program;
+}
+
+}  // namespace deplo::measure::ptx

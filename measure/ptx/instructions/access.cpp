@@ -1,0 +1,279 @@
+// Loads, stores, atomics and reductions.
+#include <array>
+#include <cstring>
+
+#include "measure/ptx/instructions/lanes.h"
+#include "measure/ptx/instructions/table.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+Space space_of(const Binder& b) {
+  if (b.has("global") || b.has("const")) return Space::global;
+  if (b.has("shared") || b.has("shared::cta")) return Space::shared;
+  if (b.has("shared::cluster")) return Space::shared_cluster;
+  if (b.has("local")) return Space::local;
+  if (b.has("param")) return Space::param;
+  return Space::generic;
+}
+
+/// Memory of one element's type; registers of at least 16 bits, which a narrower element fills by its sign.
+template <class Memory, class Register>
+Flow run_load(Warp& w, const Instruction& i, Lanes active) {
+  const std::size_t count = i.size / sizeof(Memory);
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if ((active >> l & 1) == 0) continue;
+    const std::byte* from = w.at(i.space, w.address(i, l), i.size, l, Use::read);
+    std::array<Memory, 8> values;
+    std::memcpy(values.data(), from, i.size);
+    for (std::size_t k = 0; k < count; ++k)
+      w.lanes<Register>(i.detail->d[k])[l] =
+          static_cast<Register>(static_cast<std::make_signed_t<Register>>(values[k]));
+  }
+  return Flow::next;
+}
+
+// The base address may be one of the registers that are loaded.
+template <class Memory>
+Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
+  PerLane<Memory> r = w.lanes<Memory>(i.d);
+  for (std::size_t l = 0; l < warp_lanes; ++l)
+    if ((active >> l & 1) != 0)
+      std::memcpy(&r[l], w.at(i.space, w.address(i, l), sizeof(Memory), l, Use::read), sizeof(Memory));
+  w.lanes<Memory>(i.d) = r;
+  return Flow::next;
+}
+
+template <class Memory, class Register>
+Flow run_store(Warp& w, const Instruction& i, Lanes active) {
+  const std::size_t count = i.size / sizeof(Memory);
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if ((active >> l & 1) == 0) continue;
+    std::array<Memory, 8> values;
+    for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<Memory>(w.lanes<Register>(i.detail->b[k])[l]);
+    std::memcpy(w.at(i.space, w.address(i, l), i.size, l, Use::write), values.data(), i.size);
+  }
+  return Flow::next;
+}
+
+int lanes_of(const Binder& b) { return b.has("v8") ? 8 : b.has("v4") ? 4 : b.has("v2") ? 2 : 1; }
+
+std::vector<Operand> vector_of(const Binder& b, std::size_t i, int lanes) {
+  std::vector<Operand> list = b.elements(i);
+  if (list.size() != static_cast<std::size_t>(lanes)) b.fail("as many registers as the vector has elements");
+  return list;
+}
+
+// The registers' bits, which must be the same for all elements.
+int register_bits(const Binder& b, const std::vector<Operand>& list, int bits) {
+  int own = 0;
+  for (const Operand& o : list)
+    if (o.kind == Operand::Kind::name) own = std::max(own, b.bits_of(o, bits));
+  return own == 0 ? std::max(bits, 16) : own;
+}
+
+template <class Visit>
+void with_register(int bits, const Visit& visit) {
+  if (bits == 16) return visit(Typed<std::uint16_t>());
+  if (bits == 32) return visit(Typed<std::uint32_t>());
+  return visit(Typed<std::uint64_t>());
+}
+
+void load(Binder& b) {
+  b.expect_operands(2, 2);
+  const int lanes = lanes_of(b), bits = type_bits(b.type());
+  if (lanes * bits > 256) b.fail("at most 32 bytes");
+  b.to().space = space_of(b);
+  b.address(1);
+  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
+  const std::vector<Operand> list = vector_of(b, 0, lanes);
+  const int own = register_bits(b, list, bits);
+  if (lanes == 1 && own == bits) {
+    b.to().d = b.write(list[0], bits);
+    b.to().run = bits == 16   ? run_load_one<std::uint16_t>
+                 : bits == 32 ? run_load_one<std::uint32_t>
+                              : run_load_one<std::uint64_t>;
+    return;
+  }
+  for (const Operand& o : list) {
+    const RegisterPlace place = b.write(o, own);
+    b.detail().d.push_back(place);
+    if (place == b.to().a) b.fail("an address that is none of the loaded registers");
+  }
+  with_register(own, [&](auto r) {
+    using Register = typename decltype(r)::type;
+    const std::string_view type = b.type()[0] == 's' ? b.type()
+                                  : bits == 8        ? "u8"
+                                  : bits == 16       ? "u16"
+                                  : bits == 32       ? "u32"
+                                                     : "u64";
+    with_integer(type, [&](auto m) { b.to().run = run_load<typename decltype(m)::type, Register>; });
+  });
+}
+
+void store(Binder& b) {
+  b.expect_operands(2, 2);
+  const int lanes = lanes_of(b), bits = type_bits(b.type());
+  if (lanes * bits > 256) b.fail("at most 32 bytes");
+  b.to().space = space_of(b);
+  b.address(0);
+  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
+  const std::vector<Operand> list = vector_of(b, 1, lanes);
+  const int own = register_bits(b, list, bits);
+  for (const Operand& o : list) {
+    const RegisterPlace place = b.read(o, own);
+    b.detail().b.push_back(place);
+  }
+  with_register(own, [&](auto r) {
+    using Register = typename decltype(r)::type;
+    if (bits == 8) b.to().run = run_store<std::uint8_t, Register>;
+    if (bits == 16) b.to().run = run_store<std::uint16_t, Register>;
+    if (bits == 32) b.to().run = run_store<std::uint32_t, Register>;
+    if (bits == 64) b.to().run = run_store<std::uint64_t, Register>;
+  });
+}
+
+// ---- atom and red: lanes one after the other.
+template <class T>
+using Combine = T (*)(T old, T b, T c);
+
+template <class T>
+T added(T a, T b, T) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
+}
+template <class T>
+T least(T a, T b, T) {
+  return std::min(a, b);
+}
+template <class T>
+T most(T a, T b, T) {
+  return std::max(a, b);
+}
+template <class T>
+T exchanged(T, T b, T) {
+  return b;
+}
+template <class T>
+T swapped(T a, T b, T c) {
+  return a == b ? c : a;
+}
+template <class T>
+T both(T a, T b, T) {
+  return a & b;
+}
+template <class T>
+T either(T a, T b, T) {
+  return a | b;
+}
+template <class T>
+T different(T a, T b, T) {
+  return a ^ b;
+}
+// PTX ISA, "atom": inc and dec wrap at b.
+template <class T>
+T incremented(T a, T b, T) {
+  return a >= b ? 0 : a + 1;
+}
+template <class T>
+T decremented(T a, T b, T) {
+  return a == 0 || a > b ? b : a - 1;
+}
+
+// detail: d the old values, b and c the operands, one for each element of a vector.
+template <class T, Combine<T> combine>
+Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if ((active >> l & 1) == 0) continue;
+    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, Use::update);
+    for (std::size_t k = 0; k < t.b.size(); ++k) {
+      T old;
+      std::memcpy(&old, at + k * sizeof(T), sizeof(T));
+      const T result = combine(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
+      std::memcpy(at + k * sizeof(T), &result, sizeof(T));
+      if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
+    }
+  }
+  return Flow::next;
+}
+
+template <class T>
+Meaning atomic_of(const Binder& b) {
+  if (b.has("add")) return run_atomic<T, added<T>>;
+  if (b.has("min")) return run_atomic<T, least<T>>;
+  if (b.has("max")) return run_atomic<T, most<T>>;
+  if (b.has("exch")) return run_atomic<T, exchanged<T>>;
+  if constexpr (std::is_unsigned_v<T>) {
+    if (b.has("cas")) return run_atomic<T, swapped<T>>;
+    if (b.has("and")) return run_atomic<T, both<T>>;
+    if (b.has("or")) return run_atomic<T, either<T>>;
+    if (b.has("xor")) return run_atomic<T, different<T>>;
+    if (b.has("inc")) return run_atomic<T, incremented<T>>;
+    if (b.has("dec")) return run_atomic<T, decremented<T>>;
+  }
+  b.fail("an operation of this type");
+}
+
+void atomic(Binder& b) {
+  const bool gives = b.word(0) == "atom", swaps = b.has("cas");
+  const std::size_t first = gives ? 1 : 0, count = first + (swaps ? 3 : 2);
+  b.expect_operands(count, count);
+  const int lanes = lanes_of(b), bits = type_bits(b.type());
+  b.to().space = space_of(b);
+  b.address(first);
+  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
+  for (const Operand& o : vector_of(b, first + 1, lanes)) {
+    const RegisterPlace place = b.read(o, bits);
+    b.detail().b.push_back(place);
+  }
+  if (swaps) {
+    const RegisterPlace place = b.read(first + 2, bits);
+    b.detail().c.push_back(place);
+  }
+  if (gives) {
+    for (const Operand& o : vector_of(b, 0, lanes)) {
+      const RegisterPlace place = b.write(o, bits);
+      b.detail().d.push_back(place);
+    }
+  }
+  const std::string_view type = b.type();
+  if (type == "f32")
+    b.to().run = atomic_of<float>(b);
+  else if (type == "f64")
+    b.to().run = atomic_of<double>(b);
+  else if (type == "s32")
+    b.to().run = atomic_of<std::int32_t>(b);
+  else if (type == "s64")
+    b.to().run = atomic_of<std::int64_t>(b);
+  else if (bits == 16)
+    b.to().run = atomic_of<std::uint16_t>(b);
+  else
+    b.to().run = bits == 64 ? atomic_of<std::uint64_t>(b) : atomic_of<std::uint32_t>(b);
+}
+
+constexpr Row rows[] = {
+    {"ld.{weak|relaxed|acquire|volatile}.{cta|cluster|gpu|sys}.{global|const|shared|shared::cta|shared::cluster|param|"
+     "local}"
+     ".{ca|cg|cs|lu|cv}.{nc}.{L1::evict_last|L1::evict_first|L1::no_allocate}.{L2::64B|L2::128B|L2::256B}.{v2|v4|v8}"
+     ".b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
+     load},
+    {"st.{weak|relaxed|release|volatile}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster|param|local}"
+     ".{wb|cg|cs|wt}.{L1::evict_last|L1::evict_first|L1::no_allocate}.{v2|v4|v8}"
+     ".b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
+     store},
+    {"atom.{relaxed|acquire|release|acq_rel}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}"
+     ".add|min|max|exch|cas|and|or|xor|inc|dec.{v2|v4}.b16|b32|b64|u32|u64|s32|s64|f32|f64",
+     atomic},
+    {"red.{relaxed|release}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}"
+     ".add|min|max|and|or|xor|inc|dec.{v2|v4}.b32|b64|u32|u64|s32|s64|f32|f64",
+     atomic},
+};
+
+}  // namespace
+
+std::span<const Row> memory_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

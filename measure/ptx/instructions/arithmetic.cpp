@@ -1,0 +1,703 @@
+// Arithmetic, logic and comparisons of the lanes' registers.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "measure/ptx/instructions/lanes.h"
+#include "measure/ptx/instructions/rounding.h"
+#include "measure/ptx/instructions/table.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+__extension__ using Int128 = __int128;
+__extension__ using UnsignedInt128 = unsigned __int128;
+
+/// The type of twice the bits.
+template <class T>
+using Wide = std::conditional_t<
+    sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>,
+    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, Int128, UnsignedInt128>>>;
+
+// ---- integers: results wrap. The work is done in 64 bits without a sign.
+template <class T>
+constexpr T wrapped(std::uint64_t bits) {
+  return static_cast<T>(bits);
+}
+template <class T>
+constexpr std::uint64_t wide(T x) {
+  return static_cast<std::uint64_t>(x);
+}
+template <class T>
+struct Add {
+  T operator()(T a, T b) const { return wrapped<T>(wide(a) + wide(b)); }
+};
+template <class T>
+struct Subtract {
+  T operator()(T a, T b) const { return wrapped<T>(wide(a) - wide(b)); }
+};
+template <class T>
+struct Low {
+  T operator()(T a, T b) const { return wrapped<T>(wide(a) * wide(b)); }
+};
+template <class T>
+struct High {
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b) >> bits_in<T>);
+  }
+};
+template <class T>
+struct Product {
+  Wide<T> operator()(T a, T b) const { return static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b); }
+};
+template <class T>
+struct LowSum {
+  T operator()(T a, T b, T c) const { return wrapped<T>(wide(a) * wide(b) + wide(c)); }
+};
+template <class T>
+struct HighSum {
+  T operator()(T a, T b, T c) const { return wrapped<T>(wide(High<T>{}(a, b)) + wide(c)); }
+};
+template <class T>
+struct ProductSum {
+  Wide<T> operator()(T a, T b, Wide<T> c) const { return wrapped<Wide<T>>(wide(Product<T>{}(a, b)) + wide(c)); }
+};
+// PTX ISA, "div": by zero the value is the machine's own.
+template <class T>
+struct Divide {
+  T operator()(T a, T b) const {
+    if (b == 0) return static_cast<T>(-1);
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrapped<T>(0 - wide(a));
+    return static_cast<T>(a / b);
+  }
+};
+template <class T>
+struct Remainder {
+  T operator()(T a, T b) const {
+    if (b == 0) return a;
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+    return static_cast<T>(a % b);
+  }
+};
+template <class T>
+struct Least {
+  T operator()(T a, T b) const { return std::min(a, b); }
+};
+template <class T>
+struct Most {
+  T operator()(T a, T b) const { return std::max(a, b); }
+};
+template <class T>
+struct Absolute {
+  T operator()(T a) const { return a < 0 ? wrapped<T>(0 - wide(a)) : a; }
+};
+template <class T>
+struct Negative {
+  T operator()(T a) const { return wrapped<T>(0 - wide(a)); }
+};
+template <class T>
+struct And {
+  T operator()(T a, T b) const { return static_cast<T>(a & b); }
+};
+template <class T>
+struct Or {
+  T operator()(T a, T b) const { return static_cast<T>(a | b); }
+};
+template <class T>
+struct Xor {
+  T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
+};
+template <class T>
+struct Not {
+  T operator()(T a) const { return static_cast<T>(~a); }
+};
+template <class T>
+struct LogicalNot {
+  T operator()(T a) const { return a == 0 ? T{1} : T{0}; }
+};
+template <class T>
+struct ShiftLeft {
+  T operator()(T a, std::uint32_t b) const { return b >= bits_in<T> ? T{0} : wrapped<T>(wide(a) << b); }
+};
+template <class T>
+struct ShiftRight {
+  T operator()(T a, std::uint32_t b) const {
+    if (b >= bits_in<T>) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : T{0};
+    return static_cast<T>(a >> b);
+  }
+};
+template <class T>
+struct Population {
+  std::uint32_t operator()(T a) const { return static_cast<std::uint32_t>(std::popcount(a)); }
+};
+template <class T>
+struct LeadingZeros {
+  std::uint32_t operator()(T a) const { return static_cast<std::uint32_t>(std::countl_zero(a)); }
+};
+template <class T>
+struct Reversed {
+  T operator()(T a) const {
+    T r = 0;
+    for (int i = 0; i < bits_in<T>; ++i) r = static_cast<T>(r << 1 | (a >> i & 1));
+    return r;
+  }
+};
+
+template <template <class> class F>
+void integer_unary(Binder& b) {
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_unary<T, T, F<T>>(b);
+  });
+}
+template <template <class> class F>
+void integer_count(Binder& b) {
+  if (b.type() == "b64")
+    bind_unary<std::uint32_t, std::uint64_t, F<std::uint64_t>>(b);
+  else
+    bind_unary<std::uint32_t, std::uint32_t, F<std::uint32_t>>(b);
+}
+template <template <class> class F>
+void integer_binary(Binder& b) {
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_binary<T, T, T, F<T>>(b);
+  });
+}
+template <template <class> class F>
+void integer_ternary(Binder& b) {
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_ternary<T, T, T, T, F<T>>(b);
+  });
+}
+template <template <class> class F>
+void shift(Binder& b) {
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_binary<T, T, std::uint32_t, F<T>>(b);
+  });
+}
+template <class Visit>
+void with_narrow_integer(std::string_view type, const Visit& visit) {
+  with_integer(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) visit(t);
+  });
+}
+void multiply_wide(Binder& b) {
+  with_narrow_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_binary<Wide<T>, T, T, Product<T>>(b);
+  });
+}
+void multiply_add_wide(Binder& b) {
+  with_narrow_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    bind_ternary<Wide<T>, T, T, Wide<T>, ProductSum<T>>(b);
+  });
+}
+
+// ---- predicates
+enum class Logic { both, either, different };
+template <Logic logic>
+Flow run_predicates(Warp& w, const Instruction& i, Lanes active) {
+  const Lanes a = w.predicate(i.a), b = w.predicate(i.b);
+  w.store_predicate(i.d, logic == Logic::both ? a & b : logic == Logic::either ? a | b : a ^ b, active);
+  return Flow::next;
+}
+template <Logic logic>
+void predicates(Binder& b) {
+  b.expect_operands(3, 3);
+  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1), b.to().b = b.read(2, 1);
+  b.to().run = run_predicates<logic>;
+}
+Flow run_not(Warp& w, const Instruction& i, Lanes active) {
+  w.store_predicate(i.d, ~w.predicate(i.a), active);
+  return Flow::next;
+}
+void not_predicate(Binder& b) {
+  b.expect_operands(2, 2);
+  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1);
+  b.to().run = run_not;
+}
+
+// ---- fields of bits
+struct FieldInsert {
+  template <class T>
+  static T insert(T a, T b, std::uint32_t position, std::uint32_t length) {
+    constexpr std::uint32_t bits = bits_in<T>;
+    position &= 0xff, length &= 0xff;  // PTX ISA, "bfi"
+    T result = b;
+    for (std::uint32_t i = 0; i < length && position + i < bits && i < bits; ++i) {
+      const T bit = static_cast<T>(T{1} << (position + i));
+      result = static_cast<T>((a >> i & 1) != 0 ? result | bit : result & ~bit);
+    }
+    return result;
+  }
+};
+template <class T>
+Flow run_field_insert(Warp& w, const Instruction& i, Lanes active) {
+  PerLane<T> r;
+  for (std::size_t l = 0; l < warp_lanes; ++l)
+    r[l] = FieldInsert::insert(w.lanes<T>(i.a)[l], w.lanes<T>(i.b)[l], w.lanes<std::uint32_t>(i.c)[l],
+                               w.lanes<std::uint32_t>(i.e)[l]);
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+void field_insert(Binder& b) {
+  b.expect_operands(5, 5);
+  const int bits = type_bits(b.type());
+  b.to().d = b.write(0, bits), b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
+  b.to().c = b.read(3, 32), b.to().e = b.read(4, 32);
+  b.to().run = bits == 64 ? run_field_insert<std::uint64_t> : run_field_insert<std::uint32_t>;
+}
+// PTX ISA, "bfe": bits beyond the field are its sign.
+template <class T>
+struct FieldExtract {
+  T operator()(T a, std::uint32_t position, std::uint32_t length) const {
+    constexpr std::uint32_t bits = bits_in<T>;
+    position &= 0xff, length &= 0xff;
+    using U = Unsigned<T>;
+    const std::uint32_t top = std::min(position + length - 1, bits - 1);
+    const bool sign = std::is_signed_v<T> && length > 0 && (static_cast<U>(a) >> top & 1) != 0;
+    U result = sign ? static_cast<U>(~U{0}) : U{0};
+    for (std::uint32_t i = 0; i < std::min(length, bits); ++i) {
+      const bool bit = position + i < bits ? (static_cast<U>(a) >> (position + i) & 1) != 0 : sign;
+      const U one = static_cast<U>(U{1} << i);
+      result = static_cast<U>(bit ? result | one : result & ~one);
+    }
+    return static_cast<T>(result);
+  }
+};
+void field_extract(Binder& b) {
+  with_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (sizeof(T) >= 4) bind_ternary<T, T, std::uint32_t, std::uint32_t, FieldExtract<T>>(b);
+  });
+}
+// PTX ISA, "prmt": bytes of b:a, picked by four bits each; the top bit spreads the byte's sign.
+struct Permute {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t pick) const {
+    const std::uint64_t both = a | static_cast<std::uint64_t>(b) << 32;
+    std::uint32_t result = 0;
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t selector = pick >> (4 * i) & 0xf;
+      auto byte = static_cast<std::uint32_t>(both >> (8 * (selector & 7)) & 0xff);
+      if ((selector & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+      result |= byte << (8 * i);
+    }
+    return result;
+  }
+};
+template <bool left, bool clamped>
+struct Funnel {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+    const std::uint32_t n = clamped ? std::min(c, 32U) : c & 31;
+    const std::uint64_t both = a | static_cast<std::uint64_t>(b) << 32;
+    return static_cast<std::uint32_t>(left ? both << n >> 32 : both >> n);
+  }
+};
+template <bool left>
+void funnel(Binder& b) {
+  if (b.has("clamp"))
+    bind_ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Funnel<left, true>>(b);
+  else
+    bind_ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Funnel<left, false>>(b);
+}
+Flow run_lop3(Warp& w, const Instruction& i, Lanes active) {
+  PerLane<std::uint32_t> r;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    const std::uint32_t a = w.lanes<std::uint32_t>(i.a)[l], b = w.lanes<std::uint32_t>(i.b)[l],
+                        c = w.lanes<std::uint32_t>(i.c)[l];
+    std::uint32_t value = 0;
+    for (std::uint32_t row = 0; row < 8; ++row)
+      if ((i.number >> row & 1) != 0)
+        value |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+    r[l] = value;
+  }
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+void lop3(Binder& b) {
+  b.expect_operands(5, 5);
+  b.to().d = b.write(0, 32), b.to().a = b.read(1, 32), b.to().b = b.read(2, 32), b.to().c = b.read(3, 32);
+  b.to().number = b.integer(4);
+  b.to().run = run_lop3;
+}
+// PTX ISA, "dp2a" and "dp4a": sums of products of parts of a and bytes of b.
+template <class A, class B, int first>
+struct DotPair {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+    for (int i = 0; i < 2; ++i)
+      c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> (16 * i))) *
+                                      static_cast<std::int32_t>(static_cast<B>(b >> (8 * (i + first)))));
+    return c;
+  }
+};
+template <class A, class B>
+void dot_pair_of(Binder& b) {
+  using U = std::uint32_t;
+  if (b.has("hi"))
+    bind_ternary<U, U, U, U, DotPair<A, B, 2>>(b);
+  else
+    bind_ternary<U, U, U, U, DotPair<A, B, 0>>(b);
+}
+void dot_pair(Binder& b) {
+  const bool a = b.word(2) == "s32", c = b.word(3) == "s32";
+  if (a) return c ? dot_pair_of<std::int16_t, std::int8_t>(b) : dot_pair_of<std::int16_t, std::uint8_t>(b);
+  return c ? dot_pair_of<std::uint16_t, std::int8_t>(b) : dot_pair_of<std::uint16_t, std::uint8_t>(b);
+}
+
+// ---- floats. `Flush`: operands and results that are subnormal are 0.
+template <class F, bool flush>
+struct Float {
+  template <class... T>
+  auto operator()(T... x) const {
+    if constexpr (flush)
+      return flushed(F{}(flushed(x)...));
+    else
+      return F{}(x...);
+  }
+};
+template <class F>
+struct Saturated {
+  template <class... T>
+  auto operator()(T... x) const {
+    const auto value = F{}(x...);
+    using V = std::remove_const_t<decltype(value)>;
+    return value > V{0} ? std::min(value, V{1}) : V{0};  // PTX ISA, ".sat": NaN gives +0
+  }
+};
+struct FloatAdd {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct FloatSubtract {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+struct FloatMultiply {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+struct FloatDivide {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+template <bool keeps_nan>
+struct FloatLeast {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (std::isnan(a) || std::isnan(b))
+      return keeps_nan || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<T>::quiet_NaN()
+             : std::isnan(a)                               ? b
+                                                           : a;
+    return a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
+  }
+};
+template <bool keeps_nan>
+struct FloatMost {
+  template <class T>
+  T operator()(T a, T b) const {
+    return -FloatLeast<keeps_nan>{}(-a, -b);
+  }
+};
+struct FloatAbsolute {
+  template <class T>
+  T operator()(T a) const {
+    return std::fabs(a);
+  }
+};
+struct FloatNegative {
+  template <class T>
+  T operator()(T a) const {
+    return -a;
+  }
+};
+struct CopySign {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::copysign(b, a);  // PTX ISA, "copysign": the sign of a, the magnitude of b
+  }
+};
+struct Fma {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return std::fma(a, b, c);
+  }
+};
+template <Rounding rounding>
+struct RoundedFma {
+  float operator()(float a, float b, float c) const { return fma_rounded(a, b, c, rounding); }
+  double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
+};
+// Approximations: their errors are within the manual's bounds, because they are rounded once. They are computed in
+// double and rounded to the type.
+struct Reciprocal {
+  template <class T>
+  T operator()(T a) const {
+    return T{1} / a;
+  }
+};
+struct SquareRoot {
+  template <class T>
+  T operator()(T a) const {
+    return std::sqrt(a);
+  }
+};
+struct ReciprocalRoot {
+  template <class T>
+  T operator()(T a) const {
+    return static_cast<T>(1 / std::sqrt(static_cast<double>(a)));
+  }
+};
+struct Exp2 {
+  float operator()(float a) const { return static_cast<float>(std::exp2(static_cast<double>(a))); }
+};
+struct Log2 {
+  float operator()(float a) const { return static_cast<float>(std::log2(static_cast<double>(a))); }
+};
+struct Sine {
+  float operator()(float a) const { return static_cast<float>(std::sin(static_cast<double>(a))); }
+};
+struct Cosine {
+  float operator()(float a) const { return static_cast<float>(std::cos(static_cast<double>(a))); }
+};
+struct Tanh {
+  float operator()(float a) const { return static_cast<float>(std::tanh(static_cast<double>(a))); }
+};
+
+// Of f32 with all its modifiers; of f64 there are none of them.
+template <class F, int arity>
+void bind_float(Binder& b) {
+  const auto bind = [&](auto f, auto t) {
+    using G = decltype(f);
+    using T = typename decltype(t)::type;
+    if constexpr (arity == 1) bind_unary<T, T, G>(b);
+    if constexpr (arity == 2) bind_binary<T, T, T, G>(b);
+    if constexpr (arity == 3) bind_ternary<T, T, T, T, G>(b);
+  };
+  const bool ftz = b.has("ftz"), sat = b.has("sat");
+  with_float(b.type(), [&](auto t) {
+    if (ftz)
+      sat ? bind(Saturated<Float<F, true>>(), t) : bind(Float<F, true>(), t);
+    else
+      sat ? bind(Saturated<Float<F, false>>(), t) : bind(Float<F, false>(), t);
+  });
+}
+template <class F>
+void float_unary(Binder& b) {
+  if constexpr (std::is_invocable_v<F, double>) {
+    bind_float<F, 1>(b);
+  }
+}
+template <class F>
+void approximate(Binder& b) {
+  if (b.has("ftz"))
+    bind_unary<float, float, Float<F, true>>(b);
+  else
+    bind_unary<float, float, Float<F, false>>(b);
+}
+template <class F>
+void float_binary(Binder& b) {
+  bind_float<F, 2>(b);
+}
+template <template <bool> class F>
+void extremum(Binder& b) {
+  b.has("NaN") ? bind_float<F<true>, 2>(b) : bind_float<F<false>, 2>(b);
+}
+void fma(Binder& b) {
+  if (b.has("rm")) return bind_float<RoundedFma<Rounding::down>, 3>(b);
+  if (b.has("rp")) return bind_float<RoundedFma<Rounding::up>, 3>(b);
+  if (b.has("rz")) return bind_float<RoundedFma<Rounding::zero>, 3>(b);
+  bind_float<Fma, 3>(b);
+}
+
+// ---- comparisons. Of floats with an "u" at the end they are true where an operand is NaN (PTX ISA, "setp").
+template <class T>
+using Compare = bool (*)(T, T);
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(x);
+  else
+    return false;
+}
+template <class T, bool unordered>
+bool compared(T a, T b, bool result) {
+  return is_nan(a) || is_nan(b) ? unordered : result;
+}
+enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
+template <class T, Relation relation, bool unordered>
+struct Related {
+  bool operator()(T a, T b) const {
+    using enum Relation;
+    if constexpr (relation == num) return !is_nan(a) && !is_nan(b);
+    if constexpr (relation == nan) return is_nan(a) || is_nan(b);
+    if constexpr (relation == eq) return compared<T, unordered>(a, b, a == b);
+    if constexpr (relation == ne) return compared<T, unordered>(a, b, a != b);
+    if constexpr (relation == lt) return compared<T, unordered>(a, b, a < b);
+    if constexpr (relation == le) return compared<T, unordered>(a, b, a <= b);
+    if constexpr (relation == gt) return compared<T, unordered>(a, b, a > b);
+    return compared<T, unordered>(a, b, a >= b);
+  }
+};
+
+// i.number: 0: alone, 1: and, 2: or, 3: xor with predicate c. i.e: the predicate of the opposite.
+template <class T, class F, bool flush>
+Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
+  std::array<bool, warp_lanes> truth;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if constexpr (flush)
+      truth[l] = F{}(flushed(a[l]), flushed(b[l]));
+    else
+      truth[l] = F{}(a[l], b[l]);
+  }
+  Lanes result = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{truth[l]} << l;
+  const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
+  const auto combine = [&](Lanes x) {
+    return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
+  };
+  w.store_predicate(i.d, combine(result), active);
+  if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
+  return Flow::next;
+}
+
+template <class T>
+Meaning setp_of(std::string_view word, bool flush) {
+  using enum Relation;
+  const bool is_float = std::is_floating_point_v<T>, unordered = is_float && word.size() == 3 && word.back() == 'u';
+  const std::string_view name = is_float ? word.substr(0, word == "num" || word == "nan" ? 3 : 2) : word;
+  const auto make = [&]<Relation r>() -> Meaning {
+    if constexpr (std::is_same_v<T, float>)
+      if (flush) return unordered ? run_setp<T, Related<T, r, true>, true> : run_setp<T, Related<T, r, false>, true>;
+    if constexpr (std::is_floating_point_v<T>)
+      if (unordered) return run_setp<T, Related<T, r, true>, false>;
+    return run_setp<T, Related<T, r, false>, false>;
+  };
+  if (name == "eq") return make.template operator()<eq>();
+  if (name == "ne") return make.template operator()<ne>();
+  if (name == "lt" || name == "lo") return make.template operator()<lt>();
+  if (name == "le" || name == "ls") return make.template operator()<le>();
+  if (name == "gt" || name == "hi") return make.template operator()<gt>();
+  if (name == "ge" || name == "hs") return make.template operator()<ge>();
+  if (name == "num") return make.template operator()<num>();
+  return make.template operator()<nan>();
+}
+
+void setp(Binder& b) {
+  const bool combined = b.has("and") || b.has("or") || b.has("xor");
+  b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);
+  const int bits = type_bits(b.type());
+  const Operand& d = b.operand(0);
+  const bool both = d.kind == Operand::Kind::alternatives;
+  b.to().d = b.write(both ? d.parts[0] : d, 1);
+  if (both) b.to().e = b.write(d.parts[1], 1), b.to().size = 1;
+  b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
+  if (combined) b.to().c = b.read(3, 1);
+  b.to().number = b.has("and") ? 1 : b.has("or") ? 2 : b.has("xor") ? 3 : 0;
+  const auto bind = [&](auto t) { b.to().run = setp_of<typename decltype(t)::type>(b.word(1), b.has("ftz")); };
+  b.type()[0] == 'f' ? with_float(b.type(), bind) : with_wide_integer(b.type(), bind);
+}
+
+template <class T>
+Flow run_selp(Warp& w, const Instruction& i, Lanes active) {
+  const Lanes pick = w.predicate(i.c) ^ static_cast<Lanes>(i.number);
+  PerLane<T> r;
+  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = (pick >> l & 1) != 0 ? w.lanes<T>(i.a)[l] : w.lanes<T>(i.b)[l];
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+void selp(Binder& b) {
+  b.expect_operands(4, 4);
+  const int bits = type_bits(b.type());
+  b.to().d = b.write(0, bits), b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
+  Operand picks = b.operand(3);
+  b.to().number = std::exchange(picks.negated, false) ? static_cast<std::int64_t>(all_lanes) : 0;
+  b.to().c = b.read(picks, 1);
+  b.to().run = bits == 16 ? run_selp<std::uint16_t> : bits == 32 ? run_selp<std::uint32_t> : run_selp<std::uint64_t>;
+}
+
+using U32 = std::uint32_t;
+
+constexpr Row rows[] = {
+    {"add.s16|u16|s32|u32|s64|u64", integer_binary<Add>},
+    {"sub.s16|u16|s32|u32|s64|u64", integer_binary<Subtract>},
+    {"mul.lo.s16|u16|s32|u32|s64|u64", integer_binary<Low>},
+    {"mul.hi.s16|u16|s32|u32|s64|u64", integer_binary<High>},
+    {"mul.wide.s16|u16|s32|u32", multiply_wide},
+    {"mad.lo.s16|u16|s32|u32|s64|u64", integer_ternary<LowSum>},
+    {"mad.hi.s16|u16|s32|u32|s64|u64", integer_ternary<HighSum>},
+    {"mad.wide.s16|u16|s32|u32", multiply_add_wide},
+    {"div.s16|u16|s32|u32|s64|u64", integer_binary<Divide>},
+    {"rem.s16|u16|s32|u32|s64|u64", integer_binary<Remainder>},
+    {"min.s16|u16|s32|u32|s64|u64", integer_binary<Least>},
+    {"max.s16|u16|s32|u32|s64|u64", integer_binary<Most>},
+    {"abs.s16|s32|s64", integer_unary<Absolute>},
+    {"neg.s16|s32|s64", integer_unary<Negative>},
+    {"and.b16|b32|b64", integer_binary<And>},
+    {"or.b16|b32|b64", integer_binary<Or>},
+    {"xor.b16|b32|b64", integer_binary<Xor>},
+    {"not.b16|b32|b64", integer_unary<Not>},
+    {"cnot.b16|b32|b64", integer_unary<LogicalNot>},
+    {"and.pred", predicates<Logic::both>},
+    {"or.pred", predicates<Logic::either>},
+    {"xor.pred", predicates<Logic::different>},
+    {"not.pred", not_predicate},
+    {"shl.b16|b32|b64", shift<ShiftLeft>},
+    {"shr.b16|b32|b64|u16|u32|u64|s16|s32|s64", shift<ShiftRight>},
+    {"shf.l.wrap|clamp.b32", funnel<true>},
+    {"shf.r.wrap|clamp.b32", funnel<false>},
+    {"popc.b32|b64", integer_count<Population>},
+    {"clz.b32|b64", integer_count<LeadingZeros>},
+    {"brev.b32|b64", integer_unary<Reversed>},
+    {"bfi.b32|b64", field_insert},
+    {"bfe.s32|u32|s64|u64", field_extract},
+    {"prmt.b32", bind_ternary<U32, U32, U32, U32, Permute>},
+    {"lop3.b32", lop3},
+    {"dp2a.lo|hi.u32|s32.u32|s32", dot_pair},
+    {"add.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatAdd>},
+    {"sub.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatSubtract>},
+    {"mul.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatMultiply>},
+    {"fma.rn|rm|rp|rz.{ftz}.{sat}.f32", fma},
+    {"fma.rn.f64", fma},
+    {"div.rn|full|approx.{ftz}.f32", float_binary<FloatDivide>},
+    {"div.rn.f64", float_binary<FloatDivide>},
+    {"min.{ftz}.{NaN}.f32|f64", extremum<FloatLeast>},
+    {"max.{ftz}.{NaN}.f32|f64", extremum<FloatMost>},
+    {"abs.{ftz}.f32|f64", float_unary<FloatAbsolute>},
+    {"neg.{ftz}.f32|f64", float_unary<FloatNegative>},
+    {"copysign.f32|f64", float_binary<CopySign>},
+    {"rcp.rn|approx.{ftz}.f32|f64", float_unary<Reciprocal>},
+    {"sqrt.rn|approx.{ftz}.f32|f64", float_unary<SquareRoot>},
+    {"rsqrt.approx.{ftz}.f32|f64", float_unary<ReciprocalRoot>},
+    {"ex2.approx.{ftz}.f32", approximate<Exp2>},
+    {"lg2.approx.{ftz}.f32", approximate<Log2>},
+    {"sin.approx.{ftz}.f32", approximate<Sine>},
+    {"cos.approx.{ftz}.f32", approximate<Cosine>},
+    {"tanh.approx.f32", approximate<Tanh>},
+    {"setp.eq|ne|lt|le|gt|ge|lo|ls|hi|hs.{and|or|xor}.b16|b32|b64|u16|u32|u64|s16|s32|s64", setp},
+    {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.{and|or|xor}.{ftz}.f32|f64", setp},
+    {"selp.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", selp},
+};
+
+}  // namespace
+
+std::span<const Row> arithmetic_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

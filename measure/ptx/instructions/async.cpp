@@ -1,0 +1,338 @@
+// cp.async, mbarriers, tensor copies, and addresses of other blocks.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "measure/ptx/instructions/table.h"
+#include "measure/ptx/machine.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+template <class Visit>
+void for_each_lane(Lanes active, const Visit& visit) {
+  for (; active != 0; active &= active - 1) visit(static_cast<std::size_t>(std::countr_zero(active)));
+}
+
+/// A second address of an instruction: its register is in i.b, the rest in the Detail (m: offset, n: bytes).
+void second_address(Binder& b, const Operand& o) {
+  Instruction first = b.to();
+  b.address(o);
+  Detail& detail = b.detail();
+  detail.m = static_cast<int>(b.to().number), detail.n = b.to().size_of_address;
+  b.to().b = b.to().a;
+  b.to().a = first.a, b.to().number = first.number, b.to().size_of_address = first.size_of_address;
+}
+std::uint64_t second_address(Warp& w, const Instruction& i, std::size_t lane) {
+  const std::uint64_t base = i.detail->n == 8 ? w.lanes<std::uint64_t>(i.b)[lane] : w.lanes<std::uint32_t>(i.b)[lane];
+  return base + static_cast<std::uint64_t>(std::int64_t{i.detail->m});
+}
+
+// ---- cp.async
+struct CopyOrder {
+  std::uint64_t to, from;
+  std::uint32_t size, size_read;
+  std::size_t lane;
+};
+void copy_now(Warp& w, const CopyOrder& order) {
+  std::array<std::byte, 16> bytes{};
+  if (order.size_read > 0) {
+    // The whole place must be aligned, also where a part is read (PTX ISA, "cp.async").
+    if (order.from % order.size != 0)
+      throw Finding(fmt::format("misaligned: {} bytes from {:#x}", order.size, order.from),
+                    static_cast<int>(order.lane));
+    const std::byte* const from = w.machine().memory().find(order.from, order.size_read);
+    if (from == nullptr)
+      throw Finding("out of bounds: " + w.machine().memory().describe(order.from, order.size_read),
+                    static_cast<int>(order.lane));
+    std::memcpy(bytes.data(), from, order.size_read);
+  }
+  std::memcpy(w.at(Space::shared, order.to, order.size, order.lane, Use::write), bytes.data(), order.size);
+}
+
+Flow run_copy(Warp& w, const Instruction& i, Lanes active) {
+  const Timing timing = w.machine().timing();
+  for_each_lane(active, [&](std::size_t lane) {
+    const std::uint32_t read = i.c == 0 ? i.size : std::min<std::uint32_t>(w.lanes<std::uint32_t>(i.c)[lane], i.size);
+    const CopyOrder order{w.address(i, lane), second_address(w, i, lane), i.size, read, lane};
+    if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
+      copy_now(w, order);
+    else
+      w.copies.push_back({lane, w.committed_copies[lane] + 1, w.at(), [&w, order] { copy_now(w, order); }});
+  });
+  return Flow::next;
+}
+void copy(Binder& b) {
+  b.expect_operands(3, 4);
+  b.address(0);
+  second_address(b, b.operand(1));
+  const std::int64_t size = b.integer(2);
+  if (size != 16 && (b.has("cg") || (size != 4 && size != 8))) b.fail("4, 8 or 16 bytes, with .cg 16");
+  b.to().size = static_cast<std::uint8_t>(size);
+  if (b.operands() == 4) b.to().c = b.read(3, 32);
+  b.to().run = run_copy;
+}
+
+Flow run_commit(Warp& w, const Instruction&, Lanes active) {
+  for_each_lane(active, [&](std::size_t lane) { ++w.committed_copies[lane]; });
+  return Flow::next;
+}
+void commit(Binder& b) {
+  b.expect_operands(0, 0);
+  b.to().run = run_commit;
+}
+
+// i.number: groups that may stay open; -1: wait for copies of no group, too.
+Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
+  for (std::size_t k = 0; k < w.copies.size();) {
+    const Warp::AsyncCopy& copy = w.copies[k];
+    const bool waits =
+        (active >> copy.lane & 1) != 0 && (i.number < 0 || copy.group <= w.committed_copies[copy.lane] - i.number);
+    if (!waits) {
+      ++k;
+      continue;
+    }
+    const Warp::AsyncCopy now = copy;
+    w.copies.erase(w.copies.begin() + static_cast<std::ptrdiff_t>(k));
+    try {
+      now.work();
+    } catch (const Finding& finding) {
+      throw w.machine().placed(finding, w, now.at);
+    }
+  }
+  return Flow::next;
+}
+void copy_wait(Binder& b) {
+  b.expect_operands(b.has("wait_all") ? 0 : 1, b.has("wait_all") ? 0 : 1);
+  b.to().number = b.has("wait_all") ? -1 : b.integer(0);
+  b.to().run = run_copy_wait;
+}
+
+// ---- mbarriers. Of an address in another block's memory only arrivals are allowed.
+struct BarrierPlace {
+  Block* block;
+  std::uint64_t offset;
+};
+BarrierPlace barrier_place(Warp& w, std::uint64_t address, bool own, std::size_t lane) {
+  if ((address & window_mask) == shared_window) address &= ~window_mask;
+  if (address % 8 != 0) throw Finding(fmt::format("misaligned: an mbarrier at {:#x}", address), static_cast<int>(lane));
+  const auto [block, offset] = w.shared_place(address, own, lane);
+  if (block->shared().find(offset, 8) == nullptr)
+    throw Finding(fmt::format("out of bounds: an mbarrier at byte {} of shared memory, which has {} bytes",
+                              static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
+                  static_cast<int>(lane));
+  return {block, offset};
+}
+Mbarrier& barrier_of(Warp& w, const Instruction& i, std::size_t lane) {
+  const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
+  return place.block->mbarrier(place.offset);
+}
+
+Flow run_barrier_init(Warp& w, const Instruction& i, Lanes active) {
+  for_each_lane(active, [&](std::size_t lane) {
+    const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
+    place.block->make_mbarrier(place.offset, w.lanes<std::uint32_t>(i.b)[lane]);
+  });
+  return Flow::next;
+}
+void barrier_init(Binder& b) {
+  b.expect_operands(2, 2);
+  b.address(0);
+  b.to().b = b.read(1, 32);
+  b.to().run = run_barrier_init;
+}
+Flow run_barrier_end(Warp& w, const Instruction& i, Lanes active) {
+  for_each_lane(active, [&](std::size_t lane) {
+    const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
+    place.block->mbarrier(place.offset);  // there must be one
+    place.block->remove_mbarrier(place.offset);
+  });
+  return Flow::next;
+}
+void barrier_end(Binder& b) {
+  b.expect_operands(1, 1);
+  b.address(0);
+  b.to().run = run_barrier_end;
+}
+
+// The state that an arrival gives is the phase that it belongs to. i.size: 1: expect bytes (in c), 2: arrive (count b).
+Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
+  for_each_lane(active, [&](std::size_t lane) {
+    Mbarrier& barrier = barrier_of(w, i, lane);
+    const std::uint64_t phase = barrier.phase();
+    if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
+    if ((i.size & 2) != 0) barrier.arrive(i.b == 0 ? 1 : w.lanes<std::uint32_t>(i.b)[lane]);
+    if (i.d != 0) w.lanes<std::uint64_t>(i.d)[lane] = phase;
+  });
+  w.machine().note_progress();
+  return Flow::next;
+}
+void arrive(Binder& b) {
+  const bool expects = b.has("expect_tx"), arrives = b.has("arrive");
+  const bool gives = arrives && !(b.operand(0).kind == Operand::Kind::address);
+  const std::size_t first = gives ? 1 : 0;
+  b.expect_operands(first + (expects ? 2 : 1), first + 2);
+  b.to().space = b.has("shared::cluster") ? Space::shared_cluster : Space::shared;
+  b.address(first);
+  if (gives) b.to().d = b.write(0, 64);
+  if (b.operands() == first + 2) (expects ? b.to().c : b.to().b) = b.read(first + 1, 32);
+  b.to().size = static_cast<std::uint8_t>((expects ? 1 : 0) | (arrives ? 2 : 0));
+  b.to().run = run_arrive;
+}
+
+// Whether the lane's wait is over. A phase that began and ended since the lane began to wait hides the one it waits for.
+bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
+  Mbarrier& barrier = barrier_of(w, i, lane);
+  const std::uint64_t address = w.address(i, lane);
+  if (i.e == 0) return barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
+  auto& awaited = w.awaited_phase[lane];
+  if (awaited && awaited->first == address && barrier.phase() >= awaited->second + 2)
+    throw Finding(fmt::format("waits for phase {} of the mbarrier, which is in phase {} already", awaited->second,
+                              barrier.phase()),
+                  static_cast<int>(lane));
+  if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
+    awaited.reset();
+    return true;
+  }
+  if (!awaited || awaited->first != address) awaited = {address, barrier.phase()};
+  return false;
+}
+
+// PTX ISA, "mbarrier.try_wait": it may suspend the thread, and may return early. i.size: whether it waits;
+// i.e: whether it is given a parity, or a state.
+Flow run_test(Warp& w, const Instruction& i, Lanes active) {
+  Lanes complete = 0;
+  for_each_lane(active, [&](std::size_t lane) { complete |= Lanes{is_complete(w, i, lane)} << lane; });
+  const bool gives_up = i.size == 0 || w.machine().waits_time_out() || w.machine().rng().below(16) == 0;
+  if (complete != active && !gives_up) return Flow::wait;
+  w.store_predicate(i.d, complete, active);
+  return Flow::next;
+}
+void test(Binder& b) {
+  b.expect_operands(3, 4);
+  b.to().space = Space::shared;
+  b.to().d = b.write(0, 1);
+  b.address(1);
+  const bool parity = b.has("parity");
+  b.to().b = b.read(2, parity ? 32 : 64);
+  b.to().e = parity ? 1 : 0;
+  b.to().size = b.has("try_wait") ? 1 : 0;
+  b.to().waits = true;
+  b.to().run = run_test;
+}
+
+// ---- tensor copies
+struct TensorOrder {
+  const TensorMap* map;
+  Coordinates at;
+  std::uint64_t to, barrier;
+  Lanes blocks;  // of a multicast; 0: the block of `to`
+};
+void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_t to, std::uint64_t barrier) {
+  if (block.live_threads() == 0) throw Finding(fmt::format("copies to block {}, which has ended", block.index()));
+  Mbarrier& counts = block.mbarrier(barrier);
+  copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to);
+  counts.complete(static_cast<std::int64_t>(order.map->box_bytes()));
+}
+void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
+  const auto [block, to] = w.shared_place(order.to, false, lane);
+  const auto [barrier_block, barrier] = w.shared_place(order.barrier, false, lane);
+  if (order.blocks == 0) {
+    if (block != barrier_block) throw Finding("expected the mbarrier in the block that the copy goes to");
+    return copy_to_block(w, order, *block, to, barrier);
+  }
+  auto& blocks = w.block().cluster().blocks();
+  if (order.blocks >> blocks.size() != 0)
+    throw Finding(fmt::format("the mask {:#x} names blocks that the cluster of {} lacks", order.blocks, blocks.size()));
+  for_each_lane(order.blocks, [&](std::size_t rank) { copy_to_block(w, order, *blocks[rank], to, barrier); });
+}
+
+// i.e: the map's address; detail: a the coordinates, b the mask.
+Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
+  for_each_lane(active, [&](std::size_t lane) {
+    TensorOrder order{
+        &w.machine().map_of(w.lanes<std::uint64_t>(i.e)[lane]), {}, w.address(i, lane), second_address(w, i, lane), 0};
+    if (order.map->rank != i.detail->a.size())
+      throw Finding(
+          fmt::format("expected {} coordinates of the tensor map, found {}", order.map->rank, i.detail->a.size()));
+    for (std::size_t d = 0; d < i.detail->a.size(); ++d) order.at[d] = w.lanes<std::int32_t>(i.detail->a[d])[lane];
+    if (!i.detail->b.empty()) {
+      order.blocks = w.lanes<std::uint16_t>(i.detail->b[0])[lane];
+      if (order.blocks == 0) throw Finding("expected a block in the mask of a multicast");
+    }
+    w.machine().defer(w, w.at(), [&w, order, lane] { copy_tensor(w, order, lane); });
+  });
+  return Flow::next;
+}
+void tensor_copy(Binder& b) {
+  const bool multicast = b.has("multicast::cluster"), hint = b.has("L2::cache_hint");
+  const std::size_t count = 3 + (multicast ? 1U : 0U) + (hint ? 1U : 0U);
+  b.expect_operands(count, count);
+  b.address(0);
+  second_address(b, b.operand(2));
+  const Operand& source = b.operand(1);
+  if (source.kind != Operand::Kind::address || source.parts.size() != 1) b.fail("[tensor map, {coordinates}]");
+  if (source.bits != 0) b.fail("the address of a tensor map without an offset");
+  b.to().e = b.read(Operand{.kind = Operand::Kind::name, .name = source.name}, 64);
+  const std::size_t rank = static_cast<std::size_t>(b.word(4)[0] - '0');
+  const auto& parts = source.parts[0].kind == Operand::Kind::list ? source.parts[0].parts : source.parts;
+  if (parts.size() != rank) b.fail(fmt::format("{} coordinates, found {}", rank, parts.size()));
+  for (const Operand& o : parts) {
+    const RegisterPlace place = b.read(o, 32);
+    b.detail().a.push_back(place);
+  }
+  if (multicast) {
+    const RegisterPlace mask = b.read(3, 16);
+    b.detail().b.push_back(mask);
+  }
+  if (hint) b.read(count - 1, 64);
+  b.to().run = run_tensor_copy;
+}
+
+// ---- mapa: the same place in another block of the cluster.
+template <class T>
+Flow run_map_address(Warp& w, const Instruction& i, Lanes active) {
+  PerLane<T> r{};
+  const std::size_t blocks = w.block().cluster().blocks().size();
+  for_each_lane(active, [&](std::size_t lane) {
+    const std::uint32_t rank = w.lanes<std::uint32_t>(i.b)[lane];
+    if (rank >= blocks)
+      throw Finding(fmt::format("expected a rank below {}, found {}", blocks, rank), static_cast<int>(lane));
+    const T a = w.lanes<T>(i.a)[lane];
+    r[lane] =
+        static_cast<T>((a & static_cast<T>(window_mask | shared_offset_mask)) | static_cast<T>(rank + 1) << rank_shift);
+  });
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+void map_address(Binder& b) {
+  b.expect_operands(3, 3);
+  const int bits = type_bits(b.type());
+  b.to().d = b.write(0, bits), b.to().a = b.read(1, bits), b.to().b = b.read(2, 32);
+  b.to().run = bits == 32 ? run_map_address<std::uint32_t> : run_map_address<std::uint64_t>;
+}
+
+constexpr Row rows[] = {
+    {"cp.async.ca|cg.shared|shared::cta.global.{L2::64B|L2::128B|L2::256B}", copy},
+    {"cp.async.commit_group", commit},
+    {"cp.async.wait_group", copy_wait},
+    {"cp.async.wait_all", copy_wait},
+    {"mbarrier.init.{shared|shared::cta}.b64", barrier_init},
+    {"mbarrier.inval.{shared|shared::cta}.b64", barrier_end},
+    {"mbarrier.arrive.{expect_tx}.{release|relaxed}.{cta|cluster}.{shared|shared::cta|shared::cluster}.b64", arrive},
+    {"mbarrier.expect_tx.{relaxed}.{cta|cluster}.{shared|shared::cta|shared::cluster}.b64", arrive},
+    {"mbarrier.try_wait.{parity}.{acquire|relaxed}.{cta|cluster}.{shared|shared::cta}.b64", test},
+    {"mbarrier.test_wait.{parity}.{acquire|relaxed}.{cta|cluster}.{shared|shared::cta}.b64", test},
+    {"cp.async.bulk.tensor.1d|2d|3d|4d|5d.shared::cta|shared::cluster.global.{tile}.mbarrier::complete_tx::bytes"
+     ".{multicast::cluster}.{L2::cache_hint}",
+     tensor_copy},
+    {"mapa.{shared::cluster}.u32|u64", map_address},
+};
+
+}  // namespace
+
+std::span<const Row> async_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

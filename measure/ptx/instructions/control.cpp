@@ -1,0 +1,208 @@
+// Branches, ends, calls, barriers of blocks and clusters, and fences.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "measure/ptx/instructions/table.h"
+#include "measure/ptx/machine.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+Flow run_branch(Warp&, const Instruction&, Lanes) { return Flow::branch; }
+void branch(Binder& b) {
+  b.expect_operands(1, 1);
+  b.label(0);
+  b.to().run = run_branch;
+}
+
+Flow run_end(Warp&, const Instruction&, Lanes) { return Flow::end; }
+void end(Binder& b) {
+  b.expect_operands(0, 0);
+  b.to().run = run_end;
+}
+
+Flow run_trap(Warp&, const Instruction&, Lanes) { throw Finding("the kernel traps"); }
+void trap(Binder& b) { b.to().run = run_trap; }
+
+Flow run_nothing(Warp&, const Instruction&, Lanes) { return Flow::next; }
+void nothing(Binder& b) { b.to().run = run_nothing; }
+
+// ---- bar
+Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
+  Block& block = w.block();
+  const bool waits = i.size != 0;
+  if (!w.arrival) {
+    const std::uint32_t number = w.uniform<std::uint32_t>(i.a, active, "the barrier");
+    constexpr std::uint32_t barriers = 16;
+    if (number >= barriers) throw Finding(fmt::format("expected a barrier from 0 to 15, found {}", number));
+    const std::int64_t all = (w.machine().threads() + warp_lanes - 1) / warp_lanes * warp_lanes;
+    const std::int64_t expected = i.number == 0 ? all : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
+    if (expected % warp_lanes != 0 || expected == 0)
+      throw Finding(fmt::format("expected a multiple of {} threads at a barrier, found {}", warp_lanes, expected));
+    const std::uint64_t turns = block.arrive(number, warp_lanes, expected);
+    if (!waits) return Flow::next;
+    w.arrival = {number, turns};
+  }
+  if (block.barrier(w.arrival->barrier).turns == w.arrival->turns) return Flow::wait;
+  w.arrival.reset();
+  return Flow::next;
+}
+// bar.sync a{, b}; barrier.sync.aligned is the same (PTX ISA, "bar"). i.number: whether there is a number of threads.
+void barrier(Binder& b) {
+  b.expect_operands(1, 2);
+  b.to().a = b.read(0, 32);
+  if (b.operands() == 2) b.to().b = b.read(1, 32), b.to().number = 1;
+  b.to().size = b.has("sync") ? 1 : 0;
+  b.to().together = Together::warp;
+  b.to().waits = true;
+  b.to().run = run_barrier;
+}
+
+Flow run_warp_barrier(Warp&, const Instruction&, Lanes) { return Flow::next; }
+void warp_barrier(Binder& b) {
+  b.expect_operands(1, 1);
+  b.to().e = b.read(0, 32);
+  b.to().together = Together::members;
+  b.to().run = run_warp_barrier;
+}
+
+// ---- barrier.cluster
+Flow run_cluster_arrive(Warp& w, const Instruction&, Lanes active) {
+  if (w.cluster_arrival) throw Finding("arrives at the cluster's barrier twice, without a wait in between");
+  w.cluster_arrival = w.block().cluster().turns();
+  w.block().cluster().arrive(std::popcount(active));
+  return Flow::next;
+}
+Flow run_cluster_wait(Warp& w, const Instruction&, Lanes) {
+  if (!w.cluster_arrival) throw Finding("waits for the cluster's barrier without having arrived");
+  if (w.block().cluster().turns() == *w.cluster_arrival) return Flow::wait;
+  w.cluster_arrival.reset();
+  return Flow::next;
+}
+void cluster_barrier(Binder& b) {
+  b.expect_operands(0, 0);
+  // Without .aligned lanes may arrive apart. The machine lets them come together, which any order allows.
+  b.to().together = Together::warp;
+  b.to().waits = true;
+  b.to().run = b.has("arrive") ? run_cluster_arrive : run_cluster_wait;
+}
+
+// ---- setmaxnreg: the machine has registers enough. What it checks is the number, and that whole warpgroups do it.
+void set_registers(Binder& b) {
+  b.expect_operands(1, 1);
+  const std::int64_t count = b.integer(0);
+  if (count < 24 || count > 256 || count % 8 != 0) b.fail("a multiple of 8 from 24 to 256");  // PTX ISA, "setmaxnreg"
+  b.to().together = Together::warp;
+  b.to().run = run_nothing;
+}
+
+// ---- call: vprintf alone, by NVRTC's own convention: a format, and the arguments in memory, each aligned to its size.
+class Printer {
+ public:
+  Printer(Warp& w, std::size_t lane, std::uint64_t arguments) : w_(w), lane_(lane), at_(arguments) {}
+
+  std::string print(std::uint64_t format) {
+    std::string result;
+    for (char c = byte(format++); c != '\0'; c = byte(format++)) {
+      if (c != '%') {
+        result += c;
+        continue;
+      }
+      std::string spec = "%";
+      do {
+        c = byte(format++);
+        spec += c;
+      } while (c != '\0' && std::strchr("diouxXeEfFgGaAcsp%", c) == nullptr && spec.size() < 16);
+      result += argument(spec);
+    }
+    return result;
+  }
+
+ private:
+  char byte(std::uint64_t address) { return static_cast<char>(*w_.at(Space::generic, address, 1, lane_, Use::read)); }
+  template <class T>
+  T take() {
+    at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T value;
+    std::memcpy(&value, w_.at(Space::generic, at_, sizeof(T), lane_, Use::read), sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+  std::string argument(const std::string& spec) {
+    char text[512] = "";
+    const char kind = spec.back();
+    const bool wide = spec.find('l') != std::string::npos;
+    if (kind == '%') return "%";
+    if (kind == 's') {
+      std::string result;
+      for (auto address = take<std::uint64_t>(); byte(address) != '\0';) result += byte(address++);
+      return result;
+    }
+    // The format is one of printf's, as checked above.
+    if (std::strchr("eEfFgGaA", kind) != nullptr)
+      std::snprintf(text, sizeof text, spec.c_str(), take<double>());  // NOLINT
+    else if (wide || kind == 'p')
+      std::snprintf(text, sizeof text, spec.c_str(), take<std::uint64_t>());  // NOLINT
+    else if (std::strchr("diouxXc", kind) != nullptr)
+      std::snprintf(text, sizeof text, spec.c_str(), take<std::uint32_t>());  // NOLINT
+    return text;
+  }
+
+  Warp& w_;
+  std::size_t lane_;
+  std::uint64_t at_;
+};
+
+Flow run_print(Warp& w, const Instruction& i, Lanes active) {
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if ((active >> l & 1) == 0) continue;
+    std::uint64_t words[2];
+    for (std::size_t k = 0; k < 2; ++k)
+      std::memcpy(&words[k], w.at(Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, Use::read), 8);
+    w.machine().print(Printer(w, l, words[1]).print(words[0]));
+  }
+  return Flow::next;
+}
+void call(Binder& b) {
+  if (b.operand(0).name != "vprintf")
+    b.fail("no call but of vprintf, found '" + b.operand(0).name + "': let the compiler inline it");
+  const auto& arguments = b.operand(1).parts;
+  if (arguments.size() != 2) b.fail("two arguments of vprintf");
+  for (const Operand& o : arguments) {
+    const RegisterPlace place = b.read(o, 64);  // the address of what is passed
+    b.detail().a.push_back(place);
+  }
+  b.to().run = run_print;
+}
+
+constexpr Row rows[] = {
+    {"bra.{uni}", branch},
+    {"ret.{uni}", end},
+    {"exit", end},
+    {"trap", trap},
+    {"call.{uni}", call},
+    {"nanosleep.u32", nothing},
+    {"bar.{cta}.sync", barrier},
+    {"bar.{cta}.arrive", barrier},
+    {"barrier.{cta}.sync.{aligned}", barrier},
+    {"barrier.{cta}.arrive.{aligned}", barrier},
+    {"bar.warp.sync", warp_barrier},
+    {"barrier.cluster.arrive.{release|relaxed}.{aligned}", cluster_barrier},
+    {"barrier.cluster.wait.{acquire}.{aligned}", cluster_barrier},
+    {"setmaxnreg.inc|dec.sync.aligned.u32", set_registers},
+    {"membar.cta|gl|sys", nothing},
+    {"fence.{sc|acq_rel}.cta|cluster|gpu|sys", nothing},
+    {"fence.mbarrier_init.release.cluster", nothing},
+    {"fence.proxy.alias|async.{global|shared::cta|shared::cluster}", nothing},
+    {"prefetch.tensormap", nothing},
+    {"prefetch.global.L1|L2", nothing},
+    {"griddepcontrol.launch_dependents|wait", nothing},
+};
+
+}  // namespace
+
+std::span<const Row> control_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,388 @@
+// Moves, conversions between types, and between generic addresses and those of a space.
+#include <algorithm>
+
+#include "ir/hardware/float16.h"
+#include "measure/ptx/address.h"
+#include "measure/ptx/instructions/lanes.h"
+#include "measure/ptx/instructions/table.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+struct Same {
+  template <class T>
+  T operator()(T a) const {
+    return a;
+  }
+};
+
+__extension__ using Int128 = __int128;
+
+// ---- mov
+Flow run_move_predicate(Warp& w, const Instruction& i, Lanes active) {
+  w.store_predicate(i.d, w.predicate(i.a), active);
+  return Flow::next;
+}
+
+// {low, …, high} of parts to one register, or back.
+template <class Whole, class Part>
+Flow run_pack(Warp& w, const Instruction& i, Lanes active) {
+  PerLane<Whole> r{};
+  for (std::size_t p = 0; p < i.detail->a.size(); ++p)
+    for (std::size_t l = 0; l < warp_lanes; ++l)
+      r[l] |= static_cast<Whole>(static_cast<Whole>(w.lanes<Part>(i.detail->a[p])[l]) << (p * bits_in<Part>));
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+template <class Whole, class Part>
+Flow run_unpack(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<Whole> a = w.lanes<Whole>(i.a);
+  for (std::size_t p = 0; p < i.detail->d.size(); ++p) {
+    PerLane<Part> r;
+    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<Part>(a[l] >> (p * bits_in<Part>));
+    w.store(i.detail->d[p], r, active);
+  }
+  return Flow::next;
+}
+
+void move_list(Binder& b, bool pack) {
+  const int whole = type_bits(b.type());
+  const std::vector<Operand> parts = b.elements(pack ? 1 : 0);
+  const int part = parts.empty() ? 0 : whole / static_cast<int>(parts.size());
+  if (part < 16 || part * static_cast<int>(parts.size()) != whole || whole == part)
+    b.fail("two or four parts of 16 or 32 bits");
+  for (const Operand& o : parts) {
+    const RegisterPlace place = pack ? b.read(o, part) : b.write(o, part);
+    (pack ? b.detail().a : b.detail().d).push_back(place);
+  }
+  if (pack)
+    b.to().d = b.write(0, whole);
+  else
+    b.to().a = b.read(1, whole);
+  if (whole == 32)
+    b.to().run = pack ? run_pack<std::uint32_t, std::uint16_t> : run_unpack<std::uint32_t, std::uint16_t>;
+  else if (part == 32)
+    b.to().run = pack ? run_pack<std::uint64_t, std::uint32_t> : run_unpack<std::uint64_t, std::uint32_t>;
+  else
+    b.to().run = pack ? run_pack<std::uint64_t, std::uint16_t> : run_unpack<std::uint64_t, std::uint16_t>;
+}
+
+void move(Binder& b) {
+  b.expect_operands(2, 2);
+  if (b.operand(0).kind == Operand::Kind::list) return move_list(b, false);
+  if (b.operand(1).kind == Operand::Kind::list) return move_list(b, true);
+  const int bits = type_bits(b.type());
+  if (bits == 16) return bind_unary<std::uint16_t, std::uint16_t, Same>(b);
+  if (bits == 32) return bind_unary<std::uint32_t, std::uint32_t, Same>(b);
+  if (bits == 64) return bind_unary<std::uint64_t, std::uint64_t, Same>(b);
+  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1);
+  b.to().run = run_move_predicate;
+}
+
+// ---- cvt. The types of source and destination, and the bits of their registers, are in the Detail: m and n bits of the
+// source's register and type, negative if signed; k and format likewise of the destination's.
+using Integers = PerLane<std::int64_t>;
+using Numbers = PerLane<double>;
+
+std::int64_t narrowed(std::int64_t x, int type) {
+  const int spare = 64 - std::abs(type);
+  const auto shifted = static_cast<std::uint64_t>(x) << spare;
+  return type < 0 ? static_cast<std::int64_t>(shifted) >> spare : static_cast<std::int64_t>(shifted >> spare);
+}
+
+Integers load_integers(Warp& w, RegisterPlace place, int bits, int type) {
+  Integers x;
+  const auto load = [&](const auto& lanes) {
+    for (std::size_t l = 0; l < warp_lanes; ++l) x[l] = narrowed(static_cast<std::int64_t>(lanes[l]), type);
+  };
+  if (bits == 16)
+    load(w.lanes<std::uint16_t>(place));
+  else if (bits == 32)
+    load(w.lanes<std::uint32_t>(place));
+  else
+    load(w.lanes<std::uint64_t>(place));
+  return x;
+}
+
+void store_integers(Warp& w, RegisterPlace place, int bits, int type, const Integers& x, Lanes active) {
+  const auto store = [&](auto zero) {
+    PerLane<decltype(zero)> r;
+    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<decltype(zero)>(narrowed(x[l], type));
+    w.store(place, r, active);
+  };
+  if (bits == 16)
+    store(std::uint16_t{0});
+  else if (bits == 32)
+    store(std::uint32_t{0});
+  else
+    store(std::uint64_t{0});
+}
+
+Flow run_integer_to_integer(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  store_integers(w, i.d, t.k, t.format, load_integers(w, i.a, t.m, t.n), active);
+  return Flow::next;
+}
+
+// PTX ISA, "cvt", .sat: the nearest number that the destination has.
+Flow run_saturated_integer(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  Integers x = load_integers(w, i.a, t.m, t.n);
+  const int bits = std::abs(t.format);
+  const Int128 low = t.format < 0 ? -(Int128{1} << (bits - 1)) : 0,
+               high = (Int128{1} << (t.format < 0 ? bits - 1 : bits)) - 1;
+  for (std::int64_t& value : x) {
+    const Int128 exact = t.n < 0 ? Int128{value} : Int128{static_cast<std::uint64_t>(value)};
+    value = static_cast<std::int64_t>(std::clamp(exact, low, high));
+  }
+  store_integers(w, i.d, t.k, t.format, x, active);
+  return Flow::next;
+}
+
+template <class T, class Word>
+Flow run_integer_to_float(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  const Integers x = load_integers(w, i.a, t.m, t.n);
+  PerLane<Word> r;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    const T value = t.n < 0 ? static_cast<T>(x[l]) : static_cast<T>(static_cast<std::uint64_t>(x[l]));
+    if constexpr (sizeof(Word) == 2)
+      r[l] = ir::float16_bits(value, static_cast<ir::DType>(t.b_transposed ? ir::DType::bf16 : ir::DType::f16));
+    else
+      r[l] = std::bit_cast<Word>(value);
+  }
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+
+enum class Type { f32, f64, f16, bf16 };
+Type float_type(std::string_view word) {
+  return word == "f64" ? Type::f64 : word == "f16" ? Type::f16 : word == "bf16" ? Type::bf16 : Type::f32;
+}
+ir::DType dtype(Type type) { return type == Type::bf16 ? ir::DType::bf16 : ir::DType::f16; }
+
+template <Type type>
+Numbers load_floats(Warp& w, RegisterPlace place) {
+  Numbers x;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if constexpr (type == Type::f32)
+      x[l] = w.lanes<float>(place)[l];
+    else if constexpr (type == Type::f64)
+      x[l] = w.lanes<double>(place)[l];
+    else
+      x[l] = ir::float16_value(w.lanes<std::uint16_t>(place)[l], dtype(type));
+  }
+  return x;
+}
+
+template <Type type>
+void store_floats(Warp& w, RegisterPlace place, const Numbers& x, Lanes active) {
+  if constexpr (type == Type::f64) return w.store(place, x, active);
+  if constexpr (type == Type::f32) {
+    PerLane<float> r;
+    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<float>(x[l]);
+    return w.store(place, r, active);
+  }
+  PerLane<std::uint16_t> r;
+  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = ir::float16_bits(static_cast<float>(x[l]), dtype(type));
+  w.store(place, r, active);
+}
+
+// i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus, 'p'lus, or 0: not. i.size: 1 flush, 2 saturate.
+double to_integer(double x, std::int64_t mode) {
+  return mode == 'n'   ? std::nearbyint(x)
+         : mode == 'z' ? std::trunc(x)
+         : mode == 'm' ? std::floor(x)
+         : mode == 'p' ? std::ceil(x)
+                       : x;
+}
+double flushed_as_f32(double x) { return std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x; }
+
+template <Type from>
+Flow run_float_to_integer(Warp& w, const Instruction& i, Lanes active) {
+  const Numbers x = load_floats<from>(w, i.a);
+  const Detail& t = *i.detail;
+  const int bits = std::abs(t.format);
+  const double high = std::ldexp(1, t.format < 0 ? bits - 1 : bits), low = t.format < 0 ? -high : 0;
+  Integers r;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    const double value = to_integer((i.size & 1) != 0 ? flushed_as_f32(x[l]) : x[l], i.number);
+    if (std::isnan(value))
+      r[l] = 0;  // PTX ISA, "cvt": a NaN gives 0
+    else if (value >= high)
+      r[l] = narrowed(static_cast<std::int64_t>(bits == 64 ? (t.format < 0 ? INT64_MAX : -1)
+                                                           : (std::int64_t{1} << (t.format < 0 ? bits - 1 : bits)) - 1),
+                      t.format);
+    else if (value <= low)
+      r[l] = t.format < 0 ? (bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1))) : 0;
+    else
+      r[l] = t.format < 0 ? static_cast<std::int64_t>(value)
+                          : static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+  }
+  store_integers(w, i.d, t.k, t.format, r, active);
+  return Flow::next;
+}
+
+template <Type to, Type from>
+Flow run_float_to_float(Warp& w, const Instruction& i, Lanes active) {
+  Numbers x = load_floats<from>(w, i.a);
+  for (double& value : x) {
+    if ((i.size & 1) != 0) value = flushed_as_f32(value);
+    value = to_integer(value, i.number);
+    if ((i.size & 2) != 0) value = value > 0 ? std::min(value, 1.0) : 0;
+    if ((i.size & 4) != 0) value = std::isnan(value) || value > 0 ? value : 0;  // .relu
+    if ((i.size & 1) != 0 && to == Type::f32) value = flushed_as_f32(static_cast<float>(value));
+  }
+  store_floats<to>(w, i.d, x, active);
+  return Flow::next;
+}
+
+int signed_bits(std::string_view type) { return type[0] == 's' ? -type_bits(type) : type_bits(type); }
+
+void set_modifiers(Binder& b) {
+  for (const char mode : {'n', 'z', 'm', 'p'})
+    if (b.has(std::string{'r', mode, 'i'})) b.to().number = mode;
+  b.to().size = static_cast<std::uint8_t>((b.has("ftz") ? 1 : 0) | (b.has("sat") ? 2 : 0) | (b.has("relu") ? 4 : 0));
+}
+
+void bind_source_integer(Binder& b, std::string_view type) {
+  b.detail().m = b.bits_of(b.operand(1), type_bits(type));
+  b.detail().n = signed_bits(type);
+  b.to().a = b.read(1, b.detail().m);
+}
+void bind_target_integer(Binder& b, std::string_view type) {
+  b.detail().k = b.bits_of(b.operand(0), type_bits(type));
+  b.detail().format = signed_bits(type);
+  b.to().d = b.write(0, b.detail().k);
+}
+
+void convert_integer(Binder& b) {
+  b.expect_operands(2, 2);
+  bind_source_integer(b, b.type());
+  bind_target_integer(b, b.word(b.words() - 2));
+  b.to().run = b.has("sat") ? run_saturated_integer : run_integer_to_integer;
+}
+
+void convert_to_float(Binder& b) {
+  b.expect_operands(2, 2);
+  const std::string_view to = b.word(b.words() - 2);
+  bind_source_integer(b, b.type());
+  b.to().d = b.write(0, type_bits(to));
+  b.detail().b_transposed = to == "bf16";
+  b.to().run = to == "f64"   ? run_integer_to_float<double, std::uint64_t>
+               : to == "f32" ? run_integer_to_float<float, std::uint32_t>
+                             : run_integer_to_float<float, std::uint16_t>;
+}
+
+void convert_to_integer(Binder& b) {
+  b.expect_operands(2, 2);
+  set_modifiers(b);
+  bind_target_integer(b, b.word(b.words() - 2));
+  b.to().a = b.read(1, type_bits(b.type()));
+  switch (float_type(b.type())) {
+    case Type::f32:
+      b.to().run = run_float_to_integer<Type::f32>;
+      break;
+    case Type::f64:
+      b.to().run = run_float_to_integer<Type::f64>;
+      break;
+    case Type::f16:
+      b.to().run = run_float_to_integer<Type::f16>;
+      break;
+    case Type::bf16:
+      b.to().run = run_float_to_integer<Type::bf16>;
+  }
+}
+
+template <Type to>
+Meaning float_to_float(Type from) {
+  return from == Type::f64   ? run_float_to_float<to, Type::f64>
+         : from == Type::f32 ? run_float_to_float<to, Type::f32>
+         : from == Type::f16 ? run_float_to_float<to, Type::f16>
+                             : run_float_to_float<to, Type::bf16>;
+}
+
+void convert_float(Binder& b) {
+  b.expect_operands(2, 2);
+  set_modifiers(b);
+  const std::string_view to = b.word(b.words() - 2);
+  const Type from = float_type(b.type());
+  b.to().d = b.write(0, type_bits(to)), b.to().a = b.read(1, type_bits(b.type()));
+  switch (float_type(to)) {
+    case Type::f32:
+      b.to().run = float_to_float<Type::f32>(from);
+      break;
+    case Type::f64:
+      b.to().run = float_to_float<Type::f64>(from);
+      break;
+    case Type::f16:
+      b.to().run = float_to_float<Type::f16>(from);
+      break;
+    case Type::bf16:
+      b.to().run = float_to_float<Type::bf16>(from);
+  }
+}
+
+// PTX ISA, "cvt": the first operand is the upper half.
+template <ir::DType type, bool relu>
+struct Pair {
+  std::uint32_t operator()(float a, float b) const {
+    const auto bits = [](float x) -> std::uint32_t {
+      return ir::float16_bits(relu && !(std::isnan(x) || x > 0) ? 0.0F : x, type);
+    };
+    return bits(a) << 16 | bits(b);
+  }
+};
+void convert_pair(Binder& b) {
+  const bool relu = b.has("relu");
+  if (b.has("bf16x2"))
+    relu ? bind_binary<std::uint32_t, float, float, Pair<ir::DType::bf16, true>>(b)
+         : bind_binary<std::uint32_t, float, float, Pair<ir::DType::bf16, false>>(b);
+  else
+    relu ? bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, true>>(b)
+         : bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, false>>(b);
+}
+
+struct ToTf32 {
+  float operator()(float a) const { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); }
+};
+
+// ---- cvta
+enum class Direction { to_generic, to_space };
+template <class T, Direction direction, std::uint64_t window>
+struct ConvertAddress {
+  T operator()(T a) const {
+    if (direction == Direction::to_generic) return static_cast<T>(a | window);
+    return static_cast<T>((a & window_mask) == window ? a & ~window_mask : a);
+  }
+};
+template <std::uint64_t window>
+void convert_address_of(Binder& b) {
+  if (b.has("to"))
+    bind_unary<std::uint64_t, std::uint64_t, ConvertAddress<std::uint64_t, Direction::to_space, window>>(b);
+  else
+    bind_unary<std::uint64_t, std::uint64_t, ConvertAddress<std::uint64_t, Direction::to_generic, window>>(b);
+}
+void convert_address(Binder& b) {
+  if (b.has("shared") || b.has("shared::cta") || b.has("shared::cluster")) return convert_address_of<shared_window>(b);
+  if (b.has("local")) return convert_address_of<local_window>(b);
+  if (b.has("param")) return convert_address_of<param_window>(b);
+  bind_unary<std::uint64_t, std::uint64_t, Same>(b);
+}
+
+constexpr Row rows[] = {
+    {"mov.pred|b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", move},
+    {"cvt.{sat}.s8|s16|s32|s64|u8|u16|u32|u64.s8|s16|s32|s64|u8|u16|u32|u64", convert_integer},
+    {"cvt.rn.{sat}.f32|f64|f16|bf16.s8|s16|s32|s64|u8|u16|u32|u64", convert_to_float},
+    {"cvt.rni|rzi|rmi|rpi.{ftz}.{sat}.s8|s16|s32|s64|u8|u16|u32|u64.f32|f64|f16|bf16", convert_to_integer},
+    {"cvt.{rn|rni|rzi|rmi|rpi}.{ftz}.{relu}.{sat}.f32|f64|f16|bf16.f32|f64|f16|bf16", convert_float},
+    {"cvt.rn.{relu}.f16x2|bf16x2.f32", convert_pair},
+    {"cvt.rna.tf32.f32", bind_unary<float, float, ToTf32>},
+    {"cvta.{to}.global|const|local|param|shared|shared::cta|shared::cluster.u64", convert_address},
+};
+
+}  // namespace
+
+std::span<const Row> conversion_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,346 @@
+// Matrix instructions of warps and warpgroups. Products and sums are computed in double and rounded once.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "ir/hardware/float16.h"
+#include "measure/ptx/instructions/table.h"
+#include "measure/ptx/machine.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+constexpr std::size_t row_bytes = 16;  // of an 8 x 8 matrix of 16 bits
+
+// ---- ldmatrix and stmatrix: lanes 8 i to 8 i + 7 have the addresses of the rows of matrix i (PTX ISA, "ldmatrix").
+template <bool stores>
+Flow run_matrix_copy(Warp& w, const Instruction& i, Lanes) {
+  const std::vector<RegisterPlace>& registers = stores ? i.detail->b : i.detail->d;
+  std::array<std::array<std::uint16_t, 8>, 32> rows{};
+  const auto each = [&](const auto& visit) {
+    for (std::size_t m = 0; m < registers.size(); ++m)
+      for (std::size_t lane = 0; lane < warp_lanes; ++lane)
+        for (std::size_t half = 0; half < 2; ++half) {
+          const std::size_t line = lane / 4, column = 2 * (lane % 4) + half;
+          visit(m, lane, half, i.detail->a_transposed ? rows[8 * m + column][line] : rows[8 * m + line][column]);
+        }
+  };
+  if constexpr (stores)
+    each([&](std::size_t m, std::size_t lane, std::size_t half, std::uint16_t& element) {
+      element = static_cast<std::uint16_t>(w.lanes<std::uint32_t>(registers[m])[lane] >> (16 * half));
+    });
+  for (std::size_t lane = 0; lane < 8 * registers.size(); ++lane) {
+    std::byte* const at = w.at(i.space, w.address(i, lane), row_bytes, lane, stores ? Use::write : Use::read);
+    if constexpr (stores)
+      std::memcpy(at, rows[lane].data(), row_bytes);
+    else
+      std::memcpy(rows[lane].data(), at, row_bytes);
+  }
+  if constexpr (stores) return Flow::next;
+  std::array<PerLane<std::uint32_t>, 4> r{};
+  each([&](std::size_t m, std::size_t lane, std::size_t half, std::uint16_t element) {
+    r[m][lane] |= std::uint32_t{element} << (16 * half);
+  });
+  for (std::size_t m = 0; m < registers.size(); ++m) w.store(registers[m], r[m], all_lanes);
+  return Flow::next;
+}
+void matrix_copy(Binder& b) {
+  b.expect_operands(2, 2);
+  const bool stores = b.word(0) == "stmatrix";
+  b.to().space = b.has("shared") || b.has("shared::cta") ? Space::shared : Space::generic;
+  b.address(stores ? 0 : 1);
+  const std::size_t count = b.has("x4") ? 4 : b.has("x2") ? 2 : 1;
+  const std::vector<Operand> list = b.elements(stores ? 1 : 0);
+  if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
+  for (const Operand& o : list) {
+    const RegisterPlace place = stores ? b.read(o, 32) : b.write(o, 32);
+    (stores ? b.detail().b : b.detail().d).push_back(place);
+  }
+  b.detail().a_transposed = b.has("trans");
+  b.to().together = Together::warp;
+  b.to().run = stores ? run_matrix_copy<true> : run_matrix_copy<false>;
+}
+
+// ---- elements of fragments
+enum class Element { bf16, f16, tf32 };
+
+double value_of(std::uint16_t bits, Element type) {
+  return ir::float16_value(bits, type == Element::bf16 ? ir::DType::bf16 : ir::DType::f16);
+}
+// PTX ISA, "Alternate floating point data formats": of a tf32 the lower 13 bits are not read.
+double tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000U); }
+
+using Elements = std::array<double, 16>;  // up to 16 elements along k
+
+/// The rows g and g + 8 of operand a that a warp's registers hold (PTX ISA, "Matrix Fragments for mma.m16n8k16"): row g of
+/// 16-bit elements 2 t, 2 t + 1 in register 0, row g + 8 in 1, and k + 8 in 2 and 3; of tf32 element t, and t + 4.
+std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+  std::array<Elements, 16> rows{};
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
+    for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+      Elements& row = rows[lane / 4 + 8 * (r % 2)];
+      if (type == Element::tf32) {
+        row[lane % 4 + 4 * (r / 2)] = tf32_value(word[lane]);
+      } else {
+        const std::size_t k = 2 * (lane % 4) + 8 * (r / 2);
+        row[k] = value_of(static_cast<std::uint16_t>(word[lane]), type);
+        row[k + 1] = value_of(static_cast<std::uint16_t>(word[lane] >> 16), type);
+      }
+    }
+  }
+  return rows;
+}
+
+/// Column n of operand b: lane 4 n + t has elements 2 t, 2 t + 1 (and 8 more in register 1), of tf32 t (and t + 4).
+std::array<Elements, 8> columns_of_b(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+  std::array<Elements, 8> columns{};
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
+    for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+      Elements& column = columns[lane / 4];
+      if (type == Element::tf32) {
+        column[lane % 4 + 4 * r] = tf32_value(word[lane]);
+      } else {
+        const std::size_t k = 2 * (lane % 4) + 8 * r;
+        column[k] = value_of(static_cast<std::uint16_t>(word[lane]), type);
+        column[k + 1] = value_of(static_cast<std::uint16_t>(word[lane] >> 16), type);
+      }
+    }
+  }
+  return columns;
+}
+
+double dot(const Elements& a, const Elements& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// ---- mma.sync
+Flow run_mma(Warp& w, const Instruction& i, Lanes) {
+  const Detail& t = *i.detail;
+  const auto type = static_cast<Element>(t.format);
+  const std::array<Elements, 16> a = rows_of_a(w, t.a, type);
+  const std::array<Elements, 8> b = columns_of_b(w, t.b, type);
+  std::array<PerLane<float>, 4> d;
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t lane = 0; lane < warp_lanes; ++lane)
+      d[r][lane] = static_cast<float>(dot(a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2]) +
+                                      static_cast<double>(w.lanes<float>(t.c[r])[lane]));
+  for (std::size_t r = 0; r < 4; ++r) w.store(t.d[r], d[r], all_lanes);
+  return Flow::next;
+}
+
+Element element_of(const Binder& b) {
+  return b.has("bf16") ? Element::bf16 : b.has("tf32") ? Element::tf32 : Element::f16;
+}
+
+void mma(Binder& b) {
+  b.expect_operands(4, 4);
+  if (b.word(7) != b.word(8)) b.fail("operands of one type");
+  const bool deep = b.has("m16n8k16") || (b.has("tf32") && b.has("m16n8k8"));
+  const auto bind = [&](std::size_t operand, std::size_t count, std::vector<RegisterPlace> Detail::*to, bool writes) {
+    const std::vector<Operand> list = b.elements(operand);
+    if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
+    for (const Operand& o : list) {
+      const RegisterPlace place = writes ? b.write(o, 32) : b.read(o, 32);
+      (b.detail().*to).push_back(place);
+    }
+  };
+  bind(0, 4, &Detail::d, true);
+  bind(1, deep ? 4 : 2, &Detail::a, false);
+  bind(2, deep ? 2 : 1, &Detail::b, false);
+  bind(3, 4, &Detail::c, false);
+  b.detail().format = static_cast<int>(element_of(b));
+  b.to().together = Together::warp;
+  b.to().run = run_mma;
+}
+
+// ---- wgmma. A matrix in shared memory is described by 64 bits (PTX ISA, "Matrix Descriptor Format").
+class SharedMatrix {
+ public:
+  SharedMatrix(std::uint64_t bits, bool transposed, Warp& w)
+      : start_((bits & 0x3fff) << 4),
+        leading_((bits >> 16 & 0x3fff) << 4),
+        stride_((bits >> 32 & 0x3fff) << 4),
+        transposed_(transposed),
+        warp_(w),
+        memory_(w.block().shared()) {
+    const std::uint64_t layout = bits >> 62;
+    swizzle_ = layout == 0 ? 0 : 256 >> layout;  // 1: 128, 2: 64, 3: 32 bytes
+    if ((bits >> 49 & 7) != 0) throw Finding("the machine executes matrix descriptors with a base offset of 0 only");
+  }
+
+  /// The 16 elements along k of row `mn` (of a; a column of b).
+  Elements row(std::size_t mn, Element type) const {
+    Elements values;
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_of(element(mn, k), type);
+    return values;
+  }
+
+ private:
+  // CUTLASS, mma_traits_sm90_gmma.hpp, "Canonical layouts", in bytes: S is the swizzle's width, T the 16 bytes of a row.
+  std::uint64_t offset(std::uint64_t mn, std::uint64_t k) const {
+    constexpr std::uint64_t bytes = 2, rows = 8;
+    if (!transposed_) {
+      if (swizzle_ == 0)
+        return mn / rows * stride_ + mn % rows * row_bytes + k * bytes / row_bytes * leading_ + k * bytes % row_bytes;
+      return mn / rows * stride_ + mn % rows * swizzle_ + k * bytes;
+    }
+    const std::uint64_t at = mn * bytes;
+    if (swizzle_ == 0) return at / row_bytes * stride_ + at % row_bytes + k % rows * row_bytes + k / rows * leading_;
+    return at / swizzle_ * leading_ + at % swizzle_ + k % rows * swizzle_ + k / rows * stride_;
+  }
+
+  std::uint16_t element(std::uint64_t mn, std::uint64_t k) const {
+    const std::uint64_t address = swizzled(start_ + offset(mn, k), swizzle_);
+    std::uint16_t bits = 0;
+    const std::byte* const found = memory_.find(address, sizeof bits);
+    if (found == nullptr)
+      throw Finding(
+          fmt::format("out of bounds: the matrix has an element at byte {} of shared memory, which has {} bytes",
+                      static_cast<std::int64_t>(address - shared_start), memory_.size()));
+    if (!memory_.is_written(address, sizeof bits))
+      warp_.machine().note_uninitialized(
+          Finding(fmt::format("reads uninitialized shared memory: element ({}, {}) of a matrix, at byte {}", mn, k,
+                              address - shared_start)),
+          warp_);
+    std::memcpy(&bits, found, sizeof bits);
+    return bits;
+  }
+
+  std::uint64_t start_, leading_, stride_, swizzle_ = 0;
+  bool transposed_;
+  Warp& warp_;
+  SharedMemory& memory_;
+};
+
+struct Product {
+  std::uint64_t a = 0, b = 0;  // descriptors
+  bool adds = true;
+  double sign = 1;
+};
+
+// A warp multiplies 16 rows of a by all columns of b. Sum d[4 j + 2 r + v] of lane 4 g + t is of row g + 8 r and column
+// 8 j + 2 t + v (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
+void multiply(Warp& w, const Detail& t, const Product& product) {
+  const auto type = static_cast<Element>(t.format);
+  std::array<Elements, 16> rows;
+  if (t.a.empty()) {
+    const SharedMatrix a(product.a, t.a_transposed, w);
+    const auto first = static_cast<std::size_t>(16 * (w.index() % 4));
+    for (std::size_t g = 0; g < rows.size(); ++g) rows[g] = a.row(first + g, type);
+  } else {
+    rows = rows_of_a(w, t.a, type);
+  }
+  const SharedMatrix b(product.b, t.b_transposed, w);
+  for (std::size_t n = 0; n < static_cast<std::size_t>(t.n); ++n) {
+    const Elements column = b.row(n, type);
+    const std::size_t j = n / 8, lane_part = n % 8 / 2, v = n % 2;
+    for (std::size_t g = 0; g < rows.size(); ++g) {
+      float& d = w.lanes<float>(t.d[4 * j + 2 * (g / 8) + v])[4 * (g % 8) + lane_part];
+      d = static_cast<float>(product.sign * dot(rows[g], column) + (product.adds ? static_cast<double>(d) : 0.0));
+    }
+  }
+}
+
+// i.a and i.b: the descriptors; i.c: whether to add, a predicate.
+Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  Product product;
+  if (t.a.empty()) product.a = w.uniform<std::uint64_t>(i.a, active, "the descriptor of a");
+  product.b = w.uniform<std::uint64_t>(i.b, active, "the descriptor of b");
+  product.adds = w.predicate(i.c) != 0;
+  product.sign = static_cast<double>(i.number);
+  w.block().issue(static_cast<std::size_t>(w.index() / 4), w.issued_products++, {w.at(), {product.a, product.b}});
+  for (const RegisterPlace place : t.d) w.check_fenced(place);
+  for (const RegisterPlace place : t.a) w.check_fenced(place);
+  w.note_product_sums(t);
+  w.products.push_back({w.committed_products + 1, w.at(), [&w, &t, product] { multiply(w, t, product); }});
+  const Timing timing = w.machine().timing();
+  if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
+    w.run_products(w.committed_products + 1);
+  return Flow::next;
+}
+
+void wgmma(Binder& b) {
+  const bool registers = b.operand(1).kind == Operand::Kind::list;
+  b.expect_operands(registers ? 7 : 8, registers ? 7 : 8);
+  const std::string_view shape = b.word(4);  // "m64n128k16"
+  const int n = std::atoi(std::string(shape.substr(4, shape.find('k') - 4)).c_str());
+  if (n < 8 || n > 256 || n % 8 != 0 || !shape.ends_with("k16") || b.word(6) != b.word(7)) b.fail("a shape m64nNk16");
+  std::vector<RegisterPlace> sums, fragment;
+  for (const Operand& o : b.elements(0)) sums.push_back(b.write(o, 32));
+  if (sums.size() != static_cast<std::size_t>(n) / 2) b.fail(fmt::format("{} sums, found {}", n / 2, sums.size()));
+  if (registers)
+    for (const Operand& o : b.elements(1)) fragment.push_back(b.read(o, 32));
+  else
+    b.to().a = b.read(1, 64);
+  if (registers && fragment.size() != 4) b.fail("4 registers of a");
+  b.to().b = b.read(2, 64);
+  Operand adds = b.operand(3);
+  if (adds.negated) b.fail("scale-d without '!'");
+  b.to().c = adds.kind == Operand::Kind::number ? b.constant(adds.bits != 0 ? 1 : 0, 1) : b.read(adds, 1);
+  const std::int64_t sign = b.integer(4) * b.integer(5);
+  if (sign != 1 && sign != -1) b.fail("1 or -1 as a scale");
+  b.to().number = sign;
+  Detail& detail = b.detail();
+  detail.n = n;
+  detail.format = static_cast<int>(element_of(b));
+  detail.a_transposed = !registers && b.integer(6) != 0;
+  detail.b_transposed = b.integer(registers ? 6 : 7) != 0;
+  detail.d = std::move(sums);
+  detail.a = std::move(fragment);
+  detail.reads.clear();  // products of one warpgroup are in order
+  detail.writes.clear();
+  b.to().together = Together::warp;
+  b.to().run = run_wgmma;
+}
+
+Flow run_wgmma_fence(Warp& w, const Instruction&, Lanes) {
+  w.note_fence();
+  return Flow::next;
+}
+Flow run_wgmma_commit(Warp& w, const Instruction&, Lanes) {
+  ++w.committed_products;
+  return Flow::next;
+}
+Flow run_wgmma_wait(Warp& w, const Instruction& i, Lanes) {
+  w.run_products(w.committed_products - i.number);
+  w.note_products_waited(w.committed_products - i.number);
+  return Flow::next;
+}
+template <Meaning run>
+void wgmma_control(Binder& b) {
+  const std::size_t count = b.has("wait_group") ? 1 : 0;
+  b.expect_operands(count, count);
+  if (count == 1) b.to().number = b.integer(0);
+  b.to().together = Together::warp;
+  b.to().run = run;
+}
+
+constexpr Row rows[] = {
+    {"ldmatrix.sync.aligned.m8n8.x1|x2|x4.{trans}.{shared|shared::cta}.b16", matrix_copy},
+    {"stmatrix.sync.aligned.m8n8.x1|x2|x4.{trans}.{shared|shared::cta}.b16", matrix_copy},
+    {"mma.sync.aligned.m16n8k16|m16n8k8.row.col.f32.bf16|f16.bf16|f16.f32", mma},
+    {"mma.sync.aligned.m16n8k8|m16n8k4.row.col.f32.tf32.tf32.f32", mma},
+    {"wgmma.mma_async.sync.aligned."
+     "m64n8k16|m64n16k16|m64n24k16|m64n32k16|m64n40k16|m64n48k16|m64n56k16|m64n64k16|"
+     "m64n72k16|m64n80k16|m64n88k16|m64n96k16|m64n104k16|m64n112k16|m64n120k16|m64n128k16|"
+     "m64n136k16|m64n144k16|m64n152k16|m64n160k16|m64n168k16|m64n176k16|m64n184k16|m64n192k16|"
+     "m64n200k16|m64n208k16|m64n216k16|m64n224k16|m64n232k16|m64n240k16|m64n248k16|m64n256k16"
+     ".f32.bf16|f16.bf16|f16",
+     wgmma},
+    {"wgmma.fence.sync.aligned", wgmma_control<run_wgmma_fence>},
+    {"wgmma.commit_group.sync.aligned", wgmma_control<run_wgmma_commit>},
+    {"wgmma.wait_group.sync.aligned", wgmma_control<run_wgmma_wait>},
+};
+
+}  // namespace
+
+std::span<const Row> matrix_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,112 @@
+// The PTX machine: executes a grid of a kernel, in an order that a seed draws, and checks each access.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/rng.h"
+#include "measure/ptx/block.h"
+#include "measure/ptx/finding.h"
+#include "measure/ptx/memory.h"
+#include "measure/ptx/program.h"
+#include "measure/ptx/tensor_map.h"
+
+namespace deplo::measure::ptx {
+
+/// When copies and products that nothing waits for yet are done: as they are issued, as late as a wait allows, or in
+/// between, as the seed draws.
+enum class Timing { early, late, random };
+
+struct LaunchOptions {
+  std::int64_t blocks = 1, threads = 32;  // one-dimensional
+  std::int64_t dynamic_shared_bytes = 0;
+  std::uint64_t seed = 0;                    // of the interleaving, and of the Timing
+  std::int64_t most_resident_blocks = 1024;  // blocks beyond these begin when one has ended
+  std::byte fill{0xcd};                      // of shared memory before it is written
+  std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 400 million
+};
+
+struct LaunchResult {
+  std::int64_t instructions = 0;  // of threads
+  std::string printed;            // by vprintf
+};
+
+/// One launch. Not thread-safe.
+class Machine {
+ public:
+  /// `parameters`: the bytes of the kernel's parameters, as the driver passes them; of a tensor map 128 bytes, of
+  /// which the first 8 are a number in `maps`. All must outlive the machine.
+  Machine(const Program&, GlobalMemory&, const std::vector<std::byte>& parameters, const std::vector<TensorMap>& maps,
+          const LaunchOptions&);
+  /// Throws Finding: the place of the instruction in PTX and in the CUDA source, the block, warp and lane, and what is
+  /// wrong. Memory is then as far as the launch got.
+  LaunchResult run();
+
+  // What instructions use.
+  const Program& program() const { return program_; }
+  GlobalMemory& memory() { return memory_; }
+  const std::vector<std::byte>& parameters() const { return parameters_; }
+  const TensorMap& map_of(std::uint64_t parameter_address) const;
+  std::uint64_t shared_bytes() const { return shared_bytes_; }
+  std::int64_t threads() const { return options_.threads; }
+  std::int64_t blocks() const { return options_.blocks; }
+  std::int64_t dynamic_shared_bytes() const { return options_.dynamic_shared_bytes; }
+  Rng& rng() { return rng_; }
+  Timing timing() const { return timing_; }
+  /// Whether waits end without what they wait for, as try_wait may after some time.
+  bool waits_time_out() const { return waits_time_out_; }
+  /// Does it now or later. `at`: the number of the instruction that issues it, for findings.
+  void defer(const Warp& warp, std::uint32_t at, std::function<void()> work);
+  void note_progress() {
+    last_progress_ = executed_;
+    ++progress_;
+  }
+  /// A read of shared memory that nothing wrote. It is no fault where nothing depends on it: compilers read more than
+  /// they use. Kernel finds out by a second launch with another `fill`.
+  void note_uninitialized(const Finding& finding, const Warp& warp);
+  const std::optional<Finding>& uninitialized() const { return uninitialized_; }
+  std::byte fill() const { return options_.fill; }
+  void print(const std::string& text) { printed_ += text; }
+  /// Adds the place of instruction `at` of a warp to what was found there.
+  Finding placed(const Finding&, const Warp& warp, std::uint32_t at) const;
+
+ private:
+  struct Deferred {
+    std::function<void()> work;
+    const Warp* warp;
+    std::uint32_t at;
+  };
+  bool admit();
+  bool sweep();
+  bool run_deferred();
+  void run(const Deferred&) const;
+  void retire();
+  void step_idle();
+  [[noreturn]] void report_deadlock() const;
+  std::string waiting_warps() const;
+
+  const Program& program_;
+  GlobalMemory& memory_;
+  const std::vector<std::byte>& parameters_;
+  const std::vector<TensorMap>& maps_;
+  LaunchOptions options_;
+  std::uint64_t shared_bytes_;
+  std::vector<std::vector<std::uint8_t>> module_memory_;
+  Rng rng_;
+  Timing timing_;
+  std::int64_t quantum_;
+  std::vector<std::unique_ptr<Cluster>> resident_;
+  std::int64_t begun_ = 0;  // clusters
+  std::vector<Deferred> deferred_;
+  bool waits_time_out_ = false;
+  int idle_rounds_ = 0;
+  std::uint64_t progress_ = 0, idle_progress_ = 0;
+  std::int64_t executed_ = 0, last_progress_ = 0, last_admission_ = 0, thread_instructions_ = 0;
+  std::string printed_;
+  std::optional<Finding> uninitialized_;
+};
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,42 @@
+#include "measure/ptx/mbarrier.h"
+
+#include <fmt/format.h>
+
+#include "measure/ptx/finding.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+constexpr std::int64_t most_bytes = (1 << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
+
+}  // namespace
+
+void Mbarrier::arrive(std::uint32_t count) {
+  if (pending_ < count)
+    throw Finding(fmt::format("phase {} of the mbarrier gets {} arrivals, and expects {} more of {}", phase_, count,
+                              pending_, count_));
+  pending_ -= count;
+  turn();
+}
+
+void Mbarrier::expect(std::int64_t bytes) {
+  bytes_ += bytes;
+  if (bytes_ > most_bytes)
+    throw Finding(
+        fmt::format("phase {} of the mbarrier expects {} bytes, and counts at most {}", phase_, bytes_, most_bytes));
+}
+
+void Mbarrier::complete(std::int64_t bytes) {
+  bytes_ -= bytes;
+  if (bytes_ < -most_bytes)
+    throw Finding(fmt::format("phase {} of the mbarrier got {} bytes that were not announced", phase_, -bytes_));
+  turn();
+}
+
+void Mbarrier::turn() {
+  if (pending_ != 0 || bytes_ != 0) return;
+  ++phase_;
+  pending_ = count_;
+}
+
+}  // namespace deplo::measure::ptx

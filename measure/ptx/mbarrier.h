@@ -1,0 +1,31 @@
+// The state of an mbarrier (PTX ISA, "mbarrier").
+#pragma once
+#include <cstdint>
+
+namespace deplo::measure::ptx {
+
+/// Counts arrivals and bytes of its current phase. The state is not in the 8 bytes of shared memory, which are opaque.
+class Mbarrier {
+ public:
+  explicit Mbarrier(std::uint32_t count) : count_(count), pending_(count) {}
+  /// Throw Finding if the phase gets more arrivals or bytes than an mbarrier can count.
+  void arrive(std::uint32_t count);
+  void expect(std::int64_t bytes);
+  void complete(std::int64_t bytes);
+
+  std::uint64_t phase() const { return phase_; }  // number of the current phase; all before are complete
+  std::uint32_t count() const { return count_; }
+  std::int64_t pending() const { return pending_; }
+  std::int64_t bytes() const { return bytes_; }  // that were announced and have not come
+  /// Whether the phase before the current one, which has this parity, is complete.
+  bool has_completed(std::uint32_t parity) const { return (phase_ & 1) != parity; }
+
+ private:
+  void turn();
+
+  std::uint32_t count_;
+  std::int64_t pending_, bytes_ = 0;
+  std::uint64_t phase_ = 0;
+};
+
+}  // namespace deplo::measure::ptx

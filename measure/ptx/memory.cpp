@@ -1,0 +1,36 @@
+#include "measure/ptx/memory.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace deplo::measure::ptx {
+
+std::uint64_t GlobalMemory::add(std::uint64_t number, std::string name, std::span<std::byte> bytes) {
+  if (number >= allocations_.size()) allocations_.resize(number + 1);
+  allocations_[number] = {std::move(name), bytes};
+  return global_address(number);
+}
+
+std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t size) const {
+  const std::uint64_t number = allocation_of(address);
+  if (number >= allocations_.size() || allocations_[number].name.empty())
+    return fmt::format("{} bytes at {:#x}, which is no address in global memory", size, address);
+  const auto at = static_cast<std::int64_t>(address - global_address(number));
+  return fmt::format("{} bytes at byte {} of '{}', which has {} bytes", size, at, allocations_[number].name,
+                     allocations_[number].bytes.size());
+}
+
+bool SharedMemory::is_written(std::uint64_t offset, std::uint64_t size) const {
+  const auto first = written_.begin() + static_cast<std::ptrdiff_t>(offset - shared_start);
+  return std::find(first, first + static_cast<std::ptrdiff_t>(size), 0) == first + static_cast<std::ptrdiff_t>(size);
+}
+
+void SharedMemory::clear(std::byte fill) {
+  std::fill(bytes_.begin(), bytes_.end(), fill);
+  std::fill(written_.begin(), written_.end(), std::uint8_t{0});
+}
+
+}  // namespace deplo::measure::ptx

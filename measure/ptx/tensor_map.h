@@ -1,0 +1,44 @@
+// A tensor map, made of the very arguments that cuTensorMapEncodeTiled is given, and the copies that follow it.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace deplo::measure::ptx {
+
+class GlobalMemory;
+class SharedMemory;
+
+/// The arguments of cuTensorMapEncodeTiled (CUDA driver API), innermost dimension first.
+struct TensorMap {
+  static constexpr std::size_t most_rank = 5;
+  int type = 0;  // CUtensorMapDataType
+  std::uint32_t rank = 1;
+  std::uint64_t address = 0;
+  std::array<std::uint64_t, most_rank> shape{};
+  std::array<std::uint64_t, most_rank> strides{};  // bytes, of dimension 1 and on
+  std::array<std::uint32_t, most_rank> box{}, element_strides{};
+  int interleave = 0, swizzle = 0, promotion = 0, fill = 0;
+
+  std::uint64_t element_bytes() const;
+  std::uint64_t box_bytes() const;
+};
+
+/// Why the driver would refuse these arguments, in one line; nullopt: it takes them.
+std::optional<std::string> fault(const TensorMap&);
+
+using Coordinates = std::array<std::int32_t, TensorMap::most_rank>;
+
+/// Copies the box at these coordinates to shared memory; elements outside of the tensor become 0. Throws Finding if the
+/// destination is misaligned, or if one of the two is out of bounds.
+void copy_box(const TensorMap&, const Coordinates&, const GlobalMemory&, SharedMemory&, std::uint64_t offset);
+
+/// Bits 4 to 6 of an address in shared memory are flipped by bits 7 to 9, as many of them as the pattern has (PTX ISA,
+/// "Swizzling Modes"). `bytes`: 32, 64 or 128; 0: not at all.
+constexpr std::uint64_t swizzled(std::uint64_t address, std::uint64_t bytes) {
+  return bytes == 0 ? address : address ^ ((address >> 7 & (bytes / 16 - 1)) << 4);
+}
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,383 @@
+#include "measure/ptx/warp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "measure/ptx/machine.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+constexpr std::uint32_t slot_bytes = 64;  // of the smallest register; `written_` has an element for each
+
+Lanes first_lanes(std::int64_t count) { return count >= warp_lanes ? all_lanes : (Lanes{1} << count) - 1; }
+
+}  // namespace
+
+Warp::Warp(Block& block, std::int64_t index)
+    : block_(block),
+      index_(index),
+      program_(block.machine().program()),
+      registers_(program_.register_bytes / sizeof(std::uint64_t)),
+      local_(program_.local_bytes * warp_lanes),
+      alive_(first_lanes(block.machine().threads() - index * warp_lanes)) {
+  groups_.push_back({0, alive_, false});
+  for (const Preset& preset : program_.presets) {
+    if (preset.bits == 1)
+      predicate(preset.place) = preset.value != 0 ? all_lanes : 0;
+    else if (preset.bits == 16)
+      lanes<std::uint16_t>(preset.place).fill(static_cast<std::uint16_t>(preset.value));
+    else if (preset.bits == 32)
+      lanes<std::uint32_t>(preset.place).fill(static_cast<std::uint32_t>(preset.value));
+    else
+      lanes<std::uint64_t>(preset.place).fill(preset.value);
+  }
+  for (const SpecialPlace& special : program_.specials) set_special(special);
+  if (program_.has_wgmma) {
+    written_.resize(program_.register_bytes / slot_bytes + 1, -1);
+    in_flight_.resize(program_.register_bytes / slot_bytes + 1, 0);
+  }
+}
+
+void Warp::set_special(const SpecialPlace& special) {
+  const Machine& machine = block_.machine();
+  for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+    const auto value = [&]() -> std::int64_t {
+      using enum Special;
+      switch (special.which) {
+        case tid_x:
+          return index_ * warp_lanes + lane;
+        case ntid_x:
+          return machine.threads();
+        case ctaid_x:
+          return block_.index();
+        case nctaid_x:
+          return machine.blocks();
+        case ntid_y:
+        case ntid_z:
+        case nctaid_y:
+        case nctaid_z:
+          return 1;
+        case laneid:
+          return lane;
+        case warpid:
+          return index_;
+        case nwarpid:
+          return (machine.threads() + warp_lanes - 1) / warp_lanes;
+        case cluster_ctarank:
+        case cluster_ctaid_x:
+          return block_.rank();
+        case cluster_nctarank:
+        case cluster_nctaid_x:
+          return program_.cluster;
+        case clusterid_x:
+          return block_.index() / program_.cluster;
+        case nclusterid_x:
+          return machine.blocks() / program_.cluster;
+        case lanemask_eq:
+          return Lanes{1} << lane;
+        case lanemask_lt:
+          return (Lanes{1} << lane) - 1;
+        case lanemask_le:
+          return (Lanes{1} << lane) - 1 + (Lanes{1} << lane);
+        case lanemask_gt:
+          return ~((Lanes{1} << lane) - 1) & ~(Lanes{1} << lane);
+        case lanemask_ge:
+          return ~((Lanes{1} << lane) - 1);
+        case dynamic_smem_size:
+          return machine.dynamic_shared_bytes();
+        case total_smem_size:
+          return static_cast<std::int64_t>(machine.shared_bytes());
+        case tid_y:
+        case tid_z:
+        case ctaid_y:
+        case ctaid_z:
+        case zero:
+          return 0;
+      }
+      return 0;
+    };
+    lanes<std::uint32_t>(special.place)[lane] = static_cast<std::uint32_t>(value());
+  }
+}
+
+std::int64_t Warp::take_thread_instructions() { return std::exchange(thread_instructions_, 0); }
+
+// Mostly the group that is furthest behind, so that the lanes come together again; sometimes another, because threads
+// may proceed independently of each other.
+std::size_t Warp::pick() {
+  const auto goes = [](const Group& g) { return !g.waiting; };
+  std::size_t best = groups_.size(), seen = 0;
+  const bool any = groups_.size() > 1 && machine().rng().below(8) == 0;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!goes(groups_[i])) continue;
+    ++seen;
+    if (best == groups_.size() || (any ? machine().rng().below(seen) == 0 : groups_[i].at < groups_[best].at)) best = i;
+  }
+  return best;
+}
+
+std::int64_t Warp::run(std::int64_t budget) {
+  for (Group& group : groups_) group.waiting = false;
+  std::int64_t executed = 0;
+  while (executed < budget && !groups_.empty()) {
+    const std::size_t current = pick();
+    if (current == groups_.size()) break;
+    if (groups_.size() == 1) {
+      while (executed < budget && groups_.size() == 1 && step(0)) ++executed;
+      if (!groups_.empty() && groups_.size() == 1 && groups_[0].waiting) break;
+      if (executed < budget) ++executed;  // the branch or the end that left the loop
+      continue;
+    }
+    // Some instructions of one group, then look again who is behind.
+    for (int i = 0; i < 4 && executed < budget && current < groups_.size() && step(current); ++i) ++executed;
+  }
+  return executed;
+}
+
+void Warp::merge(std::size_t current) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (i == current || groups_[i].at != groups_[current].at) continue;
+    groups_[current].lanes |= groups_[i].lanes;
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
+    return;  // two others never are at one place
+  }
+}
+
+// No two groups are at one place.
+void Warp::add(const Group& group) {
+  const auto there = std::ranges::find(groups_, group.at, &Group::at);
+  if (there == groups_.end()) {
+    groups_.push_back(group);
+    return;
+  }
+  there->lanes |= group.lanes;
+  there->waiting = false;
+}
+
+// Lanes that do not execute an instruction for which the others may wait go ahead.
+void Warp::split(std::size_t current, Lanes active) {
+  Group others{groups_[current].at + 1, groups_[current].lanes & ~active, false};
+  groups_[current].lanes = active;
+  add(others);
+}
+
+bool Warp::are_together(Group& group, const Instruction& i, Lanes active) {
+  const Lanes needed = i.together == Together::warp ? alive_ : uniform<std::uint32_t>(i.e, active, "the membermask");
+  if (i.together == Together::members) {
+    if ((active & ~needed) != 0)
+      throw Finding("a lane executes this and is not in its membermask", std::countr_zero(active & ~needed));
+    if ((needed & ~alive_) != 0)
+      throw Finding(
+          fmt::format("the membermask {:#x} names lanes that have ended or that the block does not have", needed));
+  }
+  group.waiting = (needed & ~active) != 0;
+  return !group.waiting;
+}
+
+void Warp::branch(std::size_t current, const Instruction& i, Lanes active) {
+  Group& group = groups_[current];
+  if (active == group.lanes) {
+    group.at = i.target;
+    return;
+  }
+  const Group taken{i.target, active, false};
+  group.lanes &= ~active;
+  ++group.at;
+  add(taken);
+}
+
+void Warp::end(Lanes lanes) {
+  alive_ &= ~lanes;
+  block_.end_threads(std::popcount(lanes));
+  if (alive_ == 0 && (!copies.empty() || !products.empty())) {
+    // Nothing waits for them: they are done whenever.
+    while (!copies.empty()) {
+      copies.front().work();
+      copies.pop_front();
+    }
+    run_products(committed_products + 1);
+  }
+  block_.cluster().turn_if_complete();
+  machine().note_progress();
+}
+
+bool Warp::step(std::size_t current) {
+  Group& group = groups_[current];
+  const Instruction& i = program_.code[group.at];
+  const Lanes active = group.lanes & (predicate(i.guard) ^ i.guard_flip);
+  at_ = group.at;
+  if (active == 0) {
+    ++group.at;
+    if (groups_.size() > 1) merge(current);
+    return groups_.size() == 1;
+  }
+  try {
+    if ((i.together != Together::no || i.waits) && active != group.lanes) split(current, active);
+    if (i.together != Together::no && !are_together(groups_[current], i, active)) return false;
+    if (program_.has_wgmma) check_registers(i);
+    const Flow flow = i.run(*this, i, active);
+    if (flow == Flow::wait) {
+      groups_[current].waiting = true;
+      return false;
+    }
+    thread_instructions_ += std::popcount(active);
+    if (flow == Flow::next) {
+      ++groups_[current].at;
+    } else if (flow == Flow::branch) {
+      branch(current, i, active);
+    } else {
+      end(active);
+      groups_[current].lanes &= ~active;
+      ++groups_[current].at;
+      if (groups_[current].lanes == 0)
+        groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(current));
+      else
+        merge(current);
+      return false;
+    }
+  } catch (const Finding& finding) {
+    throw machine().placed(finding, *this, at_);
+  }
+  if (groups_.size() > 1) merge(current);
+  return true;
+}
+
+// PTX ISA, "wgmma.mma_async": registers of an operand may not be touched before the wait.
+void Warp::check_registers(const Instruction& i) {
+  ++clock_;
+  if (i.detail == nullptr) return;
+  for (const std::uint32_t place : i.detail->reads)
+    if (in_flight_[place / slot_bytes] > waited_products_) throw Finding("reads a sum of wgmma before the wait for it");
+  for (const std::uint32_t place : i.detail->writes) {
+    if (in_flight_[place / slot_bytes] > waited_products_)
+      throw Finding("writes a register that a wgmma still uses, before the wait for it");
+    written_[place / slot_bytes] = clock_;
+  }
+}
+
+void Warp::check_fenced(std::uint32_t place) const {
+  if (written_[place / slot_bytes] > fence_)
+    throw Finding("a register of this wgmma was written after the last wgmma.fence");
+}
+
+void Warp::run_products(std::int64_t up_to_group) {
+  while (!products.empty() && products.front().group <= up_to_group) {
+    const Product product = std::move(products.front());
+    products.pop_front();
+    try {
+      product.work();
+    } catch (const Finding& finding) {
+      throw machine().placed(finding, *this, product.at);
+    }
+  }
+}
+
+void Warp::note_product_sums(const Detail& detail) {
+  for (const RegisterPlace place : detail.d) in_flight_[place / slot_bytes] = committed_products + 1;
+  for (const RegisterPlace place : detail.a) in_flight_[place / slot_bytes] = committed_products + 1;
+}
+
+void Warp::note_products_waited(std::int64_t group) { waited_products_ = std::max(waited_products_, group); }
+
+std::pair<Block*, std::uint64_t> Warp::shared_place(std::uint64_t address, bool own, std::size_t lane) const {
+  const std::uint64_t rank = address >> rank_shift, offset = address & shared_offset_mask;
+  if (rank == 0) return {&block_, offset};
+  auto& blocks = block_.cluster().blocks();
+  if (rank - 1 >= blocks.size())
+    throw Finding(fmt::format("{:#x} is no address in shared memory", address), static_cast<int>(lane));
+  Block* const block = blocks[rank - 1].get();
+  if (own && block != &block_)
+    throw Finding(
+        fmt::format("{:#x} is an address of block {}'s shared memory, not of the own", address, block->index()),
+        static_cast<int>(lane));
+  if (block->live_threads() == 0)
+    throw Finding(fmt::format("accesses the shared memory of block {}, which has ended", block->index()),
+                  static_cast<int>(lane));
+  return {block, offset};
+}
+
+std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, Use use, bool own) {
+  const auto [block, offset] = shared_place(address, own, lane);
+  std::byte* const found = block->shared().find(offset, size);
+  const auto here = static_cast<int>(lane);
+  if (found == nullptr)
+    throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", size,
+                              static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
+                  here);
+  if (!block->mbarriers().empty()) block->check_plain(offset, size);
+  if (use == Use::write)
+    block->shared().mark_written(offset, size);
+  else if (!block->shared().is_written(offset, size))
+    machine().note_uninitialized(
+        Finding(fmt::format("reads uninitialized shared memory: {} bytes at byte {}", size, offset - shared_start),
+                here),
+        *this);
+  return found;
+}
+
+std::byte* Warp::local_at(std::uint64_t offset, std::uint32_t size, std::size_t lane) {
+  const std::uint64_t at = offset - local_start, all = program_.local_bytes;
+  if (at > all || size > all - at)
+    throw Finding(fmt::format("out of bounds: {} bytes at byte {} of local memory, which has {} bytes", size,
+                              static_cast<std::int64_t>(at), all),
+                  static_cast<int>(lane));
+  return local_.data() + lane * all + at;
+}
+
+std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std::size_t lane, Use use) {
+  const auto here = static_cast<int>(lane);
+  if (address % size != 0)
+    throw Finding(fmt::format("misaligned: {} bytes at {:#x}, which is not a multiple of {}", size, address, size),
+                  here);
+  if (space == Space::generic) {
+    const std::uint64_t window = address & window_mask;
+    if (window == shared_window) return shared_at(address & ~window_mask, size, lane, use, false);
+    if (window == local_window) return local_at(address & ~window_mask, size, lane);
+    if (window == param_window) return at(Space::param, address & ~window_mask, size, lane, use);
+    space = Space::global;
+  }
+  switch (space) {
+    case Space::shared:
+      return shared_at(address, size, lane, use, true);
+    case Space::shared_cluster:
+      return shared_at(address, size, lane, use, false);
+    case Space::local:
+      return local_at(address, size, lane);
+    case Space::param: {
+      const auto& bytes = machine().parameters();
+      const std::uint64_t offset = address - param_start;
+      if (use != Use::read) throw Finding("writes a parameter of the kernel", here);
+      if (offset > bytes.size() || size > bytes.size() - offset)
+        throw Finding(fmt::format("out of bounds: {} bytes at byte {} of the parameters, which have {} bytes", size,
+                                  static_cast<std::int64_t>(offset), bytes.size()),
+                      here);
+      return const_cast<std::byte*>(bytes.data()) + offset;  // NOLINT: read only, as checked above
+    }
+    default: {
+      std::byte* const found = machine().memory().find(address, size);
+      if (found == nullptr)
+        throw Finding(fmt::format("out of bounds: {}", machine().memory().describe(address, size)), here);
+      if (use != Use::read) machine().note_progress();
+      return found;
+    }
+  }
+}
+
+std::string Warp::whereabouts() const {
+  std::string text;
+  for (const Group& group : groups_) {
+    const Statement& s = program_.statements[group.at];
+    text += fmt::format("{}warp {}", text.empty() ? "" : ", ", index_);
+    if (group.lanes != all_lanes) text += fmt::format(" (lanes {:#x})", group.lanes);
+    text += fmt::format(" at {} of PTX line {}", s.opcode, s.line);
+    if (s.place.line > 0)
+      text += fmt::format(" (CUDA line {})", s.place.inlined_at > 0 ? s.place.inlined_at : s.place.line);
+  }
+  return text;
+}
+
+}  // namespace deplo::measure::ptx
