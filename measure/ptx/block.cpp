@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "measure/ptx/finding.h"
 #include "measure/ptx/machine.h"
 #include "measure/ptx/warp.h"
@@ -19,16 +21,19 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
       index_(index),
       rank_(rank),
       shared_(machine.shared_bytes()),
+      shadow_(machine.shared_bytes(), machine.program().shared_granule, static_cast<std::size_t>(machine.warps()),
+              cluster.actors().warp(rank, 0), cluster.actors().products(cluster.actors().warp(rank, 0))),
       live_threads_(machine.threads()) {
   shared_.clear(machine.fill());
-  const std::int64_t warps = (machine.threads() + warp_lanes - 1) / warp_lanes;
+  const std::int64_t warps = machine.warps();
   for (std::int64_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>(*this, i));
   issues_.resize(static_cast<std::size_t>((warps + 3) / 4));
 }
 
 Block::~Block() = default;
 
-std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int64_t expected) {
+std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int64_t expected,
+                            const Knowledge& knowledge) {
   NamedBarrier& barrier = barriers_[number];
   if (barrier.arrived > 0 && barrier.expected != expected)
     throw Finding(
@@ -36,31 +41,63 @@ std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int
   const std::uint64_t before = barrier.turns;
   barrier.expected = expected;
   barrier.arrived += threads;
+  barrier.arriving.join(knowledge);
   if (barrier.arrived > expected)
     throw Finding(fmt::format("barrier {} gets {} threads, and expects {}", number, barrier.arrived, expected));
   if (barrier.arrived == expected) {
     barrier.arrived = 0;
     ++barrier.turns;
+    barrier.complete = std::exchange(barrier.arriving, {});
   }
   return before;
 }
 
-void Block::make_mbarrier(std::uint64_t offset, std::uint32_t count) {
+void Block::make_mbarrier(std::uint64_t offset, std::uint32_t count, const Access& by) {
   constexpr std::uint32_t most_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
   if (count < 1 || count > most_count)
     throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", most_count, count));
   remove_mbarrier(offset);
-  mbarriers_.emplace(offset, Mbarrier(count));
+  mbarriers_.emplace(offset, Initialized{Mbarrier(count), by, ++initializations_});
 }
 
 void Block::remove_mbarrier(std::uint64_t offset) { mbarriers_.erase(offset); }
 
-Mbarrier& Block::mbarrier(std::uint64_t offset) {
+// Its initialization is ordered by a barrier, or by fence.mbarrier_init and any meeting of the threads (PTX ISA,
+// "membar/fence"). The asynchronous proxy needs a fence in any case.
+Mbarrier& Block::mbarrier(std::uint64_t offset, const Access& access) {
   const auto found = mbarriers_.find(offset);
   if (found == mbarriers_.end())
     throw Finding(fmt::format(
         "expected an mbarrier at {:#x} in shared memory of block {}, found none that was initialized", offset, index_));
+  const Initialized& initialized = found->second;
+  const Access& by = initialized.by;
+  const Actor fence = cluster_.actors().initializations(rank_);
+  const bool is_fenced = access.before->seen.seen(fence) >= initialized.number;
+  if (!is_fenced && access.before->seen.seen(by.actor) < by.epoch)
+    throw Finding(fmt::format("race: uses the mbarrier at {:#x}, and nothing orders this with its initialization at {}",
+                              offset, machine_.place_of(by.at)));
+  if (!is_fenced && access.is_async && access.before->proxy.seen(by.actor) < by.epoch)
+    throw Finding(fmt::format("race: no fence shows the mbarrier at {:#x}, which was initialized at {}, to the copy",
+                              offset, machine_.place_of(by.at)));
+  return found->second.barrier;
+}
+
+std::pair<Actor, Epoch> Block::next_copy(std::uint64_t mbarrier) {
+  const auto [found, is_new] = copies_.try_emplace(mbarrier, 0, 0);
+  if (is_new) found->second.first = cluster_.actors().add_tensor_copies();
+  ++found->second.second;
   return found->second;
+}
+
+std::string Actors::describe(Actor actor) const {
+  const auto name = [&](Actor warp) {
+    return all_ == warps_ ? fmt::format("warp {}", warp)
+                          : fmt::format("warp {} of rank {}", warp % warps_, warp / warps_);
+  };
+  if (actor < all_) return name(actor);
+  if (actor < 2 * all_) return "a cp.async of " + name(actor - all_);
+  if (actor < 3 * all_) return "a wgmma of " + name(actor - 2 * all_);
+  return "a tensor copy";
 }
 
 void Block::check_plain(std::uint64_t offset, std::uint64_t size) const {
@@ -81,13 +118,14 @@ void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue)
 }
 
 void Block::check_end() const {
-  for (const auto& [offset, barrier] : mbarriers_)
-    if (barrier.bytes() != 0)
+  for (const auto& [offset, each] : mbarriers_)
+    if (each.barrier.bytes() != 0)
       throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}", index_,
-                                offset, barrier.bytes(), barrier.phase()));
+                                offset, each.barrier.bytes(), each.barrier.phase()));
 }
 
-Cluster::Cluster(Machine& machine, std::int64_t number) : number_(number) {
+Cluster::Cluster(Machine& machine, std::int64_t number)
+    : number_(number), actors_(machine.program().cluster, machine.warps()) {
   const std::int64_t size = machine.program().cluster;
   for (std::int64_t rank = 0; rank < size; ++rank)
     blocks_.push_back(std::make_unique<Block>(machine, *this, number * size + rank, static_cast<std::uint32_t>(rank)));
@@ -99,9 +137,10 @@ std::int64_t Cluster::live_threads() const {
   return count;
 }
 
-std::uint64_t Cluster::arrive(std::int64_t threads) {
+std::uint64_t Cluster::arrive(std::int64_t threads, const Knowledge& knowledge) {
   const std::uint64_t before = turns_;
   arrived_ += threads;
+  arriving_.join(knowledge);
   turn_if_complete();
   return before;
 }
@@ -111,6 +150,7 @@ void Cluster::turn_if_complete() {
   if (arrived_ == 0 || arrived_ < live_threads()) return;
   arrived_ = 0;
   ++turns_;
+  complete_ = std::exchange(arriving_, {});
 }
 
 }  // namespace deplo::measure::ptx

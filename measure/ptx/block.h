@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "measure/ptx/mbarrier.h"
 #include "measure/ptx/memory.h"
+#include "measure/ptx/order.h"
 
 namespace deplo::measure::ptx {
 
@@ -19,6 +21,26 @@ class Warp;
 struct NamedBarrier {
   std::int64_t expected = 0, arrived = 0;
   std::uint64_t turns = 0;
+  Knowledge arriving, complete;  // of this turn's arrivals, and of the last turn's
+};
+
+/// The actors of a cluster, by number.
+class Actors {
+ public:
+  Actors(std::int64_t blocks, std::int64_t warps)
+      : warps_(static_cast<Actor>(warps)),
+        all_(static_cast<Actor>(blocks * warps)),
+        next_(3 * all_ + static_cast<Actor>(blocks)) {}
+  Actor warp(std::uint32_t rank, std::int64_t index) const { return rank * warps_ + static_cast<Actor>(index); }
+  Actor copies(Actor warp) const { return all_ + warp; }
+  Actor products(Actor warp) const { return 2 * all_ + warp; }
+  Actor initializations(std::uint32_t rank) const { return 3 * all_ + rank; }  // of a block's mbarriers
+  Actor add_tensor_copies() { return next_++; }
+  /// "warp 3 of rank 0", "a wgmma of warp 3".
+  std::string describe(Actor) const;
+
+ private:
+  Actor warps_, all_, next_;
 };
 
 /// What the four warps of a warpgroup issue together. The first warp writes it down, the others are compared with it.
@@ -43,17 +65,22 @@ class Block {
 
   /// Counts these threads in and returns the number of turns that were complete before. Throws Finding if the barrier
   /// is waiting for another number of threads.
-  std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected);
+  std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected, const Knowledge&);
   const NamedBarrier& barrier(std::uint32_t number) const { return barriers_[number]; }
 
-  void make_mbarrier(std::uint64_t offset, std::uint32_t count);
+  void make_mbarrier(std::uint64_t offset, std::uint32_t count, const Access&);
   void remove_mbarrier(std::uint64_t offset);
-  /// Throws Finding if there is none.
-  Mbarrier& mbarrier(std::uint64_t offset);
+  /// Throws Finding if there is none, or if nothing orders its initialization and the access.
+  Mbarrier& mbarrier(std::uint64_t offset, const Access&);
   /// Throws Finding if the range has bytes of an mbarrier.
   void check_plain(std::uint64_t offset, std::uint64_t size) const;
-  const std::map<std::uint64_t, Mbarrier>& mbarriers() const { return mbarriers_; }
+  bool has_mbarriers() const { return !mbarriers_.empty(); }
 
+  Shadow& shadow() { return shadow_; }
+  /// The actor of the tensor copies that an mbarrier counts, and its next epoch.
+  std::pair<Actor, Epoch> next_copy(std::uint64_t mbarrier);
+  /// How many mbarriers were initialized. fence.mbarrier_init makes them known.
+  Epoch initializations() const { return initializations_; }
   /// Writes down or compares what a warp of a warpgroup issues as its `number`-th.
   void issue(std::size_t warpgroup, std::size_t number, const Issue&);
 
@@ -70,7 +97,15 @@ class Block {
   SharedMemory shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<NamedBarrier, 16> barriers_{};
-  std::map<std::uint64_t, Mbarrier> mbarriers_;  // by offset
+  struct Initialized {
+    Mbarrier barrier;
+    Access by;
+    Epoch number = 0;
+  };
+  std::map<std::uint64_t, Initialized> mbarriers_;  // by offset
+  std::map<std::uint64_t, std::pair<Actor, Epoch>> copies_;
+  Epoch initializations_ = 0;
+  Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
   std::int64_t live_threads_;
 };
@@ -83,10 +118,12 @@ class Cluster {
   std::int64_t number() const { return number_; }
   bool has_ended() const { return live_threads() == 0; }
   std::int64_t live_threads() const;
+  Actors& actors() { return actors_; }
 
   /// barrier.cluster: the number of turns before this arrival. Threads that have ended count as arrived.
-  std::uint64_t arrive(std::int64_t threads);
+  std::uint64_t arrive(std::int64_t threads, const Knowledge&);
   std::uint64_t turns() const { return turns_; }
+  const Knowledge& complete() const { return complete_; }  // of the last turn's arrivals
   void turn_if_complete();
 
  private:
@@ -94,6 +131,8 @@ class Cluster {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::int64_t arrived_ = 0;
   std::uint64_t turns_ = 0;
+  Knowledge arriving_, complete_;
+  Actors actors_;
 };
 
 }  // namespace deplo::measure::ptx

@@ -156,13 +156,18 @@ const TensorMap& Machine::map_of(std::uint64_t address) const {
   return maps_[number];
 }
 
-Finding Machine::placed(const Finding& finding, const Warp& warp, std::uint32_t at) const {
-  if (finding.has_place()) return finding;
+std::string Machine::place_of(std::uint32_t at) const {
   const Statement& s = program_.statements[at];
   std::string text = fmt::format("PTX line {}", s.line);
   if (s.place.line > 0) text += fmt::format(", CUDA line {}", s.place.line);
   if (s.place.inlined_at > 0) text += fmt::format(" (called at line {})", s.place.inlined_at);
-  text += fmt::format(": {}: {}; block {}, warp {}", s.opcode, finding.what(), warp.block().index(), warp.index());
+  return text;
+}
+
+Finding Machine::placed(const Finding& finding, const Warp& warp, std::uint32_t at) const {
+  if (finding.has_place()) return finding;
+  std::string text = fmt::format("{}: {}: {}; block {}, warp {}", place_of(at), program_.statements[at].opcode,
+                                 finding.what(), warp.block().index(), warp.index());
   if (finding.lane() >= 0) text += fmt::format(", lane {}", finding.lane());
   return finding.placed(text);
 }

@@ -52,6 +52,7 @@ class Machine {
   const TensorMap& map_of(std::uint64_t parameter_address) const;
   std::uint64_t shared_bytes() const { return shared_bytes_; }
   std::int64_t threads() const { return options_.threads; }
+  std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // of a block
   std::int64_t blocks() const { return options_.blocks; }
   std::int64_t dynamic_shared_bytes() const { return options_.dynamic_shared_bytes; }
   Rng& rng() { return rng_; }
@@ -70,6 +71,8 @@ class Machine {
   const std::optional<Finding>& uninitialized() const { return uninitialized_; }
   std::byte fill() const { return options_.fill; }
   void print(const std::string& text) { printed_ += text; }
+  /// "PTX line 120, CUDA line 45", of an instruction.
+  std::string place_of(std::uint32_t at) const;
   /// Adds the place of instruction `at` of a warp to what was found there.
   Finding placed(const Finding&, const Warp& warp, std::uint32_t at) const;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "measure/ptx/finding.h"
 
 namespace deplo::measure::ptx {
@@ -37,6 +39,7 @@ void Mbarrier::turn() {
   if (pending_ != 0 || bytes_ != 0) return;
   ++phase_;
   pending_ = count_;
+  complete_ = std::exchange(arriving_, {});
 }
 
 }  // namespace deplo::measure::ptx

@@ -2,12 +2,18 @@
 #pragma once
 #include <cstdint>
 
+#include "measure/ptx/order.h"
+
 namespace deplo::measure::ptx {
 
 /// Counts arrivals and bytes of its current phase. The state is not in the 8 bytes of shared memory, which are opaque.
 class Mbarrier {
  public:
   explicit Mbarrier(std::uint32_t count) : count_(count), pending_(count) {}
+  /// What an arrival or a copy of the current phase makes known to those that wait for the phase. It comes before
+  /// arrive() and complete().
+  void release(const Knowledge& knowledge) { arriving_.join(knowledge); }
+  const Knowledge& complete() const { return complete_; }  // of the last complete phase
   /// Throw Finding if the phase gets more arrivals or bytes than an mbarrier can count.
   void arrive(std::uint32_t count);
   void expect(std::int64_t bytes);
@@ -26,6 +32,7 @@ class Mbarrier {
   std::uint32_t count_;
   std::int64_t pending_, bytes_ = 0;
   std::uint64_t phase_ = 0;
+  Knowledge arriving_, complete_;
 };
 
 }  // namespace deplo::measure::ptx

@@ -115,6 +115,7 @@ struct Program {
   std::vector<Variable> globals;  // of the module, in memory at global_address(number)
   std::int64_t most_threads = 0, cluster = 1;
   bool has_wgmma = false;
+  std::size_t shared_granule = 4;  // bytes of the smallest access to shared memory, at most 4
 };
 
 /// Throws Error in one line: an instruction that the machine does not execute, with its name and line, an entry that

@@ -20,11 +20,13 @@ Lanes first_lanes(std::int64_t count) { return count >= warp_lanes ? all_lanes :
 Warp::Warp(Block& block, std::int64_t index)
     : block_(block),
       index_(index),
+      actor_(block.cluster().actors().warp(block.rank(), index)),
       program_(block.machine().program()),
       registers_(program_.register_bytes / sizeof(std::uint64_t)),
       local_(program_.local_bytes * warp_lanes),
       alive_(first_lanes(block.machine().threads() - index * warp_lanes)) {
   groups_.push_back({0, alive_, false});
+  knowledge_.seen.see(actor_, epoch_);
   for (const Preset& preset : program_.presets) {
     if (preset.bits == 1)
       predicate(preset.place) = preset.value != 0 ? all_lanes : 0;
@@ -308,7 +310,13 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
     throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", size,
                               static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
                   here);
-  if (!block->mbarriers().empty()) block->check_plain(offset, size);
+  if (block->has_mbarriers()) block->check_plain(offset, size);
+  const std::uint64_t position = offset - shared_start;
+  Access made = access();
+  made.is_atomic = use == Use::update;
+  const auto conflict =
+      use == Use::read ? block->shadow().read(position, size, made) : block->shadow().write(position, size, made);
+  if (conflict) report(*conflict, use == Use::read ? "reads" : "writes", size, position);
   if (use == Use::write)
     block->shared().mark_written(offset, size);
   else if (!block->shared().is_written(offset, size))
@@ -317,6 +325,23 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
                 here),
         *this);
   return found;
+}
+
+void Warp::report(const Conflict& conflict, const char* does, std::uint64_t size, std::uint64_t at) const {
+  const std::string other = fmt::format("{} {} at {}", block_.cluster().actors().describe(conflict.actor),
+                                        conflict.was_write ? "wrote" : "read", machine().place_of(conflict.at));
+  if (conflict.needs_proxy_fence)
+    throw Finding(
+        fmt::format("race: {} {} bytes at byte {} of shared memory through the asynchronous proxy, which {} "
+                    "through the generic one, without fence.proxy.async",
+                    does, size, at, other));
+  throw Finding(fmt::format("race: {} {} bytes at byte {} of shared memory, which {}, and nothing orders the two", does,
+                            size, at, other));
+}
+
+void Warp::show_to_proxy() {
+  knowledge_.proxy.join(knowledge_.seen);
+  begin_epoch();
 }
 
 std::byte* Warp::local_at(std::uint64_t offset, std::uint32_t size, std::size_t lane) {

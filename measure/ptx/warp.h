@@ -82,6 +82,19 @@ class Warp {
   /// The block that has an address of shared::cluster (or shared, if `own`), and the offset there.
   std::pair<Block*, std::uint64_t> shared_place(std::uint64_t address, bool own, std::size_t lane) const;
 
+  // ---- order
+  Actor actor() const { return actor_; }
+  const Knowledge& knowledge() const { return knowledge_; }
+  /// An access of the warp itself by the instruction that is executed.
+  Access access() const { return {actor_, epoch_, at_, false, false, &knowledge_}; }
+  void acquire(const Knowledge& other) { knowledge_.join(other); }
+  void see(Actor actor, Epoch epoch) { knowledge_.seen.see(actor, epoch); }
+  /// What comes from here on is not part of what the warp has made known before.
+  void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }
+  /// PTX ISA, "fence.proxy.async".
+  void show_to_proxy();
+  [[noreturn]] void report(const Conflict&, const char* does, std::uint64_t size, std::uint64_t at) const;
+
   // ---- barriers
   struct Ticket {
     std::uint32_t barrier = 0;
@@ -141,6 +154,9 @@ class Warp {
 
   Block& block_;
   std::int64_t index_;
+  Actor actor_;
+  Epoch epoch_ = 1;
+  Knowledge knowledge_;
   const Program& program_;
   std::vector<std::uint64_t> registers_;
   std::vector<std::byte> local_;  // of each lane

@@ -1,6 +1,7 @@
 // cp.async, mbarriers, tensor copies, and addresses of other blocks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -35,6 +36,9 @@ struct CopyOrder {
   std::uint64_t to, from;
   std::uint32_t size, size_read;
   std::size_t lane;
+  std::uint32_t at;
+  Epoch group;
+  Knowledge before;
 };
 void copy_now(Warp& w, const CopyOrder& order) {
   std::array<std::byte, 16> bytes{};
@@ -49,19 +53,40 @@ void copy_now(Warp& w, const CopyOrder& order) {
                     static_cast<int>(order.lane));
     std::memcpy(bytes.data(), from, order.size_read);
   }
-  std::memcpy(w.at(Space::shared, order.to, order.size, order.lane, Use::write), bytes.data(), order.size);
+  if (order.to % order.size != 0)
+    throw Finding(fmt::format("misaligned: {} bytes to {:#x}", order.size, order.to), static_cast<int>(order.lane));
+  const auto [block, offset] = w.shared_place(order.to, true, order.lane);
+  std::byte* const to = block->shared().find(offset, order.size);
+  const std::uint64_t position = offset - shared_start;
+  if (to == nullptr)
+    throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", order.size,
+                              static_cast<std::int64_t>(position), block->shared().size()),
+                  static_cast<int>(order.lane));
+  const Access access{block->cluster().actors().copies(w.actor()), order.group, order.at, false, false, &order.before};
+  if (const auto conflict = block->shadow().write(position, order.size, access))
+    w.report(*conflict, "writes", order.size, position);
+  block->shared().mark_written(offset, order.size);
+  std::memcpy(to, bytes.data(), order.size);
 }
 
 Flow run_copy(Warp& w, const Instruction& i, Lanes active) {
   const Timing timing = w.machine().timing();
   for_each_lane(active, [&](std::size_t lane) {
     const std::uint32_t read = i.c == 0 ? i.size : std::min<std::uint32_t>(w.lanes<std::uint32_t>(i.c)[lane], i.size);
-    const CopyOrder order{w.address(i, lane), second_address(w, i, lane), i.size, read, lane};
+    const CopyOrder order{w.address(i, lane),
+                          second_address(w, i, lane),
+                          i.size,
+                          read,
+                          lane,
+                          w.at(),
+                          static_cast<Epoch>(w.committed_copies[lane] + 1),
+                          w.knowledge()};
     if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
       copy_now(w, order);
     else
       w.copies.push_back({lane, w.committed_copies[lane] + 1, w.at(), [&w, order] { copy_now(w, order); }});
   });
+  w.begin_epoch();
   return Flow::next;
 }
 void copy(Binder& b) {
@@ -84,12 +109,16 @@ void commit(Binder& b) {
   b.to().run = run_commit;
 }
 
-// i.number: groups that may stay open; -1: wait for copies of no group, too.
+// i.number: groups that may stay open; -1: wait for copies of no group, too, as if they were one.
 Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
+  if (i.number < 0) run_commit(w, i, active);
+  const std::int64_t open = std::max<std::int64_t>(i.number, 0);
+  std::int64_t over = INT64_MAX;
+  for_each_lane(active, [&](std::size_t lane) { over = std::min(over, w.committed_copies[lane] - open); });
+  w.see(w.block().cluster().actors().copies(w.actor()), static_cast<Epoch>(std::max<std::int64_t>(over, 0)));
   for (std::size_t k = 0; k < w.copies.size();) {
     const Warp::AsyncCopy& copy = w.copies[k];
-    const bool waits =
-        (active >> copy.lane & 1) != 0 && (i.number < 0 || copy.group <= w.committed_copies[copy.lane] - i.number);
+    const bool waits = (active >> copy.lane & 1) != 0 && copy.group <= w.committed_copies[copy.lane] - open;
     if (!waits) {
       ++k;
       continue;
@@ -127,13 +156,13 @@ BarrierPlace barrier_place(Warp& w, std::uint64_t address, bool own, std::size_t
 }
 Mbarrier& barrier_of(Warp& w, const Instruction& i, std::size_t lane) {
   const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
-  return place.block->mbarrier(place.offset);
+  return place.block->mbarrier(place.offset, w.access());
 }
 
 Flow run_barrier_init(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->make_mbarrier(place.offset, w.lanes<std::uint32_t>(i.b)[lane]);
+    place.block->make_mbarrier(place.offset, w.lanes<std::uint32_t>(i.b)[lane], w.access());
   });
   return Flow::next;
 }
@@ -146,7 +175,7 @@ void barrier_init(Binder& b) {
 Flow run_barrier_end(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->mbarrier(place.offset);  // there must be one
+    place.block->mbarrier(place.offset, w.access());  // there must be one
     place.block->remove_mbarrier(place.offset);
   });
   return Flow::next;
@@ -163,9 +192,11 @@ Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
     Mbarrier& barrier = barrier_of(w, i, lane);
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
+    if ((i.size & 2) != 0) barrier.release(w.knowledge());
     if ((i.size & 2) != 0) barrier.arrive(i.b == 0 ? 1 : w.lanes<std::uint32_t>(i.b)[lane]);
     if (i.d != 0) w.lanes<std::uint64_t>(i.d)[lane] = phase;
   });
+  w.begin_epoch();
   w.machine().note_progress();
   return Flow::next;
 }
@@ -186,7 +217,11 @@ void arrive(Binder& b) {
 bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   Mbarrier& barrier = barrier_of(w, i, lane);
   const std::uint64_t address = w.address(i, lane);
-  if (i.e == 0) return barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
+  if (i.e == 0) {
+    const bool is_over = barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
+    if (is_over) w.acquire(barrier.complete());
+    return is_over;
+  }
   auto& awaited = w.awaited_phase[lane];
   if (awaited && awaited->first == address && barrier.phase() >= awaited->second + 2)
     throw Finding(fmt::format("waits for phase {} of the mbarrier, which is in phase {} already", awaited->second,
@@ -194,6 +229,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
                   static_cast<int>(lane));
   if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
     awaited.reset();
+    w.acquire(barrier.complete());
     return true;
   }
   if (!awaited || awaited->first != address) awaited = {address, barrier.phase()};
@@ -229,12 +265,22 @@ struct TensorOrder {
   Coordinates at;
   std::uint64_t to, barrier;
   Lanes blocks;  // of a multicast; 0: the block of `to`
+  std::uint32_t at_instruction;
+  Knowledge before;
 };
 void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_t to, std::uint64_t barrier) {
   if (block.live_threads() == 0) throw Finding(fmt::format("copies to block {}, which has ended", block.index()));
-  Mbarrier& counts = block.mbarrier(barrier);
+  const auto [actor, epoch] = block.next_copy(barrier);
+  const Access access{actor, epoch, order.at_instruction, true, false, &order.before};
+  Mbarrier& counts = block.mbarrier(barrier, access);
+  const std::uint64_t bytes = order.map->box_bytes();
   copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to);
-  counts.complete(static_cast<std::int64_t>(order.map->box_bytes()));
+  if (const auto conflict = block.shadow().write(to - shared_start, bytes, access))
+    w.report(*conflict, "writes", bytes, to - shared_start);
+  Knowledge written;
+  written.seen.see(actor, epoch);
+  counts.release(written);
+  counts.complete(static_cast<std::int64_t>(bytes));
 }
 void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
   const auto [block, to] = w.shared_place(order.to, false, lane);
@@ -252,8 +298,13 @@ void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
 // i.e: the map's address; detail: a the coordinates, b the mask.
 Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
-    TensorOrder order{
-        &w.machine().map_of(w.lanes<std::uint64_t>(i.e)[lane]), {}, w.address(i, lane), second_address(w, i, lane), 0};
+    TensorOrder order{.map = &w.machine().map_of(w.lanes<std::uint64_t>(i.e)[lane]),
+                      .at = {},
+                      .to = w.address(i, lane),
+                      .barrier = second_address(w, i, lane),
+                      .blocks = 0,
+                      .at_instruction = w.at(),
+                      .before = w.knowledge()};
     if (order.map->rank != i.detail->a.size())
       throw Finding(
           fmt::format("expected {} coordinates of the tensor map, found {}", order.map->rank, i.detail->a.size()));
@@ -264,6 +315,7 @@ Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
     }
     w.machine().defer(w, w.at(), [&w, order, lane] { copy_tensor(w, order, lane); });
   });
+  w.begin_epoch();
   return Flow::next;
 }
 void tensor_copy(Binder& b) {

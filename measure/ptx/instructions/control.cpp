@@ -41,11 +41,14 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
     const std::int64_t expected = i.number == 0 ? all : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
     if (expected % warp_lanes != 0 || expected == 0)
       throw Finding(fmt::format("expected a multiple of {} threads at a barrier, found {}", warp_lanes, expected));
-    const std::uint64_t turns = block.arrive(number, warp_lanes, expected);
+    const std::uint64_t turns = block.arrive(number, warp_lanes, expected, w.knowledge());
+    w.begin_epoch();
     if (!waits) return Flow::next;
     w.arrival = {number, turns};
   }
-  if (block.barrier(w.arrival->barrier).turns == w.arrival->turns) return Flow::wait;
+  const NamedBarrier& barrier = block.barrier(w.arrival->barrier);
+  if (barrier.turns == w.arrival->turns) return Flow::wait;
+  w.acquire(barrier.complete);
   w.arrival.reset();
   return Flow::next;
 }
@@ -69,16 +72,24 @@ void warp_barrier(Binder& b) {
 }
 
 // ---- barrier.cluster
+// A relaxed arrival makes only those mbarriers known that fence.mbarrier_init.release.cluster stands behind.
+template <bool is_relaxed>
 Flow run_cluster_arrive(Warp& w, const Instruction&, Lanes active) {
   if (w.cluster_arrival) throw Finding("arrives at the cluster's barrier twice, without a wait in between");
-  w.cluster_arrival = w.block().cluster().turns();
-  w.block().cluster().arrive(std::popcount(active));
+  Cluster& cluster = w.block().cluster();
+  w.cluster_arrival = cluster.turns();
+  Knowledge knowledge;
+  const Actor initializations = cluster.actors().initializations(w.block().rank());
+  knowledge.seen.see(initializations, w.knowledge().seen.seen(initializations));
+  cluster.arrive(std::popcount(active), is_relaxed ? knowledge : w.knowledge());
+  w.begin_epoch();
   return Flow::next;
 }
 Flow run_cluster_wait(Warp& w, const Instruction&, Lanes) {
   if (!w.cluster_arrival) throw Finding("waits for the cluster's barrier without having arrived");
   if (w.block().cluster().turns() == *w.cluster_arrival) return Flow::wait;
   w.cluster_arrival.reset();
+  w.acquire(w.block().cluster().complete());
   return Flow::next;
 }
 void cluster_barrier(Binder& b) {
@@ -86,8 +97,22 @@ void cluster_barrier(Binder& b) {
   // Without .aligned lanes may arrive apart. The machine lets them come together, which any order allows.
   b.to().together = Together::warp;
   b.to().waits = true;
-  b.to().run = b.has("arrive") ? run_cluster_arrive : run_cluster_wait;
+  b.to().run = !b.has("arrive")   ? run_cluster_wait
+               : b.has("relaxed") ? run_cluster_arrive<true>
+                                  : run_cluster_arrive<false>;
 }
+
+// ---- fences. Of the generic proxy the interleaving itself is an order.
+Flow run_proxy_fence(Warp& w, const Instruction&, Lanes) {
+  w.show_to_proxy();
+  return Flow::next;
+}
+void proxy_fence(Binder& b) { b.to().run = b.has("async") ? run_proxy_fence : run_nothing; }
+Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
+  w.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().initializations());
+  return Flow::next;
+}
+void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
 
 // ---- setmaxnreg: the machine has registers enough. What it checks is the number, and that whole warpgroups do it.
 void set_registers(Binder& b) {
@@ -194,8 +219,8 @@ constexpr Row rows[] = {
     {"setmaxnreg.inc|dec.sync.aligned.u32", set_registers},
     {"membar.cta|gl|sys", nothing},
     {"fence.{sc|acq_rel}.cta|cluster|gpu|sys", nothing},
-    {"fence.mbarrier_init.release.cluster", nothing},
-    {"fence.proxy.alias|async.{global|shared::cta|shared::cluster}", nothing},
+    {"fence.mbarrier_init.release.cluster", barrier_fence},
+    {"fence.proxy.alias|async.{global|shared::cta|shared::cluster}", proxy_fence},
     {"prefetch.tensormap", nothing},
     {"prefetch.global.L1|L2", nothing},
     {"griddepcontrol.launch_dependents|wait", nothing},

@@ -1,6 +1,7 @@
 // Matrix instructions of warps and warpgroups. Products and sums are computed in double and rounded once.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -162,12 +163,13 @@ void mma(Binder& b) {
 // ---- wgmma. A matrix in shared memory is described by 64 bits (PTX ISA, "Matrix Descriptor Format").
 class SharedMatrix {
  public:
-  SharedMatrix(std::uint64_t bits, bool transposed, Warp& w)
+  SharedMatrix(std::uint64_t bits, bool transposed, Warp& w, const Access& access)
       : start_((bits & 0x3fff) << 4),
         leading_((bits >> 16 & 0x3fff) << 4),
         stride_((bits >> 32 & 0x3fff) << 4),
         transposed_(transposed),
         warp_(w),
+        access_(access),
         memory_(w.block().shared()) {
     const std::uint64_t layout = bits >> 62;
     swizzle_ = layout == 0 ? 0 : 256 >> layout;  // 1: 128, 2: 64, 3: 32 bytes
@@ -208,6 +210,9 @@ class SharedMatrix {
           Finding(fmt::format("reads uninitialized shared memory: element ({}, {}) of a matrix, at byte {}", mn, k,
                               address - shared_start)),
           warp_);
+    const std::uint64_t position = address - shared_start;
+    if (const auto conflict = warp_.block().shadow().read(position, sizeof bits, access_))
+      warp_.report(*conflict, "reads", sizeof bits, position);
     std::memcpy(&bits, found, sizeof bits);
     return bits;
   }
@@ -215,6 +220,7 @@ class SharedMatrix {
   std::uint64_t start_, leading_, stride_, swizzle_ = 0;
   bool transposed_;
   Warp& warp_;
+  const Access& access_;
   SharedMemory& memory_;
 };
 
@@ -222,21 +228,26 @@ struct Product {
   std::uint64_t a = 0, b = 0;  // descriptors
   bool adds = true;
   double sign = 1;
+  std::uint32_t at = 0;
+  Epoch group = 0;
+  Knowledge before;
 };
 
 // A warp multiplies 16 rows of a by all columns of b. Sum d[4 j + 2 r + v] of lane 4 g + t is of row g + 8 r and column
 // 8 j + 2 t + v (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
 void multiply(Warp& w, const Detail& t, const Product& product) {
   const auto type = static_cast<Element>(t.format);
+  const Access access{
+      w.block().cluster().actors().products(w.actor()), product.group, product.at, true, false, &product.before};
   std::array<Elements, 16> rows;
   if (t.a.empty()) {
-    const SharedMatrix a(product.a, t.a_transposed, w);
+    const SharedMatrix a(product.a, t.a_transposed, w, access);
     const auto first = static_cast<std::size_t>(16 * (w.index() % 4));
     for (std::size_t g = 0; g < rows.size(); ++g) rows[g] = a.row(first + g, type);
   } else {
     rows = rows_of_a(w, t.a, type);
   }
-  const SharedMatrix b(product.b, t.b_transposed, w);
+  const SharedMatrix b(product.b, t.b_transposed, w, access);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.n); ++n) {
     const Elements column = b.row(n, type);
     const std::size_t j = n / 8, lane_part = n % 8 / 2, v = n % 2;
@@ -255,6 +266,10 @@ Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   product.b = w.uniform<std::uint64_t>(i.b, active, "the descriptor of b");
   product.adds = w.predicate(i.c) != 0;
   product.sign = static_cast<double>(i.number);
+  product.at = w.at();
+  product.group = static_cast<Epoch>(w.committed_products + 1);
+  product.before = w.knowledge();
+  w.begin_epoch();
   w.block().issue(static_cast<std::size_t>(w.index() / 4), w.issued_products++, {w.at(), {product.a, product.b}});
   for (const RegisterPlace place : t.d) w.check_fenced(place);
   for (const RegisterPlace place : t.a) w.check_fenced(place);
@@ -311,6 +326,8 @@ Flow run_wgmma_commit(Warp& w, const Instruction&, Lanes) {
 Flow run_wgmma_wait(Warp& w, const Instruction& i, Lanes) {
   w.run_products(w.committed_products - i.number);
   w.note_products_waited(w.committed_products - i.number);
+  w.see(w.block().cluster().actors().products(w.actor()),
+        static_cast<Epoch>(std::max<std::int64_t>(w.committed_products - i.number, 0)));
   return Flow::next;
 }
 template <Meaning run>

@@ -121,6 +121,7 @@ TEST(PtxText, DamagedTextsAreRefused) {
   add.s64 %rd2, %rd0, %rd1;
   ld.global.u32 %r1, [%rd2];
   mov.u32 %r2, s;
+  mad.lo.s32 %r2, %r0, 16, %r2;
   cp.async.ca.shared.global [%r2], [%rd0], 16;
   cp.async.commit_group;
   cp.async.wait_group 0;
@@ -136,7 +137,7 @@ L2:
   mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f6,%f7,%f8,%f9}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%f6,%f7,%f8,%f9};
   cvt.rn.f16x2.f32 %r10, %f4, %f5;
   st.global.u32 [%rd2], %r10;)",
-                                   ".shared .align 16 .b8 s[64];");
+                                   ".shared .align 16 .b8 s[512];");
   ASSERT_EQ(finding(text), "");
   Rng rng(3);
   const std::string marks = "0123456789abfrsux%.,;{}[]()@!|+- \n\"";

@@ -1,0 +1,77 @@
+#include "measure/ptx/order.h"
+
+#include <algorithm>
+
+namespace deplo::measure::ptx {
+
+void Clock::join(const Clock& other) {
+  if (epochs_.size() < other.epochs_.size()) epochs_.resize(other.epochs_.size());
+  for (std::size_t i = 0; i < other.epochs_.size(); ++i) epochs_[i] = std::max(epochs_[i], other.epochs_[i]);
+}
+
+Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product)
+    : granule_(granule),
+      warps_(warps),
+      first_warp_(first_warp),
+      first_product_(first_product),
+      writes_((bytes + granule - 1) / granule),
+      reads_(writes_.size() * 2 * warps) {}
+
+std::optional<Conflict> Shadow::conflict(const Write& last, const Access& access) const {
+  if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return std::nullopt;
+  if (access.before->seen.seen(last.actor) < last.epoch) return Conflict{last.actor, last.at, true, false};
+  if (access.is_async && !last.is_async && access.before->proxy.seen(last.actor) < last.epoch)
+    return Conflict{last.actor, last.at, true, true};
+  return std::nullopt;
+}
+
+Shadow::Read* Shadow::own_read(std::size_t granule, Actor actor) {
+  Read* const first = reads_.data() + granule * 2 * warps_;
+  if (actor - first_warp_ < warps_) return first + (actor - first_warp_);
+  if (actor - first_product_ < warps_) return first + warps_ + (actor - first_product_);
+  return nullptr;
+}
+
+Actor Shadow::actor_of(std::size_t slot) const {
+  return static_cast<Actor>(slot < warps_ ? first_warp_ + slot : first_product_ + slot - warps_);
+}
+
+std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Access& access) {
+  for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
+    if (auto found = conflict(writes_[g], access)) return found;
+    if (Read* const own = own_read(g, access.actor)) {
+      *own = {access.epoch, access.at};
+      continue;
+    }
+    std::vector<ActorRead>& others = others_[g];
+    const auto known = std::ranges::find(others, access.actor, &ActorRead::actor);
+    if (known == others.end())
+      others.push_back({access.actor, {access.epoch, access.at}});
+    else
+      known->read = {access.epoch, access.at};
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Access& access) {
+  const auto unordered = [&](Actor actor, const Read& read) {
+    return read.epoch != 0 && access.before->seen.seen(actor) < read.epoch;
+  };
+  for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
+    if (auto found = conflict(writes_[g], access)) return found;
+    Read* const reads = reads_.data() + g * 2 * warps_;
+    for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
+      if (unordered(actor_of(slot), reads[slot])) return Conflict{actor_of(slot), reads[slot].at, false, false};
+      reads[slot] = {};
+    }
+    if (const auto others = others_.find(g); others != others_.end()) {
+      for (const ActorRead& other : others->second)
+        if (unordered(other.actor, other.read)) return Conflict{other.actor, other.read.at, false, false};
+      others_.erase(others);
+    }
+    writes_[g] = {access.epoch, access.actor, access.at, access.is_async, access.is_atomic};
+  }
+  return std::nullopt;
+}
+
+}  // namespace deplo::measure::ptx

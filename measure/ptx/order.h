@@ -1,0 +1,92 @@
+// What comes before what: vector clocks over the warps of a cluster and their asynchronous work, and the accesses to
+// shared memory that nothing orders. After FastTrack (Flanagan and Freund, PLDI 2009).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace deplo::measure::ptx {
+
+/// A warp, its cp.async copies, its wgmma products, or the tensor copies that one mbarrier counts. What one actor does
+/// is in order.
+using Actor = std::uint32_t;
+using Epoch = std::uint32_t;  // of an actor; 0: before all it did
+
+/// The last epoch of each actor that is known to be over.
+class Clock {
+ public:
+  Epoch seen(Actor actor) const { return actor < epochs_.size() ? epochs_[actor] : 0; }
+  void see(Actor actor, Epoch epoch) {
+    if (actor >= epochs_.size()) epochs_.resize(actor + 1);
+    if (epochs_[actor] < epoch) epochs_[actor] = epoch;
+  }
+  void join(const Clock& other);
+
+ private:
+  std::vector<Epoch> epochs_;
+};
+
+/// `proxy`: what the asynchronous proxy sees, too, of what the generic proxy wrote (PTX ISA, "Proxies").
+struct Knowledge {
+  Clock seen, proxy;
+  void join(const Knowledge& other) {
+    seen.join(other.seen);
+    proxy.join(other.proxy);
+  }
+};
+
+struct Access {
+  Actor actor = 0;
+  Epoch epoch = 0;
+  std::uint32_t at = 0;   // the number of the instruction
+  bool is_async = false;  // through the asynchronous proxy
+  bool is_atomic = false;
+  const Knowledge* before = nullptr;  // what the actor knows
+};
+
+/// An earlier access that the given one is not ordered with. `needs_proxy_fence`: but for the proxy it would be.
+struct Conflict {
+  Actor actor = 0;
+  std::uint32_t at = 0;
+  bool was_write = false, needs_proxy_fence = false;
+};
+
+/// Who accessed each part of a block's shared memory last.
+class Shadow {
+ public:
+  /// `granule`: bytes of the smallest access. `first_warp` and `first_product`: actors of the block's own warps and of
+  /// their products, `warps` of each, which read most.
+  Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product);
+  /// At `at` bytes from the memory's beginning. Only the first conflict is returned.
+  std::optional<Conflict> read(std::size_t at, std::size_t size, const Access&);
+  std::optional<Conflict> write(std::size_t at, std::size_t size, const Access&);
+
+ private:
+  struct Write {
+    Epoch epoch = 0;
+    Actor actor = 0;
+    std::uint32_t at = 0;
+    bool is_async = false, is_atomic = false;
+  };
+  struct Read {
+    Epoch epoch = 0;
+    std::uint32_t at = 0;
+  };
+  struct ActorRead {
+    Actor actor = 0;
+    Read read;
+  };
+  std::optional<Conflict> conflict(const Write&, const Access&) const;
+  Read* own_read(std::size_t granule, Actor);
+  Actor actor_of(std::size_t slot) const;
+
+  std::size_t granule_, warps_;
+  Actor first_warp_, first_product_;
+  std::vector<Write> writes_;
+  std::vector<Read> reads_;                                         // of own warps, then of their products, by granule
+  std::unordered_map<std::size_t, std::vector<ActorRead>> others_;  // of other blocks
+};
+
+}  // namespace deplo::measure::ptx
