@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t most_without_progress = 400'000'000;
 constexpr std::int64_t instructions_before_another_block = 300'000;
-constexpr int most_idle_rounds = 64;
+constexpr int most_idle_rounds = 16;
 
 std::uint64_t aligned(std::uint64_t offset, std::uint64_t to) { return (offset + to - 1) / to * to; }
 
@@ -81,6 +81,7 @@ bool Machine::admit() {
 
 // A turn for each warp, from one that the seed draws on.
 bool Machine::sweep() {
+  is_lively_ = std::exchange(swept_progress_, progress_) != progress_;
   std::int64_t executed = 0;
   for (const auto& cluster : resident_) {
     for (const auto& block : cluster->blocks()) {

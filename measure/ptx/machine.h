@@ -59,6 +59,8 @@ class Machine {
   Timing timing() const { return timing_; }
   /// Whether waits end without what they wait for, as try_wait may after some time.
   bool waits_time_out() const { return waits_time_out_; }
+  /// Whether a wait ends early by chance. Not where nothing has happened for a while: it would look like a hang.
+  bool draw_early_return() { return is_lively_ && rng_.below(16) == 0; }
   /// Does it now or later. `at`: the number of the instruction that issues it, for findings.
   void defer(const Warp& warp, std::uint32_t at, std::function<void()> work);
   void note_progress() {
@@ -104,9 +106,9 @@ class Machine {
   std::vector<std::unique_ptr<Cluster>> resident_;
   std::int64_t begun_ = 0;  // clusters
   std::vector<Deferred> deferred_;
-  bool waits_time_out_ = false;
+  bool waits_time_out_ = false, is_lively_ = true;
   int idle_rounds_ = 0;
-  std::uint64_t progress_ = 0, idle_progress_ = 0;
+  std::uint64_t progress_ = 0, idle_progress_ = 0, swept_progress_ = 0;
   std::int64_t executed_ = 0, last_progress_ = 0, last_admission_ = 0, thread_instructions_ = 0;
   std::string printed_;
   std::optional<Finding> uninitialized_;

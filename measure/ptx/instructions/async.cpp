@@ -241,7 +241,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
 Flow run_test(Warp& w, const Instruction& i, Lanes active) {
   Lanes complete = 0;
   for_each_lane(active, [&](std::size_t lane) { complete |= Lanes{is_complete(w, i, lane)} << lane; });
-  const bool gives_up = i.size == 0 || w.machine().waits_time_out() || w.machine().rng().below(16) == 0;
+  const bool gives_up = i.size == 0 || w.machine().waits_time_out() || w.machine().draw_early_return();
   if (complete != active && !gives_up) return Flow::wait;
   w.store_predicate(i.d, complete, active);
   return Flow::next;
