@@ -38,6 +38,7 @@ std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int
   if (barrier.arrived > 0 && barrier.expected != expected)
     throw Finding(
         fmt::format("barrier {} is waiting for {} threads, and these expect {}", number, barrier.expected, expected));
+  machine_.note_event();
   const std::uint64_t before = barrier.turns;
   barrier.expected = expected;
   barrier.arrived += threads;
@@ -125,7 +126,7 @@ void Block::check_end() const {
 }
 
 Cluster::Cluster(Machine& machine, std::int64_t number)
-    : number_(number), actors_(machine.program().cluster, machine.warps()) {
+    : machine_(machine), number_(number), actors_(machine.program().cluster, machine.warps()) {
   const std::int64_t size = machine.program().cluster;
   for (std::int64_t rank = 0; rank < size; ++rank)
     blocks_.push_back(std::make_unique<Block>(machine, *this, number * size + rank, static_cast<std::uint32_t>(rank)));
@@ -138,6 +139,7 @@ std::int64_t Cluster::live_threads() const {
 }
 
 std::uint64_t Cluster::arrive(std::int64_t threads, const Knowledge& knowledge) {
+  machine_.note_event();
   const std::uint64_t before = turns_;
   arrived_ += threads;
   arriving_.join(knowledge);

@@ -127,6 +127,7 @@ class Cluster {
   void turn_if_complete();
 
  private:
+  Machine& machine_;
   std::int64_t number_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::int64_t arrived_ = 0;

@@ -66,7 +66,11 @@ class Machine {
   void note_progress() {
     last_progress_ = executed_;
     ++progress_;
+    ++events_;
   }
+  /// Something happened that may end a wait, but need not be progress.
+  void note_event() { ++events_; }
+  std::uint64_t events() const { return events_; }
   /// A read of shared memory that nothing wrote. It is no fault where nothing depends on it: compilers read more than
   /// they use. Kernel finds out by a second launch with another `fill`.
   void note_uninitialized(const Finding& finding, const Warp& warp);
@@ -108,7 +112,7 @@ class Machine {
   std::vector<Deferred> deferred_;
   bool waits_time_out_ = false, is_lively_ = true;
   int idle_rounds_ = 0;
-  std::uint64_t progress_ = 0, idle_progress_ = 0, swept_progress_ = 0;
+  std::uint64_t progress_ = 0, idle_progress_ = 0, swept_progress_ = 0, events_ = 0;
   std::int64_t executed_ = 0, last_progress_ = 0, last_admission_ = 0, thread_instructions_ = 0;
   std::string printed_;
   std::optional<Finding> uninitialized_;

@@ -17,12 +17,14 @@ Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor 
       writes_((bytes + granule - 1) / granule),
       reads_(writes_.size() * 2 * warps) {}
 
-std::optional<Conflict> Shadow::conflict(const Write& last, const Access& access) const {
-  if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return std::nullopt;
-  if (access.before->seen.seen(last.actor) < last.epoch) return Conflict{last.actor, last.at, true, false};
-  if (access.is_async && !last.is_async && access.before->proxy.seen(last.actor) < last.epoch)
-    return Conflict{last.actor, last.at, true, true};
-  return std::nullopt;
+inline bool Shadow::is_ordered(const Write& last, const Access& access) {
+  if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return true;
+  if (access.before->seen.seen(last.actor) < last.epoch) return false;
+  return !access.is_async || last.is_async || access.before->proxy.seen(last.actor) >= last.epoch;
+}
+
+Conflict Shadow::conflict(const Write& last, const Access& access) {
+  return {last.actor, last.at, true, access.before->seen.seen(last.actor) >= last.epoch};
 }
 
 Shadow::Read* Shadow::own_read(std::size_t granule, Actor actor) {
@@ -38,7 +40,7 @@ Actor Shadow::actor_of(std::size_t slot) const {
 
 std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Access& access) {
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
-    if (auto found = conflict(writes_[g], access)) return found;
+    if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
     if (Read* const own = own_read(g, access.actor)) {
       *own = {access.epoch, access.at};
       continue;
@@ -58,7 +60,7 @@ std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Ac
     return read.epoch != 0 && access.before->seen.seen(actor) < read.epoch;
   };
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
-    if (auto found = conflict(writes_[g], access)) return found;
+    if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
     Read* const reads = reads_.data() + g * 2 * warps_;
     for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
       if (unordered(actor_of(slot), reads[slot])) return Conflict{actor_of(slot), reads[slot].at, false, false};

@@ -78,7 +78,8 @@ class Shadow {
     Actor actor = 0;
     Read read;
   };
-  std::optional<Conflict> conflict(const Write&, const Access&) const;
+  static bool is_ordered(const Write& last, const Access&);
+  static Conflict conflict(const Write& last, const Access&);
   Read* own_read(std::size_t granule, Actor);
   Actor actor_of(std::size_t slot) const;
 

@@ -123,14 +123,20 @@ std::size_t Warp::pick() {
 }
 
 std::int64_t Warp::run(std::int64_t budget) {
+  returns_early_ = machine().waits_time_out() || machine().draw_early_return();
+  if (!returns_early_ && idle_since_ == machine().events()) return 0;
   for (Group& group : groups_) group.waiting = false;
+  idle_since_.reset();
   std::int64_t executed = 0;
   while (executed < budget && !groups_.empty()) {
     const std::size_t current = pick();
-    if (current == groups_.size()) break;
+    if (current == groups_.size()) {
+      idle_since_ = machine().events();
+      break;
+    }
     if (groups_.size() == 1) {
       while (executed < budget && groups_.size() == 1 && step(0)) ++executed;
-      if (!groups_.empty() && groups_.size() == 1 && groups_[0].waiting) break;
+      if (!groups_.empty() && groups_.size() == 1 && groups_[0].waiting) continue;
       if (executed < budget) ++executed;  // the branch or the end that left the loop
       continue;
     }

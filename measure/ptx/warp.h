@@ -82,6 +82,9 @@ class Warp {
   /// The block that has an address of shared::cluster (or shared, if `own`), and the offset there.
   std::pair<Block*, std::uint64_t> shared_place(std::uint64_t address, bool own, std::size_t lane) const;
 
+  /// Whether a wait that is not over shall end all the same (mbarrier.try_wait).
+  bool returns_early() const { return returns_early_; }
+
   // ---- order
   Actor actor() const { return actor_; }
   const Knowledge& knowledge() const { return knowledge_; }
@@ -162,7 +165,9 @@ class Warp {
   std::vector<std::byte> local_;  // of each lane
   std::vector<Group> groups_;
   Lanes alive_ = 0;
-  std::uint32_t at_ = 0;  // the instruction that is executed
+  bool returns_early_ = false;
+  std::optional<std::uint64_t> idle_since_;  // the machine's events when every group waited
+  std::uint32_t at_ = 0;                     // the instruction that is executed
   std::int64_t thread_instructions_ = 0;
 
   // Of wgmma: when a register was last written by something else, and which are in flight.

@@ -241,7 +241,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
 Flow run_test(Warp& w, const Instruction& i, Lanes active) {
   Lanes complete = 0;
   for_each_lane(active, [&](std::size_t lane) { complete |= Lanes{is_complete(w, i, lane)} << lane; });
-  const bool gives_up = i.size == 0 || w.machine().waits_time_out() || w.machine().draw_early_return();
+  const bool gives_up = i.size == 0 || w.returns_early();
   if (complete != active && !gives_up) return Flow::wait;
   w.store_predicate(i.d, complete, active);
   return Flow::next;
@@ -281,6 +281,7 @@ void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_
   written.seen.see(actor, epoch);
   counts.release(written);
   counts.complete(static_cast<std::int64_t>(bytes));
+  w.machine().note_event();
 }
 void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
   const auto [block, to] = w.shared_place(order.to, false, lane);
