@@ -10,6 +10,7 @@
 #include "core/text/text.h"
 #include "measure/ptx/address.h"
 #include "measure/ptx/instructions/table.h"
+#include "measure/ptx/text/inline_calls.h"
 
 namespace deplo::measure::ptx {
 
@@ -330,7 +331,7 @@ const Function& find_entry(const Module& module, const std::string& entry) {
 }  // namespace
 
 Program decode(const Module& module, const std::string& entry) {
-  const Function& function = find_entry(module, entry);
+  const Function function = inline_calls(module, find_entry(module, entry));
   Program program;
   program.entry = entry;
   program.target = module.target;

@@ -353,6 +353,27 @@ void dot_pair(Binder& b) {
   return c ? dot_pair_of<std::uint16_t, std::int8_t>(b) : dot_pair_of<std::uint16_t, std::uint8_t>(b);
 }
 
+template <class A, class B>
+struct DotFour {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+    for (int i = 0; i < 4; ++i)
+      c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> (8 * i))) *
+                                      static_cast<std::int32_t>(static_cast<B>(b >> (8 * i))));
+    return c;
+  }
+};
+template <class A, class B>
+void dot_four_of(Binder& b) {
+  using U = std::uint32_t;
+  bind_ternary<U, U, U, U, DotFour<A, B>>(b);
+}
+void dot_four(Binder& b) {
+  const bool c = b.word(2) == "s32";
+  if (b.word(1) == "s32")
+    return c ? dot_four_of<std::int8_t, std::int8_t>(b) : dot_four_of<std::int8_t, std::uint8_t>(b);
+  return c ? dot_four_of<std::uint8_t, std::int8_t>(b) : dot_four_of<std::uint8_t, std::uint8_t>(b);
+}
+
 // ---- floats. `Flush`: operands and results that are subnormal are 0.
 template <class F, bool flush>
 struct Float {
@@ -671,6 +692,7 @@ constexpr Row rows[] = {
     {"prmt.b32", bind_ternary<U32, U32, U32, U32, Permute>},
     {"lop3.b32", lop3},
     {"dp2a.lo|hi.u32|s32.u32|s32", dot_pair},
+    {"dp4a.u32|s32.u32|s32", dot_four},
     {"add.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatAdd>},
     {"sub.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatSubtract>},
     {"mul.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatMultiply>},

@@ -1,9 +1,11 @@
 // Moves, conversions between types, and between generic addresses and those of a space.
 #include <algorithm>
+#include <limits>
 
 #include "ir/hardware/float16.h"
 #include "measure/ptx/address.h"
 #include "measure/ptx/instructions/lanes.h"
+#include "measure/ptx/instructions/rounding.h"
 #include "measure/ptx/instructions/table.h"
 
 namespace deplo::measure::ptx {
@@ -139,13 +141,27 @@ Flow run_saturated_integer(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
+// A long double holds every integer of 64 bits.
+template <class T>
+T rounded(std::int64_t x, bool is_signed, Rounding rounding) {
+  const T nearest = is_signed ? static_cast<T>(x) : static_cast<T>(static_cast<std::uint64_t>(x));
+  if (rounding == Rounding::nearest) return nearest;
+  using Wide = long double;
+  const Wide exact = is_signed ? static_cast<Wide>(x) : static_cast<Wide>(static_cast<std::uint64_t>(x));
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const bool down = rounding == Rounding::down || (rounding == Rounding::zero && exact > 0);
+  if (down && nearest > exact) return std::nextafter(nearest, -infinity);
+  if (!down && nearest < exact) return std::nextafter(nearest, infinity);
+  return nearest;
+}
+
 template <class T, class Word>
 Flow run_integer_to_float(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   const Integers x = load_integers(w, i.a, t.m, t.n);
   PerLane<Word> r;
   for (std::size_t l = 0; l < warp_lanes; ++l) {
-    const T value = t.n < 0 ? static_cast<T>(x[l]) : static_cast<T>(static_cast<std::uint64_t>(x[l]));
+    const T value = rounded<T>(x[l], t.n < 0, static_cast<Rounding>(i.number));
     if constexpr (sizeof(Word) == 2)
       r[l] = ir::float16_bits(value, static_cast<ir::DType>(t.b_transposed ? ir::DType::bf16 : ir::DType::f16));
     else
@@ -263,12 +279,17 @@ void convert_integer(Binder& b) {
   b.to().run = b.has("sat") ? run_saturated_integer : run_integer_to_integer;
 }
 
+Rounding rounding_of(const Binder& b) {
+  return b.has("rz") ? Rounding::zero : b.has("rm") ? Rounding::down : b.has("rp") ? Rounding::up : Rounding::nearest;
+}
+
 void convert_to_float(Binder& b) {
   b.expect_operands(2, 2);
   const std::string_view to = b.word(b.words() - 2);
   bind_source_integer(b, b.type());
   b.to().d = b.write(0, type_bits(to));
   b.detail().b_transposed = to == "bf16";
+  b.to().number = static_cast<std::int64_t>(rounding_of(b));
   b.to().run = to == "f64"   ? run_integer_to_float<double, std::uint64_t>
                : to == "f32" ? run_integer_to_float<float, std::uint32_t>
                              : run_integer_to_float<float, std::uint16_t>;
@@ -373,6 +394,7 @@ void convert_address(Binder& b) {
 constexpr Row rows[] = {
     {"mov.pred|b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", move},
     {"cvt.{sat}.s8|s16|s32|s64|u8|u16|u32|u64.s8|s16|s32|s64|u8|u16|u32|u64", convert_integer},
+    {"cvt.rz|rm|rp.f32|f64.s8|s16|s32|s64|u8|u16|u32|u64", convert_to_float},
     {"cvt.rn.{sat}.f32|f64|f16|bf16.s8|s16|s32|s64|u8|u16|u32|u64", convert_to_float},
     {"cvt.rni|rzi|rmi|rpi.{ftz}.{sat}.s8|s16|s32|s64|u8|u16|u32|u64.f32|f64|f16|bf16", convert_to_integer},
     {"cvt.{rn|rni|rzi|rmi|rpi}.{ftz}.{relu}.{sat}.f32|f64|f16|bf16.f32|f64|f16|bf16", convert_float},

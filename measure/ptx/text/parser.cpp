@@ -217,7 +217,7 @@ void Parser::function() {
   const bool entry = take().is(".entry");
   scopes_.push_back({0, {}});
   if (!entry && accept("(")) {
-    parameter();
+    f.results.push_back(parameter());
     expect(")");
   }
   f.name = word("a function's name");
@@ -229,11 +229,8 @@ void Parser::function() {
   }
   attributes(f);
   if (!accept(";")) {
-    if (!entry)
-      throw Error(fmt::format(
-          "PTX line {}: expected no functions beside kernels, found '{}': let the compiler inline it", f.line, f.name));
     body(f);
-    module_.functions.push_back(std::move(f));
+    (entry ? module_.functions : module_.callees).push_back(std::move(f));
   }
   scopes_.pop_back();
 }

@@ -52,7 +52,7 @@ struct Register {
 struct Function {
   std::string name;
   int line = 0;
-  std::vector<Variable> parameters, variables;
+  std::vector<Variable> parameters, results, variables;
   std::vector<Register> registers;
   std::vector<Statement> statements;
   std::map<std::string, std::size_t> labels;  // a statement's number
@@ -63,7 +63,8 @@ struct Function {
 struct Module {
   std::string version, target;
   std::vector<Variable> variables;  // of the module
-  std::vector<Function> functions;  // those that have a body and are .entry
+  std::vector<Function> functions;  // entries
+  std::vector<Function> callees;    // other functions that have a body
 };
 
 }  // namespace deplo::measure::ptx

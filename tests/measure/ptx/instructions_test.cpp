@@ -65,6 +65,9 @@ const std::vector<Value>& values() {
       {"lop3.b32 %r9, 0xf0, 0xcc, 0xaa, 0x80;", 0x80},
       {"dp2a.lo.u32.u32 %r9, 0x00030002, 0x07060504, 1;", 2 * 4 + 3 * 5 + 1},
       {"dp2a.hi.u32.u32 %r9, 0x00030002, 0x07060504, 1;", 2 * 6 + 3 * 7 + 1},
+      {"dp4a.s32.u32 %r9, 0x010203ff, 0x04030201, 1;", static_cast<std::uint32_t>(-1 + 6 + 6 + 4 + 1)},
+      {"cvt.rz.f32.s64 %f9, 0x7fffffffffffffff; mov.b32 %r9, %f9;", bits(std::nextafter(0x1p63F, 0.0F))},
+      {"cvt.rp.f32.u32 %f9, 0x1000001; mov.b32 %r9, %f9;", bits(0x1000002)},
       // predicates
       {"setp.lt.s32 %p1, -1, 1; selp.u32 %r9, 1, 0, %p1;", 1},
       {"setp.lt.u32 %p1, -1, 1; selp.u32 %r9, 1, 0, %p1;", 0},

@@ -92,6 +92,49 @@ std::string refusal(const std::string& text, const std::string& entry = "k") {
   return "";
 }
 
+std::string with_function(const std::string& callee, const std::string& caller) {
+  return ".version 9.0 .target sm_80 .address_size 64 .func f() { " + callee + " ret; } .entry k() { " + caller + " }";
+}
+
+// Functions are put in place of their calls, with registers, labels and variables of their own.
+TEST(PtxText, FunctionsThatAreCalled) {
+  std::vector<std::uint32_t> x(32);
+  launch(R"(.version 9.0
+.target sm_80
+.address_size 64
+.func (.param .b32 result) twice(.param .b32 value) {
+  .reg .pred %p<2>;
+  .reg .b32 %r<5>;
+  .local .align 4 .b8 l[4];
+  ld.param.b32 %r1, [value];
+  setp.lt.u32 %p1, %r1, 8;
+  @%p1 bra L1;
+  st.local.u32 [l], %r1;
+  ld.local.u32 %r2, [l];
+  add.s32 %r1, %r1, %r2;
+  st.param.b32 [result], %r1;
+  ret;
+L1:
+  st.param.b32 [result], %r1;
+  ret;
+}
+.visible .entry k(.param .u64 k_param_0) {
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [k_param_0];
+  mov.u32 %r1, %tid.x;
+  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 %r2, [b]; }
+  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; call.uni (b), twice, (a); ld.param.b32 %r2, [b]; }
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd2, %rd1, %rd2;
+  st.global.u32 [%rd2], %r2;
+  ret;
+}
+)",
+         x);
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(x[i], i < 8 ? i : 4 * i);
+}
+
 TEST(PtxText, RefusalsAreOneLine) {
   const auto expect = [](const std::string& text, const char* message) {
     EXPECT_THAT(refusal(text), HasSubstr(message));
@@ -105,7 +148,8 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("  call.uni (%r1), f, (%r2);"), "expected no call but of vprintf, found 'f'");
   expect(by_hand("  mov.u32 %r1, 1"), "expected ','");
   expect("", "expected .version");
-  expect(".version 9.0 .func f() { ret; }", "expected no functions beside kernels, found 'f'");
+  expect(with_function("", "call f, (a);"), "f: expected 0 arguments, found 1");
+  expect(with_function("call f, ();", "call f, ();"), "expected calls that do not go in a circle");
   expect(".version 9.0 .wrong", "expected a directive of a module, found '.wrong'");
   expect(by_hand("  mov.u32 %r1, 99999999999999999999;"), "expected a number of at most 64 bits");
   expect(by_hand("  setmaxnreg.inc.sync.aligned.u32 25;"), "expected a multiple of 8 from 24 to 256");

@@ -74,23 +74,38 @@ void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, doubl
   if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative, ulps);
   if (interprets) expect_interpreted(expected, printed, relative, ulps);
   expect_compiles();
+  expect_on_ptx(expected, printed, relative, ulps);
 }
 
 void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                             double ulps) {
-  const Target target = target_of(opencl().info());
-  for (const std::int64_t n : threads) {
-    const rules::BlockKernel kernel = rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, target);
-    std::vector<tp::Array> found = launcher.arrays;
-    ::testing::internal::CaptureStdout();
-    const auto time = run_blocks(opencl(), kernel, found);
-    std::fflush(stdout);
-    const std::string text = ::testing::internal::GetCapturedStdout();
-    ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << kernel.source.text;
-    EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << n << " threads\n" << kernel.source.text;
-    for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << n << " threads\n" << kernel.source.text;
-  }
+  for (const std::int64_t n : threads) expect_on(opencl(), n, expected, printed, relative, ulps);
+}
+
+// On the PTX machine, of the first architecture.
+void Both::expect_on_ptx(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
+                         double ulps) {
+  if (architectures.empty() || !cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architectures[0])) return;
+  const auto device = open_device("ptx:" + architectures[0]);
+  const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
+  const std::int64_t n = rules::block_threads(entry, target_of(device->info())).front();
+  expect_on(*device, n, expected, printed, relative, ulps);
+}
+
+void Both::expect_on(Device& device, std::int64_t n, const std::vector<tp::Array>& expected, const std::string& printed,
+                     double relative, double ulps) {
+  const rules::BlockKernel kernel =
+      rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, target_of(device.info()));
+  std::vector<tp::Array> found = launcher.arrays;
+  ::testing::internal::CaptureStdout();
+  const auto time = run_blocks(device, kernel, found);
+  std::fflush(stdout);
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  const std::string where = fmt::format("{}, {} threads\n{}", device.info().name, n, kernel.source.text);
+  ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << where;
+  EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << where;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << where;
 }
 
 /// The kernel's text is the kernel, and its meaning by the interpreter of Kernel IR is the program's.

@@ -1,9 +1,11 @@
-// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs.
+// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which the
+// PTX machine runs the first.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "ir/tile_program/launches.h"
+#include "measure/device.h"
 #include "rules/blocks/block_kernel.h"
 
 namespace deplo::measure {
@@ -30,6 +32,10 @@ class Both {
  private:
   void expect_on_opencl(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
                         double relative, double ulps);
+  void expect_on_ptx(const std::vector<ir::tile_program::Array>& expected, const std::string& printed, double relative,
+                     double ulps);
+  void expect_on(Device&, std::int64_t threads, const std::vector<ir::tile_program::Array>& expected,
+                 const std::string& printed, double relative, double ulps);
   void expect_interpreted(const std::vector<ir::tile_program::Array>& expected, const std::string& printed,
                           double relative, double ulps);
   void expect_compiles();
