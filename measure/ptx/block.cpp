@@ -118,6 +118,14 @@ void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue)
   }
 }
 
+// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread; dealt
+// out by 8 (PTX ISA, "setmaxnreg").
+std::int64_t Block::launch_registers() const {
+  constexpr std::int64_t all = 65536, most = 255;
+  const std::int64_t threads = machine_.warps() * warp_lanes * machine_.program().least_blocks;
+  return std::min(all / threads / 8 * 8, most);
+}
+
 void Block::check_end() const {
   for (const auto& [offset, each] : mbarriers_)
     if (each.barrier.bytes() != 0)

@@ -81,6 +81,9 @@ class Block {
   std::pair<Actor, Epoch> next_copy(std::uint64_t mbarrier);
   /// How many mbarriers were initialized. fence.mbarrier_init makes them known.
   Epoch initializations() const { return initializations_; }
+  /// Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
+  std::int64_t launch_registers() const;
+  std::int64_t& free_registers() { return free_registers_; }  // of the block's pool
   /// Writes down or compares what a warp of a warpgroup issues as its `number`-th.
   void issue(std::size_t warpgroup, std::size_t number, const Issue&);
 
@@ -107,7 +110,7 @@ class Block {
   Epoch initializations_ = 0;
   Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
-  std::int64_t live_threads_;
+  std::int64_t live_threads_, free_registers_ = 0;
 };
 
 /// The blocks of one cluster; one block where the kernel has no clusters.

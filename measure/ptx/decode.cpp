@@ -336,6 +336,7 @@ Program decode(const Module& module, const std::string& entry) {
   program.entry = entry;
   program.target = module.target;
   program.most_threads = function.most_threads;
+  program.least_blocks = function.least_blocks;
   program.cluster = std::max<std::int64_t>(function.cluster, 1);
   program.statements = function.statements;
   Statement end;  // the end of the text ends a thread, too

@@ -188,6 +188,13 @@ std::string Machine::waiting_warps() const {
   return count > most ? text + fmt::format("; and {} more", count - most) : text;
 }
 
-void Machine::report_deadlock() const { throw Finding(fmt::format("deadlock: every warp waits: {}", waiting_warps())); }
+void Machine::report_deadlock() const {
+  for (const auto& cluster : resident_)
+    for (const auto& block : cluster->blocks())
+      for (const auto& warp : block->warps())
+        if (const std::string parted = warp->parted_lanes(); !parted.empty())
+          throw Finding(fmt::format("{}; block {}", parted, block->index()));
+  throw Finding(fmt::format("deadlock: every warp waits: {}", waiting_warps()));
+}
 
 }  // namespace deplo::measure::ptx

@@ -113,7 +113,7 @@ struct Program {
   bool dynamic_shared = false;
   std::uint64_t local_bytes = 0;  // a thread's
   std::vector<Variable> globals;  // of the module, in memory at global_address(number)
-  std::int64_t most_threads = 0, cluster = 1;
+  std::int64_t most_threads = 0, least_blocks = 1, cluster = 1;
   bool has_wgmma = false;
   std::size_t shared_granule = 4;  // bytes of the smallest access to shared memory, at most 4
 };

@@ -398,6 +398,15 @@ std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std:
   }
 }
 
+std::string Warp::parted_lanes() const {
+  if (groups_.size() < 2) return "";
+  for (const Group& group : groups_)
+    if (program_.code[group.at].together == Together::no) return "";
+  const Statement& s = program_.statements[groups_[0].at];
+  return fmt::format("{}: {}: executed by lanes {:#x} of warp {} only, and expected by all: {}",
+                     machine().place_of(groups_[0].at), s.opcode, groups_[0].lanes, index_, whereabouts());
+}
+
 std::string Warp::whereabouts() const {
   std::string text;
   for (const Group& group : groups_) {

@@ -28,6 +28,9 @@ class Warp {
   std::int64_t run(std::int64_t budget);
   bool has_ended() const { return alive_ == 0; }
   std::int64_t take_thread_instructions();
+  /// The lanes at an instruction that all lanes must execute together, if those that are missing wait elsewhere for such
+  /// an instruction, too: they never come together. "" without one.
+  std::string parted_lanes() const;
   /// "warp 2 at PTX line 120 (…), mbarrier.try_wait…" of each group, for deadlocks.
   std::string whereabouts() const;
 
@@ -103,6 +106,7 @@ class Warp {
     std::uint32_t barrier = 0;
     std::uint64_t turns = 0;
   };
+  std::optional<std::int64_t> registers;         // of a thread, once setmaxnreg has changed them
   std::optional<Ticket> arrival;                 // at a barrier of the block
   std::optional<std::uint64_t> cluster_arrival;  // turns of the cluster's barrier before it
   /// The address of an mbarrier that a lane waits for, and the phase.

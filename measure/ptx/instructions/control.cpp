@@ -114,13 +114,30 @@ Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
 }
 void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
 
-// ---- setmaxnreg: the machine has registers enough. What it checks is the number, and that whole warpgroups do it.
+// ---- setmaxnreg (PTX ISA): dec gives registers back to the block's pool; inc waits until the pool has enough.
+Flow run_set_registers(Warp& w, const Instruction& i, Lanes) {
+  const std::int64_t before = w.registers.value_or(w.block().launch_registers());
+  const bool increases = i.size != 0;
+  if (increases ? i.number < before : i.number > before)
+    throw Finding(fmt::format("{} the registers of a thread from {} to {}", increases ? "increases" : "decreases",
+                              before, i.number));
+  const std::int64_t more = (i.number - before) * warp_lanes;
+  std::int64_t& free = w.block().free_registers();
+  if (more > free) return Flow::wait;
+  free -= more;
+  w.registers = i.number;
+  w.machine().note_event();
+  return Flow::next;
+}
 void set_registers(Binder& b) {
   b.expect_operands(1, 1);
   const std::int64_t count = b.integer(0);
-  if (count < 24 || count > 256 || count % 8 != 0) b.fail("a multiple of 8 from 24 to 256");  // PTX ISA, "setmaxnreg"
+  if (count < 24 || count > 256 || count % 8 != 0) b.fail("a multiple of 8 from 24 to 256");
+  b.to().number = count;
+  b.to().size = b.has("inc") ? 1 : 0;
   b.to().together = Together::warp;
-  b.to().run = run_nothing;
+  b.to().waits = true;
+  b.to().run = run_set_registers;
 }
 
 // ---- call: vprintf alone, by NVRTC's own convention: a format, and the arguments in memory, each aligned to its size.

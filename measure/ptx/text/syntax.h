@@ -57,6 +57,7 @@ struct Function {
   std::vector<Statement> statements;
   std::map<std::string, std::size_t> labels;  // a statement's number
   std::int64_t most_threads = 0;              // .maxntid, .reqntid; 0: not said
+  std::int64_t least_blocks = 1;              // of a multiprocessor: .minnctapersm
   std::int64_t cluster = 1;                   // .reqnctapercluster
 };
 

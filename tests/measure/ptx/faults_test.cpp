@@ -181,6 +181,7 @@ const Fault faults[] = {
     {"copy to a misaligned place of a tensor", "wgmma", "(cp\\.async\\.bulk\\.tensor\\S+ \\[%r\\d+)\\]", "$1+64]", 0, "misaligned"},
     {"copy to the next slot", "wgmma", "(cp\\.async\\.bulk\\.tensor\\S+ \\[%r\\d+)\\]", "$1+8192]", 0, ""},
     {"setmaxnreg of no multiple of 8", "wgmma", "bar\\.sync\\s+0;", "bar.sync 0; setmaxnreg.inc.sync.aligned.u32 100;", 0, "multiple of 8"},
+    {"setmaxnreg of more registers than there are", "wgmma", "wgmma\\.wait_group\\.sync\\.aligned 0;", "setmaxnreg.inc.sync.aligned.u32 256; wgmma.wait_group.sync.aligned 0;", 0, "deadlock"},
     // multicast
     {"mask of one block", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$011;", -1, ""},
     {"mask of a block that is not there", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$017;", 0, "lacks"},

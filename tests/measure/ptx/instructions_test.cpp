@@ -267,7 +267,7 @@ TEST(PtxInstructions, Hangs) {
               HasSubstr("hang: no thread ended and no memory changed"));
   EXPECT_THAT(finding(by_hand("  setp.eq.u32 %p1, %r0, 3;\n  @%p1 bra L1;\n  bar.sync 0;\n  bra.uni L2;\nL1:\n"
                               "  bar.sync 1;\nL2:")),
-              HasSubstr("deadlock: every warp waits: block 0, warp 0"));
+              HasSubstr("of warp 0 only, and expected by all: warp 0 (lanes"));
   EXPECT_THAT(finding(by_hand("  bar.sync 0, 64;")), HasSubstr("deadlock"));
 }
 
