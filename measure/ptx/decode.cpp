@@ -319,9 +319,11 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
 }
 
 const Function& find_entry(const Module& module, const std::string& entry) {
+  // Itanium C++ ABI, "External Names": "_Z", the name's length, the name, and its parameters.
+  const std::string mangled = fmt::format("_Z{}{}", entry.size(), entry);
   std::vector<std::string> names;
   for (const Function& f : module.functions) {
-    if (f.name == entry) return f;
+    if (f.name == entry || f.name.starts_with(mangled)) return f;
     names.push_back(f.name);
   }
   throw Error(fmt::format("expected the entry '{}' in the PTX, found {}", entry,

@@ -40,16 +40,36 @@ void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>
 
 }  // namespace
 
+namespace {
+
+std::vector<Parameter> parameters_of(const ir::KernelSource& source, std::size_t buffers) {
+  std::vector<Parameter> parameters;
+  for (std::size_t i = 0; i < buffers; ++i) parameters.push_back({Parameter::Kind::array, i});
+  for (std::size_t i = 0; i < source.tensor_maps.size(); ++i) parameters.push_back({Parameter::Kind::map, i});
+  return parameters;
+}
+
+}  // namespace
+
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers)
-    : program_(decode(parse(text), source.entry)), source_(source), buffers_(std::move(buffers)) {
-  const std::size_t expected = buffers_.size() + source.tensor_maps.size();
-  if (program_.parameters.size() != expected)
-    throw Error(
-        fmt::format("expected {} parameters of '{}', found {}", expected, source.entry, program_.parameters.size()));
-  for (std::size_t i = 0; i < expected; ++i) {
-    const std::uint64_t size = i < buffers_.size() ? address_bytes : map_bytes;
-    if (program_.parameters[i].size != size)
-      throw Error(fmt::format("expected {} bytes of parameter {}, found {}", size, i, program_.parameters[i].size));
+    : Kernel(text, source, buffers, parameters_of(source, buffers.size())) {}
+
+Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers,
+               std::vector<Parameter> parameters)
+    : program_(decode(parse(text), source.entry)),
+      source_(source),
+      buffers_(std::move(buffers)),
+      parameters_(std::move(parameters)) {
+  if (program_.parameters.size() != parameters_.size())
+    throw Error(fmt::format("expected {} arguments of '{}', found {}", program_.parameters.size(), source.entry,
+                            parameters_.size()));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& p = parameters_[i];
+    const std::uint64_t size = program_.parameters[i].size;
+    if (p.kind == Parameter::Kind::bytes ? size > p.bytes.size()
+                                         : size != (p.kind == Parameter::Kind::array ? address_bytes : map_bytes))
+      throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of another kind", i + 1,
+                              source.entry, size));
   }
   if (program_.most_threads > 0 && program_.most_threads < source.threads)
     throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source.threads));
@@ -59,14 +79,13 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
 
 /// A machine, and what must outlive it.
 struct Kernel::Run {
-  Run(const Kernel& kernel, const HostArrays& arrays, std::int64_t blocks, std::uint64_t seed, std::byte fill)
+  Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill)
       : parameters(kernel.parameters(arrays, memory, maps)),
-        machine(kernel.program_, memory, parameters, maps,
-                {.blocks = blocks,
-                 .threads = kernel.source_.threads,
-                 .dynamic_shared_bytes = kernel.source_.dynamic_shared ? kernel.source_.shared_bytes : 0,
-                 .seed = seed,
-                 .fill = fill}) {}
+        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill)) {}
+  static LaunchOptions with_fill(LaunchOptions options, std::byte fill) {
+    options.fill = fill;
+    return options;
+  }
 
   GlobalMemory memory;
   std::vector<TensorMap> maps;
@@ -74,32 +93,43 @@ struct Kernel::Run {
   Machine machine;
 };
 
-/// The bytes of the parameters: addresses, then numbers of tensor maps.
+/// The bytes of the parameters: addresses, numbers of tensor maps, and bytes.
 std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory& memory,
                                           std::vector<TensorMap>& maps) const {
-  std::vector<std::byte> parameters(program_.parameter_bytes);
-  const auto pass = [&](std::size_t parameter, std::uint64_t value) {
-    std::memcpy(parameters.data() + program_.parameter_offsets[parameter], &value, sizeof value);
-  };
-  for (std::size_t i = 0; i < buffers_.size(); ++i) pass(i, memory.add(i, buffers_[i].name, arrays.bytes(i)));
   for (const ir::KernelSource::TensorMap& map : source_.tensor_maps) {
-    pass(buffers_.size() + maps.size(), maps.size());
     maps.push_back(tensor_map(cuda::tiled_arguments(map, buffers_.at(map.buffer).dtype, global_address(map.buffer))));
     if (const auto what = fault(maps.back())) throw Finding("cuTensorMapEncodeTiled: " + *what);
+  }
+  for (std::size_t i = 0; i < buffers_.size(); ++i) memory.add(i, buffers_[i].name, arrays.bytes(i));
+  std::vector<std::byte> parameters(program_.parameter_bytes);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& p = parameters_[i];
+    std::byte* const to = parameters.data() + program_.parameter_offsets[i];
+    const std::uint64_t value = p.kind == Parameter::Kind::array ? global_address(p.number) : p.number;
+    if (p.kind == Parameter::Kind::bytes)
+      std::memcpy(to, p.bytes.data(), program_.parameters[i].size);
+    else
+      std::memcpy(to, &value, sizeof value);
   }
   return parameters;
 }
 
 LaunchResult Kernel::launch(const HostArrays& arrays, std::int64_t blocks, std::uint64_t seed) const {
+  return launch(arrays, LaunchOptions{.blocks = blocks, .threads = source_.threads, .seed = seed});
+}
+
+LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape) const {
   CHECK(arrays.count() == buffers_.size());
+  LaunchOptions options = shape;
+  options.dynamic_shared_bytes = source_.dynamic_shared ? source_.shared_bytes : 0;
   const std::vector<std::vector<std::byte>> before = copy_of(arrays);
-  Run run(*this, arrays, blocks, seed, std::byte{0xcd});
+  Run run(*this, arrays, options, std::byte{0xcd});
   LaunchResult result = run.machine.run();
   if (!run.machine.uninitialized()) return result;
   // Does anything depend on what nothing wrote?
   const std::vector<std::vector<std::byte>> found = copy_of(arrays);
   restore(arrays, before);
-  Run again(*this, arrays, blocks, seed, std::byte{0x3b});
+  Run again(*this, arrays, options, std::byte{0x3b});
   again.machine.run();
   if (copy_of(arrays) != found) throw *run.machine.uninitialized();
   return result;

@@ -10,14 +10,27 @@
 
 namespace deplo::measure::ptx {
 
+/// What a launch passes: an array by its number, a tensor map by its number, or bytes.
+struct Parameter {
+  enum class Kind { array, map, bytes } kind = Kind::array;
+  std::size_t number = 0;
+  std::vector<std::byte> bytes = {};
+};
+
 class Kernel {
  public:
   /// Parses and decodes. `buffers`: those of the program, which are the first parameters; the tensor maps follow. Throws
   /// Error in one line if the machine does not execute the text, or if its parameters are others.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
+  /// With other parameters, in the order of the text's. Those of Kind::bytes may be longer than the text's, which then are
+  /// cut: a number of 8 bytes serves as one of 4.
+  Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
+         std::vector<Parameter> parameters);
 
   /// Runs the first `blocks` blocks on these arrays. Throws Finding.
   LaunchResult launch(const HostArrays&, std::int64_t blocks, std::uint64_t seed) const;
+  /// The same with a grid and blocks of several dimensions.
+  LaunchResult launch(const HostArrays&, const LaunchOptions& shape) const;
 
  private:
   struct Run;
@@ -26,6 +39,7 @@ class Kernel {
   Program program_;
   ir::KernelSource source_;
   std::vector<ir::Buffer> buffers_;
+  std::vector<Parameter> parameters_;
 };
 
 }  // namespace deplo::measure::ptx

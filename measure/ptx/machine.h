@@ -21,7 +21,9 @@ namespace deplo::measure::ptx {
 enum class Timing { early, late, random };
 
 struct LaunchOptions {
-  std::int64_t blocks = 1, threads = 32;  // one-dimensional
+  std::int64_t blocks = 1, threads = 32;
+  /// How blocks and threads are numbered: x and y of the grid and of a block; 0: all in x.
+  std::int64_t grid_x = 0, grid_y = 1, block_x = 0, block_y = 1;
   std::int64_t dynamic_shared_bytes = 0;
   std::uint64_t seed = 0;                    // of the interleaving, and of the Timing
   std::int64_t most_resident_blocks = 1024;  // blocks beyond these begin when one has ended
@@ -53,6 +55,7 @@ class Machine {
   std::uint64_t shared_bytes() const { return shared_bytes_; }
   std::int64_t threads() const { return options_.threads; }
   std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // of a block
+  const LaunchOptions& options() const { return options_; }
   std::int64_t blocks() const { return options_.blocks; }
   std::int64_t dynamic_shared_bytes() const { return options_.dynamic_shared_bytes; }
   Rng& rng() { return rng_; }

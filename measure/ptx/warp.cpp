@@ -44,31 +44,54 @@ Warp::Warp(Block& block, std::int64_t index)
   }
 }
 
+namespace {
+
+/// A number as x, y and z of a grid or block of `all`.
+struct Dimensions {
+  Dimensions(std::int64_t all, std::int64_t x, std::int64_t y)
+      : size{x == 0 ? all : x, y, x == 0 ? 1 : all / (x * y)} {}
+  std::int64_t part(std::int64_t number, int axis) const {
+    return axis == 0 ? number % size[0] : axis == 1 ? number / size[0] % size[1] : number / (size[0] * size[1]);
+  }
+  std::array<std::int64_t, 3> size;
+};
+
+}  // namespace
+
+// The same for all lanes but for those that are the lane's own.
 void Warp::set_special(const SpecialPlace& special) {
-  const Machine& machine = block_.machine();
+  const LaunchOptions& o = machine().options();
+  const Dimensions grid(o.blocks, o.grid_x, o.grid_y), block(o.threads, o.block_x, o.block_y);
+  PerLane<std::uint32_t>& values = lanes<std::uint32_t>(special.place);
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
+    const std::uint32_t one = std::uint32_t{1} << lane;
+    const std::int64_t thread = index_ * warp_lanes + lane;
+    const auto axis = [&](Special first) { return static_cast<int>(special.which) - static_cast<int>(first); };
     const auto value = [&]() -> std::int64_t {
       using enum Special;
       switch (special.which) {
         case tid_x:
-          return index_ * warp_lanes + lane;
+        case tid_y:
+        case tid_z:
+          return block.part(thread, axis(tid_x));
         case ntid_x:
-          return machine.threads();
-        case ctaid_x:
-          return block_.index();
-        case nctaid_x:
-          return machine.blocks();
         case ntid_y:
         case ntid_z:
+          return block.size.at(static_cast<std::size_t>(axis(ntid_x)));
+        case ctaid_x:
+        case ctaid_y:
+        case ctaid_z:
+          return grid.part(block_.index(), axis(ctaid_x));
+        case nctaid_x:
         case nctaid_y:
         case nctaid_z:
-          return 1;
+          return grid.size.at(static_cast<std::size_t>(axis(nctaid_x)));
         case laneid:
           return lane;
         case warpid:
           return index_;
         case nwarpid:
-          return (machine.threads() + warp_lanes - 1) / warp_lanes;
+          return machine().warps();
         case cluster_ctarank:
         case cluster_ctaid_x:
           return block_.rank();
@@ -78,31 +101,27 @@ void Warp::set_special(const SpecialPlace& special) {
         case clusterid_x:
           return block_.index() / program_.cluster;
         case nclusterid_x:
-          return machine.blocks() / program_.cluster;
+          return o.blocks / program_.cluster;
         case lanemask_eq:
-          return Lanes{1} << lane;
+          return one;
         case lanemask_lt:
-          return (Lanes{1} << lane) - 1;
+          return one - 1;
         case lanemask_le:
-          return (Lanes{1} << lane) - 1 + (Lanes{1} << lane);
+          return (one - 1) | one;
         case lanemask_gt:
-          return ~((Lanes{1} << lane) - 1) & ~(Lanes{1} << lane);
+          return ~((one - 1) | one);
         case lanemask_ge:
-          return ~((Lanes{1} << lane) - 1);
+          return ~(one - 1);
         case dynamic_smem_size:
-          return machine.dynamic_shared_bytes();
+          return o.dynamic_shared_bytes;
         case total_smem_size:
-          return static_cast<std::int64_t>(machine.shared_bytes());
-        case tid_y:
-        case tid_z:
-        case ctaid_y:
-        case ctaid_z:
+          return static_cast<std::int64_t>(machine().shared_bytes());
         case zero:
           return 0;
       }
       return 0;
     };
-    lanes<std::uint32_t>(special.place)[lane] = static_cast<std::uint32_t>(value());
+    values[lane] = static_cast<std::uint32_t>(value());
   }
 }
 
