@@ -1,30 +1,36 @@
-# deplo_layer(NAME USED… [HOT] [COLD FOLDER]): a static library of every source below NAME/.
+# deplo_layer(NAME USED… [HOT] [PART FOLDER]): a static library of every source below NAME/.
 #
 # A layer's headers are found only through build/layers/NAME/NAME (a link to its folder), and each target gets the links
 # of the layers it names, nothing else: an include of a layer to the right does not compile.
 #
-# HOT: what every candidate goes through, DEPLO_HOT_FLAGS in Release, but for FOLDER below it (the target NAME_FOLDER). The rest stays
-# at -O1, which compiles in three quarters of the time.
+# HOT: what every candidate goes through, DEPLO_HOT_FLAGS in Release. The rest stays at -O1, which compiles in three
+# quarters of the time. FOLDER below the layer (the target NAME_FOLDER) is the other way round.
 function(deplo_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 layer "HOT" "COLD" "")
+  cmake_parse_arguments(PARSE_ARGV 1 layer "HOT" "PART" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   set(root ${PROJECT_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${root}/${name} SYMBOLIC)
   set(targets ${name})
-  if(layer_COLD)
-    set(cold ${sources})
-    list(FILTER cold INCLUDE REGEX "/${name}/${layer_COLD}/")
-    list(REMOVE_ITEM sources ${cold})
-    add_library(${name}_${layer_COLD} OBJECT ${cold})
-    list(APPEND targets ${name}_${layer_COLD})
+  if(layer_PART)
+    set(part ${sources})
+    list(FILTER part INCLUDE REGEX "/${name}/${layer_PART}/")
+    list(REMOVE_ITEM sources ${part})
+    add_library(${name}_${layer_PART} OBJECT ${part})
+    list(APPEND targets ${name}_${layer_PART})
   endif()
   add_library(${name} STATIC ${sources})
   deplo_verify_headers(${name})
   foreach(target ${targets})
     target_include_directories(${target} PUBLIC ${root})
     target_link_libraries(${target} PUBLIC ${layer_UNPARSED_ARGUMENTS})
-    if(layer_HOT AND target STREQUAL name)
+    set(is_hot ${layer_HOT})
+    if(layer_PART AND target STREQUAL ${name}_${layer_PART} AND layer_HOT)
+      set(is_hot FALSE)
+    elseif(layer_PART AND target STREQUAL ${name}_${layer_PART})
+      set(is_hot TRUE)
+    endif()
+    if(is_hot)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${DEPLO_HOT_FLAGS}>)
       deplo_precompile(${target} core ${PROJECT_SOURCE_DIR}/cmake/std.pch.h)
     else()
@@ -32,8 +38,8 @@ function(deplo_layer name)
     endif()
     deplo_compile_by_room(${target})
   endforeach()
-  if(layer_COLD)
-    target_link_libraries(${name} PRIVATE ${name}_${layer_COLD})
+  if(layer_PART)
+    target_link_libraries(${name} PRIVATE ${name}_${layer_PART})
   endif()
 endfunction()
 

@@ -25,4 +25,7 @@ inline constexpr std::uint64_t local_start = 16, param_start = 16;
 // Allocations of a module's own variables have numbers from here on.
 inline constexpr std::uint64_t first_module_variable = 4096;
 
+/// The next multiple of `to`.
+constexpr std::uint64_t aligned(std::uint64_t offset, std::uint64_t to) { return (offset + to - 1) / to * to; }
+
 }  // namespace deplo::measure::ptx

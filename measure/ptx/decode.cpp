@@ -53,8 +53,6 @@ constexpr std::array special_names = {
     SpecialName{"%total_smem_size", Special::total_smem_size},
 };
 
-std::uint64_t aligned(std::uint64_t offset, std::uint64_t to) { return (offset + to - 1) / to * to; }
-
 std::vector<std::string_view> split(std::string_view opcode) {
   std::vector<std::string_view> words;
   for (;;) {

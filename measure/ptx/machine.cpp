@@ -16,8 +16,6 @@ constexpr std::int64_t most_without_progress = 400'000'000;
 constexpr std::int64_t instructions_before_another_block = 300'000;
 constexpr int most_idle_rounds = 16;
 
-std::uint64_t aligned(std::uint64_t offset, std::uint64_t to) { return (offset + to - 1) / to * to; }
-
 }  // namespace
 
 Machine::Machine(const Program& program, GlobalMemory& memory, const std::vector<std::byte>& parameters,
