@@ -75,8 +75,8 @@ struct SearcherKind {
 /// Throws Error `place: expected …, found …` unless the strategy has this parameter and the value is legal.
 void check_hyperparameter(const SearcherKind&, std::string_view name, const std::string& value, std::string_view place);
 
-/// Thrown by a searcher that cannot go on: a strategy in another process that died, hung or broke the protocol. What was
-/// measured remains valid.
+/// Thrown by a searcher that cannot go on: a strategy in another process that died, hung or broke the protocol. What
+/// was measured remains valid.
 class StrategyFailed : public Error {
  public:
   using Error::Error;
@@ -86,8 +86,8 @@ class StrategyFailed : public Error {
 std::span<const SearcherKind* const> searchers();
 /// True for "exec:COMMAND", a strategy in another process (docs/protocol.md). It is not in the list of searchers().
 bool is_program(std::string_view name);
-/// The strategy of that name, or the one that runs a program. "default" is the one that the results in docs/strategies.md favour. Throws Error that
-/// lists the known names.
+/// The strategy of that name, or the one that runs a program. "default" is the one that the results in
+/// docs/strategies.md favour. Throws Error that lists the known names.
 const SearcherKind& find_searcher(std::string_view name);
 /// Throws Error for an unknown name or bad parameters, and StrategyFailed if a program does not start.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);

@@ -10,7 +10,8 @@ namespace deplo::engine {
 /// Row::stop of a kernel that cannot be measured with any schedule; Row::fault says why.
 inline constexpr const char* untunable = "cannot be tuned";
 
-/// Row::stop of a kernel whose strategy, a program of the user's, failed. What was measured stands; Row::fault says why.
+/// Row::stop of a kernel whose strategy, a program of the user's, failed. What was measured is kept; Row::fault says
+/// why.
 inline constexpr const char* strategy_failed = "the strategy failed";
 
 struct Row {

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
-#include "search/exec/exec.h"
+#include "search/strategies/exec/exec.h"
 
 namespace deplo::search {
 namespace strategies::kinds {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "core/rng.h"
-#include "search/exec/example.h"
 #include "search/searcher.h"
+#include "search/strategies/exec/example.h"
 #include "search/toy_space.h"
 
 namespace deplo::search {

@@ -1,5 +1,5 @@
-// `--search exec:COMMAND` by the command line: a program's strategy tunes and takes part in a comparison; one that fails
-// ends its own search only.
+// `--search exec:COMMAND` by the command line: a program's strategy tunes and takes part in a comparison; one that
+// fails ends its own search only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

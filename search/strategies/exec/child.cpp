@@ -1,4 +1,4 @@
-#include "search/exec/child.h"
+#include "search/strategies/exec/child.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

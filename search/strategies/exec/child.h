@@ -12,7 +12,8 @@ namespace deplo::search::exec {
 /// that created this object ends.
 class Child {
  public:
-  /// Runs `command` by /bin/sh, with the folder of deplo_search.py at the end of PYTHONPATH. Throws StrategyFailed if no process can be started.
+  /// Runs `command` by /bin/sh, with the folder of deplo_search.py at the end of PYTHONPATH. Throws
+  /// StrategyFailed if no process can be started.
   explicit Child(std::string command);
   /// Closes the process's standard input, and kills its process group if it has not ended within a second. After a
   /// failure, kills it at once.

@@ -1,4 +1,4 @@
-#include "search/exec/example.h"
+#include "search/strategies/exec/example.h"
 
 #include <cstdlib>
 

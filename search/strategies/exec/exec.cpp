@@ -1,4 +1,4 @@
-#include "search/exec/exec.h"
+#include "search/strategies/exec/exec.h"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "search/count.h"
-#include "search/exec/child.h"
 #include "search/records/spelling.h"
+#include "search/strategies/exec/child.h"
 #include "search/strategies/tree.h"
 #include "search/trails.h"
 

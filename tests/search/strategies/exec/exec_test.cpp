@@ -1,13 +1,13 @@
 // Strategies in other processes: what they are told, what they may ask, and how they fail.
-#include "search/exec/exec.h"
+#include "search/strategies/exec/exec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "search/exec/example.h"
 #include "search/guarded.h"
 #include "search/loop.h"
+#include "search/strategies/exec/example.h"
 #include "search/toy_space.h"
 
 namespace deplo::search::exec {
