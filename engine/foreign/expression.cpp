@@ -447,10 +447,56 @@ class Parser {
     return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, nullptr, std::move(parts)});
   }
 
+  /// Where "for" stands in the brackets that were opened last; 0: they have none.
+  std::size_t find_loop() const {
+    int open = 0;
+    for (std::size_t i = at_; i < text_.size() && open >= 0; ++i) {
+      if (text_[i] == '[' || text_[i] == '(') ++open;
+      if (text_[i] == ']' || text_[i] == ')') --open;
+      const bool word = text_.substr(i).starts_with("for ") && i > at_ && !is_name(text_[i - 1]);
+      if (open == 0 && word) return i;
+    }
+    return 0;
+  }
+
+  /// "x for i in list]": x is read again for each value of i. The list must not name a parameter.
+  std::vector<NodePtr> comprehension(std::size_t loop) {
+    const std::size_t body = at_;
+    at_ = loop + 4;
+    skip_blanks();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::string variable(text_.substr(begin, at_ - begin));
+    const bool named = !variable.empty() && std::isdigit(static_cast<unsigned char>(variable[0])) == 0;
+    if (!named || !take_word("in")) expected("NAME in LIST");
+    const std::size_t names = names_.size();
+    const NodePtr values = choice();
+    if (names_.size() > names) expected("a list without parameters");
+    if (!take("]")) expected("']'");
+    const Operand all = values->evaluate({});
+    if (!std::holds_alternative<List>(all)) expected("a list");
+    const std::size_t end = at_;
+    std::vector<NodePtr> parts;
+    for (const Scalar& value : std::get<List>(all)) {
+      if (++unrolled_ > max_elements) expected(fmt::format("at most {} values", max_elements));
+      at_ = body;
+      bound_.emplace_back(variable, value);
+      parts.push_back(choice());
+      bound_.pop_back();
+      skip_blanks();
+      if (at_ != loop) expected("for");
+    }
+    at_ = end;
+    return parts;
+  }
+
   NodePtr primary() {
     const Depth depth(*this);
     skip_blanks();
-    if (take("[")) return list(elements("]"));
+    if (take("[")) {
+      const std::size_t loop = find_loop();
+      return list(loop == 0 ? elements("]") : comprehension(loop));
+    }
     if (take("(")) {
       std::vector<NodePtr> parts = elements(")");
       const bool tuple = text_.substr(0, at_ - 1).ends_with(",");
@@ -507,6 +553,8 @@ class Parser {
         expected(fmt::format("another number of arguments of {}", word));
       return call(function->function, std::move(parts));
     }
+    for (const auto& [variable, value] : bound_)
+      if (variable == word) return constant(value);
     auto found = std::ranges::find(names_, word);
     if (found == names_.end()) found = names_.insert(found, std::string(word));
     return std::make_shared<Node>(
@@ -516,7 +564,8 @@ class Parser {
   std::string_view text_;
   const std::string& place_;
   std::vector<std::string>& names_;
-  std::size_t at_ = 0, depth_ = 0;
+  std::vector<std::pair<std::string, Scalar>> bound_;  // variables of comprehensions
+  std::size_t at_ = 0, depth_ = 0, unrolled_ = 0;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "ir/hardware/float16.h"
+#include "measure/check/expected_values.h"
 
 namespace deplo::engine::foreign {
 namespace {
@@ -48,26 +49,18 @@ std::string spelled(const Scalar& value) {
 Scalar scalar_of(const Config& config, bool is_text) {
   const std::string text = config.is_text() ? config.text() : "";
   if (is_text || text.empty()) return text;
-  return Expression::parse(text, config.place()).scalar({});
+  const Expression expression = Expression::parse(text, config.place());
+  if (!expression.names().empty()) config.expected("a number, or Type: string");
+  return expression.scalar({});
 }
 
 /// A constraint or a size.
 Expression expression_of(const Config& config) { return Expression::parse(config.text(), config.place()); }
 
-/// "[2**i for i in range(6)]": the value for each element of the list.
-std::optional<List> comprehension(const std::string& text, const std::string& place) {
-  const std::size_t of = text.find(" for "), in = text.find(" in ", of);
-  if (of == std::string::npos || in == std::string::npos || !text.starts_with('[') || !text.ends_with(']'))
-    return std::nullopt;
-  const std::string name = text.substr(of + 5, in - of - 5);
-  const Expression value = Expression::parse(text.substr(1, of - 1), place);
-  const Operand range = Expression::parse(text.substr(in + 4, text.size() - in - 5), place).evaluate({});
-  if (!value.names().empty() && value.names() != std::vector{name}) return std::nullopt;
-  if (!std::holds_alternative<List>(range)) return std::nullopt;
-  List all;
-  for (const Scalar& each : std::get<List>(range))
-    all.push_back(value.names().empty() ? value.scalar({}) : value.scalar(std::vector<Operand>{each}));
-  return all;
+/// The value of an expression without names.
+Operand constant(const Expression& expression, const Config& at) {
+  if (!expression.names().empty()) at.expected("values without names");
+  return expression.evaluate({});
 }
 
 /// A list, or a text with one, as Python writes it.
@@ -77,9 +70,7 @@ List values_of(const Config& config, bool is_text) {
     for (const Config& item : config.items()) values.push_back(scalar_of(item, is_text));
     return values;
   }
-  const std::string text = config.text();
-  if (auto list = comprehension(text, config.place())) return std::move(*list);
-  Operand value = Expression::parse(text, config.place()).evaluate({});
+  Operand value = constant(Expression::parse(config.text(), config.place()), config);
   if (auto* list = std::get_if<List>(&value)) return std::move(*list);
   return {std::get<Scalar>(value)};
 }
@@ -368,7 +359,13 @@ struct KernelFile::Reader {
   }
 
   void read_reference(const Config& reference) const {
-    reference.only({"Parameters", "Outputs"});
+    reference.only({"Parameters", "Outputs", "Expression"});
+    if (const auto expression = reference.find("Expression")) {
+      if (reference.has("Parameters") || reference.has("Outputs"))
+        reference.expected("Expression, or Parameters and Outputs");
+      to.expression_ = expression->text();
+      measure::check_expression(to.expression_, to.signature_, expression->place());
+    }
     if (const auto parameters = reference.find("Parameters"))
       for (const auto& [name, value] : parameters->entries()) {
         const auto& all = to.space_->parameters();
@@ -522,12 +519,14 @@ std::string KernelFile::reference() const {
   const measure::Expectation expected = expectation();
   std::string text = expected.kernel ? expected.kernel->source.text : "";
   for (const auto& [name, file] : expected.files) text += name + read_file(file);
-  return digest(text);
+  return digest(text + expected.expression);
 }
 
 measure::Expectation KernelFile::expectation() const {
   measure::Expectation expected;
   expected.files = expected_;
+  expected.expression = expression_;
+  if (!expression_.empty()) return expected;
   const auto is_output = [](const ir::Buffer& buffer) { return buffer.role == ir::Role::output; };
   const auto outputs = std::ranges::count_if(signature_.buffers, is_output);
   if (static_cast<std::size_t>(outputs) == expected_.size()) return expected;

@@ -76,6 +76,7 @@ class KernelFile {
   std::vector<std::size_t> zeroed_;      // buffers that are 0 before each launch
   std::map<std::string, Scalar> fixed_;  // the reference's parameters; those that it lacks have their defaults
   measure::InputFiles inputs_, expected_;
+  std::string expression_;
   ir::Program signature_;
 };
 

@@ -88,7 +88,7 @@ class KernelTuner {
     const auto enough = [this] { return gain_per_second(prospect_, budget_.expectation) < budget_.least_gain; };
     const search::Stop stop =
         search::run(space_, searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first)).stop;
-    if (searcher.fault().empty() || stop != search::Stop::exhausted) return std::string(name(stop));
+    if (searcher.fault().empty() || cancelled_()) return std::string(name(stop));
     row_.fault = searcher.fault();
     return strategy_failed;
   }

@@ -11,6 +11,7 @@
 
 #include "ir/hardware/float16.h"
 #include "measure/check/elements.h"
+#include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
 #include "measure/host_memory.h"
@@ -90,6 +91,12 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   return loop;
 }
 
+/// Of any shape with as many elements.
+ir::Numbers read_array(const std::string& file, const ir::Buffer& buffer) {
+  const ir::Shape shape = read_npy_header(file).shape;
+  return read_npy(file, {buffer.dtype, ir::element_count(shape) == ir::element_count(buffer) ? shape : buffer.shape});
+}
+
 /// FNV-1a over the bits of each value.
 std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
   constexpr std::uint64_t prime = 0x100000001b3;
@@ -139,7 +146,7 @@ const Reference& Problem::reference() {
   return *reference_;
 }
 
-/// Those of the files; the others are what the expected kernel writes into the first set.
+/// Those of the expression and of the files; the others are what the expected kernel writes into the first set.
 Reference Problem::expected_outputs() {
   if (expectation_.kernel) {
     poison_outputs();
@@ -151,17 +158,23 @@ Reference Problem::expected_outputs() {
     if (const auto beside = arrays().overrun())
       throw Error(fmt::format("{}: expected a kernel that keeps to its arrays, found {}", expectation_.name, *beside));
   }
+  std::map<std::string, ir::Numbers, std::less<>> computed;
+  if (!expectation_.expression.empty()) computed = evaluate_expression(expectation_.expression, loop_, seed_, files_);
   Reference reference;
-  for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
-    if (loop_.buffers[i].role == ir::Role::output) reference.outputs.push_back(expected_output(i));
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
+    const ir::Buffer& buffer = loop_.buffers[i];
+    if (buffer.role != ir::Role::output) continue;
+    const auto file = expectation_.files.find(buffer.name);
+    const auto value = computed.find(buffer.name);
+    reference.outputs.push_back(expected_output(i, value != computed.end()            ? value->second
+                                                   : file != expectation_.files.end() ? read_array(file->second, buffer)
+                                                                                      : arrays().read(i)));
+  }
   return reference;
 }
 
-Reference::Output Problem::expected_output(std::size_t index) {
+Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values) const {
   const ir::Buffer& buffer = loop_.buffers[index];
-  const auto file = expectation_.files.find(buffer.name);
-  const ir::Numbers values =
-      file == expectation_.files.end() ? arrays().read(index) : read_npy(file->second, {buffer.dtype, buffer.shape});
   constexpr std::size_t max_elements = std::size_t{1} << 22;                       // 24 bytes each
   const std::size_t step = (values.size() + max_elements - 1) / max_elements | 1;  // odd, so that it meets all columns
   Reference::Output output{index, {}, 1, false};

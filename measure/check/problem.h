@@ -38,8 +38,9 @@ struct Reference {
 struct Expectation {
   std::optional<KernelCode> kernel = {};  // runs once; its outputs are expected
   InputFiles files = {};                  // expected outputs, by name
+  std::string expression = {};            // of PyTorch, for all outputs (expected_values.h); "": none
   std::string name = {};                  // of the kernel, for messages
-  bool empty() const { return !kernel && files.empty(); }
+  bool empty() const { return !kernel && files.empty() && expression.empty(); }
 };
 
 /// The tolerance for operands rounded to TF32: ten times their mean error. It is too large to find a wrong index in one
@@ -85,7 +86,7 @@ class Problem {
  private:
   double least_us(int batch) const;
   Reference expected_outputs();
-  Reference::Output expected_output(std::size_t buffer);
+  Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values) const;
   std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);
 
   ir::Program loop_;

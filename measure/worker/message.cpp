@@ -97,13 +97,14 @@ KernelCode candidate_of(const Json& json) {
 Json json_of(const Expectation& expected) {
   return {{"kernel", expected.kernel ? json_of(*expected.kernel) : Json()},
           {"files", expected.files},
+          {"expression", expected.expression},
           {"name", expected.name}};
 }
 
 Expectation expectation_of(const Json& json) {
   const Json& kernel = json.at("kernel");
   return {kernel.is_null() ? std::nullopt : std::optional(candidate_of(kernel)), json.at("files").get<InputFiles>(),
-          json.at("name").get<std::string>()};
+          json.at("expression").get<std::string>(), json.at("name").get<std::string>()};
 }
 
 Json json_of(const Reply& reply) {

@@ -167,7 +167,7 @@ class Workplace {
  public:
   Workplace() {
     const fs::path source = DEPLO_SOURCE_DIR;
-    for (const char* name : {"configs", "tests", "docs", "scripts", "Makefile"})
+    for (const char* name : {"configs", "tests", "docs", "examples", "scripts", "Makefile"})
       fs::create_symlink(source / name, at(name));
     fs::copy(source / "experiments", at("experiments"), fs::copy_options::recursive);
     fs::create_directories(at("build/release"));

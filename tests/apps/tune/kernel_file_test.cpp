@@ -129,6 +129,26 @@ TEST_F(KernelFile, YamlAndReferences) {
   EXPECT_THAT(ran.err, HasSubstr("no candidate of matmul gave a valid time; the last failure: c["));
 }
 
+TEST_F(KernelFile, IsCheckedByAnExpression) {
+  const auto with = [&](const std::string& expression) {
+    std::string text = read_file(example("matmul.yaml"));
+    text.replace(text.find("Parameters: {BLOCK_X: 32, BLOCK_Y: 1}"), 37, "Expression: \"" + expression + "\"");
+    return tune(write_file(folder_.path(), "e.yaml", text),
+                {"--trials", "1", "--time", "2", "--in-process", "--kernel-file", example("matmul.cl")});
+  };
+  const std::string inputs = "a = torch.randn(128, 128); b = torch.randn(16384); ";
+  const Ran good = with(inputs + "a @ b.reshape(128, 128)");
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(with(inputs + "a @ b.reshape(128, 128).T").err, HasSubstr("no candidate of matmul gave a valid time"));
+  const auto slip = [&](const std::string& expression) { return with(expression).err; };
+  EXPECT_THAT(slip("a = torch.randn(128, 129); a @ a.T"),
+              HasSubstr("expected 16384 elements of the input 'a', found 16512"));
+  EXPECT_THAT(slip("x = torch.randn(128, 128); x + 1"), HasSubstr("expected an input of the kernel, found 'x'"));
+  EXPECT_THAT(slip("a = torch.randn(128, 128); a.sum(0)"),
+              HasSubstr("expected 16384 elements of the output 'c', found 128"));
+  EXPECT_THAT(slip("a = torch.randn(128, 128); a +"), HasSubstr("e.yaml:"));
+}
+
 TEST_F(KernelFile, InAnExperimentForAStrategyOfItsOwn) {
   write_file(folder_.path(), "mine.py",
              "import deplo_search\nspace = deplo_search.connect()\n"

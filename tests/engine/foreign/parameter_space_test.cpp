@@ -58,6 +58,9 @@ TEST(ForeignExpression, MeansWhatPythonMeans) {
       {"len(range(2, 10, 3))", whole(3)},
       {"[1, 2, 3][-1]", whole(3)},
       {"True + True", whole(2)},
+      {"max([2 ** i for i in range(5)])", whole(16)},
+      {"len([1] + [2 * i for i in range(1, 4)] + list(range(2)))", whole(6)},
+      {"max([max([i * j for j in range(3)]) for i in range(4)])", whole(6)},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(value(text), expected) << text << " = " << print(value(text));
   const Expression names = Expression::parse("a * b + max(a, c)", "test");
@@ -83,6 +86,11 @@ TEST(ForeignExpression, SaysWhatIsWrong) {
       {"1 in 1", "expected a list after in"},
       {"range(100000000)", "expected at most 65536 values"},
       {"1 if 2", "expected else"},
+      {"[i for i in a]", "expected a list without parameters"},
+      {"[i for i in 3]", "expected a list"},
+      {"[i for 3 in range(2)]", "expected NAME in LIST"},
+      {"[i + for i in range(2)]", "expected for"},
+      {"[[j for j in range(60000)][0] for i in range(60000)]", "expected at most 65536 values"},
       {"'abc", "expected a text that ends"},
   };
   for (const auto& [text, message] : cases)
@@ -94,9 +102,37 @@ TEST(ForeignExpression, SaysWhatIsWrong) {
 // Whatever the text: a value or an Error.
 TEST(ForeignExpression, SurvivesAnyText) {
   Rng rng(5);
-  constexpr std::string_view parts[] = {"1",  "a",  "(",    ")",  "[",     "]",    ",",    "+",  "-",  "*",
-                                        "/",  "%",  "<",    "==", " and ", " or ", "not ", "in", "if", "else",
-                                        "**", "//", "min(", "'",  "0x",    ".",    "?",    ":"};
+  constexpr std::string_view parts[] = {"1",
+                                        "a",
+                                        "(",
+                                        ")",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        "+",
+                                        "-",
+                                        "*",
+                                        "/",
+                                        "%",
+                                        "<",
+                                        "==",
+                                        " and ",
+                                        " or ",
+                                        "not ",
+                                        "in",
+                                        "if",
+                                        "else",
+                                        "**",
+                                        "//",
+                                        "min(",
+                                        "'",
+                                        "0x",
+                                        ".",
+                                        "?",
+                                        ":",
+                                        "[a for b in range(2)]",
+                                        " for ",
+                                        "a in "};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (std::uint64_t n = rng.below(12); n > 0; --n) text += parts[rng.below(std::size(parts))];

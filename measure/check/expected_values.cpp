@@ -1,0 +1,81 @@
+#include "measure/check/expected_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text/nearest.h"
+#include "ir/torch/evaluate.h"
+#include "ir/torch/expression/expression.h"
+
+namespace deplo::measure {
+namespace {
+
+using ir::torch::Graph;
+using ir::torch::Node;
+
+bool is_given(const Node& node) { return node.kind == Node::Kind::input || node.kind == Node::Kind::parameter; }
+
+void check(std::int64_t elements, const ir::Buffer& buffer, const char* what, const std::string& place) {
+  if (elements == ir::element_count(buffer)) return;
+  throw Error(fmt::format("{}: expected {} elements of the {} '{}', found {}", place, ir::element_count(buffer), what,
+                          buffer.name, elements));
+}
+
+const ir::Buffer& find(const ir::Program& kernel, const std::string& input, const std::string& place) {
+  const ir::Buffer* const buffer = kernel.find(input);
+  if (buffer != nullptr && buffer->role == ir::Role::input) return *buffer;
+  std::vector<std::string> names;
+  for (const ir::Buffer& each : kernel.buffers)
+    if (each.role == ir::Role::input) names.push_back(each.name);
+  throw Error(
+      fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input, did_you_mean(input, names)));
+}
+
+}  // namespace
+
+void check_expression(const std::string& text, const ir::Program& kernel, const std::string& place) {
+  const Graph graph = ir::torch::parse_expression(text, place);
+  for (const Node& node : graph.nodes)
+    if (is_given(node)) check(ir::element_count(node.type.shape), find(kernel, node.name, place), "input", place);
+  std::size_t output = 0;
+  for (const ir::Buffer& buffer : kernel.buffers) {
+    if (buffer.role != ir::Role::output) continue;
+    if (output == graph.outputs.size())
+      throw Error(fmt::format("{}: expected a result for the output '{}', found none", place, buffer.name));
+    const Node& result = graph.nodes[static_cast<std::size_t>(graph.outputs[output++])];
+    check(ir::element_count(result.type.shape), buffer, "output", place);
+  }
+  if (output < graph.outputs.size())
+    throw Error(
+        fmt::format("{}: expected {} results, one for each output, found {}", place, output, graph.outputs.size()));
+}
+
+std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
+                                                                    std::uint64_t seed, const InputFiles& files) {
+  const Graph graph = ir::torch::parse_expression(text);
+  std::vector<ir::torch::Values> sources;
+  for (const Node& node : graph.nodes) {
+    ir::torch::Values& values = sources.emplace_back();
+    if (!is_given(node)) continue;
+    const auto& buffer = find(kernel, node.name, "the reference");
+    const auto numbers = input_values(kernel, static_cast<std::size_t>(&buffer - kernel.buffers.data()), seed, files);
+    values.assign(numbers.begin(), numbers.end());
+  }
+  const std::vector<ir::torch::Values> results = ir::torch::evaluate(graph, sources);
+  std::map<std::string, ir::Numbers, std::less<>> expected;
+  auto result = results.begin();
+  for (const ir::Buffer& buffer : kernel.buffers) {
+    if (buffer.role != ir::Role::output) continue;
+    ir::Numbers numbers(buffer.dtype, result->size());
+    for (std::size_t i = 0; i < result->size(); ++i) numbers.set(i, (*result)[i]);
+    expected.emplace(buffer.name, std::move(numbers));
+    ++result;
+  }
+  return expected;
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,21 @@
+// Expected outputs of a user's own kernel, computed by a PyTorch expression.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "ir/numbers.h"
+#include "ir/program.h"
+#include "measure/check/inputs.h"
+
+namespace deplo::measure {
+
+/// Throws Error, prefixed by `place`, unless the text is an expression (docs/expressions.md) whose inputs are inputs of
+/// the kernel, with as many elements, and whose results are its outputs, in their order.
+void check_expression(const std::string& text, const ir::Program& kernel, const std::string& place);
+
+/// The values of each output by its name, in double. The inputs have the values that the kernel gets. Throws Error.
+std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
+                                                                    std::uint64_t seed, const InputFiles& files);
+
+}  // namespace deplo::measure
