@@ -26,6 +26,7 @@ struct ImportFlags {
   std::string store = engine::default_store();
   search::Columns columns;
   std::string objective;
+  bool list_formats = false;
 };
 
 struct ExportFlags {
@@ -33,6 +34,10 @@ struct ExportFlags {
 };
 
 int run_import(const ImportFlags& flags) {
+  if (flags.list_formats) {
+    print_result(std::string(search::recorded_formats()));
+    return 0;
+  }
   if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
   engine::make_default_folder(flags.store);
   search::Reading reading{flags.columns, {}};
@@ -135,8 +140,9 @@ void add_import(Command command, int& exit_code) {
       "deplo db import A100.json --objective GFLOP/s --store gflops.db\n"
       "deplo db import torch.jsonl --store deplo.db");
   command.option("files", flags->files, "FILES",
-                 "Kernel Tuner caches, T4 or CSV files (also .gz or .zip), or .jsonl files with times of libraries.");
+                 "Recorded spaces (see --list-formats), or .jsonl files with times of libraries.");
   command.option("--store", flags->store, "FILE", "Write to this SQLite file.").show_default();
+  command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that are read.");
   command
       .option("--launches", flags->columns.launches, "COLUMNS",
               "Tables only: the columns that hold one launch time each.")

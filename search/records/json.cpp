@@ -126,6 +126,27 @@ Json t4_of_ktt(const Json& ktt) {
   return t4;
 }
 
+/// The results of CLBlast's tuners as T4. A time that is not above 0, or is as long as a number may be, is a failure.
+Json t4_of_clblast(const Json& clblast) {
+  Json results = Json::array();
+  const Json& list = clblast["results"];
+  for (const Json& result : list.is_array() ? list : Json::array()) {
+    Json own = Json::object();
+    const Json time = result.is_object() ? result.value("time", Json()) : Json();
+    const bool valid = time.is_number() && time.get<double>() > 0 && time.get<double>() < nobody_waits_us * 1e-3;
+    if (result.is_object()) own["configuration"] = result.value("parameters", Json());
+    own["invalidity"] = valid ? "correct" : "runtime";
+    own["times"]["runtimes"] = valid ? Json::array({time}) : Json::array();
+    results.push_back(std::move(own));
+  }
+  Json t4 = Json::object();
+  t4["metadata"]["timeunit"] = "milliseconds";
+  t4["device_name"] = text_of(clblast, clblast.contains("clblast_device_name") ? "clblast_device_name" : "device");
+  t4["kernel_name"] = text_of(clblast, "kernel_family");
+  t4["results"] = std::move(results);
+  return t4;
+}
+
 class Reader {
  public:
   Reader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
@@ -135,6 +156,8 @@ class Reader {
     if (is_cache_ && entries_ == 0)
       throw Error(place_ + ": expected configurations in the Kernel Tuner cache, found none");
     if (!is_cache_ && header_.contains("Results")) header_ = t4_of_ktt(header_);
+    if (!is_cache_ && header_.contains("kernel_family") && header_.contains("results"))
+      header_ = t4_of_clblast(header_);
     if (!is_cache_) read_t4();
     if (is_cache_ && objective_names(header_.value("objective", Json())) != names_)
       throw Error(place_ + ": expected the objective before the cache, found it after");
@@ -398,7 +421,10 @@ class Reader {
   void read_t4() {
     const auto results = header_.find("results");
     if (results == header_.end() || !results->is_array())
-      throw Error(place_ + ": expected a Kernel Tuner cache (with a 'cache') or T4 (with 'results'), found neither");
+      throw Error(place_ +
+                  ": expected a Kernel Tuner cache (with a 'cache') or T4 (with 'results'), found neither; `deplo db "
+                  "import --list-formats` "
+                  "says what is read");
     for (const Json& result : *results)
       if (result.is_object() && result.contains("configuration") && result["configuration"].is_object()) {
         for (const auto& [name, value] : result["configuration"].items()) builder_.add_knob(name);

@@ -37,8 +37,19 @@ Records parse_records(std::string_view text, const std::string& place, const Rea
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) throw no_space("nothing");
   if (text[start] == '[') throw no_space("a JSON array; a Kernel Tuner cache and T4 are objects, { … }");
+  if (is_tvm_log(text.substr(start))) return parse_tvm_records(text, place);
   if (text[start] == '{') return parse_json_records(text, place, reading);
   return parse_table_records(text, place, reading);
+}
+
+std::string_view recorded_formats() {
+  return "Kernel Tuner     its cache, of versions 1.0 to 1.5 (JSON)\n"
+         "T4               results in the community's schema (JSON)\n"
+         "KTT              its own results (JSON)\n"
+         "CLBlast          the results of its tuners, clblast_*.json\n"
+         "AutoTVM          TVM's tuning log of one task, a JSON object on each line\n"
+         "tables           CSV with a header: parameters, times, results\n"
+         "All but AutoTVM and tables begin with {. A file may be packed as .gz; a table also as .zip.\n";
 }
 
 Records read_records(const std::filesystem::path& file, const Reading& reading) {

@@ -44,7 +44,13 @@ struct Reading {
 /// `place`, also if a table's parameters cannot be distinguished from its results.
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
+/// A log of AutoTVM: a JSON object on each line.
+bool is_tvm_log(std::string_view text);
+Records parse_tvm_records(std::string_view text, const std::string& place);
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
+
+/// The formats that parse_records() reads, one on each line, for people.
+std::string_view recorded_formats();
 
 /// The names of the parameters in a space's T1 definition. Throws Error, prefixed by `place`.
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place);

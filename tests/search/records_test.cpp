@@ -190,6 +190,61 @@ TEST(Ktt, OwnResultsAreRead) {
     EXPECT_THROW(parse_records(text, "ktt"), Error) << text;
 }
 
+TEST(ClBlast, ResultsOfItsTunersAreRead) {
+  const Records records = parse_records(R"({"kernel_family": "xaxpy", "precision": "32", "arg_n": "4096",
+    "clblast_device_name": "A GPU", "device_compute_units": "12", "results": [
+    {"kernel": "XaxpyFast", "time": 0.250, "parameters": {"PRECISION": 32, "VW": 1, "WGS": 64}},
+    {"kernel": "XaxpyFast", "time": 0.125, "parameters": {"PRECISION": 32, "VW": 2, "WGS": 64}},
+    {"kernel": "XaxpyFast", "time": -1.000, "parameters": {"PRECISION": 32, "VW": 4, "WGS": 64}}]})",
+                                        "clblast");
+  EXPECT_EQ(records.device, "A GPU");
+  EXPECT_EQ(records.kernel, "xaxpy");
+  ASSERT_EQ(records.records.size(), 3u);
+  EXPECT_EQ(records.knobs[1].name, "VW");
+  EXPECT_DOUBLE_EQ(records.records[1].outcome.microseconds, 125);
+  EXPECT_FALSE(records.records[2].outcome.ok());
+  for (const char* text : {R"({"kernel_family": "x", "results": 1})", R"({"kernel_family": "x", "results": [1]})",
+                           R"({"kernel_family": 1, "results": [{"time": 1, "parameters": 2}]})"})
+    EXPECT_THROW(parse_records(text, "clblast"), Error) << text;
+}
+
+TEST(AutoTvm, LogsAreRead) {
+  const std::string input = R"("input": ["cuda -model=t4", "dense.cuda", [["TENSOR", [1, 512], "float32"]], {}])";
+  const auto line = [&](const std::string& tile, const std::string& result) {
+    return "{" + input + R"(, "config": {"index": 3, "code_hash": null, "entity": [["tile_x", "sp", )" + tile +
+           R"(], ["unroll", "ot", true]]}, "result": )" + result + R"(, "version": 0.2, "tvm_version": "0.8.0"})" +
+           "\n";
+  };
+  const std::string log = line("[-1, 8]", "[[0.0005, 0.0007], 0, 2.5, 1600000000.5]") +
+                          line("[-1, 16]", "[[1000000000.0], 1, 0.25, 1600000001.5]");
+  const Records records = parse_records(log + log.substr(0, 40), "tvm.log");
+  EXPECT_EQ(records.device, "cuda -model=t4");
+  EXPECT_EQ(records.kernel, "dense.cuda");
+  ASSERT_EQ(records.records.size(), 2u);
+  EXPECT_EQ(records.knobs[0].name, "tile_x");
+  EXPECT_EQ(records.json(0, 0), "\"[-1,8]\"");
+  EXPECT_EQ(records.json(0, 1), "true");
+  EXPECT_DOUBLE_EQ(records.records[0].outcome.microseconds, 600);
+  EXPECT_DOUBLE_EQ(records.records[0].cost(), 2.5);
+  EXPECT_EQ(records.launches.size(), 2u);
+  EXPECT_EQ(records.records[1].outcome.status, Status::invalid);
+  std::string other = log;
+  other.replace(other.rfind("dense.cuda"), 5, "conv2");
+  EXPECT_THAT([&] { parse_records(other, "tvm.log"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("tvm.log:2: expected one task on one target")));
+  // Damaged lines are Errors.
+  Rng rng(3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = log;
+    for (std::uint64_t n = 1 + rng.below(4); n > 0; --n)
+      damaged[rng.below(damaged.size())] = "{}[]\",:0-9etn"[rng.below(13)];
+    try {
+      parse_records(damaged, "tvm.log");
+    } catch (const Error&) {
+    }
+  }
+}
+
 TEST(T4, IsRead) {
   const Records records = parse_records(R"({"metadata": {"timeunit": "seconds"}, "results": [
     {"configuration": {"z": 1, "a": 2}, "invalidity": "correct", "times": {"compilation": 2, "framework": 0.5,
