@@ -95,7 +95,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_tune(add("tune"), exit_code);
   add_run(add("run"), exit_code);
   add_bench(add("bench"), exit_code);
-  add_check(add("check"));
+  add_check(add("check"), exit_code);
   add_compile(add("compile"));
   add_space(add("space"), exit_code);
   add_db(add("db"), exit_code);

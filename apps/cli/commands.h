@@ -9,7 +9,7 @@ void add_tune(Command command, int& exit_code);
 void add_compile(Command command);
 void add_run(Command command, int& exit_code);
 void add_bench(Command command, int& exit_code);
-void add_check(Command command);
+void add_check(Command command, int& exit_code);
 void add_space(Command command, int& exit_code);
 void add_compare(Command command, int& exit_code);
 void add_db(Command command, int& exit_code);

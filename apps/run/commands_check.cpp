@@ -8,7 +8,9 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
 #include "apps/cli/source_flags.h"
+#include "apps/run/cuda_check.h"
 #include "apps/run/tile_run.h"
+#include "core/error.h"
 #include "core/text/text.h"
 #include "engine/source/experiment.h"
 
@@ -17,26 +19,72 @@ namespace {
 
 struct CheckFlags {
   TileRunOptions options;
+  CudaCheckOptions cuda;
   std::string inputs;
   bool json = false;
 };
 
+int check_cuda_file(CheckFlags& flags) {
+  CudaCheckOptions& options = flags.cuda;
+  const engine::TileSource& source = flags.options.source;
+  require(source.entry, "--entry");
+  options.entry = source.entry;
+  options.arguments = source.arguments;
+  if (!source.grid.empty()) options.grid = source.grid;
+  options.seed = flags.options.seed;
+  const CudaCheckReport report = check_cuda(options);
+  print_result(flags.json ? print_json(report) : print_table(report));
+  return report.finding.empty() ? 0 : 1;
+}
+
 void check(CheckFlags& flags) {
-  require(flags.options.source.file, "--tile");
+  if (flags.options.source.file.empty()) throw Error("expected --tile FILE or --cuda FILE");
   if (!flags.inputs.empty()) flags.options.inputs = engine::load_inputs(flags.inputs);
   const TileRunReport report = run_tile_program(flags.options);
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
 }
 
+void add_check_source(Command command, engine::TileSource& source, CudaCheckOptions& cuda) {
+  command.option("--tile", source.file, "FILE",
+                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
+  command.option("--cuda", cuda.file, "FILE",
+                 "Read a CUDA file, and run a kernel of it on the PTX machine (docs/ptx_machine.md).");
+  command.excludes("--cuda", {"--tile"});
+  command.option("--entry", source.entry, "NAME", "Take this entry [the only one of a tile program].");
+  command
+      .option("--arg", source.arguments, "NAME=VALUE",
+              "An argument, in order: n=64, A=f16[100,64], A=a.npy (--tile), M=map(A, 8x64, 128) (--cuda).")
+      .repeated();
+  command.option("--grid", source.grid, "X,Y,Z",
+                 "The blocks in each dimension, such as 64,2, or with --tile cdiv(a[0], 128).");
+}
+
+void add_cuda_flags(Command command, CudaCheckOptions& options) {
+  command.option("--threads", options.threads, "X,Y,Z", "With --cuda: the threads of a block in each dimension.")
+      .show_default();
+  command.option("--shared-bytes", options.shared_bytes, "N", "With --cuda: bytes of dynamic shared memory of a block.")
+      .between(std::int64_t{0}, std::int64_t{232448})
+      .seldom();
+  command.option("--target", options.target, "ARCHITECTURE", "With --cuda: compile for this architecture.")
+      .show_default();
+  command.option("--runs", options.runs, "N", "With --cuda: run it in N orders of the threads.")
+      .between(std::int64_t{1}, std::int64_t{1'000'000})
+      .show_default();
+  for (const char* flag : {"--threads", "--shared-bytes", "--target", "--runs"}) command.needs(flag, "--cuda");
+}
+
 }  // namespace
 
-void add_check(Command command) {
+void add_check(Command command, int& exit_code) {
   auto flags = std::make_shared<CheckFlags>();
   TileRunOptions& options = flags->options;
   command.describe(
-      "Run a tile program block by block on the interpreter, which finds its mistakes.\nIt finds races, deadlocks, "
-      "accesses outside of arrays and assumptions that do not hold, and shows what the program prints and changes.");
-  add_tile_source_flags(command, options.source, true);
+      "Run a tile program or a CUDA kernel, and find its mistakes, without a GPU.\nThe interpreter of tile programs "
+      "and "
+      "the PTX machine find races, deadlocks and accesses outside of arrays, and show what the program prints and "
+      "changes. If a CUDA kernel is wrong, the exit code is 1.");
+  add_check_source(command, options.source, flags->cuda);
+  add_cuda_flags(command, flags->cuda);
   command.option("--seed", options.seed, "N", "Draw the arrays' values and the order of the blocks from this seed.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
       .show_default();
@@ -45,8 +93,16 @@ void add_check(Command command) {
   command.option("--outputs", options.outputs, "FOLDER",
                  "Write the arrays that the program changed to this folder, as NumPy files NAME.npy.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
-  command.examples("deplo check --tile experiments/tile/hello_grid.tile --grid 2,2");
-  command.run([flags] { check(*flags); });
+  command.excludes("--cuda", {"--inputs", "--poison", "--outputs"});
+  command.examples(
+      "deplo check --tile experiments/tile/hello_grid.tile --grid 2,2\n"
+      "deplo check --cuda reduce.cu --entry reduce --arg x=f32[1024] --arg n=1024 --grid 4");
+  command.run([flags, &exit_code] {
+    if (flags->cuda.file.empty())
+      check(*flags);
+    else
+      exit_code = check_cuda_file(*flags);
+  });
 }
 
 }  // namespace deplo::apps

@@ -35,7 +35,7 @@ void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, 
   const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
   double on_host = 2 * largest;
   if (device.cpu) on_host += plan.bytes();
-  if (device.backend == "interpreter") on_host += 3 * plan.bytes();                // and a copy in double
+  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // and a copy in double
   if (device.backend == "ptx") on_host += plan.bytes();
   const double needed = std::max(on_host, whole ? 0 : subject.reference_bytes());  // one after the other
   const double free = measure::free_host_memory();

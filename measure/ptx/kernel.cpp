@@ -42,10 +42,25 @@ void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>
 
 namespace {
 
+/// Of a parameter of `size` bytes.
+std::uint64_t expected_bytes(Parameter::Kind kind, std::uint64_t size) {
+  switch (kind) {
+    case Parameter::Kind::array:
+      return address_bytes;
+    case Parameter::Kind::map:
+      return map_bytes;
+    case Parameter::Kind::integer:
+      return std::min<std::uint64_t>(size, sizeof(std::int64_t));
+    case Parameter::Kind::real:
+      return size == sizeof(float) ? sizeof(float) : sizeof(double);
+  }
+  return 0;
+}
+
 std::vector<Parameter> parameters_of(const ir::KernelSource& source, std::size_t buffers) {
   std::vector<Parameter> parameters;
-  for (std::size_t i = 0; i < buffers; ++i) parameters.push_back({Parameter::Kind::array, i});
-  for (std::size_t i = 0; i < source.tensor_maps.size(); ++i) parameters.push_back({Parameter::Kind::map, i});
+  for (std::size_t i = 0; i < buffers; ++i) parameters.push_back({Parameter::Kind::array, i, 0, 0});
+  for (std::size_t i = 0; i < source.tensor_maps.size(); ++i) parameters.push_back({Parameter::Kind::map, i, 0, 0});
   return parameters;
 }
 
@@ -66,8 +81,7 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     const std::uint64_t size = program_.parameters[i].size;
-    if (p.kind == Parameter::Kind::bytes ? size > p.bytes.size()
-                                         : size != (p.kind == Parameter::Kind::array ? address_bytes : map_bytes))
+    if (size == 0 || size != expected_bytes(p.kind, size))
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of another kind", i + 1,
                               source.entry, size));
   }
@@ -105,11 +119,17 @@ std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     std::byte* const to = parameters.data() + program_.parameter_offsets[i];
-    const std::uint64_t value = p.kind == Parameter::Kind::array ? global_address(p.number) : p.number;
-    if (p.kind == Parameter::Kind::bytes)
-      std::memcpy(to, p.bytes.data(), program_.parameters[i].size);
+    const auto pass = [&](auto value) { std::memcpy(to, &value, std::min(program_.parameters[i].size, sizeof value)); };
+    if (p.kind == Parameter::Kind::array)
+      pass(global_address(p.number));
+    else if (p.kind == Parameter::Kind::map)
+      pass(static_cast<std::uint64_t>(p.number));
+    else if (p.kind == Parameter::Kind::integer)
+      pass(p.integer);
+    else if (program_.parameters[i].size == sizeof(float))
+      pass(static_cast<float>(p.real));
     else
-      std::memcpy(to, &value, sizeof value);
+      pass(p.real);
   }
   return parameters;
 }

@@ -10,11 +10,12 @@
 
 namespace deplo::measure::ptx {
 
-/// What a launch passes: an array by its number, a tensor map by its number, or bytes.
+/// What a launch passes: an array or a tensor map by its number, an integer, or a float of as many bytes as the parameter.
 struct Parameter {
-  enum class Kind { array, map, bytes } kind = Kind::array;
+  enum class Kind { array, map, integer, real } kind = Kind::array;
   std::size_t number = 0;
-  std::vector<std::byte> bytes = {};
+  std::int64_t integer = 0;
+  double real = 0;
 };
 
 class Kernel {
@@ -22,8 +23,7 @@ class Kernel {
   /// Parses and decodes. `buffers`: those of the program, which are the first parameters; the tensor maps follow. Throws
   /// Error in one line if the machine does not execute the text, or if its parameters are others.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
-  /// With other parameters, in the order of the text's. Those of Kind::bytes may be longer than the text's, which then are
-  /// cut: a number of 8 bytes serves as one of 4.
+  /// With other parameters, in the order of the text's.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
          std::vector<Parameter> parameters);
 

@@ -1,0 +1,150 @@
+#include "apps/run/cuda_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "ir/fill.h"
+#include "measure/ptx/cuda_file.h"
+
+namespace deplo::apps {
+namespace {
+
+using measure::HostArrays;
+
+std::array<std::int64_t, 3> dimensions(const std::string& text, const char* flag) {
+  std::array<std::int64_t, 3> result = {1, 1, 1};
+  const char *at = text.data(), *const end = at + text.size();
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto [stop, error] = std::from_chars(at, end, result[i]);
+    if (error != std::errc() || result[i] < 1 || result[i] > most) break;
+    if (stop == end) return result;
+    if (*stop != ',') break;
+    at = stop + 1;
+  }
+  throw Error(fmt::format("{}: expected one to three extents, such as 64,2, found '{}'", flag, text));
+}
+
+/// Floats are uniform in (-1, 1), integers from 0 to 99.
+void fill(HostArrays& arrays, std::uint64_t seed) {
+  Rng rng(seed);
+  for (std::size_t i = 0; i < arrays.count(); ++i) {
+    const ir::DType dtype = arrays.dtype(i);
+    const ir::Fill distribution =
+        ir::is_integral(dtype) ? ir::Fill{ir::Fill::Draw::integers, 0, 100} : ir::Fill{ir::Fill::Draw::uniform, -1, 1};
+    ir::Numbers values(dtype, arrays.bytes(i).size() / static_cast<std::size_t>(ir::bytes(dtype)));
+    for (std::size_t k = 0; k < values.size(); ++k) values.set(k, ir::draw(distribution, dtype, rng));
+    arrays.write(i, values);
+  }
+}
+
+bool differ(const ir::Numbers& a, const ir::Numbers& b) {
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (a[k] != b[k] && !(std::isnan(a[k]) && std::isnan(b[k]))) return true;
+  return false;
+}
+
+CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& before, const ir::Numbers& after) {
+  CudaCheckReport::Array array{.name = buffer.name, .type = std::string(ir::name(buffer.dtype)), .first = {}};
+  array.elements = static_cast<std::int64_t>(after.size());
+  constexpr std::size_t shown = 4;
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    array.changed += before[k] == after[k] ? 0 : 1;
+    if (k < shown) array.first.push_back(after[k]);
+  }
+  return array;
+}
+
+}  // namespace
+
+CudaCheckReport check_cuda(const CudaCheckOptions& options) {
+  measure::ptx::CudaLaunch launch{.text = read_file(options.file),
+                                  .entry = options.entry,
+                                  .architecture = options.target,
+                                  .grid = dimensions(options.grid, "--grid"),
+                                  .block = dimensions(options.threads, "--threads"),
+                                  .dynamic_shared_bytes = options.shared_bytes,
+                                  .arguments = measure::ptx::parse_arguments(options.arguments)};
+  const std::vector<ir::Buffer>& buffers = launch.arguments.arrays;
+  const measure::ptx::CudaFile kernel(launch);
+  CudaCheckReport report;
+  report.file = options.file;
+  report.entry = options.entry;
+  report.target = options.target;
+  std::vector<ir::Numbers> first;
+  for (std::int64_t run = 0; run < options.runs; ++run) {
+    HostArrays arrays(buffers);
+    fill(arrays, options.seed);
+    std::vector<ir::Numbers> before, after;
+    for (std::size_t i = 0; i < buffers.size(); ++i) before.push_back(arrays.read(i));
+    report.seed = options.seed + static_cast<std::uint64_t>(run);
+    ++report.runs;
+    try {
+      const auto result = kernel.launch(arrays, report.seed);
+      report.instructions += result.instructions;
+      if (run == 0) report.printed = result.printed;
+    } catch (const measure::ptx::Finding& finding) {
+      report.finding = finding.what();
+      return report;
+    }
+    for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
+    if (run == 0)
+      for (std::size_t i = 0; i < buffers.size(); ++i)
+        report.arrays.push_back(describe(buffers[i], before[i], after[i]));
+    if (run == 0) first = after;
+    for (std::size_t i = 0; i < buffers.size() && report.unequal.empty(); ++i)
+      if (differ(first[i], after[i])) report.unequal = buffers[i].name;
+  }
+  return report;
+}
+
+std::string print_table(const CudaCheckReport& report) {
+  std::string text = report.printed;
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  if (!report.finding.empty())
+    return text + fmt::format("{}: {}\n{} on the PTX machine of {}, seed {}\n", report.file, report.finding,
+                              report.entry, report.target, report.seed);
+  text += fmt::format("{} on the PTX machine of {}: nothing found in {} of {} instructions of threads\n", report.entry,
+                      report.target, counted(report.runs, "run"), report.instructions);
+  for (const auto& array : report.arrays) {
+    std::string first;
+    for (const double x : array.first) first += fmt::format(" {}", significant(x));
+    text += fmt::format("  {}: {}: {} of {} changed; begins with{}\n", array.name, array.type, array.changed,
+                        counted(array.elements, "element"), first);
+  }
+  if (!report.unequal.empty()) text += fmt::format("  {} depends on the order in which threads run\n", report.unequal);
+  return text;
+}
+
+std::string print_json(const CudaCheckReport& report) {
+  return Json::object({{"file", report.file},
+                       {"entry", report.entry},
+                       {"target", report.target},
+                       {"finding", report.finding},
+                       {"seed", report.seed},
+                       {"runs", report.runs},
+                       {"instructions", report.instructions},
+                       {"printed", report.printed},
+                       {"depends_on_order", report.unequal},
+                       {"arrays", Json::array(report.arrays,
+                                              [](const CudaCheckReport::Array& a) {
+                                                return Json::object({{"name", a.name},
+                                                                     {"type", a.type},
+                                                                     {"elements", a.elements},
+                                                                     {"changed", a.changed},
+                                                                     {"first", Json::array(a.first)}});
+                                              })}})
+             .print_lines(2) +
+         "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,36 @@
+// `deplo check --cuda`: runs a kernel of a CUDA file on the PTX machine, which finds its mistakes.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deplo::apps {
+
+struct CudaCheckOptions {
+  std::string file, entry, target = "sm_90a", grid = "1", threads = "128";
+  std::vector<std::string> arguments;
+  std::int64_t shared_bytes = 0;  // dynamic
+  std::uint64_t seed = 0;         // of the arrays' values, and the first of the interleavings
+  std::int64_t runs = 8;          // interleavings
+};
+
+struct CudaCheckReport {
+  struct Array {
+    std::string name, type;
+    std::int64_t elements = 0, changed = 0;
+    std::vector<double> first;  // the first few elements
+  };
+  std::string file, entry, target, printed;
+  std::string finding;     // "": nothing is wrong
+  std::uint64_t seed = 0;  // of the run that found it
+  std::int64_t runs = 0, instructions = 0;
+  std::vector<Array> arrays;  // after the first run
+  std::string unequal;        // an array that two interleavings leave different; "": none
+};
+
+/// Throws Error for wrong options, and if the file does not compile.
+CudaCheckReport check_cuda(const CudaCheckOptions&);
+std::string print_table(const CudaCheckReport&);
+std::string print_json(const CudaCheckReport&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,47 @@
+// A kernel of a user's own CUDA file on the PTX machine.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/program.h"
+#include "measure/host_arrays.h"
+#include "measure/ptx/kernel.h"
+
+namespace deplo::measure::ptx {
+
+/// The arguments of a kernel: arrays, numbers, and tensor maps of arrays.
+struct Arguments {
+  std::vector<ir::Buffer> arrays;
+  std::vector<ir::KernelSource::TensorMap> maps;
+  std::vector<Parameter> parameters;  // one for each argument, in order
+};
+
+/// "x=f32[64,32]" is an array, "n=64" an integer and "scale=0.5" a float. "m=map(x, 8x64, 128)" is the tensor map of an
+/// array that stands before it: its box, with as many extents as the array has, and its swizzle in bytes, which may be
+/// left out. "m=map(f32[64,64], 8x64)" is that of an array that is no argument. Throws Error that says what was expected.
+Arguments parse_arguments(const std::vector<std::string>& texts);
+
+struct CudaLaunch {
+  std::string text, entry, architecture;  // the entry's name as the source has it, or mangled
+  std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::int64_t dynamic_shared_bytes = 0;
+  Arguments arguments;
+};
+
+/// The text as NVRTC compiles it. Throws Error: the first error of the compiler, an instruction that the machine does not
+/// execute, or arguments that the kernel does not have.
+class CudaFile {
+ public:
+  explicit CudaFile(const CudaLaunch&);
+  /// Throws Finding.
+  LaunchResult launch(const HostArrays&, std::uint64_t seed) const;
+
+ private:
+  LaunchOptions shape_;
+  Kernel kernel_;
+};
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,111 @@
+// `deplo check --cuda`: kernels that others might write, and a broken copy of each.
+#include "apps/run/cuda_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/cuda/compiler/nvrtc.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string folder = DEPLO_SOURCE_DIR "/examples/cuda/";
+
+CudaCheckOptions options_of(const std::string& name) {
+  CudaCheckOptions options;
+  options.file = folder + name + ".cu";
+  options.entry = name == "mma" ? "product" : name == "tma" ? "copy" : name;
+  if (name == "matmul") {
+    options.arguments = {"a=f32[32,32]", "b=f32[32,32]", "c=f32[32,32]", "n=32"};
+    options.grid = "2,2", options.threads = "16,16";
+  } else if (name == "reduce") {
+    options.arguments = {"x=f32[3000]", "sums=f32[4]", "n=3000"};
+    options.grid = "4";
+  } else if (name == "mma") {
+    options.arguments = {"a=bf16[16,16]", "b=bf16[16,8]", "c=f32[16,8]"};
+    options.threads = "32";
+  } else {
+    options.arguments = {"m=map(f32[8,64], 8x32)", "y=f32[8,32]"};
+    options.threads = "64";
+  }
+  return options;
+}
+
+class CudaCheck : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
+  }
+  /// The finding in the file with one place changed.
+  static std::string broken(const std::string& name, const std::string& from, const std::string& to, int which = 0) {
+    CudaCheckOptions options = options_of(name);
+    std::string text = read_file(options.file);
+    std::size_t at = text.find(from);
+    for (int i = 0; i < which && at != std::string::npos; ++i) at = text.find(from, at + 1);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    const measure::TemporaryFolder temporary;
+    options.file = (temporary.path() / "broken.cu").string();
+    std::ofstream(options.file) << text;
+    return check_cuda(options).finding;
+  }
+};
+
+TEST_F(CudaCheck, SoundKernels) {
+  for (const char* name : {"matmul", "reduce", "mma", "tma"}) {
+    const CudaCheckReport report = check_cuda(options_of(name));
+    EXPECT_EQ(report.finding, "") << name;
+    EXPECT_EQ(report.unequal, "") << name;
+    EXPECT_EQ(report.arrays.back().name == "sums" || report.arrays.back().changed == report.arrays.back().elements,
+              true)
+        << name;
+    EXPECT_THAT(print_table(report), HasSubstr("nothing found in 8 runs"));
+    EXPECT_THAT(print_json(report), HasSubstr("\"finding\": \"\""));
+  }
+}
+
+TEST_F(CudaCheck, BrokenCopies) {
+  EXPECT_THAT(broken("matmul", "    __syncthreads();\n", "", 1), HasSubstr("race: writes 4 bytes"));
+  EXPECT_THAT(broken("matmul", "    __syncthreads();\n", "", 0), HasSubstr("race: "));
+  EXPECT_THAT(broken("reduce", "  __syncthreads();\n", ""), HasSubstr("CUDA line"));
+  EXPECT_THAT(broken("reduce", "i < n", "i <= n"), HasSubstr("out of bounds: 4 bytes at byte 12000 of 'x'"));
+  EXPECT_THAT(broken("reduce", "if (threadIdx.x >= 32) return;\n", "if (threadIdx.x >= 16) return;\n"),
+              HasSubstr("names lanes that have ended"));
+  EXPECT_THAT(broken("mma", "lane / 16 * 8]", "lane / 16 * 8 + 1]"), HasSubstr("misaligned: 16 bytes"));
+  EXPECT_THAT(broken("tma", "_, [%0], 1024;", "_, [%0], 1040;"), HasSubstr("deadlock: every warp waits"));
+  EXPECT_THAT(broken("tma", "__syncthreads();", ";"), HasSubstr("mbarrier"));
+}
+
+TEST_F(CudaCheck, WrongArguments) {
+  const auto refusal = [](const auto& change) {
+    CudaCheckOptions options = options_of("reduce");
+    change(options);
+    try {
+      check_cuda(options);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal([](auto& o) { o.arguments.pop_back(); }), HasSubstr("expected 3 arguments of 'reduce', found 2"));
+  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("found 'x=f33[4]'"));
+  EXPECT_THAT(refusal([](auto& o) { o.arguments[2] = "n=f32[4]"; }), HasSubstr("parameter 3 of 'reduce' has 4 bytes"));
+  EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));
+  EXPECT_THAT(refusal([](auto& o) { o.grid = "0"; }), HasSubstr("--grid: expected one to three extents"));
+  EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads a block"));
+  EXPECT_THAT(refusal([](auto& o) { o.target = "sm_10"; }), HasSubstr("expected an architecture that NVRTC"));
+  EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
+}
+
+}  // namespace
+}  // namespace deplo::apps
