@@ -27,7 +27,6 @@ struct CheckFlags {
 int check_cuda_file(CheckFlags& flags) {
   CudaCheckOptions& options = flags.cuda;
   const engine::TileSource& source = flags.options.source;
-  require(source.entry, "--entry");
   options.entry = source.entry;
   options.arguments = source.arguments;
   if (!source.grid.empty()) options.grid = source.grid;
@@ -50,7 +49,7 @@ void add_check_source(Command command, engine::TileSource& source, CudaCheckOpti
   command.option("--cuda", cuda.file, "FILE",
                  "Read a CUDA file, and run a kernel of it on the PTX machine (docs/ptx_machine.md).");
   command.excludes("--cuda", {"--tile"});
-  command.option("--entry", source.entry, "NAME", "Take this entry [the only one of a tile program].");
+  command.option("--entry", source.entry, "NAME", "Take this entry [the only one].");
   command
       .option("--arg", source.arguments, "NAME=VALUE",
               "An argument, in order: n=64, A=f16[100,64], A=a.npy (--tile), M=map(A, 8x64, 128) (--cuda).")

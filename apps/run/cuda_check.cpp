@@ -67,7 +67,7 @@ CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& bef
 }  // namespace
 
 CudaCheckReport check_cuda(const CudaCheckOptions& options) {
-  measure::ptx::CudaLaunch launch{.text = read_file(options.file),
+  measure::ptx::CudaLaunch launch{.text = read_file(find_data(options.file)),
                                   .entry = options.entry,
                                   .architecture = options.target,
                                   .grid = dimensions(options.grid, "--grid"),
@@ -78,7 +78,7 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
   const measure::ptx::CudaFile kernel(launch);
   CudaCheckReport report;
   report.file = options.file;
-  report.entry = options.entry;
+  report.entry = kernel.entry();
   report.target = options.target;
   std::vector<ir::Numbers> first;
   for (std::int64_t run = 0; run < options.runs; ++run) {

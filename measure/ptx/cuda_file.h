@@ -25,7 +25,7 @@ struct Arguments {
 Arguments parse_arguments(const std::vector<std::string>& texts);
 
 struct CudaLaunch {
-  std::string text, entry, architecture;  // the entry's name as the source has it, or mangled
+  std::string text, entry, architecture;  // `entry` as of decode()
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::int64_t dynamic_shared_bytes = 0;
   Arguments arguments;
@@ -38,6 +38,7 @@ class CudaFile {
   explicit CudaFile(const CudaLaunch&);
   /// Throws Finding.
   LaunchResult launch(const HostArrays&, std::uint64_t seed) const;
+  const std::string& entry() const { return kernel_.entry(); }
 
  private:
   LaunchOptions shape_;

@@ -317,6 +317,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
 }
 
 const Function& find_entry(const Module& module, const std::string& entry) {
+  if (entry.empty() && module.functions.size() == 1) return module.functions[0];
   // Itanium C++ ABI, "External Names": "_Z", the name's length, the name, and its parameters.
   const std::string mangled = fmt::format("_Z{}{}", entry.size(), entry);
   std::vector<std::string> names;
@@ -324,8 +325,9 @@ const Function& find_entry(const Module& module, const std::string& entry) {
     if (f.name == entry || f.name.starts_with(mangled)) return f;
     names.push_back(f.name);
   }
-  throw Error(fmt::format("expected the entry '{}' in the PTX, found {}", entry,
-                          names.empty() ? "no entry" : join(names, ", ")));
+  const std::string found = names.empty() ? "no entry" : join(names, ", ");
+  throw Error(entry.empty() ? fmt::format("expected the name of an entry, found {} in the PTX", found)
+                            : fmt::format("expected the entry '{}' in the PTX, found {}", entry, found));
 }
 
 }  // namespace
@@ -333,7 +335,7 @@ const Function& find_entry(const Module& module, const std::string& entry) {
 Program decode(const Module& module, const std::string& entry) {
   const Function function = inline_calls(module, find_entry(module, entry));
   Program program;
-  program.entry = entry;
+  program.entry = function.name;
   program.target = module.target;
   program.most_threads = function.most_threads;
   program.least_blocks = function.least_blocks;

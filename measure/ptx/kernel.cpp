@@ -76,14 +76,14 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
       buffers_(std::move(buffers)),
       parameters_(std::move(parameters)) {
   if (program_.parameters.size() != parameters_.size())
-    throw Error(fmt::format("expected {} arguments of '{}', found {}", program_.parameters.size(), source.entry,
+    throw Error(fmt::format("expected {} arguments of '{}', found {}", program_.parameters.size(), program_.entry,
                             parameters_.size()));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     const std::uint64_t size = program_.parameters[i].size;
     if (size == 0 || size != expected_bytes(p.kind, size))
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of another kind", i + 1,
-                              source.entry, size));
+                              program_.entry, size));
   }
   if (program_.most_threads > 0 && program_.most_threads < source.threads)
     throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source.threads));

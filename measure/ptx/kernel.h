@@ -32,6 +32,8 @@ class Kernel {
   /// The same with a grid and blocks of several dimensions.
   LaunchResult launch(const HostArrays&, const LaunchOptions& shape) const;
 
+  const std::string& entry() const { return program_.entry; }
+
  private:
   struct Run;
   std::vector<std::byte> parameters(const HostArrays&, GlobalMemory&, std::vector<TensorMap>&) const;
