@@ -12,7 +12,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::int64_t most_without_progress = 400'000'000;
+constexpr std::int64_t most_without_progress = 100'000'000;
 constexpr std::int64_t instructions_before_another_block = 300'000;
 constexpr int most_idle_rounds = 16;
 

@@ -28,7 +28,7 @@ struct LaunchOptions {
   std::uint64_t seed = 0;                    // of the interleaving, and of the Timing
   std::int64_t most_resident_blocks = 1024;  // blocks beyond these begin when one has ended
   std::byte fill{0xcd};                      // of shared memory before it is written
-  std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 400 million
+  std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 100 million
 };
 
 struct LaunchResult {

@@ -66,6 +66,7 @@ void copy_now(Warp& w, const CopyOrder& order) {
   if (const auto conflict = block->shadow().write(position, order.size, access))
     w.report(*conflict, "writes", order.size, position);
   block->shared().mark_written(offset, order.size);
+  w.machine().note_progress();
   std::memcpy(to, bytes.data(), order.size);
 }
 

@@ -177,6 +177,8 @@ class Printer {
     const char kind = spec.back();
     const bool wide = spec.find('l') != std::string::npos;
     if (kind == '%') return "%";
+    if (spec.find_first_not_of("0123456789.-+ #lh", 1) != spec.size() - 1)
+      throw Finding("prints by a conversion that the machine does not know: " + spec, static_cast<int>(lane_));
     if (kind == 's') {
       std::string result;
       for (auto address = take<std::uint64_t>(); byte(address) != '\0';) result += byte(address++);

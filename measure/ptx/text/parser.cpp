@@ -238,12 +238,14 @@ void Parser::function() {
 void Parser::attributes(Function& f) {
   while (peek().kind == Token::Kind::word) {
     const Token token = take();
-    std::uint64_t product = 1;
+    std::uint64_t product = 1, first = 0;
     while (peek().kind == Token::Kind::number) {
       product *= number();
+      if (first == 0) first = product;
       accept(",");
+      if (product > most_bytes) fail("expected smaller numbers of threads or blocks");
     }
-    if (product > most_bytes) fail("expected smaller numbers of threads or blocks");
+    if (token.is(".reqnctapercluster") && product != first) fail("expected clusters of blocks in x only");
     if (token.is(".maxntid") || token.is(".reqntid")) f.most_threads = static_cast<std::int64_t>(product);
     if (token.is(".minnctapersm")) f.least_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(product, 1));
     if (token.is(".reqnctapercluster")) f.cluster = static_cast<std::int64_t>(product);

@@ -98,6 +98,13 @@ const std::map<std::string, Subject>& subjects() {
       {"cp.async", {"matmul", "sm_80", small, DType::bf16, {}}},
       {"tail", {"matmul", "sm_80", {{"M", 64}, {"N", 64}, {"K", 127}}, DType::bf16, {}}},
       {"wgmma", {"matmul", "sm_90", wide, DType::bf16, parse_trail("double_buffer.depth=2")}},
+      {"roles",
+       {"matmul",
+        "sm_90",
+        {{"M", 128}, {"N", 256}, {"K", 256}},
+        DType::bf16,
+        parse_trail("blockify_launch.bm=128 blockify_launch.bn=256 mma.atom=m64n256k16 mma.warps_m=8 mma.a=registers "
+                    "double_buffer.depth=2")}},
       {"multicast", {"matmul", "sm_90", wide, DType::bf16, parse_trail("double_buffer.depth=2 multicast.blocks=2")}},
       {"atomics", {"matmul", "sm_90", small, DType::f32, parse_trail("cluster_matmul_k.blocks=2")}},
       {"tma", {"matmul", "sm_120", small, DType::bf16, {}}},
@@ -182,6 +189,9 @@ const Fault faults[] = {
     {"copy to the next slot", "wgmma", "(cp\\.async\\.bulk\\.tensor\\S+ \\[%r\\d+)\\]", "$1+8192]", 0, ""},
     {"setmaxnreg of no multiple of 8", "wgmma", "bar\\.sync\\s+0;", "bar.sync 0; setmaxnreg.inc.sync.aligned.u32 100;", 0, "multiple of 8"},
     {"setmaxnreg of more registers than there are", "wgmma", "wgmma\\.wait_group\\.sync\\.aligned 0;", "setmaxnreg.inc.sync.aligned.u32 256; wgmma.wait_group.sync.aligned 0;", 0, "deadlock"},
+    // warps of another number of registers
+    {"registers not given back", "roles", "setmaxnreg\\.dec\\.sync\\.aligned\\.u32 24;", "", 0, "deadlock"},
+    {"registers decreased to more", "roles", "setmaxnreg\\.dec\\.sync\\.aligned\\.u32 24;", "setmaxnreg.dec.sync.aligned.u32 248;", 0, "decreases the registers"},
     // multicast
     {"mask of one block", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$011;", -1, ""},
     {"mask of a block that is not there", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$017;", 0, "lacks"},

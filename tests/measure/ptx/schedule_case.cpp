@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/rng.h"
@@ -37,11 +38,19 @@ ScheduleCase random_case(std::uint64_t seed) {
   c.types = static_cast<int>(rng.below(3));
   c.tf32 = rng.below(2) == 0;
   c.lazy = std::array<std::uint64_t, 3>{0, 40, 80}.at(rng.below(3));
-  const bool wide = rng.below(3) != 0;
-  constexpr double most_work = 3e6;
+  c.eager = rng.below(3) == 0;
+  if (c.eager) {
+    c.target = rng.below(4) == 0 ? c.target : "sm_90";
+    c.kernel = rng.below(4) == 0 ? c.kernel : "matmul";
+    c.types = rng.below(5) == 0 ? 0 : 1 + static_cast<int>(rng.below(2));
+    c.lazy = 90;
+  }
+  const bool wide = c.eager || rng.below(3) != 0;
+  const double most_work = !c.eager ? 3e6 : c.types == 0 ? 10e6 : 40e6;
   do {
     for (const std::string& symbol : rules::kernel(c.kernel).symbols)
-      c.symbols[symbol] = wide ? whole.at(rng.below(whole.size())) : awkward.at(rng.below(awkward.size()));
+      c.symbols[symbol] = (c.eager && rng.below(2) == 0 ? 2 : 1) *
+                          (wide ? whole.at(rng.below(whole.size())) : awkward.at(rng.below(awkward.size())));
   } while (ir::work(loop_of(c)).flops > most_work);
   return c;
 }
@@ -64,11 +73,25 @@ ir::Program loop_of(const ScheduleCase& c) {
 
 namespace {
 
+Target target_of(const ScheduleCase& c) {
+  Target target = load_target(c.target);
+  if (c.eager) target.units = 2;  // persistent blocks are for grids that the units do not hold
+  return target;
+}
+
+// What a random choice seldom meets, because it needs others to be just so.
+bool is_rare(const std::string& knob) {
+  constexpr std::array rare = {"blockify_launch.bm",       "blockify_launch.bn",      "multicast.blocks",
+                               "specialize_warps.apply",   "cluster_matmul_k.blocks", "slice_matmul_k.slices",
+                               "persistent_blocks.blocks", "double_buffer.depth",     "mma.a"};
+  return std::ranges::find(rare, knob) != rare.end();
+}
+
 rules::Lowering lower(const ScheduleCase& c, const Target& target) {
   rules::Lowering lowering(loop_of(c), target);
   Rng rng(c.seed);
   while (lowering.fork()) {
-    const bool first = c.seed == 0 || rng.below(100) < c.lazy;
+    const bool first = c.seed == 0 || (rng.below(100) < c.lazy && !(c.eager && is_rare(lowering.fork()->knob)));
     lowering.choose(first ? 0 : rng.below(lowering.fork()->options.size()));
   }
   return lowering;
@@ -76,10 +99,10 @@ rules::Lowering lower(const ScheduleCase& c, const Target& target) {
 
 }  // namespace
 
-std::string trail_of(const ScheduleCase& c) { return print(lower(c, load_target(c.target)).trail()); }
+std::string trail_of(const ScheduleCase& c) { return print(lower(c, target_of(c)).trail()); }
 
 KernelCode candidate_of(const ScheduleCase& c) {
-  const Target target = load_target(c.target);
+  const Target target = target_of(c);
   const rules::Lowering lowering = lower(c, target);
   KernelCode candidate{rules::materialize(lowering.program(), target), {}};
   candidate.source = ir::emit(candidate.kernel, target);

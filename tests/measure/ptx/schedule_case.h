@@ -15,6 +15,7 @@ struct ScheduleCase {
   bool tf32 = false;
   std::uint64_t seed = 0;  // of the choices; 0: the heuristic's
   std::uint64_t lazy = 0;  // percentage of the choices that are the heuristic's
+  bool eager = false;      // clusters, roles, slices and large tiles are chosen where there is a choice, on few units
 };
 
 /// The extents are such that a run takes milliseconds.

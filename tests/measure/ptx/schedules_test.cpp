@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "measure/cuda/fixture.h"
 #include "measure/ptx/schedule_case.h"
 #include "rules/programs.h"
@@ -19,6 +21,20 @@ void check(const ScheduleCase& c, std::uint64_t seed) {
 void check(std::uint64_t first, std::uint64_t count) {
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   for (std::uint64_t seed = first; seed < first + count; ++seed) check(random_case(seed), seed);
+}
+
+// Without NVRTC: what the random schedules have between them.
+TEST(PtxSchedules, HaveEveryKindOfInstruction) {
+  std::map<std::string, int> count;
+  const std::vector<std::string> words = {
+      "wgmma.mma_async", "multicast::cluster", "cluster_load_",        "barrier.cluster", "cp_async_16(&",
+      "ld_matrix_4",     "mma_m16n8k16",       "mma_m16n8k8_tf32(",    "atomicAdd",       "__shfl_xor",
+      "tma_load_2d(&",   "tma_load_3d(&",      "mbarrier_arrive_afar", "return;"};
+  for (std::uint64_t seed = 1'000; seed < 1'400; ++seed) {
+    const std::string text = candidate_of(random_case(seed)).source.text;
+    for (const std::string& word : words) count[word] += text.find(word) != std::string::npos ? 1 : 0;
+  }
+  for (const std::string& word : words) EXPECT_GE(count[word], 3) << word;
 }
 
 TEST(PtxSchedules, AFew) { check(1, 24); }
