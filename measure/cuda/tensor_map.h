@@ -13,7 +13,8 @@ using EncodeTiled = int (*)(TensorMap*, int type, std::uint32_t rank, void* addr
                             const std::uint32_t* element_strides, int interleave, int swizzle, int promotion, int fill);
 EncodeTiled find_encode_tiled(const Driver&);
 
-/// The arguments that describe the tensor: innermost dimension first, strides in bytes and without that of the innermost.
+/// The arguments that describe the tensor: innermost dimension first, strides in bytes and without that of the
+/// innermost.
 struct TiledArguments {
   static constexpr std::size_t most_rank = 5;
   int type = 0;

@@ -16,7 +16,8 @@ constexpr std::uint64_t allocation_of(std::uint64_t address) { return (address >
 inline constexpr std::uint64_t shared_window = std::uint64_t{0xfd} << 48, local_window = std::uint64_t{0xfe} << 48,
                                param_window = std::uint64_t{0xff} << 48, window_mask = std::uint64_t{0xff} << 48;
 
-// A block's shared memory begins behind the system's (1 KiB from sm_90 on, CUDA Programming Guide, "Shared Memory"). The
+// A block's shared memory begins behind the system's (1 KiB from sm_90 on, CUDA Programming Guide, "Shared Memory").
+// The
 // upper byte of an address in shared::cluster is 0 in the own block, or else the block's rank and 1.
 inline constexpr std::uint32_t shared_start = 1024, rank_shift = 24, shared_offset_mask = (1U << rank_shift) - 1;
 // Local memory and parameters begin at 16, so that 0 is no address.

@@ -118,7 +118,8 @@ void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue)
   }
 }
 
-// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread; dealt
+// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread;
+// dealt
 // out by 8 (PTX ISA, "setmaxnreg").
 std::int64_t Block::launch_registers() const {
   constexpr std::int64_t all = 65536, most = 255;

@@ -21,7 +21,8 @@ struct Arguments {
 
 /// "x=f32[64,32]" is an array, "n=64" an integer and "scale=0.5" a float. "m=map(x, 8x64, 128)" is the tensor map of an
 /// array that stands before it: its box, with as many extents as the array has, and its swizzle in bytes, which may be
-/// left out. "m=map(f32[64,64], 8x64)" is that of an array that is no argument. Throws Error that says what was expected.
+/// left out. "m=map(f32[64,64], 8x64)" is that of an array that is no argument. Throws Error that says what was
+/// expected.
 Arguments parse_arguments(const std::vector<std::string>& texts);
 
 struct CudaLaunch {
@@ -31,7 +32,8 @@ struct CudaLaunch {
   Arguments arguments;
 };
 
-/// The text as NVRTC compiles it. Throws Error: the first error of the compiler, an instruction that the machine does not
+/// The text as NVRTC compiles it. Throws Error: the first error of the compiler, an instruction that the machine does
+/// not
 /// execute, or arguments that the kernel does not have.
 class CudaFile {
  public:

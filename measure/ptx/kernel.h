@@ -10,7 +10,8 @@
 
 namespace deplo::measure::ptx {
 
-/// What a launch passes: an array or a tensor map by its number, an integer, or a float of as many bytes as the parameter.
+/// What a launch passes: an array or a tensor map by its number, an integer, or a float of as many bytes as the
+/// parameter.
 struct Parameter {
   enum class Kind { array, map, integer, real } kind = Kind::array;
   std::size_t number = 0;
@@ -20,7 +21,8 @@ struct Parameter {
 
 class Kernel {
  public:
-  /// Parses and decodes. `buffers`: those of the program, which are the first parameters; the tensor maps follow. Throws
+  /// Parses and decodes. `buffers`: those of the program, which are the first parameters; the tensor maps follow.
+  /// Throws
   /// Error in one line if the machine does not execute the text, or if its parameters are others.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
   /// With other parameters, in the order of the text's.

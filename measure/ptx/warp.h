@@ -28,7 +28,8 @@ class Warp {
   std::int64_t run(std::int64_t budget);
   bool has_ended() const { return alive_ == 0; }
   std::int64_t take_thread_instructions();
-  /// The lanes at an instruction that all lanes must execute together, if those that are missing wait elsewhere for such
+  /// The lanes at an instruction that all lanes must execute together, if those that are missing wait elsewhere for
+  /// such
   /// an instruction, too: they never come together. "" without one.
   std::string parted_lanes() const;
   /// "warp 2 at PTX line 120 (…), mbarrier.try_wait…" of each group, for deadlocks.

@@ -214,7 +214,8 @@ void arrive(Binder& b) {
   b.to().run = run_arrive;
 }
 
-// Whether the lane's wait is over. A phase that began and ended since the lane began to wait hides the one it waits for.
+// Whether the lane's wait is over. A phase that began and ended since the lane began to wait hides the one it waits
+// for.
 bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   Mbarrier& barrier = barrier_of(w, i, lane);
   const std::uint64_t address = w.address(i, lane);

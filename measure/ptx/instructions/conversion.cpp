@@ -81,7 +81,8 @@ void move(Binder& b) {
   b.to().run = run_move_predicate;
 }
 
-// ---- cvt. The types of source and destination, and the bits of their registers, are in the Detail: m and n bits of the
+// ---- cvt. The types of source and destination, and the bits of their registers, are in the Detail: m and n bits of
+// the
 // source's register and type, negative if signed; k and format likewise of the destination's.
 using Integers = PerLane<std::int64_t>;
 using Numbers = PerLane<double>;
@@ -204,7 +205,8 @@ void store_floats(Warp& w, RegisterPlace place, const Numbers& x, Lanes active) 
   w.store(place, r, active);
 }
 
-// i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus, 'p'lus, or 0: not. i.size: 1 flush, 2 saturate.
+// i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus, 'p'lus, or 0: not. i.size: 1 flush, 2
+// saturate.
 double to_integer(double x, std::int64_t mode) {
   return mode == 'n'   ? std::nearbyint(x)
          : mode == 'z' ? std::trunc(x)

@@ -75,7 +75,8 @@ double tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits & 0xfff
 
 using Elements = std::array<double, 16>;  // up to 16 elements along k
 
-/// The rows g and g + 8 of operand a that a warp's registers hold (PTX ISA, "Matrix Fragments for mma.m16n8k16"): row g of
+/// The rows g and g + 8 of operand a that a warp's registers hold (PTX ISA, "Matrix Fragments for mma.m16n8k16"): row
+/// g of
 /// 16-bit elements 2 t, 2 t + 1 in register 0, row g + 8 in 1, and k + 8 in 2 and 3; of tf32 element t, and t + 4.
 std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
   std::array<Elements, 16> rows{};
@@ -184,7 +185,8 @@ class SharedMatrix {
   }
 
  private:
-  // CUTLASS, mma_traits_sm90_gmma.hpp, "Canonical layouts", in bytes: S is the swizzle's width, T the 16 bytes of a row.
+  // CUTLASS, mma_traits_sm90_gmma.hpp, "Canonical layouts", in bytes: S is the swizzle's width, T the 16 bytes of a
+  // row.
   std::uint64_t offset(std::uint64_t mn, std::uint64_t k) const {
     constexpr std::uint64_t bytes = 2, rows = 8;
     if (!transposed_) {

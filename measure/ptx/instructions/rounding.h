@@ -22,7 +22,8 @@ inline float rounded_f32(double sum, double rest, Rounding rounding) {
   return nearest;
 }
 
-/// The product is exact in double; the error of the sum is Knuth's (The Art of Computer Programming 2, 4.2.2, theorem B).
+/// The product is exact in double; the error of the sum is Knuth's (The Art of Computer Programming 2, 4.2.2, theorem
+/// B).
 inline float fma_rounded(float a, float b, float c, Rounding rounding) {
   const double product = static_cast<double>(a) * b, sum = product + c;
   const double part = sum - product, rest = (product - (sum - part)) + (c - part);

@@ -6,7 +6,8 @@
 
 namespace deplo::measure::ptx {
 
-/// Parses a module of one or several entries. Names that are declared in a block within a function ("{ .reg .pred p; … }")
+/// Parses a module of one or several entries. Names that are declared in a block within a function ("{ .reg .pred p;
+/// … }")
 /// are made distinct. Instructions are not looked at: decode() does. Throws Error in one line that names the PTX line:
 /// what was expected, and what was found.
 Module parse(std::string_view text);

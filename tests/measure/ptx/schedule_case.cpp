@@ -19,7 +19,8 @@ constexpr std::array<std::int64_t, 10> awkward = {1, 2, 7, 13, 31, 33, 61, 100, 
 constexpr std::array targets = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90", "sm_90", "sm_100", "sm_120"};
 // clang-format off
 constexpr std::array products = {
-    "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "linear", "linear_bias", "matmul_transposed_b",
+    "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "linear", "linear_bias",
+    "matmul_transposed_b",
     "batched_matmul", "gqa_scores", "gqa_values", "gate_up", "norm_matmul", "split_heads", "merge_heads", "attention",
     "attention_causal", "attention_masked", "attention_decode", "attention_parts"};
 constexpr std::array others = {

@@ -1,4 +1,5 @@
-// Random schedules of every CUDA target: through the emitter and NVRTC, then on the PTX machine, which must compute what
+// Random schedules of every CUDA target: through the emitter and NVRTC, then on the PTX machine, which must compute
+// what
 // the reference says and find nothing wrong. A failure prints the seed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
