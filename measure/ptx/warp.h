@@ -1,6 +1,7 @@
 // A warp: 32 lanes with registers, in groups that are at the same instruction.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <functional>
