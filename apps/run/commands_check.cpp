@@ -37,7 +37,7 @@ int check_cuda_file(CheckFlags& flags) {
 }
 
 void check(CheckFlags& flags) {
-  if (flags.options.source.file.empty()) throw Error("expected --tile FILE or --cuda FILE");
+  if (flags.options.source.file.empty()) throw Error("expected the flag --tile or --cuda, found none; see --help");
   if (!flags.inputs.empty()) flags.options.inputs = engine::load_inputs(flags.inputs);
   const TileRunReport report = run_tile_program(flags.options);
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
