@@ -17,7 +17,8 @@ namespace deplo::measure {
 namespace {
 
 [[noreturn]] void unknown(std::string_view name) {
-  throw Error(fmt::format("expected a device (cuda, cuda:N, opencl, opencl:N, interpreter, ptx:sm_N), found '{}'", name));
+  throw Error(
+      fmt::format("expected a device (cuda, cuda:N, opencl, opencl:N, interpreter, ptx:sm_N), found '{}'", name));
 }
 
 }  // namespace

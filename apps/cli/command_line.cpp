@@ -90,7 +90,8 @@ Values values_of(const std::string& type) {
   if (type == "MODEL") return {.words = list_data("configs/models", ".yaml"), .files = true};
   if (type == "KERNEL") return {.words = list_data("configs/kernels", ".loop"), .files = true};
   if (type == "TARGET") return {.words = targets()};
-  if (type == "DEVICE") return {.words = {"cuda", "opencl", "interpreter", "ptx:sm_80", "ptx:sm_90", "ptx:sm_100", "ptx:sm_120"}};
+  if (type == "DEVICE")
+    return {.words = {"cuda", "opencl", "interpreter", "ptx:sm_80", "ptx:sm_90", "ptx:sm_100", "ptx:sm_120"}};
   if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
   if (type == "STRATEGIES") return {.words = strategies(), .list = true};
   if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};

@@ -98,7 +98,8 @@ void check_device(const std::string& name, std::string_view place) {
   const bool numbered = (backend == "cuda" || backend == "opencl") && colon + 1 < name.size() &&
                         name.size() < colon + 9 && name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   const bool machine = backend == "ptx" && colon + 1 < name.size();
-  if (!numbered && !machine) check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter", "ptx:sm_N"});
+  if (!numbered && !machine)
+    check_name(place, "a device", name, {"cuda", "cuda:N", "opencl", "opencl:N", "interpreter", "ptx:sm_N"});
 }
 
 std::string experiment_name(const std::string& text) {

@@ -29,9 +29,10 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn) {
   if (!measure::has_times(device))
-    throw Error(fmt::format("{}: the PTX machine executes kernels and has no times: `deplo run` takes it, and what measures "
-                            "needs cuda, opencl or interpreter",
-                            device));
+    throw Error(
+        fmt::format("{}: the PTX machine executes kernels and has no times: `deplo run` takes it, and what measures "
+                    "needs cuda, opencl or interpreter",
+                    device));
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(
       measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});

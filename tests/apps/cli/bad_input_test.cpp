@@ -64,7 +64,8 @@ TEST_F(BadInput, Flags) {
        {"opencl:x", "opencl:", "opencl:-1", "opencl:99999999999999999999", "interpreter:0", "cuda:x", "cuda:"})
     expect_tune(
         good_, 1,
-        fmt::format("--device: expected a device (cuda, cuda:N, opencl, opencl:N, interpreter, ptx:sm_N), found '{}'", device),
+        fmt::format("--device: expected a device (cuda, cuda:N, opencl, opencl:N, interpreter, ptx:sm_N), found '{}'",
+                    device),
         {"--device", device});
 }
 
