@@ -22,6 +22,7 @@ bool calculates(Op op) {
     case Op::multiply:
     case Op::fma:
     case Op::power:
+    case Op::shift_left:
       return true;
     default:
       return false;
@@ -42,6 +43,8 @@ Wide calculate(Op op, std::span<const double> args) {
       return whole(0) - whole(1);
     case Op::multiply:
       return whole(0) * whole(1);
+    case Op::shift_left:
+      return whole(0) * (Wide{1} << std::clamp(static_cast<int>(args[1]), 0, 63));
     default:
       CHECK(op == Op::fma);
       return whole(0) * whole(1) + whole(2);

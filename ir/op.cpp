@@ -56,6 +56,11 @@ constexpr std::array table{
     Row{Op::round_bf16, "round_bf16", 1},
     Row{Op::round_tf32, "round_tf32", 1},
     Row{Op::exp2, "exp2", 1},
+    Row{Op::bit_and, "bit_and", 2},
+    Row{Op::bit_or, "bit_or", 2},
+    Row{Op::bit_xor, "bit_xor", 2},
+    Row{Op::shift_left, "shift_left", 2},
+    Row{Op::shift_right, "shift_right", 2},
 };
 
 constexpr bool in_order() {
@@ -112,8 +117,32 @@ double unary(Op op, double a) {
   }
 }
 
+/// Of integers up to 2^53; NaN where an operand is no number, in a lane that takes no part.
+double of_bits(Op op, double a, double b) {
+  if (!(std::abs(a) <= 0x1p63 && std::abs(b) <= 0x1p63)) return std::numeric_limits<double>::quiet_NaN();
+  const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
+  switch (op) {
+    case Op::bit_and:
+      return static_cast<double>(x & y);
+    case Op::bit_or:
+      return static_cast<double>(x | y);
+    case Op::bit_xor:
+      return static_cast<double>(x ^ y);
+    case Op::shift_left:
+      return std::ldexp(a, static_cast<int>(y));
+    default:
+      return std::floor(std::ldexp(a, -static_cast<int>(y)));
+  }
+}
+
 double binary(Op op, double a, double b) {
   switch (op) {
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::shift_left:
+    case Op::shift_right:
+      return of_bits(op, a, b);
     case Op::add:
       return a + b;
     case Op::subtract:
@@ -169,9 +198,11 @@ bool gives_truth(Op op) {
          op == Op::less_equal || op == Op::equal || op == Op::not_equal;
 }
 
+bool is_bitwise(Op op) { return op == Op::bit_and || op == Op::bit_or || op == Op::bit_xor; }
+
 bool is_commutative(Op op) {
   return op == Op::add || op == Op::multiply || op == Op::maximum || op == Op::minimum || op == Op::logical_and ||
-         op == Op::logical_or || op == Op::equal || op == Op::not_equal;
+         op == Op::logical_or || op == Op::equal || op == Op::not_equal || is_bitwise(op);
 }
 
 std::optional<double> neutral(Op op) {

@@ -17,7 +17,8 @@ enum class Op : std::uint8_t {
   lanes_add, lanes_multiply, lanes_maximum, lanes_minimum, // vector value → scalar
   round_f16, round_bf16,                                   // an f32 to the nearest f16 or bf16
   round_tf32,                                              // an f32 to the nearest tf32, ties away from zero
-  exp2                                                     // 2^a; a result below the normal f32 may be 0
+  exp2,                                                    // 2^a; a result below the normal f32 may be 0
+  bit_and, bit_or, bit_xor, shift_left, shift_right        // of integers; a shift is by 0 to the bits - 1, with the sign
 };
 // clang-format on
 
@@ -31,6 +32,8 @@ double apply(Op, std::span<const double> args);
 std::optional<double> neutral(Op);
 /// Whether the result is a truth value: the comparisons and the logical operations.
 bool gives_truth(Op);
+/// Whether it combines the bits of two integers.
+bool is_bitwise(Op);
 /// Whether op(a, b) == op(b, a) for all numbers.
 bool is_commutative(Op);
 /// Whether it is one of the lanes_ operations.

@@ -186,6 +186,11 @@ constexpr std::array spellings{
     Spelling{Op::not_equal, "{0} != {1}"},
     Spelling{Op::fma, "fma{f}({0}, {1}, {2})"},
     Spelling{Op::select, "{0} ? {1} : {2}"},
+    Spelling{Op::bit_and, "{0} & {1}"},
+    Spelling{Op::bit_or, "{0} | {1}"},
+    Spelling{Op::bit_xor, "{0} ^ {1}"},
+    Spelling{Op::shift_left, "{0} << {1}"},
+    Spelling{Op::shift_right, "{0} >> {1}"},
 };
 // What integers spell otherwise.
 constexpr std::array integer_spellings{

@@ -131,6 +131,16 @@ int Emitter::gather(int x, int indices, Shape result, Coordinates coordinates, s
   return add({named(suffix), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}}, {x, indices}});
 }
 
+int Emitter::gather(int x, std::vector<int> indices, Shape result, Coordinates coordinates, std::string_view suffix) {
+  indices.insert(indices.begin(), x);
+  return branches(std::move(indices), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}},
+                  suffix);
+}
+
+int Emitter::branches(std::vector<int> args, TensorType type, IndexMap map, std::string_view suffix) {
+  return add({named(suffix), std::move(type), std::move(map), std::move(args)});
+}
+
 Coordinates identity(const Shape& shape) {
   Coordinates coordinates;
   coordinates.reserve(shape.size());

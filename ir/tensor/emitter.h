@@ -62,6 +62,10 @@ class Emitter {
   int map(int x, Shape, Coordinates, std::string_view suffix);
   /// The same, but the coordinates may name `g1`, the element of `indices`, which has the shape of the result.
   int gather(int x, int indices, Shape, Coordinates, std::string_view suffix);
+  /// The same with several tensors of indices: g1, g2, …
+  int gather(int x, std::vector<int> indices, Shape, Coordinates, std::string_view suffix);
+  /// An index map of several arguments.
+  int branches(std::vector<int> args, TensorType, IndexMap, std::string_view suffix);
   /// Broadcasts by NumPy's rule. A Scalar is returned unchanged.
   int broadcast(int x, const Shape&);
   int reshape(int x, const Shape&, std::string_view suffix);

@@ -24,7 +24,7 @@ constexpr std::array calculating =
 
 void require_exact(const Node& node, const Values& values) {
   for (const double value : values)
-    if (std::abs(value) > most_exact_integer)
+    if (std::abs(value) > most_exact_integer && value != -0x1p63)  // which a real number that is none becomes
       throw Error(
           fmt::format("{} ({}): expected 64-bit integers from -2^53 to 2^53, up to which references are exact, "
                       "found {:.0f}",

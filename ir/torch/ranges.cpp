@@ -38,9 +38,9 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, n>& list)
 }
 
 // Their elements are the first argument's.
-constexpr std::array moving =
-    std::to_array<std::string_view>({"amax", "amin", "embedding", "expand", "gather", "index_select", "permute",
-                                     "reshape", "select", "slice", "squeeze", "transpose", "unsqueeze"});
+constexpr std::array moving = std::to_array<std::string_view>({"amax", "amin", "embedding", "expand", "gather", "index",
+                                                               "index_select", "permute", "reshape", "select", "slice",
+                                                               "squeeze", "transpose", "unsqueeze", "windows"});
 // Their arguments do not take part in the result as numbers.
 constexpr std::array counting = std::to_array<std::string_view>({"argsort", "one_hot", "searchsorted", "to"});
 
@@ -170,6 +170,7 @@ class Fitter {
     if (op == "to") return is_float(arg(node, 0).type.dtype) ? whole_type(node) : a();
     if (is_one_of(op, moving)) return a();
     if (op == "triu" || op == "tril") return unite(a(), {0, 0});
+    if (op == "pad") return unite(a(), {node.number("value"), node.number("value")});
     if (op == "where") return unite(range(node, 1), range(node, 2));
     if (op == "masked_fill" || op == "scatter") return unite(a(), range(node, 2));
     if (op == "cat" || op == "stack") {
@@ -177,6 +178,13 @@ class Fitter {
       for (std::size_t i = 1; i < node.args.size(); ++i) all = unite(all, range(node, i));
       return all;
     }
+    if (op == "bitwise_and" && (a().low >= 0 || b().low >= 0))
+      return {0, a().low < 0 ? b().high : b().low < 0 ? a().high : std::min(a().high, b().high)};
+    if (op == "bitwise_right_shift") return unite(a(), {a().low < 0 ? -1.0 : 0.0, 0});
+    if ((op == "bitwise_or" || op == "bitwise_xor") && a().low >= 0 && b().low >= 0)
+      return {0, std::exp2(std::ceil(std::log2(std::max(a().high, b().high) + 1))) - 1};
+    if (op == "bitwise_left_shift" && b().low >= 0 && b().high < 64)
+      return unite(a(), a() * Range{1, std::exp2(b().high)});
     if (op == "add") return a() + b();
     if (op == "sub") return a() + -b();
     if (op == "mul") return a() * b();

@@ -50,6 +50,9 @@ bool is_real(Op op) {
   }
 }
 
+// Operations of bits, which only integers have.
+bool is_integral(Op op) { return is_bitwise(op) || op == Op::shift_left || op == Op::shift_right; }
+
 }  // namespace
 
 void check_lanes(int n) {
@@ -83,6 +86,7 @@ void check_operands(Names& names, const Assign& a) {
   if (gives_truth(a.op) != (result == DType::boolean) && a.op != Op::copy && a.op != Op::select)
     fail("{} does not give {}", name(a.op), name(result));
   if (is_real(a.op) && is_integer(result)) fail("{} does not give {}", name(a.op), name(result));
+  if (is_integral(a.op) && !is_integer(result)) fail("{} does not give {}", name(a.op), name(result));
   const bool constant_copy = a.op == Op::copy && std::get_if<double>(a.args.data()) != nullptr;
   const bool own = (gives_truth(a.op) && !logical) || (a.op == Op::copy && !constant_copy);  // not the result's type
   const Type all = {own ? dtype_of(a.args, names) : result, a.type.lanes};

@@ -139,30 +139,36 @@ class Composer {
   }
 
   // The index of a gather, where it is a constant or made of coordinates: embedding(weight, arange(n)) is a slice.
-  std::optional<Expr> known_index(const Node& n) const {
-    if (n.args.size() != 2) return std::nullopt;
-    if (const auto* c = as_coordinate(n.args[1])) return c->value;
-    const std::optional<int> scalar = uniform(n.args[1]);
+  std::optional<Expr> known_index(int index) const {
+    if (const auto* c = as_coordinate(index)) return c->value;
+    const std::optional<int> scalar = uniform(index);
     if (!scalar) return std::nullopt;
     return Expr(static_cast<std::int64_t>(node(*scalar).as<tensor::Scalar>()->value));
   }
 
-  static void resolve(Node& n, const Expr& index) {
-    tensor::IndexMap known = *n.as<tensor::IndexMap>();
-    for (Expr& e : known.branches.front().coordinates)
-      e = ir::simplify(ir::substitute(e, {{"g1", index}}), tensor::coordinate_ranges(n.type.shape));
-    n.op = std::move(known);
-    n.args.pop_back();
+  // Puts the indices that are known into the coordinates; false where none is.
+  bool resolve(Node& n) const {
+    ir::Substitution values;
+    std::vector<int> args = {n.args[0]};
+    for (std::size_t a = 1; a < n.args.size(); ++a) {
+      const std::optional<Expr> known = known_index(n.args[a]);
+      if (!known) args.push_back(n.args[a]);
+      values.emplace_back("g" + std::to_string(a), known ? *known : ir::var("g" + std::to_string(args.size() - 1)));
+    }
+    if (args.size() == n.args.size()) return false;
+    tensor::IndexMap map = *n.as<tensor::IndexMap>();
+    for (Expr& e : map.branches.front().coordinates)
+      e = ir::simplify(ir::substitute(e, values), tensor::coordinate_ranges(n.type.shape));
+    n.op = std::move(map);
+    n.args = std::move(args);
+    return true;
   }
 
   int map(Node n) {
     const auto& branches = n.as<tensor::IndexMap>()->branches;
     const bool gather = gathers(*n.as<tensor::IndexMap>());
     if (gather && (branches.size() > 1 || branches.front().arg != 0)) return intern(std::move(n));
-    if (const auto index = gather ? known_index(n) : std::nullopt) {
-      resolve(n, *index);
-      return map(std::move(n));
-    }
+    if (gather && resolve(n)) return map(std::move(n));
     const std::vector<Read> reads = read_through(result_, n);
     if (reads.size() == 1) {
       const Read& only = reads.front();

@@ -191,7 +191,24 @@ class AttentionMerge {
     return tensors;
   }
 
+  /// Whether a loaded index chooses what a score is made of, as in a table of biases of relative positions: CPUs would
+  /// take its keys one after the other.
+  bool scores_gather() const {
+    const Values& values = fusion_.values;
+    for (const ValueId softmax : reachable(values, merged_.root))
+      if (values[softmax].kind == Value::Kind::softmax)
+        for (const ValueId id : reachable(values, values[softmax].args[0])) {
+          const Value& value = values[id];
+          const auto of_key = [&](ValueId arg) {
+            return std::ranges::count(values.live(arg).reduces, values[softmax].axis) > 0;
+          };
+          if (value.kind == Value::Kind::load && std::ranges::any_of(value.args, of_key)) return true;
+        }
+    return false;
+  }
+
   std::string refuse() {
+    if (fusion_.target.cpu && scores_gather()) return "its scores gather, which has no vectors of keys";
     Cost before;
     merged_.inflation = 1;
     for (const std::size_t i : taken_) {

@@ -91,6 +91,7 @@ class Choices {
 
   std::vector<Value> keys() const {
     std::vector<Value> result;
+    if (target_.cpu && gathers_by_key(loop_of(tile_of(program_), sweep_))) return {Value(std::int64_t{0})};
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
     // On CPUs what a row's chunk costs beside its sums is the less the longer (docs/performance.md, "Attention").
     const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)

@@ -111,10 +111,7 @@ Value Interpreter::construct(const ModuleType& type, Arguments arguments) {
 
 Value Interpreter::invoke_object(Object* object, Arguments arguments) {
   if (object->module) {
-    if (arguments.positional.size() != 1 || !arguments.keywords.empty())
-      throw Error(fmt::format("{}: expected one argument, the input, found {}", object->module->name,
-                              arguments.positional.size() + arguments.keywords.size()));
-    return invoke_module(object, arguments.positional[0]);
+    return invoke_module(object, std::move(arguments));
   }
   const auto forward = object->type->methods.find("forward");
   if (forward == object->type->methods.end())
@@ -122,18 +119,22 @@ Value Interpreter::invoke_object(Object* object, Arguments arguments) {
   return invoke_function(forward->second, object, std::move(arguments));
 }
 
-Value Interpreter::invoke_module(Object* object, const Value& input) {
+Value Interpreter::invoke_module(Object* object, Arguments arguments) {
   const ModuleType& type = *object->module;
   if (holds_others(*object)) {
     if (type.name != "Sequential") throw Error("ModuleList: expected one of its modules to call, found the list");
-    Value x = input;
+    if (arguments.positional.size() != 1 || !arguments.keywords.empty())
+      throw Error(fmt::format("{}: expected one argument, the input, found {}", type.name,
+                              arguments.positional.size() + arguments.keywords.size()));
+    Value x = arguments.positional[0];
     for (const Value& item : object->items) x = invoke(item, {{x}, {}});
     return x;
   }
   const Function* function = find_function(in_functional, type.function);
-  if (!function) function = find_function(in_torch, type.function);
+  if (!function) function = find_function(in_torch | of_modules_only, type.function);
   CHECK(function);
-  Arguments arguments = {{input}, {}};
+  if (arguments.positional.empty())
+    throw Error(fmt::format("{}: expected one argument, the input, found 0", type.name));
   for (const auto& [name, value] : object->attributes)
     if (Call::takes(function->signature, name)) arguments.keywords.emplace_back(name, value);
   return function->run(Call(session_, *function, std::move(arguments)));

@@ -20,6 +20,7 @@ enum Space : std::uint16_t {
   as_prefix = 128,         // an operator before a tensor
   as_infix = 256,          // an operator between two values, one of them a tensor
   stateless_module = 512,  // a module of torch.nn without parameters, which calls the operation; it has no `run`
+  of_modules_only = 1024,  // what a module of torch.nn calls, under a name that PyTorch does not have
   either = in_torch | as_method
 };
 

@@ -52,7 +52,7 @@ class Interpreter {
   Value invoke_builtin(const Builtin&, Arguments);
   Value invoke_function(const Closure&, Object* self, Arguments);
   Value invoke_object(Object*, Arguments);
-  Value invoke_module(Object*, const Value& input);
+  Value invoke_module(Object*, Arguments);
   Value construct(const Class&, Arguments);
   Value construct(const ModuleType&, Arguments);
   Scope bind(const Closure&, Object* self, Arguments);

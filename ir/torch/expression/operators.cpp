@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/torch/expression/functions/library.h"
 
@@ -59,6 +61,10 @@ std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64
     fits = !__builtin_mul_overflow(a, b, &out);
   } else if (op == "**" && b >= 0) {
     fits = integer_power(a, b, out);
+  } else if (op == "<<" || op == ">>") {
+    if (b < 0) throw Error(fmt::format("expected a number of bits of at least 0 after `{}`, found {}", op, b));
+    fits = op == ">>" || a == 0 || (b < 63 && !__builtin_mul_overflow(a, std::int64_t{1} << b, &out));
+    if (op == ">>") out = a >> std::min<std::int64_t>(b, 63);
   } else if (op == "//" || op == "%") {
     if (b == 0) throw Error(fmt::format("expected a divisor other than 0 after `{}`", op));
     fits = b != -1 || a != std::numeric_limits<std::int64_t>::min();
@@ -104,7 +110,7 @@ Value on_numbers(std::string_view op, const Value& left, const Value& right) {
   if (a && b)
     if (const std::optional<Value> v = on_integers(op, *a, *b)) return *v;
   if (op == "@") misfit(op, "tensors", left, right);
-  if (op == "//" || op == "%") misfit(op, "integers", left, right);
+  if (op == "//" || op == "%" || op == "<<" || op == ">>") misfit(op, "integers", left, right);
   return on_doubles(op, x, y);
 }
 

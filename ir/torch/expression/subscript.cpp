@@ -42,13 +42,27 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
       fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
 }
 
+// x[i, :, j]: among several tensors there are only whole dimensions.
+Value by_tensors(Session& session, Id x, const Values& indices) {
+  std::vector<std::optional<Id>> tensors;
+  for (const Value& index : indices) {
+    const Slice* s = index.as<Slice>();
+    if (is_tensor(index))
+      tensors.emplace_back(session.tensor(index));
+    else if (s && !s->start && !s->stop && !s->step)
+      tensors.emplace_back(std::nullopt);
+    else
+      throw Error(fmt::format("expected tensors and `:` beside several tensors of indices, found {}", describe(index)));
+  }
+  return {Tensor{pick_by_tensors(caller_of(session, "[]"), x, tensors)}};
+}
+
 Value of_tensor(Session& session, Id x, const Values& indices) {
   const auto rank = static_cast<std::int64_t>(session.type(x).shape.size());
   const auto takes_one = [](const Value& v) { return !v.none() && !v.as<Dots>(); };
   const std::int64_t taken = std::ranges::count_if(indices, takes_one);
   if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
-  if (std::ranges::count_if(indices, is_tensor) > 1)
-    throw Error("expected at most one tensor among the indices, found several");
+  if (std::ranges::count_if(indices, is_tensor) > 1) return by_tensors(session, x, indices);
   if (std::ranges::count_if(indices, [](const Value& v) { return v.as<Dots>() != nullptr; }) > 1)
     throw Error("expected at most one `...`, found several");
   std::int64_t dim = 0;

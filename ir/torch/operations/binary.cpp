@@ -314,14 +314,6 @@ std::vector<Id> read_divide(pt2::Call& call) {
   return {call.add("floor_divide", {self}, {{"divisor", call.integer("other")}})};
 }
 
-// Truth values only: of integers these work bit by bit.
-std::vector<Id> read_bitwise(pt2::Call& call) {
-  const Id self = call.operand("self"), other = call.operand("other");
-  for (const Id arg : {self, other})
-    if (call.dtype(arg) != DType::boolean) call.fail("self", "tensors of dtype bool");
-  return call.node({self, other});
-}
-
 // self ± alpha * other
 std::vector<Id> read_scaled(pt2::Call& call) {
   const Id self = call.operand("self");
@@ -379,10 +371,10 @@ std::vector<Operation> binary_operations() {
        {{"aten.le", read_binary}}},
       {"logical_and", 2, 2, {}, infer_truth, evaluate_pairs<logical_and>, decompose_logical<Op::logical_and>,
        {{"logical_and", either, pair, call_binary}, {"&", as_infix, infix, call_commuting}},
-       {{"aten.logical_and", read_binary}, {"aten.bitwise_and", read_bitwise}, {"aten.__and__", read_bitwise}}},
+       {{"aten.logical_and", read_binary}}},
       {"logical_or", 2, 2, {}, infer_truth, evaluate_pairs<logical_or>, decompose_logical<Op::logical_or>,
        {{"logical_or", either, pair, call_binary}, {"|", as_infix, infix, call_commuting}},
-       {{"aten.logical_or", read_binary}, {"aten.bitwise_or", read_bitwise}, {"aten.__or__", read_bitwise}}},
+       {{"aten.logical_or", read_binary}}},
       {"lt", 2, 2, {}, infer_truth, evaluate_pairs<less>, decompose_comparison<Op::less, Order::kept>,
        {{"lt", either, pair, call_binary}, {"<", as_infix, infix, call_infix}},
        {{"aten.lt", read_binary}}},

@@ -82,12 +82,6 @@ std::vector<Id> read_masked_fill(pt2::Call& call) {
   return call.node({self, mask, call.operand("value")});
 }
 
-// As masks of truth values become masks that are added: zeros_like(mask).masked_fill_(mask, -inf).
-std::vector<Id> read_masked_fill_in_place(pt2::Call& call) {
-  const Id self = call.overwritten("self"), mask = call.tensor("mask");
-  return call.node({self, mask, call.operand("value")});
-}
-
 // to
 
 constexpr AttributeSpec to_attributes[] = {{"dtype", Kind::dtype, Required{}}};
@@ -145,7 +139,7 @@ std::vector<Operation> choice_operations() {
   return {
       {"masked_fill", 3, 3, {}, infer_masked_fill, evaluate_masked_fill, decompose_masked_fill,
        {{"masked_fill", either, "input, mask, value", call_masked_fill}},
-       {{"aten.masked_fill", read_masked_fill}, {"aten.masked_fill_", read_masked_fill_in_place}}},
+       {{"aten.masked_fill", read_masked_fill}}},
       {"to", 1, 1, to_attributes, infer_to, evaluate_to, decompose_to,
        {{"to", as_method, "input, other=None, dtype=None, *, device=None, copy=False", call_to},
         {"type_as", as_method, "input, other", call_type_as},

@@ -130,8 +130,8 @@ std::vector<Id> read_nothing(pt2::Call& call) {
 }  // namespace
 
 // clang-format off
-std::vector<python::Function> composite_functions() {
-  return {
+Composites other_composites() {
+  return {{
       {"clamp", either, "input, min=None, max=None", call_clamp},
       {"clip", either, "input, min=None, max=None", call_clamp},
       {"clamp_min", either, "input, min", call_clamp},
@@ -153,11 +153,7 @@ std::vector<python::Function> composite_functions() {
       {"size", as_method, "input, dim=None", call_size},
       {"dim", as_method, "input", call_dim},
       {"numel", either, "input", call_numel},
-  };
-}
-
-std::vector<pt2::Function> composite_readers() {
-  return {
+  }, {
       {"aten.clamp", read_clamp},
       {"aten.clamp_max", read_clamp},
       {"aten.clamp_min", read_clamp},
@@ -180,8 +176,14 @@ std::vector<pt2::Function> composite_readers() {
       {"aten._assert_tensor_metadata", read_nothing},
       {"aten.sym_constrain_range", read_nothing},
       {"aten.sym_constrain_range_for_size", read_nothing},
-  };
+  }};
 }
 // clang-format on
+
+std::vector<Composites> composites() {
+  return {other_composites(), activations(),    bitwise_names(), channel_norms(), contractions(),
+          histograms(),       interpolations(), losses(),        placements(),    poolings(),
+          rearrangements(),   recurrences(),    vector_norms()};
+}
 
 }  // namespace deplo::ir::torch

@@ -183,6 +183,19 @@ std::vector<Id> filled(pt2::Call& call, double value) {
 std::vector<Id> read_full(pt2::Call& call) { return filled(call, call.number("fill_value", 0)); }
 std::vector<Id> read_zeros(pt2::Call& call) { return filled(call, 0); }
 std::vector<Id> read_ones(pt2::Call& call) { return filled(call, 1); }
+std::vector<Id> read_empty_permuted(pt2::Call& call) {
+  call.ignore({"physical_layout", "stride"});
+  return filled(call, 0);
+}
+
+// x.fill_(value): a number, or a tensor of no dimensions.
+std::vector<Id> read_filled(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  const Id value = call.operand("value");
+  if (call.builder().node(value).kind == Node::Kind::scalar) return filled(call, call.number("value", 0));
+  return {call.expand(call.to(value, call.dtype(x)), call.shape(x))};
+}
+
 std::vector<Id> read_scalar(pt2::Call& call) { return filled(call, call.number("s", 0)); }
 
 constexpr std::string_view sized = "*size, dtype=None, device=None", like = "input, *, dtype=None, device=None";
@@ -205,6 +218,9 @@ std::vector<Operation> creation_operations() {
        {{"aten.full", read_full}, {"aten.full_like", read_full}, {"aten.new_full", read_full},
         {"aten.zeros", read_zeros}, {"aten.zeros_like", read_zeros}, {"aten.new_zeros", read_zeros},
         {"aten.ones", read_ones}, {"aten.ones_like", read_ones}, {"aten.new_ones", read_ones},
+        {"aten.empty", read_zeros}, {"aten.empty_like", read_zeros}, {"aten.empty_permuted", read_empty_permuted},
+        {"aten.empty_strided", read_empty_permuted}, {"aten.new_empty", read_zeros},
+        {"aten.new_empty_strided", read_empty_permuted}, {"aten.fill", read_filled}, {"aten.zero", read_zeros},
         {"aten.scalar_tensor", read_scalar}}},
   };
 }

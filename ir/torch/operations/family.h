@@ -1,6 +1,7 @@
 // Helpers for the files of families of operations, and the list of families.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@ using python::as_prefix;
 using python::either;
 using python::in_functional;
 using python::in_torch;
+using python::of_modules_only;
 using python::stateless_module;
 using tensor::Coordinates;
 using tensor::Dims;
@@ -38,7 +40,24 @@ std::vector<Operation> index_operations();
 std::vector<Operation> scatter_operations();
 std::vector<Operation> order_operations();
 std::vector<Operation> join_operations();
+std::vector<Operation> window_operations();
+std::vector<Operation> convolution_operations();
+std::vector<Operation> bitwise_operations();
 std::vector<Operation> creation_operations();
+
+Composites other_composites();
+Composites activations();
+Composites bitwise_names();
+Composites channel_norms();
+Composites contractions();
+Composites interpolations();
+Composites histograms();
+Composites losses();
+Composites placements();
+Composites poolings();
+Composites rearrangements();
+Composites recurrences();
+Composites vector_norms();
 
 // Helpers that several families use.
 
@@ -58,6 +77,10 @@ Caller caller_of(pt2::Call&);
 /// gather(x, index, dim). If x is a log_softmax, only the gathered logarithms are computed: a gather reads from memory,
 /// so all logarithms would have to be written first.
 Id pick(const Caller&, Id x, Id index, std::int64_t dim);
+/// x[i, :, j]: tensors of indices, or none, for the first dimensions of x.
+Id pick_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices);
+/// Puts `values` at the places of x[i, :, j], or adds them there.
+Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds);
 /// The index, along its one dimension, of the value of an amax or amin; the first index if there are several. A NaN
 /// counts as an extreme.
 Id extreme_index(const Caller&, const Node& extreme);

@@ -1,6 +1,6 @@
 // Elements looked up or dropped by their indices.
 //   embedding(T weight, T indices)   index_select(T, T indices, dim=0)   gather(T, T index, dim)
-//   one_hot(T, num_classes)   triu tril(T, diagonal=0)
+//   index(T, T indices…, dims)   one_hot(T, num_classes)   triu tril(T, diagonal=0)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/family.h"
+#include "ir/torch/operations/ops.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -109,6 +110,12 @@ Values evaluate_index_select(const Operands& o) {
   return result;
 }
 
+/// The coordinate along an extent that the value `name` selects; invalid ones are clamped.
+Expr index_within(const std::string& name, std::int64_t extent, bool wraps) {
+  const Expr index = var(name);
+  return min(Expr(ExprOp::max, wraps ? index + less(index, 0) * extent : index, 0), extent - 1);
+}
+
 // out[a…, i…, b…] = x[a…, indices[i…], b…]
 int select_along(Emitter& e, const TensorCall& call, std::size_t dim, bool wraps) {
   const int x = call.args[0], indices = e.index(call.args[1]);
@@ -118,8 +125,7 @@ int select_along(Emitter& e, const TensorCall& call, std::size_t dim, bool wraps
   const int spread = e.map(indices, call.shape(), Coordinates(first, last), "indices");
   Coordinates place(all.begin(), first);
   const std::int64_t extent = e.extent(x, static_cast<std::int64_t>(dim));
-  const Expr index = var("g1");
-  place.push_back(wraps ? min(Expr(ExprOp::max, index + less(index, 0) * extent, 0), extent - 1) : index_below(extent));
+  place.push_back(wraps ? index_within("g1", extent, true) : index_below(extent));
   place.insert(place.end(), last, all.end());
   return e.gather(x, spread, call.shape(), std::move(place), "selected");
 }
@@ -160,20 +166,111 @@ python::Value call_index_select(const python::Call& c) {
   return c.node({x, index}, {{"dim", c.integer("dim")}});
 }
 
-// x[:, indices]: one tensor, for any dimension.
 std::vector<Id> read_index(pt2::Call& call) {
   const Id x = call.tensor("self");
-  const std::vector<std::optional<Id>> indices = call.optional_tensors("indices");
-  const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
-  const auto first = std::ranges::find_if(indices, given);
-  if (std::ranges::count_if(indices, given) != 1) call.fail("indices", "one tensor, for one dimension");
-  return call.node({x, **first}, {{"dim", static_cast<std::int64_t>(first - indices.begin())},
-                                  {"wraps", may_be_negative(caller_of(call), **first)}});
+  return {pick_by_tensors(caller_of(call), x, call.optional_tensors("indices"))};
 }
 
 std::vector<Id> read_index_select(pt2::Call& call) {
   const Id x = call.tensor("self"), index = call.tensor("index");
   return call.node({x, index}, {{"dim", call.integer("dim")}});
+}
+
+// index: x[i, :, j], with tensors i and j of shapes that broadcast
+
+constexpr AttributeSpec index_attributes[] = {{"dims", Kind::integers, Required{}}, {"wraps", Kind::flag, false}};
+
+// The shape of the tensors of indices, the dimensions that they index, and where theirs stand in the result: in place of
+// the first if all follow each other, else before all others.
+struct Indexed {
+  Shape shape, dims;
+  std::size_t place;
+
+  Indexed(const Node& node, const std::vector<Shape>& indices) : dims(node.integers("dims")) {
+    for (const Shape& one : indices) shape = broadcast("index", shape, one);
+    const bool adjacent = dims.back() - dims.front() + 1 == static_cast<std::int64_t>(dims.size());
+    place = adjacent ? static_cast<std::size_t>(dims.front()) : 0;
+  }
+};
+
+template <class Source>
+std::vector<Shape> index_shapes(const Source& source) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 1; i < source.size(); ++i) shapes.push_back(source.shape(i));
+  return shapes;
+}
+
+TensorType infer_index(const Inference& call) {
+  const Shape dims = call.normalise_dims(call.rank(0));
+  if (dims.size() + 1 != call.size() || !std::ranges::is_sorted(dims))
+    call.expected("a tensor of indices for each of dims, in ascending order");
+  for (std::size_t i = 1; i < call.size(); ++i) check_index(call, i);
+  const Indexed indexed(call.node(), index_shapes(call));
+  TensorType type = call.type(0);
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) type.shape.erase(type.shape.begin() + *dim);
+  type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(indexed.place), indexed.shape.begin(),
+                    indexed.shape.end());
+  return type;
+}
+
+Values evaluate_index(const Operands& o) {
+  const Indexed indexed(o.node, index_shapes(o));
+  const Shape own = row_major_strides(o.shape(0));
+  Shape rest, rest_strides;
+  for (std::size_t d = 0; d < own.size(); ++d)
+    if (std::ranges::count(indexed.dims, static_cast<std::int64_t>(d)) == 0) {
+      rest.push_back(o.shape(0)[d]);
+      rest_strides.push_back(own[d]);
+    }
+  std::vector<std::size_t> chosen(static_cast<std::size_t>(element_count(indexed.shape)), 0);
+  for (std::size_t i = 1; i < o.size(); ++i) {
+    const auto dim = static_cast<std::size_t>(indexed.dims[i - 1]);
+    auto to = chosen.begin();
+    for_each_index(indexed.shape, std::array{broadcast_strides(o.shape(i), indexed.shape)}, [&](std::size_t at) {
+      *to++ +=
+          checked_index(o, o.value(i)[at], o.shape(0)[dim], o.node.flag("wraps")) * static_cast<std::size_t>(own[dim]);
+    });
+  }
+  const auto cut = static_cast<std::ptrdiff_t>(indexed.place);
+  const Shape outer(rest.begin(), rest.begin() + cut), inner(rest.begin() + cut, rest.end());
+  const Shape outer_strides(rest_strides.begin(), rest_strides.begin() + cut);
+  const Shape inner_strides(rest_strides.begin() + cut, rest_strides.end());
+  Values result;
+  result.reserve(o.result_count());
+  for_each_index(outer, std::array{outer_strides}, [&](std::size_t first) {
+    for (const std::size_t at : chosen)
+      for_each_index(inner, std::array{inner_strides},
+                     [&](std::size_t last) { result.push_back(o.value(0)[first + at + last]); });
+  });
+  return result;
+}
+
+int decompose_index(Emitter& e, const TensorCall& call) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 1; i < call.args.size(); ++i) shapes.push_back(call.arg(i).type.shape);
+  const Indexed indexed(call.node, shapes);
+  const Coordinates all = identity(call.shape());
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(indexed.place);
+  const auto last = first + static_cast<std::ptrdiff_t>(indexed.shape.size());
+  std::vector<int> indices;
+  for (std::size_t i = 1; i < call.args.size(); ++i) {
+    const int spread = e.broadcast(e.index(call.args[i]), indexed.shape);
+    indices.push_back(e.as_scalar(spread) != nullptr
+                          ? e.fill(spread, call.shape(), "indices")
+                          : e.map(spread, call.shape(), Coordinates(first, last), "indices"));
+  }
+  Coordinates rest(all.begin(), first), place;
+  rest.insert(rest.end(), last, all.end());
+  auto next = rest.begin();
+  for (std::int64_t d = 0; d < static_cast<std::int64_t>(e.rank(call.args[0])); ++d) {
+    const auto at = std::ranges::find(indexed.dims, d);
+    if (at == indexed.dims.end())
+      place.push_back(*next++);
+    else
+      place.push_back(index_within("g" + std::to_string(at - indexed.dims.begin() + 1), e.extent(call.args[0], d),
+                                   call.node.flag("wraps")));
+  }
+  return e.gather(call.args[0], std::move(indices), call.shape(), std::move(place), "selected");
 }
 
 // gather
@@ -264,9 +361,9 @@ bool combines_elements(std::string_view op) {
 
 /// Ops whose result is not negative if the first argument is not.
 bool keeps_elements(std::string_view op) {
-  constexpr std::array<std::string_view, 16> keeping = {
-      "slice",  "select", "reshape",      "permute", "transpose", "unsqueeze", "squeeze", "expand",
-      "gather", "to",     "index_select", "amax",    "amin",      "sum",       "cumsum",  "floor_divide"};
+  constexpr std::array<std::string_view, 17> keeping = {
+      "slice", "select", "reshape",      "permute", "transpose", "unsqueeze", "squeeze", "expand",      "gather",
+      "to",    "index",  "index_select", "amax",    "amin",      "sum",       "cumsum",  "floor_divide"};
   return std::ranges::find(keeping, op) != keeping.end();
 }
 
@@ -307,6 +404,21 @@ Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
 }
 
+Id pick_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices) {
+  Shape dims;
+  std::vector<Id> args = {x};
+  bool wraps = false;
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    if (indices[d]) {
+      dims.push_back(static_cast<std::int64_t>(d));
+      args.push_back(*indices[d]);
+      wraps |= may_be_negative(c, *indices[d]);
+    }
+  if (dims.empty()) return x;
+  if (dims.size() == 1) return c.call("index_select", args, {{"dim", dims[0]}, {"wraps", wraps}});
+  return c.call("index", args, {{"dims", dims}, {"wraps", wraps}});
+}
+
 // clang-format off
 std::vector<Operation> index_operations() {
   return {
@@ -316,9 +428,12 @@ std::vector<Operation> index_operations() {
       {"gather", 2, 2, gather_attributes, infer_gather, evaluate_gather, decompose_gather,
        {{"gather", either, "input, dim, index", call_gather}},
        {{"aten.gather", read_gather}}},
+      {"index", 2, any_number, index_attributes, infer_index, evaluate_index, decompose_index,
+       {},
+       {{"aten.index", read_index}}},
       {"index_select", 2, 2, index_select_attributes, infer_index_select, evaluate_index_select, decompose_index_select,
        {{"index_select", either, "input, dim, index", call_index_select}},
-       {{"aten.index", read_index}, {"aten.index_select", read_index_select}}},
+       {{"aten.index_select", read_index_select}}},
       {"one_hot", 1, 1, one_hot_attributes, infer_one_hot, evaluate_one_hot, decompose_one_hot,
        {{"one_hot", in_functional, "input, num_classes", call_plain}},
        {{"aten.one_hot", read_plain}}},

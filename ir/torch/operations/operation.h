@@ -52,8 +52,12 @@ struct Operation {
 std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);  // nullptr: none
 
-/// Names that are not operations of their own: they become no call at all, or several (composite.cpp).
-std::vector<python::Function> composite_functions();
-std::vector<pt2::Function> composite_readers();
+/// Names that are not operations of their own: they become no call at all, or several. Each family has them in the file
+/// of its name; those of no family are in composite.cpp.
+struct Composites {
+  std::vector<python::Function> functions;
+  std::vector<pt2::Function> readers;
+};
+std::vector<Composites> composites();
 
 }  // namespace deplo::ir::torch

@@ -252,18 +252,18 @@ Values evaluate_cumsum(const Operands& o) {
   return result;
 }
 
-// At each place the sum of those before it, and (inclusive) its own: a sum over all pairs.
-int sums_before(Emitter& e, int x, std::size_t dim, bool inclusive) {
+// At each place the sum (or product) of those before it, and (inclusive) its own: over all pairs.
+int combined_before(Emitter& e, Op op, int x, std::size_t dim, bool inclusive) {
   const Pairs pairs(e, e.shape(x), dim, e.shape(x)[dim]);
   const Expr end = pairs.first() + (inclusive ? 1 : 0);
   const int counts = e.coordinate(ir::less(pairs.second(), end), {DType::boolean, pairs.space()}, "counts");
   const int other = pairs.at_second(x, "other");
-  const int part = e.elementwise(Op::select, {counts, other, e.scalar(0, e.dtype(x), "zero")}, "part");
-  return pairs.reduce(Op::add, part);
+  const int part = e.elementwise(Op::select, {counts, other, e.scalar(*neutral(op), e.dtype(x), "neutral")}, "part");
+  return pairs.reduce(op, part);
 }
 
 // Sums within runs of about sqrt(n) elements, and of the runs before: n^1.5 additions in place of n^2.
-int sums_by_runs(Emitter& e, int x, std::size_t dim) {
+int combined_by_runs(Emitter& e, Op op, int x, std::size_t dim) {
   const Shape shape = e.shape(x);
   const std::int64_t count = shape[dim];
   const auto run = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
@@ -278,30 +278,44 @@ int sums_by_runs(Emitter& e, int x, std::size_t dim) {
   int padded = e.map(x, cut, from, "runs");
   if (runs * run > count) {
     const int inside = e.coordinate(ir::less(flat, count), {DType::boolean, cut}, "inside");
-    padded = e.elementwise(Op::select, {inside, padded, e.scalar(0, e.dtype(x), "zero")}, "padded");
+    padded = e.elementwise(Op::select, {inside, padded, e.scalar(*neutral(op), e.dtype(x), "neutral")}, "padded");
   }
-  const int within = sums_before(e, padded, dim + 1, true);
+  const int within = combined_before(e, op, padded, dim + 1, true);
   Shape totals_shape = shape;
   totals_shape[dim] = runs;
   Coordinates last = identity(totals_shape);
   last.insert(last.begin() + static_cast<std::ptrdiff_t>(dim) + 1, Expr(run - 1));
   const int totals = e.map(within, totals_shape, std::move(last), "totals");
-  const int before = sums_before(e, totals, dim, false);
+  const int before = combined_before(e, op, totals, dim, false);
   Coordinates in_run = identity(shape), of_run = identity(shape);
   of_run[dim] = coordinate(dim) / run;
   in_run[dim] = of_run[dim];
   in_run.insert(in_run.begin() + static_cast<std::ptrdiff_t>(dim) + 1, coordinate(dim) % run);
   return e.elementwise(
-      Op::add, {e.map(within, shape, std::move(in_run), "in_run"), e.map(before, shape, std::move(of_run), "of_run")},
+      op, {e.map(within, shape, std::move(in_run), "in_run"), e.map(before, shape, std::move(of_run), "of_run")},
       "sum");
 }
 
-int decompose_cumsum(Emitter& e, const TensorCall& call) {
+template <Op op>
+int decompose_scan(Emitter& e, const TensorCall& call) {
   constexpr std::int64_t short_line = 64;  // as one kernel: three take longer to start than it has to add
   const std::size_t dim = dim_of(call.node);
   const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
   const bool is_short = call.shape()[dim] <= short_line;
-  return e.convert(is_short ? sums_before(e, x, dim, true) : sums_by_runs(e, x, dim), call.dtype());
+  const int result = is_short ? combined_before(e, op, x, dim, true) : combined_by_runs(e, op, x, dim);
+  return e.convert(result, call.dtype());
+}
+
+// In double, which overflows much later than f32; but a 0 that an overflow follows is none in f32.
+Values evaluate_cumprod(const Operands& o) {
+  Values result = o.value(0);
+  const std::size_t dim = dim_of(o.node);
+  for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
+    double product = 1;
+    for (std::size_t i = start; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride)
+      result[i] = product *= result[i];
+  });
+  return result;
 }
 
 python::Value call_cumsum(const python::Call& c) { return c.node({c.converted("input")}, {{"dim", c.integer("dim")}}); }
@@ -321,7 +335,10 @@ std::vector<Operation> order_operations() {
         {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_sort},
         {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_topk}},
        {{"aten.argsort", read_argsort}, {"aten.sort", read_sort}, {"aten.topk", read_topk}}},
-      {"cumsum", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumsum, decompose_cumsum,
+      {"cumprod", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
+       {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},
+       {{"aten.cumprod", read_cumsum}}},
+      {"cumsum", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumsum, decompose_scan<Op::add>,
        {{"cumsum", either, "input, dim, *, dtype=None", call_cumsum}},
        {{"aten.cumsum", read_cumsum}}},
       {"searchsorted", 2, 2, searchsorted_attributes, infer_searchsorted, evaluate_searchsorted,

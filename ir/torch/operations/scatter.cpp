@@ -2,10 +2,13 @@
 //   scatter(T, T index, T source, dim)   scatter_add(T, T index, T source, dim)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
-#include "ir/torch/operations/family.h"
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -112,14 +115,6 @@ Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id
   return c.call(op, {x, spread, source}, {{"dim", dim}});
 }
 
-python::Value call_index_add(const python::Call& c) {
-  const Id x = c.tensor("input"), index = c.tensor("index");
-  Id source = c.tensor("source");
-  if (const auto* one = c.value("alpha").as<std::int64_t>(); !one || *one != 1)
-    source = c.session.call("mul", {source, c.operand("alpha", 1)});
-  return {python::Tensor{scatter_rows(caller_of(c), c.op, x, c.integer("dim"), index, source)}};
-}
-
 // In `.pt2` files
 
 std::vector<Id> read_scatter(pt2::Call& call) {
@@ -131,50 +126,164 @@ std::vector<Id> read_scatter(pt2::Call& call) {
   return call.node({x, index, source}, {{"dim", dim}});
 }
 
-std::vector<Id> index_add(pt2::Call& call, Id x) {
-  const Id index = call.tensor("index");
-  Id source = call.tensor("source");
-  const std::int64_t dim = call.integer("dim");
-  if (call.number("alpha", 1) != 1) source = call.add("mul", {source, call.operand("alpha")});
-  return {scatter_rows(caller_of(call), call.op, x, dim, index, source)};
+Id index_add(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index");
+  Id source = g.tensor("source");
+  if (g.has("alpha") && g.number("alpha", 1) != 1) source = g.apply("mul", source, g.operand("alpha"));
+  return scatter_rows(g.caller(), "scatter_add", x, g.integer("dim", 0), index, source);
 }
 
-std::vector<Id> read_index_add(pt2::Call& call) { return index_add(call, call.tensor("self")); }
-std::vector<Id> read_index_add_in_place(pt2::Call& call) { return index_add(call, call.overwritten("self")); }
+/// Scatters truth values as numbers.
+Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
+  const DType dtype = c.node(x).type.dtype;
+  if (dtype != DType::boolean) return scatter_rows(c, op, x, dim, index, source);
+  const Attributes whole = {{"dtype", DType::i32}}, truth = {{"dtype", DType::boolean}};
+  return c.call("to", {scatter_rows(c, op, c.call("to", {x}, whole), dim, index, c.call("to", {source}, whole))},
+                truth);
+}
 
-// What core ATen has for index_add.
-std::vector<Id> read_index_put(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  const std::vector<std::optional<Id>> indices = call.optional_tensors("indices");
-  if (indices.size() != 1 || !indices[0] || call.rank(*indices[0]) != 1)
-    call.fail("indices", "one tensor of one dimension, for the first dimension");
-  Shape rows = call.shape(x);
-  rows[0] = call.shape(*indices[0])[0];
-  const Id source = call.expand(call.tensor("values"), rows);
-  const std::string_view op = call.flag("accumulate", false) ? "scatter_add" : "scatter";
-  const Caller c = caller_of(call);
-  Id index = *indices[0];
-  if (may_be_negative(c, index)) {  // counted from the end
-    const Id from_end = c.call("add", {index, c.scalar(static_cast<double>(call.shape(x).at(0)), DType::i32)}, {});
-    index = c.call("where", {c.call("lt", {index, c.scalar(0, DType::i32)}, {}), from_end, index}, {});
+// The source replaces the rows of x that the index names.
+Id index_copy(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("source");
+  return scatter_any(g.caller(), "scatter", x, g.integer("dim", 0), index, source);
+}
+
+Id index_put(const Given& g) {
+  const Id x = g.tensor("input");
+  return put_by_tensors(g.caller(), x, g.optional_tensors("indices"), g.tensor("values"), g.flag("accumulate", false));
+}
+
+/// x, with `part` in place of start, start + step, … of a dimension.
+Id replaced(const Given& g, Id x, Id part, std::size_t dim, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const std::int64_t extent = g.shape(x)[dim];
+  const auto bound = [&](std::int64_t b) { return std::clamp<std::int64_t>(b < 0 ? b + extent : b, 0, extent); };
+  start = bound(start);
+  end = std::max(start, bound(end));
+  Shape shape = g.shape(x);
+  shape[dim] = step < 1 ? -1 : (end - start + step - 1) / step;
+  if (g.shape(part) != shape) g.refuse(fmt::format("a source {}", print(shape)), part);
+  part = g.to(part, g.dtype(x));
+  if (shape[dim] == 0) return x;
+  const auto along = static_cast<std::int64_t>(dim);
+  if (step == 1) {
+    std::vector<Id> parts;
+    if (start > 0) parts.push_back(g.slice(x, dim, 0, start));
+    parts.push_back(part);
+    if (end < extent) parts.push_back(g.slice(x, dim, end, extent));
+    return parts.size() == 1 ? part : g.call("cat", parts, {{"dim", along}});
   }
-  return {scatter_rows(c, op, x, 0, index, source)};
+  const Id places = g.call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
+  return scatter_any(g.caller(), "scatter", x, along, places, part);
+}
+
+constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+Id slice_scatter(const Given& g) {
+  const Id x = g.tensor("input"), source = g.tensor("src");
+  return replaced(g, x, source, g.dim(g.integer("dim", 0), g.rank(x)), g.integer("start", 0), g.integer("end", all),
+                  g.integer("step", 1));
+}
+
+Id select_scatter(const Given& g) {
+  const Id x = g.tensor("input"), source = g.tensor("src");
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const auto at = static_cast<std::int64_t>(g.dim(g.integer("index", 0), static_cast<std::size_t>(g.shape(x)[dim])));
+  const Id part = g.call("unsqueeze", {source}, {{"dim", static_cast<std::int64_t>(dim)}});
+  return replaced(g, x, part, dim, at, at + 1, 1);
+}
+
+// x.copy_(source): the source, in the type and shape of x.
+Id copy(const Given& g) {
+  g.ignore({"non_blocking"});
+  const Id x = g.tensor("input");
+  return g.expand(g.to(g.tensor("src"), g.dtype(x)), g.shape(x));
 }
 
 }  // namespace
+
+// The indexed dimensions as one, before the others: rows, which the numbers of the places choose.
+Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds) {
+  const Shape shape = c.node(x).type.shape;
+  const auto reshaped = [&](Id id, const Shape& to) {
+    return c.node(id).type.shape == to ? id : c.call("reshape", {id}, {{"shape", to}});
+  };
+  const auto number = [&](std::int64_t n) { return c.scalar(static_cast<double>(n), DType::i32); };
+  const auto permuted = [&](Id id, const Shape& dims) {
+    return std::ranges::is_sorted(dims) ? id : c.call("permute", {id}, {{"dims", dims}});
+  };
+  Shape order, rest, indexed, broad;
+  Id places = -1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d >= indices.size() || !indices[d]) {
+      rest.push_back(static_cast<std::int64_t>(d));
+      continue;
+    }
+    Id index = *indices[d];
+    if (!is_integer(c.node(index).type.dtype))
+      throw Error(fmt::format("expected indices of integers, found {}", print(c.node(index).type)));
+    if (may_be_negative(c, index))  // counted from the end
+      index = c.call("where",
+                     {c.call("lt", {index, number(0)}, {}), c.call("add", {index, number(shape[d])}, {}), index}, {});
+    broad = broadcast("index_put", broad, c.node(index).type.shape);
+    places = places < 0 ? index : c.call("add", {c.call("mul", {places, number(shape[d])}, {}), index}, {});
+    order.push_back(static_cast<std::int64_t>(d));
+    indexed.push_back(shape[d]);
+  }
+  if (order.empty()) throw Error("expected at least one tensor of indices, found none");
+  const bool adjacent = order.back() - order.front() + 1 == static_cast<std::int64_t>(order.size());
+  const std::size_t place = adjacent ? static_cast<std::size_t>(order.front()) : 0;
+  // The values as x[indices] has them, and then with the dimensions of the indices first.
+  Shape chosen, rows = {element_count(indexed)}, picked = {element_count(broad)}, first, back(shape.size());
+  for (const std::int64_t d : rest) chosen.push_back(shape[static_cast<std::size_t>(d)]);
+  rows.push_back(element_count(chosen));
+  picked.push_back(rows.back());
+  const Shape whole = [&] {
+    Shape s = chosen;
+    s.insert(s.begin() + static_cast<std::ptrdiff_t>(place), broad.begin(), broad.end());
+    return s;
+  }();
+  for (std::size_t d = 0; d < broad.size(); ++d) first.push_back(static_cast<std::int64_t>(place + d));
+  for (std::size_t d = 0; d < whole.size(); ++d)
+    if (d < place || d >= place + broad.size()) first.push_back(static_cast<std::int64_t>(d));
+  if (c.node(values).type.dtype != c.node(x).type.dtype)
+    values = c.call("to", {values}, {{"dtype", c.node(x).type.dtype}});
+  if (c.node(values).type.shape != whole) values = c.call("expand", {values}, {{"shape", whole}});
+  values = reshaped(permuted(values, first), picked);
+  if (c.node(places).type.shape != broad) places = c.call("expand", {places}, {{"shape", broad}});
+  order.insert(order.end(), rest.begin(), rest.end());
+  Shape moved;
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    moved.push_back(shape[static_cast<std::size_t>(order[d])]);
+    back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  }
+  const Id table = reshaped(permuted(x, order), rows);
+  const Id put = scatter_any(c, adds ? "scatter_add" : "scatter", table, 0, reshaped(places, {picked[0]}), values);
+  return permuted(reshaped(put, moved), back);
+}
 
 // clang-format off
 std::vector<Operation> scatter_operations() {
   return {
       {"scatter", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<false>, decompose_scatter,
        {{"scatter", either, "input, dim, index, src=None, *, value=None", call_scatter}},
-       {{"aten.scatter", read_scatter}, {"aten.index_put", read_index_put}}},
+       {{"aten.scatter", read_scatter}}},
       {"scatter_add", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
-       {{"scatter_add", either, "input, dim, index, src", call_scatter},
-        {"index_add", either, "input, dim, index, source, *, alpha=1", call_index_add}},
-       {{"aten.scatter_add", read_scatter}, {"aten.index_add", read_index_add},
-        {"aten.index_add_", read_index_add_in_place}}},
+       {{"scatter_add", either, "input, dim, index, src", call_scatter}},
+       {{"aten.scatter_add", read_scatter}}},
   };
+}
+
+Composites placements() {
+  return {
+      {{"index_add", either, "input, dim, index, source, *, alpha=1", call_made<index_add>},
+       {"index_copy", either, "input, dim, index, source", call_made<index_copy>},
+       {"index_put", either, "input, indices, values, accumulate=False", call_made<index_put>},
+       {"select_scatter", either, "input, src, dim, index", call_made<select_scatter>},
+       {"slice_scatter", either, "input, src, dim=0, start=None, end=None, step=1", call_made<slice_scatter>}},
+      {{"aten.copy", read_made<copy>}, {"aten.index_add", read_made<index_add>},
+       {"aten.index_copy", read_made<index_copy>}, {"aten.index_put", read_made<index_put>},
+       {"aten._unsafe_index_put", read_made<index_put>}, {"aten.select_scatter", read_made<select_scatter>},
+       {"aten.slice_scatter", read_made<slice_scatter>}}};
 }
 // clang-format on
 

@@ -118,13 +118,6 @@ int decompose_gelu(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::multiply, {half, gate}, "ew");
 }
 
-// Truth values only: of integers it works bit by bit.
-std::vector<Id> read_bitwise_not(pt2::Call& call) {
-  const Id self = call.operand("self");
-  if (call.dtype(self) != DType::boolean) call.fail("self", "tensors of dtype bool");
-  return call.node({self});
-}
-
 }  // namespace
 
 // clang-format off
@@ -151,7 +144,7 @@ std::vector<Operation> unary_operations() {
        {{"aten.log", read_unary}}},
       {"logical_not", 1, 1, {}, infer_logical_not, evaluate_each<logical_not>, decompose_each<Op::logical_not>,
        {{"logical_not", either, "input", call_plain}, {"~", as_prefix, "input", call_plain}},
-       {{"aten.logical_not", read_unary}, {"aten.bitwise_not", read_bitwise_not}}},
+       {{"aten.logical_not", read_unary}}},
       {"neg", 1, 1, {}, infer_number, evaluate_each<negative>, decompose_each<Op::negative>,
        {{"neg", either, "input", call_plain}, {"negative", either, "input", call_plain},
         {"-", as_prefix, "input", call_plain}},

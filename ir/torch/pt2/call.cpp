@@ -17,6 +17,7 @@ std::string describe(const Argument& argument) {
       [](const std::int64_t& n) { return fmt::format("{}", n); }, [](const double& x) { return fmt::format("{}", x); },
       [](const std::string& text) { return fmt::format("'{}'", text.substr(0, 64)); },
       [](const std::vector<std::int64_t>& list) { return print(list); },
+      [](const std::vector<double>& list) { return fmt::format("{} numbers", list.size()); },
       [](const ScalarType& type) { return scalar_type_name(type); },
       [](const Tensor& t) { return fmt::format("the tensor '{}'", t.name); },
       [](const Tensors&) -> std::string { return "a list of tensors"; },
@@ -89,17 +90,6 @@ Id Call::tensor(std::string_view argument) {
   fail(argument, "a tensor");
 }
 
-Id Call::overwritten(std::string_view argument) {
-  const Id x = tensor(argument);
-  const bool shared = std::ranges::count(ids_, x, &Ids::value_type::second) > 1 ||
-                      readers(graph_, std::get<Tensor>(get(argument)).name) > 1;
-  if (builder_.node(x).op != "full" || shared)
-    fail(argument,
-         "a tensor that was just made and that nothing else reads, as the call changes it in place "
-         "(run_decompositions() before torch.export.save replaces such calls)");
-  return x;
-}
-
 Id Call::operand(std::string_view argument) {
   const Argument& value = get(argument);
   if (const bool* b = std::get_if<bool>(&value)) return builder_.scalar(*b ? 1 : 0, DType::boolean);
@@ -155,6 +145,11 @@ std::string Call::text(std::string_view argument, std::string_view fallback) {
   fail(argument, "a string");
 }
 
+bool Call::is_text(std::string_view argument) const {
+  const Argument* found = find(argument);
+  return found != nullptr && std::holds_alternative<std::string>(*found);
+}
+
 std::vector<std::int64_t> Call::integers(std::string_view argument) {
   if (!has(argument)) return {};
   const Argument& value = get(argument);
@@ -162,6 +157,14 @@ std::vector<std::int64_t> Call::integers(std::string_view argument) {
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return *list;
   if (const auto* list = std::get_if<Tensors>(&value); list && list->names.empty()) return {};
   fail(argument, "integers");
+}
+
+std::vector<double> Call::numbers(std::string_view argument) {
+  if (!has(argument)) return {};
+  const Argument& value = get(argument);
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {list->begin(), list->end()};
+  fail(argument, "numbers");
 }
 
 void Call::ignore(std::initializer_list<std::string_view> arguments) { asked_.insert(arguments); }

@@ -21,7 +21,8 @@ class Call {
   using Ids = std::map<std::string, Id, std::less<>>;
   Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder);
 
-  std::string_view op;  // the Torch IR operation whose row lists the function
+  std::string_view op;        // the Torch IR operation whose row lists the function
+  std::string_view function;  // its name: "aten.linear"
 
   Builder& builder() const { return builder_; }
   const Shape& shape(Id id) const { return builder_.type(id).shape; }
@@ -32,9 +33,6 @@ class Call {
   /// A tensor, or a number as a scalar node.
   Id operand(std::string_view argument);
   Id tensor(std::string_view argument);
-  /// A tensor that the call changes in place. It must be the result of a `full` that nothing else reads, so that its
-  /// new values can be a new tensor.
-  Id overwritten(std::string_view argument);
   std::vector<Id> tensors(std::string_view argument);
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument);
   std::int64_t integer(std::string_view argument);
@@ -42,7 +40,9 @@ class Call {
   double number(std::string_view argument, double fallback);
   bool flag(std::string_view argument, bool fallback);
   std::string text(std::string_view argument, std::string_view fallback);
+  bool is_text(std::string_view argument) const;
   std::vector<std::int64_t> integers(std::string_view argument);  // one integer counts as a list; None is empty
+  std::vector<double> numbers(std::string_view argument);         // None is empty
   /// Ignores arguments that make no difference here: devices, layouts, …
   void ignore(std::initializer_list<std::string_view> arguments);
   /// Throws Error if an argument was neither read nor ignored.

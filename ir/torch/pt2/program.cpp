@@ -67,6 +67,12 @@ std::vector<std::int64_t> integers(const Json& list) {
   return result;
 }
 
+std::vector<double> numbers(const Json& list) {
+  std::vector<double> result;
+  list.each([&](const Json& e) { result.push_back(e.number()); });
+  return result;
+}
+
 // {"as_int": 3} or {"as_name": "sym_size_int"}
 Argument symbolic_integers(const Json& list) {
   std::vector<std::int64_t> result;
@@ -99,6 +105,7 @@ Argument argument(const Json& json) {
   if (kind == "as_int") return value.integer();
   if (kind == "as_ints") return integers(value);
   if (kind == "as_float") return value.number();
+  if (kind == "as_floats") return numbers(value);
   if (kind == "as_bool") return value.flag();
   if (kind == "as_string") return value.text();
   if (kind == "as_scalar_type") return scalar_type(value);

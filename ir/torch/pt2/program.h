@@ -36,8 +36,8 @@ struct Subgraph {
 struct Other {  // an argument that no operation here uses: a device, a layout, …
   std::string kind;
 };
-using Argument = std::variant<None, bool, std::int64_t, double, std::string, std::vector<std::int64_t>, ScalarType,
-                              Tensor, Tensors, Symbol, Subgraph, Other>;
+using Argument = std::variant<None, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                              std::vector<double>, ScalarType, Tensor, Tensors, Symbol, Subgraph, Other>;
 
 struct NamedArgument {
   std::string name;  // in the operation's schema; "" for higher-order operations

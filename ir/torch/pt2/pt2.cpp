@@ -23,7 +23,9 @@ constexpr std::string_view aten_prefix = "torch.ops.";
 // Sorted by name.
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = [] {
-    std::vector<Function> found = composite_readers();
+    std::vector<Function> found;
+    for (const Composites& family : composites())
+      found.insert(found.end(), family.readers.begin(), family.readers.end());
     for (const Operation& operation : operations())
       for (const Function& f : operation.readers) found.emplace_back(f).op = operation.name;
     std::ranges::sort(found, {}, &Function::name);
@@ -34,29 +36,62 @@ const std::vector<Function>& functions() {
 }
 
 std::string unsupported(std::string_view target, std::string_view name) {
-  std::string hint;
-  if (name.ends_with('_') && !name.ends_with("__"))
-    hint = "; run_decompositions() before torch.export.save replaces in-place operations";
-  else {
-    std::vector<std::string> names;
-    for (const Function& f : functions()) names.emplace_back(f.name);
-    hint = did_you_mean(name, names);
-  }
-  return fmt::format("expected a supported operation, found {}{}", target, hint);
+  std::vector<std::string> names;
+  for (const Function& f : functions()) names.emplace_back(f.name);
+  return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));
 }
 
-// "torch.ops.aten.add.Tensor" → "aten.add". Throws Error.
+/// "torch.ops.aten.add.Tensor" → "aten.add", "Tensor"
+struct Target {
+  std::string_view name, overload;
+
+  explicit Target(std::string_view target) {
+    if (target.starts_with(aten_prefix)) target.remove_prefix(aten_prefix.size());
+    const std::size_t dot = target.find('.', target.find('.') + 1);
+    name = target.substr(0, dot);
+    overload = dot < target.size() ? target.substr(dot + 1) : "";
+  }
+  /// add_ changes its argument `self`; __and__ does not.
+  bool is_in_place() const { return name.ends_with('_') && !name.ends_with("__"); }
+};
+
+// An operation in place is the one of the same name without the `_`. Throws Error.
 const Function& function_of(const std::string& target) {
-  std::string_view name = target;
-  if (name.starts_with(aten_prefix)) name.remove_prefix(aten_prefix.size());
-  const std::size_t dot = name.find('.', name.find('.') + 1);  // before the overload
-  const std::string_view overload = dot < name.size() ? name.substr(dot + 1) : "";
-  name = name.substr(0, dot);
+  const Target parts(target);
+  std::string_view name = parts.name;
+  const std::string_view overload = parts.overload;
+  if (parts.is_in_place()) name.remove_suffix(1);
   const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
   if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
   return *found;
 }
+
+template <std::size_t n>
+bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_reshaping(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.squeeze", "aten.to",
+       "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
+  return is_one_of(name, names);
+}
+
+bool is_view(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.chunk", "aten.mT", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
+       "aten.split_with_sizes", "aten.t", "aten.transpose", "aten.unbind"});
+  return is_reshaping(name) || is_one_of(name, names);
+}
+
+/// An output of a node that shows elements of another tensor; without a node, the tensor itself by another name.
+struct View {
+  std::string name, base;
+  const ProgramNode* node;
+  std::size_t output;
+};
 
 // Graphs within graphs (torch.no_grad, autocast) are read in place: their operands are named by their inputs.
 class GraphReader {
@@ -68,6 +103,10 @@ class GraphReader {
     for (const ProgramNode& node : graph_.nodes) {
       try {
         read(node);
+        if (Target(node.target).is_in_place())
+          change(node);
+        else
+          note_view(node);
       } catch (const Error& e) {
         throw Error(fmt::format("node '{}': {}", node.name, e.what()));
       }
@@ -82,7 +121,120 @@ class GraphReader {
     return outputs;
   }
 
+  /// The new values of inputs that the program changed in place, by the order of the inputs.
+  std::vector<Id> changed_inputs() const {
+    std::vector<Id> result;
+    for (const Argument& input : graph_.inputs)
+      if (const auto* t = std::get_if<Tensor>(&input); t != nullptr && std::ranges::count(changed_, t->name) > 0)
+        result.push_back(id(t->name));
+    return result;
+  }
+
  private:
+  // In-place operations become functions: the result is the new value of the tensor, of those that it is a view of, and
+  // of their views.
+
+  static const Tensor* argument(const ProgramNode& node, std::string_view name) {
+    const auto found = std::ranges::find(node.inputs, name, &NamedArgument::name);
+    return found == node.inputs.end() ? nullptr : std::get_if<Tensor>(&found->value);
+  }
+
+  void note_view(const ProgramNode& node) {
+    const Tensor* self = argument(node, "self");
+    if (self == nullptr || !is_view(Target(node.target).name)) return;
+    const Call call(node, graph_, ids_, builder_);
+    for (std::size_t i = 0; i < call.outputs().size(); ++i) views_.push_back({call.outputs()[i], self->name, &node, i});
+  }
+
+  void change(const ProgramNode& node) {
+    const Tensor* self = argument(node, "self");
+    const Call call(node, graph_, ids_, builder_);
+    if (self == nullptr || call.outputs().size() != 1) throw Error("expected a tensor 'self' to change in place");
+    const std::string& result = call.outputs()[0];
+    const TensorType& type = builder_.type(id(self->name));
+    Id value = call.to(id(result), type.dtype);
+    if (builder_.type(value).shape != type.shape)
+      throw Error(
+          fmt::format("expected a result {} to put into 'self', found {}", print(type), print(builder_.type(value))));
+    assign(self->name, value, call);
+    ids_.insert_or_assign(result, id(self->name));
+    views_.push_back({result, self->name, nullptr, 0});
+  }
+
+  void assign(const std::string& name, Id value, const Call& call) {
+    const auto view = std::ranges::find(views_, name, &View::name);
+    if (view != views_.end()) {
+      const View v = *view;
+      const Id whole = v.node == nullptr ? value : written_back(v, value, call);
+      return assign(v.base, whole, call);
+    }
+    ids_.insert_or_assign(name, value);
+    if (std::ranges::count(changed_, name) == 0) changed_.push_back(name);
+    refresh(name);
+  }
+
+  // The views of a tensor that has changed, from its new value.
+  void refresh(const std::string& base) {
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const View v = views_[i];
+      if (v.base != base) continue;
+      if (v.node == nullptr)
+        ids_.insert_or_assign(v.name, id(base));
+      else if (v.output == 0)
+        read(*v.node);
+      refresh(v.name);
+    }
+  }
+
+  // The value of what the view is of, when the view has this value.
+  Id written_back(const View& v, Id value, const Call& call) const {
+    const std::string_view name = Target(v.node->target).name;
+    const Id base = id(v.base);
+    Call view(*v.node, graph_, ids_, builder_);
+    const Shape& shape = builder_.type(base).shape;
+    if (is_reshaping(name)) return call.reshape(value, shape);
+    if (name == "aten.transpose")
+      return call.add("transpose", {value}, {{"dim0", view.integer("dim0")}, {"dim1", view.integer("dim1")}});
+    if (name == "aten.t" || name == "aten.mT")
+      return shape.size() < 2
+                 ? value
+                 : call.add("transpose", {value}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
+    if (name == "aten.permute") {
+      Shape back(shape.size());
+      const std::vector<std::int64_t> dims = view.integers("dims");
+      for (std::size_t d = 0; d < dims.size() && d < back.size(); ++d)
+        back[static_cast<std::size_t>(dims[d] < 0 ? dims[d] + view.rank(base) : dims[d])] =
+            static_cast<std::int64_t>(d);
+      return call.add("permute", {value}, {{"dims", back}});
+    }
+    return put_part(v, view, base, value, call);
+  }
+
+  // select, slice, split, …: the part stands in the place where the view begins.
+  Id put_part(const View& v, Call& view, Id base, Id value, const Call& call) const {
+    const std::string_view name = Target(v.node->target).name;
+    const Shape& shape = builder_.type(base).shape;
+    const std::int64_t rank = view.rank(base), given = view.integer("dim", 0);
+    const auto dim = static_cast<std::size_t>(given < 0 ? given + rank : given);
+    if (dim >= shape.size()) view.fail("dim", "a dimension of the tensor");
+    const std::int64_t extent = shape[dim];
+    std::int64_t start = view.has("start") ? view.integer("start") : 0;
+    if (name == "aten.select" || name == "aten.unbind") {
+      start = name == "aten.select" ? view.integer("index") : static_cast<std::int64_t>(v.output);
+      value = call.add("unsqueeze", {value}, {{"dim", static_cast<std::int64_t>(dim)}});
+    } else if (name != "aten.slice" && name != "aten.narrow") {  // the parts before it
+      for (std::size_t i = 0; i < v.output; ++i) start += view.output_type(i).shape[dim];
+    }
+    if (view.has("step") && view.integer("step") != 1) view.fail("step", "1, as the view is changed in place");
+    start = std::clamp<std::int64_t>(start < 0 ? start + extent : start, 0, extent);
+    const std::int64_t end = start + builder_.type(value).shape[dim];
+    std::vector<Id> parts;
+    if (start > 0) parts.push_back(call.slice(base, static_cast<std::int64_t>(dim), 0, start));
+    parts.push_back(value);
+    if (end < extent) parts.push_back(call.slice(base, static_cast<std::int64_t>(dim), end, extent));
+    return parts.size() == 1 ? value : call.add("cat", parts, {{"dim", static_cast<std::int64_t>(dim)}});
+  }
+
   Id id(const std::string& name) const {
     const auto found = ids_.find(name);
     if (found == ids_.end()) throw Error(fmt::format("expected a tensor computed before, found '{}'", name));
@@ -94,6 +246,7 @@ class GraphReader {
     Call call(node, graph_, ids_, builder_);
     const Function& function = function_of(node.target);
     call.op = function.op;
+    call.function = function.name;
     std::vector<Id> results = function.read(call);
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
@@ -138,6 +291,8 @@ class GraphReader {
   const ProgramGraph& graph_;
   Builder& builder_;
   Call::Ids ids_;
+  std::vector<View> views_;           // in the order of the program
+  std::vector<std::string> changed_;  // tensors that are no views, by the first change
 };
 
 const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {
@@ -192,6 +347,20 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
+// A buffer or input that the program changes: its new value is an output, behind the results.
+bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
+
+std::vector<Id> results_first(const Program& program, const std::vector<Id>& outputs, const std::vector<Id>& changed) {
+  std::vector<Id> results, states;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool state = i < program.outputs.size() && is_new_state(program.outputs[i].kind);
+    (state ? states : results).push_back(outputs[i]);
+  }
+  results.insert(results.end(), states.begin(), states.end());
+  results.insert(results.end(), changed.begin(), changed.end());
+  return results;
+}
+
 Graph read(const Zip& archive) {
   std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
   if (entry.empty()) {
@@ -205,13 +374,14 @@ Graph read(const Zip& archive) {
   const Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
   Weights weights(archive, prefix);
   for (const OutputSpec& output : program.outputs)
-    if (output.kind != "user_output")
-      throw Error(fmt::format("{}: outputs: expected results only, found a {} (state that the program changes)",
-                              archive.where(), output.kind));
+    if (output.kind != "user_output" && !is_new_state(output.kind))
+      throw Error(
+          fmt::format("{}: outputs: expected results and new state only, found a {}", archive.where(), output.kind));
   Builder builder;
   Call::Ids ids;
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
-  const std::vector<Id> outputs = GraphReader(program.graph, builder, std::move(ids)).read();
+  GraphReader reader(program.graph, builder, std::move(ids));
+  const std::vector<Id> outputs = results_first(program, reader.read(), reader.changed_inputs());
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
   Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);

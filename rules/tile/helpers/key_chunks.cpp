@@ -513,7 +513,7 @@ std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std:
   const ir::Tile& tile = tile_of(program);
   const std::int64_t values = tile.axes[sweep.n].extent;
   const std::int64_t rows = traits(target.dialect).unaligned_vectors ? 0 : loop_of(tile, sweep).axis.extent;
-  std::int64_t lanes = target.vector_lanes;
+  std::int64_t lanes = gathers_by_key(loop_of(tile, sweep)) ? 1 : target.vector_lanes;
   while (lanes > 1 && (keys % (columns * lanes) != 0 || values % (columns * lanes) != 0 || rows % lanes != 0 ||
                        !has_vectors(program, sweep, lanes, target)))
     lanes /= 2;

@@ -174,6 +174,15 @@ std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& loa
   return slab.stage.slab.size() == walks.size() ? std::optional(std::move(slab)) : std::nullopt;
 }
 
+bool gathers_by_key(const ir::Loop& keys) {
+  bool found = false;
+  ir::for_each(keys.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    found |= load != nullptr && ir::names_value(keys.body, load->index);
+  });
+  return found;
+}
+
 bool has_chunks(const ir::Program& program, const KeySweep& sweep, const Target& target) {
   const ir::Loop& keys = loop_of(tile_of(program), sweep);
   return std::ranges::all_of(key_loads(keys, sweep), [&](const ir::Load* load) {

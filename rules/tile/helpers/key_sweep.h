@@ -45,6 +45,9 @@ struct Walk {
 std::optional<KeySlab> find_slab(const ir::Program&, const ir::Load&, const std::vector<Walk>&);
 
 /// Can the sweep be split into chunks of keys? Each of key_loads() must lie along the keys or have a slab.
+/// Whether a value that a key has chooses what is loaded, as in a table of biases of relative positions. Lanes of keys
+/// cannot: an index names one value.
+bool gathers_by_key(const ir::Loop& keys);
 bool has_chunks(const ir::Program&, const KeySweep&, const Target&);
 /// Do `rows` neighbouring rows share all slabs of keys? Heads that share keys are rows, too.
 bool share_keys(const ir::Program&, const KeySweep&, std::int64_t rows);

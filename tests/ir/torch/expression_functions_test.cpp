@@ -235,6 +235,134 @@ const std::vector<Case> module_cases = {
     {"nn.ReLU(inplace=True)(x)", "relu(x) -> (2, 3) float32"},
     {"nn.Tanh()(x)", "tanh(x) -> (2, 3) float32"},
     {"nn.Sigmoid()(x)", "sigmoid(x) -> (2, 3) float32"},
+    {"nn.Conv1d(3, 4, 2)(torch.randn(2, 3, 5))",
+     "convolution(x_1, p_weight, p_bias, stride=[1], padding=[0], dilation=[1]) -> (2, 4, 4) float32"},
+    {"nn.Conv2d(4, 6, (3, 1), stride=2, padding=1, groups=2, bias=False)(torch.randn(1, 4, 5, 5))",
+     "convolution(x_1, p_weight, stride=[2, 2], padding=[1, 1], dilation=[1, 1], groups=2) -> (1, 6, 3, 4) float32"},
+    {"nn.Conv3d(1, 2, 2)(torch.randn(1, 1, 3, 3, 3))",
+     "convolution(x_1, p_weight, p_bias, stride=[1, 1, 1], padding=[0, 0, 0], dilation=[1, 1, 1]) -> (1, 2, 2, 2, 2) "
+     "float32"},
+    {"nn.ConvTranspose1d(3, 4, 2)(torch.randn(3, 5))",
+     "unsqueeze(x_1, dim=0) -> (1, 3, 5) float32|"
+     "convolution(unsqueeze, p_weight, p_bias, stride=[1], padding=[0], dilation=[1], transposed=True) -> (1, 4, 6) "
+     "float32|"
+     "select(convolution, dim=0, index=0) -> (4, 6) float32"},
+    {"nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, groups=2)(torch.randn(1, 4, 5, 5))",
+     "convolution(x_1, p_weight, p_bias, stride=[2, 2], padding=[1, 1], dilation=[1, 1], transposed=True, "
+     "output_padding=[1, 1], groups=2) -> (1, 6, 10, 10) float32"},
+    {"nn.ConvTranspose3d(1, 2, 2, bias=False)(torch.randn(1, 1, 3, 3, 3))",
+     "convolution(x_1, p_weight, stride=[1, 1, 1], padding=[0, 0, 0], dilation=[1, 1, 1], transposed=True) -> (1, 2, "
+     "4, 4, 4) float32"},
+    {"nn.BatchNorm1d(3)(x)",
+     "sub(x, p_running_mean) -> (2, 3) float32|"
+     "add(p_running_var, batch_norm_c1) -> (3,) float32|"
+     "rsqrt(add) -> (3,) float32|"
+     "mul(sub, rsqrt_1) -> (2, 3) float32|"
+     "mul(mul, p_weight) -> (2, 3) float32|"
+     "add(mul_1, p_bias) -> (2, 3) float32"},
+    {"nn.BatchNorm2d(3, affine=False)(torch.randn(1, 3, 2, 2))",
+     "reshape(p_running_mean, shape=[3, 1, 1]) -> (3, 1, 1) float32|"
+     "sub(x_1, reshape) -> (1, 3, 2, 2) float32|"
+     "reshape(p_running_var, shape=[3, 1, 1]) -> (3, 1, 1) float32|"
+     "add(reshape_1, batch_norm_c1) -> (3, 1, 1) float32|"
+     "rsqrt(add) -> (3, 1, 1) float32|"
+     "mul(sub, rsqrt_1) -> (1, 3, 2, 2) float32"},
+    {"nn.BatchNorm3d(3, track_running_stats=False, affine=False)(torch.randn(1, 3, 2, 2, 2))",
+     "permute(x_1, dims=[1, 0, 2, 3, 4]) -> (3, 1, 2, 2, 2) float32|"
+     "reshape(permute, shape=[3, 8]) -> (3, 8) float32|"
+     "layer_norm(reshape, dims=1) -> (3, 8) float32|"
+     "reshape(layer_norm, shape=[3, 1, 2, 2, 2]) -> (3, 1, 2, 2, 2) float32|"
+     "permute(reshape_1, dims=[1, 0, 2, 3, 4]) -> (1, 3, 2, 2, 2) float32"},
+    {"nn.InstanceNorm1d(5)(q)", "layer_norm(q, dims=1) -> (2, 5, 4) float32"},
+    {"nn.InstanceNorm2d(3)(torch.randn(1, 3, 2, 2))",
+     "reshape(x_1, shape=[1, 3, 4]) -> (1, 3, 4) float32|"
+     "layer_norm(reshape, dims=1) -> (1, 3, 4) float32|"
+     "reshape(layer_norm, shape=[1, 3, 2, 2]) -> (1, 3, 2, 2) float32"},
+    {"nn.InstanceNorm3d(3, affine=True)(torch.randn(1, 3, 2, 2, 2))",
+     "reshape(x_1, shape=[1, 3, 8]) -> (1, 3, 8) float32|"
+     "layer_norm(reshape, dims=1) -> (1, 3, 8) float32|"
+     "reshape(layer_norm, shape=[1, 3, 2, 2, 2]) -> (1, 3, 2, 2, 2) float32|"
+     "reshape(p_weight, shape=[3, 1, 1, 1]) -> (3, 1, 1, 1) float32|"
+     "mul(reshape_1, reshape_2) -> (1, 3, 2, 2, 2) float32|"
+     "reshape(p_bias, shape=[3, 1, 1, 1]) -> (3, 1, 1, 1) float32|"
+     "add(mul, reshape_3) -> (1, 3, 2, 2, 2) float32"},
+    {"nn.GroupNorm(1, 5)(q)",
+     "reshape(q, shape=[2, 1, 20]) -> (2, 1, 20) float32|"
+     "layer_norm(reshape, dims=1) -> (2, 1, 20) float32|"
+     "reshape(layer_norm, shape=[2, 5, 4]) -> (2, 5, 4) float32|"
+     "reshape(p_weight, shape=[5, 1]) -> (5, 1) float32|"
+     "mul(reshape_1, reshape_2) -> (2, 5, 4) float32|"
+     "reshape(p_bias, shape=[5, 1]) -> (5, 1) float32|"
+     "add(mul, reshape_3) -> (2, 5, 4) float32"},
+    {"nn.PReLU()(x)",
+     "mul(p_weight, x) -> (2, 3) float32|"
+     "gt(x, prelu_c1) -> (2, 3) bool|"
+     "where(gt, x, mul) -> (2, 3) float32"},
+    {"nn.Bilinear(3, 3, 2)(x, y)",
+     "reshape(x, shape=[1, 2, 3]) -> (1, 2, 3) float32|"
+     "permute(p_weight, dims=[1, 0, 2]) -> (3, 2, 3) float32|"
+     "reshape(permute, shape=[1, 3, 6]) -> (1, 3, 6) float32|"
+     "matmul(reshape, reshape_1) -> (1, 2, 6) float32|"
+     "reshape(matmul, shape=[2, 2, 3]) -> (2, 2, 3) float32|"
+     "reshape(y, shape=[2, 3, 1]) -> (2, 3, 1) float32|"
+     "matmul(reshape_2, reshape_3) -> (2, 2, 1) float32|"
+     "reshape(matmul_1, shape=[2, 2]) -> (2, 2) float32|"
+     "add(reshape_4, p_bias) -> (2, 2) float32"},
+    {"nn.LSTM(4, 3)(torch.randn(1, 1, 4))[0]",
+     "full(shape=[1, 1, 3], value=0.0) -> (1, 1, 3) float32|"
+     "select(full, dim=0, index=0) -> (1, 3) float32|"
+     "select(full, dim=0, index=0) -> (1, 3) float32|"
+     "linear(x_1, p_weight_ih_l0, p_bias_ih_l0) -> (1, 1, 12) float32|"
+     "select(linear, dim=0, index=0) -> (1, 12) float32|"
+     "linear(select_1, p_weight_hh_l0, p_bias_hh_l0) -> (1, 12) float32|"
+     "add(select_3, linear_1) -> (1, 12) float32|"
+     "slice(add, dim=1, end=3) -> (1, 3) float32|"
+     "sigmoid(slice_1) -> (1, 3) float32|"
+     "slice(add, dim=1, start=3, end=6) -> (1, 3) float32|"
+     "sigmoid(slice_2) -> (1, 3) float32|"
+     "slice(add, dim=1, start=6, end=9) -> (1, 3) float32|"
+     "tanh(slice_3) -> (1, 3) float32|"
+     "slice(add, dim=1, start=9) -> (1, 3) float32|"
+     "sigmoid(slice_4) -> (1, 3) float32|"
+     "mul(sigmoid, tanh_1) -> (1, 3) float32|"
+     "mul(sigmoid_1, select_2) -> (1, 3) float32|"
+     "add(mul_1, mul) -> (1, 3) float32|"
+     "tanh(add_1) -> (1, 3) float32|"
+     "mul(sigmoid_2, tanh_2) -> (1, 3) float32|"
+     "stack(mul_2) -> (1, 1, 3) float32"},
+    {"nn.GRU(4, 3, bias=False)(torch.randn(1, 1, 4))[0]",
+     "full(shape=[1, 1, 3], value=0.0) -> (1, 1, 3) float32|"
+     "select(full, dim=0, index=0) -> (1, 3) float32|"
+     "linear(x_1, p_weight_ih_l0) -> (1, 1, 9) float32|"
+     "select(linear, dim=0, index=0) -> (1, 9) float32|"
+     "linear(select_1, p_weight_hh_l0) -> (1, 9) float32|"
+     "slice(linear_1, dim=1, end=3) -> (1, 3) float32|"
+     "slice(select_2, dim=1, end=3) -> (1, 3) float32|"
+     "add(slice_2, slice_1) -> (1, 3) float32|"
+     "sigmoid(add) -> (1, 3) float32|"
+     "slice(linear_1, dim=1, start=3, end=6) -> (1, 3) float32|"
+     "slice(select_2, dim=1, start=3, end=6) -> (1, 3) float32|"
+     "add(slice_4, slice_3) -> (1, 3) float32|"
+     "sigmoid(add_1) -> (1, 3) float32|"
+     "slice(linear_1, dim=1, start=6) -> (1, 3) float32|"
+     "mul(sigmoid, slice_5) -> (1, 3) float32|"
+     "slice(select_2, dim=1, start=6) -> (1, 3) float32|"
+     "add(slice_6, mul) -> (1, 3) float32|"
+     "tanh(add_2) -> (1, 3) float32|"
+     "mul(sigmoid_1, select_1) -> (1, 3) float32|"
+     "sub(gru_c1, sigmoid_1) -> (1, 3) float32|"
+     "mul(sub, tanh_1) -> (1, 3) float32|"
+     "add(mul_2, mul_1) -> (1, 3) float32|"
+     "stack(add_3) -> (1, 1, 3) float32"},
+    {"nn.RNN(4, 3, nonlinearity='relu')(torch.randn(1, 1, 4))[0]",
+     "full(shape=[1, 1, 3], value=0.0) -> (1, 1, 3) float32|"
+     "select(full, dim=0, index=0) -> (1, 3) float32|"
+     "linear(x_1, p_weight_ih_l0, p_bias_ih_l0) -> (1, 1, 3) float32|"
+     "select(linear, dim=0, index=0) -> (1, 3) float32|"
+     "linear(select_1, p_weight_hh_l0, p_bias_hh_l0) -> (1, 3) float32|"
+     "add(select_2, linear_1) -> (1, 3) float32|"
+     "relu(add) -> (1, 3) float32|"
+     "stack(relu) -> (1, 1, 3) float32"},
     {"nn.Dropout(0.1)(nn.Identity(54)(x))", ""},
     {"nn.Flatten()(q)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
     {"nn.Sequential(nn.Linear(3, 8, bias=False), nn.ReLU(), nn.Linear(8, 3, False))(x)",
@@ -247,7 +375,8 @@ const std::vector<Case> module_cases = {
      "to(x, dtype=float16) -> (2, 3) float16|linear(to, p_weight, p_bias) -> (2, 4) float16"},
 };
 
-constexpr unsigned named = ~unsigned{python::as_infix | python::as_prefix};  // not the operators
+// Not the operators, and not what only modules of torch.nn call.
+constexpr unsigned named = ~unsigned{python::as_infix | python::as_prefix | python::of_modules_only};
 
 // What the numbers in tests/ir/torch/expression_language_test.cpp cover.
 constexpr std::string_view elsewhere =

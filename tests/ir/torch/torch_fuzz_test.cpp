@@ -38,6 +38,9 @@ Attribute random_attribute(Rng& rng, std::string_view name) {
   if (name == "keepdim" || name == "is_causal" || name == "enable_gqa") return rng.below(2) == 0;
   if (name == "eps" || name == "scale" || name == "value") return pick(rng, numbers);
   if (name == "approximate") return std::string(rng.below(2) ? "tanh" : "none");
+  if (name == "pad") return List{random_integer(rng), static_cast<std::int64_t>(rng.below(3))};
+  if (name == "kernel" || name == "stride" || name == "padding" || name == "dilation")
+    return List(1 + rng.below(2), 1 + static_cast<std::int64_t>(rng.below(2)));
   if (name == "shape" || (name == "dims" && rng.below(3) > 0)) return random_list(rng);
   return random_integer(rng);
 }
@@ -109,8 +112,8 @@ bool try_call(Rng& rng, std::string_view op) {
   try {
     evaluated(op, given, attributes);
   } catch (const Error&) {
-    constexpr std::array looks_up =
-        std::to_array<std::string_view>({"embedding", "gather", "index_select", "one_hot", "scatter", "scatter_add"});
+    constexpr std::array looks_up = std::to_array<std::string_view>(
+        {"embedding", "gather", "index", "index_select", "one_hot", "scatter", "scatter_add"});
     EXPECT_TRUE(std::ranges::count(looks_up, op) > 0) << op;  // an index out of range
   }
   return true;

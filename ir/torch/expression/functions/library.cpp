@@ -20,7 +20,9 @@ const std::vector<Function>& functions() {
     for (const Operation& operation : operations())
       for (const Function& f : operation.functions)
         if (f.spaces != stateless_module) found.emplace_back(f).op = operation.name;
-    for (const Function& f : composite_functions()) found.push_back(f);
+    for (const Composites& family : composites())
+      for (const Function& f : family.functions)
+        if (f.spaces != stateless_module) found.push_back(f);
     for (const std::span<const Function> others : {random_functions(), number_functions()})
       found.insert(found.end(), others.begin(), others.end());
     return found;
@@ -80,7 +82,10 @@ std::span<const ModuleType> module_types() {
     std::vector<ModuleType> found(others.begin(), others.end());
     for (const Operation& operation : operations())
       for (const Function& f : operation.functions)
-        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, operation.name});
+        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, f.op.empty() ? operation.name : f.op});
+    for (const Composites& family : composites())
+      for (const Function& f : family.functions)
+        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, f.op});
     return found;
   }();
   return all;

@@ -58,6 +58,104 @@ void build_embedding(const Call& c, Object& o) {
   add_parameter(c, o, "weight", {extent(c, "num_embeddings"), extent(c, "embedding_dim")}, {Fill::Draw::normal, 0, 1});
 }
 
+// "Conv2d" has two dimensions.
+std::size_t dims_of(const Call& c) { return static_cast<std::size_t>(c.name[c.name.find_first_of("123")] - '0'); }
+
+// As PyTorch initialises it: uniform in ±1/sqrt(elements that a result sums up).
+template <bool transposed>
+void build_conv(const Call& c, Object& o) {
+  const std::int64_t in = extent(c, "in_channels"), out = extent(c, "out_channels"), groups = extent(c, "groups");
+  if (in % groups != 0) c.fail("in_channels", fmt::format("a multiple of the {} groups", groups));
+  if (out % groups != 0) c.fail("out_channels", fmt::format("a multiple of the {} groups", groups));
+  if (c.text("padding_mode") != "zeros") c.fail("padding_mode", "'zeros' (F.pad has the others)");
+  Shape kernel = c.integers("kernel_size");
+  if (kernel.size() == 1) kernel.resize(dims_of(c), kernel[0]);
+  if (kernel.size() != dims_of(c)) c.fail("kernel_size", fmt::format("a number or {}", dims_of(c)));
+  Shape shape = transposed ? Shape{in, out / groups} : Shape{out, in / groups};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  for (const std::int64_t n : kernel)
+    if (n < 1) c.fail("kernel_size", "at least 1");
+  const double bound = 1 / std::sqrt(static_cast<double>(element_count(shape) / shape[0]));
+  const Fill fill = {Fill::Draw::uniform, -bound, bound};
+  add_parameter(c, o, "weight", shape, fill);
+  const bool bias = c.flag("bias");
+  o.attributes.insert_or_assign("bias", Value{});
+  if (bias) add_parameter(c, o, "bias", {out}, fill);
+}
+
+// Statistics other than 0 and 1, which would hide a kernel that forgets them.
+void build_batch_norm(const Call& c, Object& o) {
+  const Shape channels = {extent(c, "num_features")};
+  if (!c.flag("track_running_stats")) o.attributes.insert_or_assign("training", Value{true});
+  if (c.flag("affine")) {
+    add_parameter(c, o, "weight", channels, norm_weight);
+    add_parameter(c, o, "bias", channels, norm_bias);
+  }
+  if (c.flag("track_running_stats")) {
+    add_parameter(c, o, "running_mean", channels, norm_bias);
+    add_parameter(c, o, "running_var", channels, norm_weight);
+  } else {
+    o.attributes.insert_or_assign("running_mean", Value{});
+    o.attributes.insert_or_assign("running_var", Value{});
+  }
+}
+
+void build_instance_norm(const Call& c, Object& o) {
+  const Shape channels = {extent(c, "num_features")};
+  if (c.flag("track_running_stats")) c.fail("track_running_stats", "False (no other value is supported)");
+  if (!c.flag("affine")) return;
+  add_parameter(c, o, "weight", channels, norm_weight);
+  add_parameter(c, o, "bias", channels, norm_bias);
+}
+
+void build_group_norm(const Call& c, Object& o) {
+  const Shape channels = {extent(c, "num_channels")};
+  if (extent(c, "num_channels") % extent(c, "num_groups") != 0)
+    c.fail("num_channels", fmt::format("a multiple of the {} groups", c.integer("num_groups")));
+  if (!c.flag("affine")) return;
+  add_parameter(c, o, "weight", channels, norm_weight);
+  add_parameter(c, o, "bias", channels, norm_bias);
+}
+
+void build_prelu(const Call& c, Object& o) {
+  add_parameter(c, o, "weight", {extent(c, "num_parameters")}, {Fill::Draw::constant, c.number("init"), 0});
+}
+
+void build_bilinear(const Call& c, Object& o) {
+  const std::int64_t in1 = extent(c, "in1_features"), out = extent(c, "out_features");
+  const double bound = 1 / std::sqrt(static_cast<double>(in1));
+  const Fill fill = {Fill::Draw::uniform, -bound, bound};
+  add_parameter(c, o, "weight", {out, in1, extent(c, "in2_features")}, fill);
+  const bool bias = c.flag("bias");
+  o.attributes.insert_or_assign("bias", Value{});
+  if (bias) add_parameter(c, o, "bias", {out}, fill);
+}
+
+// The weights are attributes by PyTorch's names, and together one of the function's arguments.
+template <int gates>
+void build_recurrent(const Call& c, Object& o) {
+  const std::int64_t size = extent(c, "hidden_size"), in = extent(c, "input_size");
+  const std::int64_t directions = c.flag("bidirectional") ? 2 : 1, layers = extent(c, "num_layers");
+  const double bound = 1 / std::sqrt(static_cast<double>(size));
+  const Fill fill = {Fill::Draw::uniform, -bound, bound};
+  if (layers * directions > 100) c.fail("num_layers", "at most 100 layers and directions");
+  Values weights;
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    for (std::int64_t d = 0; d < directions; ++d) {
+      const auto add = [&](std::string_view kind, const Shape& shape) {
+        const std::string name = fmt::format("{}_l{}{}", kind, layer, d == 1 ? "_reverse" : "");
+        add_parameter(c, o, name, shape, fill);
+        weights.push_back(o.attributes.find(name)->second);
+      };
+      add("weight_ih", {gates * size, layer == 0 ? in : size * directions});
+      add("weight_hh", {gates * size, size});
+      if (!c.flag("bias")) continue;
+      add("bias_ih", {gates * size});
+      add("bias_hh", {gates * size});
+    }
+  o.attributes.insert_or_assign("weights", make_list(std::move(weights), true));
+}
+
 // The items are attributes "0", "1", … as well: their parameters are named so.
 void build_list(const Call& c, Object& o) {
   o.attributes.clear();
@@ -74,11 +172,36 @@ void build_list(const Call& c, Object& o) {
 }
 
 // clang-format off
+constexpr std::string_view conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode='zeros', device=None, dtype=None";
+constexpr std::string_view transposed_conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, padding_mode='zeros', device=None, dtype=None";
+constexpr std::string_view channel_norm = "num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None";
+constexpr std::string_view instance_norm = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None";
+constexpr std::string_view recurrent = "input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None";
 constexpr std::array modules = {
     ModuleType{"Linear", "in_features, out_features, bias=True, device=None, dtype=None", "linear", build_linear},
     ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm", build_rms_norm},
     ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None", "layer_norm", build_layer_norm},
     ModuleType{"Embedding", "num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None", "embedding", build_embedding},
+    ModuleType{"Conv1d", conv, "conv1d", build_conv<false>},
+    ModuleType{"ConvTranspose1d", transposed_conv, "conv_transpose1d", build_conv<true>},
+    ModuleType{"BatchNorm1d", channel_norm, "batch_norm", build_batch_norm},
+    ModuleType{"InstanceNorm1d", instance_norm, "instance_norm", build_instance_norm},
+    ModuleType{"Conv2d", conv, "conv2d", build_conv<false>},
+    ModuleType{"ConvTranspose2d", transposed_conv, "conv_transpose2d", build_conv<true>},
+    ModuleType{"BatchNorm2d", channel_norm, "batch_norm", build_batch_norm},
+    ModuleType{"InstanceNorm2d", instance_norm, "instance_norm", build_instance_norm},
+    ModuleType{"Conv3d", conv, "conv3d", build_conv<false>},
+    ModuleType{"ConvTranspose3d", transposed_conv, "conv_transpose3d", build_conv<true>},
+    ModuleType{"BatchNorm3d", channel_norm, "batch_norm", build_batch_norm},
+    ModuleType{"InstanceNorm3d", instance_norm, "instance_norm", build_instance_norm},
+    ModuleType{"GroupNorm", "num_groups, num_channels, eps=1e-05, affine=True, device=None, dtype=None", "group_norm", build_group_norm},
+    ModuleType{"PReLU", "num_parameters=1, init=0.25, device=None, dtype=None", "prelu", build_prelu},
+    ModuleType{"Bilinear", "in1_features, in2_features, out_features, bias=True, device=None, dtype=None", "bilinear", build_bilinear},
+    ModuleType{"LSTM", recurrent, "lstm", build_recurrent<4>},
+    ModuleType{"GRU", recurrent, "gru", build_recurrent<3>},
+    ModuleType{"RNN", "input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None", "rnn", build_recurrent<1>},
+    ModuleType{"CrossEntropyLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0", "cross_entropy"},
+    ModuleType{"NLLLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'", "nll_loss"},
     ModuleType{"Dropout", "p=0.5, inplace=False", "dropout"},
     ModuleType{"Identity", "*args", "clone"},
     ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},

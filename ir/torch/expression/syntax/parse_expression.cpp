@@ -14,8 +14,9 @@ struct Infix {
   std::string_view text;
   int precedence;
 };
-constexpr std::array infix_operators = {Infix{"|", 1}, Infix{"&", 2}, Infix{"+", 3},  Infix{"-", 3}, Infix{"*", 4},
-                                        Infix{"/", 4}, Infix{"%", 4}, Infix{"//", 4}, Infix{"@", 4}};
+constexpr std::array infix_operators = {Infix{"|", 1}, Infix{"&", 2},  Infix{"<<", 3}, Infix{">>", 3},
+                                        Infix{"+", 4}, Infix{"-", 4},  Infix{"*", 5},  Infix{"/", 5},
+                                        Infix{"%", 5}, Infix{"//", 5}, Infix{"@", 5}};
 constexpr std::array<std::string_view, 6> comparison_signs = {"<", "<=", ">", ">=", "==", "!="};
 
 int precedence(const Token& t) {

@@ -50,8 +50,6 @@ constexpr std::array keywords = {Keyword{"for", about_loops},
                                  Keyword{"from", about_others},
                                  Keyword{"{", "dicts and sets are not supported"},
                                  Keyword{":=", "assign in a statement of its own"},
-                                 Keyword{"<<", "shifts are not supported"},
-                                 Keyword{">>", "shifts are not supported"},
                                  Keyword{"^", "use != on truth values"},
                                  Keyword{"->", about_others}};
 

@@ -1,0 +1,232 @@
+// Activations that several elementwise operations make: elu, softplus, hardswish, …
+#include <cmath>
+
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+Id float_input(const Given& g) {
+  g.ignore({"inplace"});
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  return x;
+}
+
+/// condition ? a : b
+Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
+
+Id clamp(const Given& g, Id x, double low, double high) { return g.apply("minimum", g.apply("maximum", x, low), high); }
+
+Id clamped_to_six(const Given& g, Id x) { return clamp(g, x, 0, 6); }
+
+Id relu6(const Given& g) { return clamped_to_six(g, g.tensor("input")); }
+
+Id hardtanh(const Given& g) {
+  const double low = g.number("min_val", -1), high = g.number("max_val", 1);
+  if (low > high) g.fail("min_val", "at most max_val");
+  return clamp(g, g.tensor("input"), low, high);
+}
+
+Id leaky(const Given& g, Id x, double slope) { return choose(g, g.apply("gt", x, 0.0), x, g.apply("mul", x, slope)); }
+
+Id leaky_relu(const Given& g) { return leaky(g, float_input(g), g.number("negative_slope", 0.01)); }
+
+// In evaluation mode: the mean of the slopes.
+Id rrelu(const Given& g) {
+  const Id x = float_input(g);
+  if (g.flag("training", false)) g.fail("training", "False (a model in eval mode)");
+  g.ignore({"generator"});
+  return leaky(g, x, (g.number("lower", 1.0 / 8) + g.number("upper", 1.0 / 3)) / 2);
+}
+
+// A slope for each channel, or one for all.
+Id prelu(const Given& g) {
+  const Id x = float_input(g);
+  Id slope = g.tensor("weight");
+  const Shape shape = g.shape(x);
+  const std::int64_t count = element_count(g.shape(slope));
+  if (g.rank(slope) == 1 && count > 1) {
+    if (shape.size() < 2 || shape[1] != count) g.refuse("an input with a channel for each slope", x);
+    Shape channels(shape.size() - 1, 1);
+    channels[0] = count;
+    slope = g.reshape(slope, channels);
+  }
+  return choose(g, g.apply("gt", x, 0.0), x, g.apply("mul", slope, x));
+}
+
+/// scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1))
+Id exponential(const Given& g, Id x, double alpha, double scale, double input_scale) {
+  const Id power = g.apply("exp", input_scale == 1 ? x : g.apply("mul", x, input_scale));
+  const Id below = g.apply("mul", g.apply("sub", power, 1.0), alpha * scale);
+  return choose(g, g.apply("gt", x, 0.0), scale == 1 ? x : g.apply("mul", x, scale), below);
+}
+
+Id elu(const Given& g) {
+  const Id x = float_input(g);
+  return exponential(g, x, g.number("alpha", 1), g.number("scale", 1), g.number("input_scale", 1));
+}
+
+// Klambauer et al., Self-Normalizing Neural Networks, 2017.
+Id selu(const Given& g) { return exponential(g, float_input(g), 1.6732632423543772848, 1.0507009873554804934, 1); }
+
+Id celu(const Given& g) {
+  const Id x = float_input(g);
+  const double alpha = g.number("alpha", 1);
+  if (alpha == 0) g.fail("alpha", "a number other than 0");
+  return exponential(g, x, alpha, 1, 1 / alpha);
+}
+
+Id hard_sigmoid_of(const Given& g, Id x) { return g.apply("div", clamped_to_six(g, g.apply("add", x, 3.0)), 6.0); }
+
+Id hardsigmoid(const Given& g) { return hard_sigmoid_of(g, float_input(g)); }
+
+Id hardswish(const Given& g) {
+  const Id x = float_input(g);
+  return g.apply("div", g.apply("mul", x, clamped_to_six(g, g.apply("add", x, 3.0))), 6.0);
+}
+
+/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow.
+Id log_sum(const Given& g, Id x) {
+  const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
+  return g.apply("add", g.apply("maximum", x, 0.0), g.apply("log", g.apply("add", power, 1.0)));
+}
+
+Id softplus(const Given& g) {
+  const Id x = float_input(g);
+  const double beta = g.number("beta", 1), threshold = g.number("threshold", 20);
+  if (beta == 0) g.fail("beta", "a number other than 0");
+  const Id scaled = beta == 1 ? x : g.apply("mul", x, beta);
+  const Id sum = log_sum(g, scaled);
+  return choose(g, g.apply("gt", scaled, threshold), x, beta == 1 ? sum : g.apply("div", sum, beta));
+}
+
+Id mish(const Given& g) {
+  const Id x = float_input(g);
+  return g.apply("mul", x, g.apply("tanh", log_sum(g, x)));
+}
+
+// min(x, 0) - log(1 + e^-|x|)
+Id logsigmoid(const Given& g) {
+  const Id x = float_input(g);
+  return g.apply("neg", log_sum(g, g.apply("neg", x)));
+}
+
+Id softsign(const Given& g) {
+  const Id x = g.tensor("input");
+  return g.apply("div", x, g.apply("add", g.apply("abs", x), 1.0));
+}
+
+Id tanhshrink(const Given& g) {
+  const Id x = g.tensor("input");
+  return g.apply("sub", x, g.apply("tanh", x));
+}
+
+double bound_of(const Given& g) {
+  const double bound = g.number("lambd", 0.5);
+  if (!(bound >= 0)) g.fail("lambd", "at least 0");
+  return bound;
+}
+
+Id softshrink(const Given& g) {
+  const Id x = float_input(g);
+  const double bound = bound_of(g);
+  const Id inside = choose(g, g.apply("lt", x, -bound), g.apply("add", x, bound), g.apply("mul", x, 0.0));
+  return choose(g, g.apply("gt", x, bound), g.apply("sub", x, bound), inside);
+}
+
+Id hardshrink(const Given& g) {
+  const Id x = float_input(g);
+  const double bound = g.number("lambd", 0.5);
+  const Id inside = g.apply("logical_and", g.apply("ge", x, -bound), g.apply("le", x, bound));
+  return choose(g, inside, g.scalar(0), x);
+}
+
+Id threshold(const Given& g) {
+  const Id x = g.tensor("input");
+  g.ignore({"inplace"});
+  return choose(g, g.apply("le", x, g.number("threshold", 0)), g.operand("value"), x);
+}
+
+// The first half times the sigmoid of the second.
+Id glu(const Given& g) {
+  const Id x = float_input(g);
+  const std::size_t dim = g.dim(g.integer("dim", -1), g.rank(x));
+  const std::int64_t extent = g.shape(x)[dim];
+  if (extent % 2 != 0) g.refuse("an even extent to halve", x);
+  const Id gate = g.apply("sigmoid", g.slice(x, dim, extent / 2, extent));
+  return g.apply("mul", g.slice(x, dim, 0, extent / 2), gate);
+}
+
+Id softmin(const Given& g) {
+  Id x = float_input(g);
+  const std::int64_t any = g.rank(x) == 0 || g.rank(x) == 1 || g.rank(x) == 3 ? 0 : 1;  // as PyTorch guesses it
+  return g.call("softmax", {g.apply("neg", x)}, {{"dim", g.integer("dim", any)}});
+}
+
+Id softmax2d(const Given& g) {
+  const Id x = float_input(g);
+  if (g.rank(x) != 3 && g.rank(x) != 4) g.refuse("an input (…, channels, height, width)", x);
+  return g.call("softmax", {x}, {{"dim", std::int64_t{-3}}});
+}
+
+constexpr std::string_view plain = "input", in_place = "input, inplace=False", module_in_place = "inplace=False";
+
+}  // namespace
+
+// clang-format off
+Composites activations() {
+  return {
+      {{"celu", in_functional | in_torch, "input, alpha=1.0, inplace=False", call_made<celu>},
+       {"CELU", stateless_module, "alpha=1.0, inplace=False", nullptr, "celu"},
+       {"elu", in_functional, "input, alpha=1.0, inplace=False", call_made<elu>},
+       {"ELU", stateless_module, "alpha=1.0, inplace=False", nullptr, "elu"},
+       {"glu", in_functional, "input, dim=-1", call_made<glu>},
+       {"GLU", stateless_module, "dim=-1", nullptr, "glu"},
+       {"hardshrink", in_functional | in_torch, "input, lambd=0.5", call_made<hardshrink>},
+       {"Hardshrink", stateless_module, "lambd=0.5", nullptr, "hardshrink"},
+       {"hardsigmoid", in_functional, in_place, call_made<hardsigmoid>},
+       {"Hardsigmoid", stateless_module, module_in_place, nullptr, "hardsigmoid"},
+       {"hardswish", in_functional, in_place, call_made<hardswish>},
+       {"Hardswish", stateless_module, module_in_place, nullptr, "hardswish"},
+       {"hardtanh", in_functional, "input, min_val=-1.0, max_val=1.0, inplace=False", call_made<hardtanh>},
+       {"Hardtanh", stateless_module, "min_val=-1.0, max_val=1.0, inplace=False", nullptr, "hardtanh"},
+       {"leaky_relu", in_functional, "input, negative_slope=0.01, inplace=False", call_made<leaky_relu>},
+       {"LeakyReLU", stateless_module, "negative_slope=0.01, inplace=False", nullptr, "leaky_relu"},
+       {"logsigmoid", in_functional, plain, call_made<logsigmoid>},
+       {"LogSigmoid", stateless_module, "", nullptr, "logsigmoid"},
+       {"mish", in_functional, in_place, call_made<mish>},
+       {"Mish", stateless_module, module_in_place, nullptr, "mish"},
+       {"prelu", in_functional | in_torch, "input, weight", call_made<prelu>},
+       {"relu6", in_functional, in_place, call_made<relu6>},
+       {"ReLU6", stateless_module, module_in_place, nullptr, "relu6"},
+       {"rrelu", in_functional | in_torch, "input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False", call_made<rrelu>},
+       {"RReLU", stateless_module, "lower=0.125, upper=0.3333333333333333, inplace=False", nullptr, "rrelu"},
+       {"selu", in_functional | in_torch, in_place, call_made<selu>},
+       {"SELU", stateless_module, module_in_place, nullptr, "selu"},
+       {"softmax2d", of_modules_only, plain, call_made<softmax2d>},
+       {"Softmax2d", stateless_module, "", nullptr, "softmax2d"},
+       {"softmin", in_functional, "input, dim=None, _stacklevel=3, dtype=None", call_made<softmin>},
+       {"Softmin", stateless_module, "dim=None", nullptr, "softmin"},
+       {"softplus", in_functional, "input, beta=1.0, threshold=20.0", call_made<softplus>},
+       {"Softplus", stateless_module, "beta=1.0, threshold=20.0", nullptr, "softplus"},
+       {"softshrink", in_functional, "input, lambd=0.5", call_made<softshrink>},
+       {"Softshrink", stateless_module, "lambd=0.5", nullptr, "softshrink"},
+       {"softsign", in_functional, plain, call_made<softsign>},
+       {"Softsign", stateless_module, "", nullptr, "softsign"},
+       {"tanhshrink", in_functional, plain, call_made<tanhshrink>},
+       {"Tanhshrink", stateless_module, "", nullptr, "tanhshrink"},
+       {"threshold", in_functional | in_torch, "input, threshold, value, inplace=False", call_made<threshold>},
+       {"Threshold", stateless_module, "threshold, value, inplace=False", nullptr, "threshold"}},
+      {{"aten.celu", read_made<celu>}, {"aten.elu", read_made<elu>}, {"aten.glu", read_made<glu>},
+       {"aten.hardshrink", read_made<hardshrink>}, {"aten.hardsigmoid", read_made<hardsigmoid>},
+       {"aten.hardswish", read_made<hardswish>}, {"aten.hardtanh", read_made<hardtanh>},
+       {"aten.leaky_relu", read_made<leaky_relu>}, {"aten.log_sigmoid", read_made<logsigmoid>},
+       {"aten.log_sigmoid_forward", read_made<logsigmoid>}, {"aten.mish", read_made<mish>},
+       {"aten.prelu", read_made<prelu>}, {"aten._prelu_kernel", read_made<prelu>}, {"aten.relu6", read_made<relu6>},
+       {"aten.rrelu", read_made<rrelu>}, {"aten.selu", read_made<selu>}, {"aten.softplus", read_made<softplus>},
+       {"aten.softshrink", read_made<softshrink>}, {"aten.threshold", read_made<threshold>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,137 @@
+// Integers bit by bit. Truth values have the logical operations.
+//   bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift(T, T)
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ir/integers.h"
+#include "ir/torch/operations/given.h"
+#include "ir/torch/operations/ops.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+TensorType infer_bitwise(const Inference& call) {
+  const DType dtype = promote(call.arg(0), call.arg(1));
+  if (!is_integer(dtype)) call.expected("integers");
+  return {dtype, broadcast(call.op(), call.shape(0), call.shape(1))};
+}
+
+int width_of(const TensorCall& call) { return call.dtype() == DType::i64 || call.node.wide ? 64 : 32; }
+
+/// A shift by less than 0 or by all bits leaves none, as in PyTorch; of numbers below 0 a shift to the right leaves -1.
+double shifted(double x, double by, int width, bool left) {
+  const bool all = by < 0 || by >= width;
+  if (left) return all ? 0 : std::ldexp(x, static_cast<int>(by));
+  return all ? (x < 0 ? -1 : 0) : std::floor(std::ldexp(x, -static_cast<int>(by)));
+}
+
+template <class F>
+Values evaluate_pairs(const Operands& o, F&& apply) {
+  Values result;
+  result.reserve(o.result_count());
+  for_each_index(o.result(),
+                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
+                 [&](std::size_t i, std::size_t j) { result.push_back(apply(o.value(0)[i], o.value(1)[j])); });
+  return result;
+}
+
+template <class Combine>
+Values evaluate_bits(const Operands& o) {
+  return evaluate_pairs(o, [](double a, double b) {
+    return static_cast<double>(Combine{}(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+  });
+}
+
+template <bool left>
+Values evaluate_shift(const Operands& o) {
+  const int width = o.node.wide || o.node.type.dtype == DType::i64 ? 64 : 32;
+  return evaluate_pairs(o, [&](double a, double b) { return shifted(a, b, width, left); });
+}
+
+template <Op op>
+int decompose_bits(Emitter& e, const TensorCall& call) {
+  const DType t = call.dtype();
+  const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
+  return e.elementwise(op, {a, b}, "ew");
+}
+
+// A number of 64 bits that fits into 32 is shifted as one of 32: to the right by 31 at most, which leaves as much.
+template <bool left>
+int decompose_shift(Emitter& e, const TensorCall& call) {
+  const DType t = call.dtype();
+  const auto argument = [&](std::size_t i) {
+    const int arg = operand(e, call, i, t);
+    return e.as_scalar(arg) == nullptr ? arg : e.fill(arg, call.shape(), "argument");
+  };
+  const int x = argument(0), by = argument(1);
+  const auto number = [&](int n) { return e.scalar(n, t, "number"); };
+  const int most = t == DType::i64 ? 63 : 31;
+  const int below = e.elementwise(Op::less, {by, number(0)}, "below");
+  const int above = e.elementwise(Op::less_equal, {number(std::min(width_of(call), most + 1)), by}, "above");
+  const int all = e.elementwise(Op::logical_or, {below, above}, "all");
+  const int within = e.elementwise(Op::select, {all, number(left ? 0 : most), by}, "within");
+  const int moved = e.elementwise(left ? Op::shift_left : Op::shift_right, {x, within}, "moved");
+  return left ? e.elementwise(Op::select, {all, number(0), moved}, "ew") : moved;
+}
+
+python::Value call_bitwise(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
+python::Value call_infix_shift(const python::Call& c) {
+  const Id left = c.operand("left", 0);
+  return c.node({left, c.operand("right", 1)});
+}
+
+/// and, or, xor: of truth values the logical operation.
+std::vector<Id> read_bits(pt2::Call& call, std::string_view logical) {
+  const Id self = call.operand("self"), other = call.operand("other");
+  const bool truth = call.dtype(self) == DType::boolean && call.dtype(other) == DType::boolean;
+  return {call.add(truth ? logical : call.op, {self, other})};
+}
+std::vector<Id> read_and(pt2::Call& call) { return read_bits(call, "logical_and"); }
+std::vector<Id> read_or(pt2::Call& call) { return read_bits(call, "logical_or"); }
+std::vector<Id> read_xor(pt2::Call& call) { return read_bits(call, "ne"); }
+
+std::vector<Id> read_shift(pt2::Call& call) {
+  const Id self = call.operand("self");
+  return call.node({self, call.operand("other")});
+}
+
+// Of integers -1 - x; of truth values the other one.
+Id bitwise_not(const Given& g) {
+  const Id x = g.tensor("input");
+  if (g.dtype(x) == DType::boolean) return g.apply("logical_not", x);
+  if (!is_integer(g.dtype(x))) g.refuse("integers or truth values", x);
+  return g.call("sub", {g.caller().scalar(-1, DType::i64), x});
+}
+
+constexpr std::string_view pair = "input, other", infix = "left, right";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> bitwise_operations() {
+  return {
+      {"bitwise_and", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_and<std::int64_t>>, decompose_bits<Op::bit_and>,
+       {{"bitwise_and", either, pair, call_bitwise}},
+       {{"aten.bitwise_and", read_and}, {"aten.__and__", read_and}}},
+      {"bitwise_left_shift", 2, 2, {}, infer_bitwise, evaluate_shift<true>, decompose_shift<true>,
+       {{"bitwise_left_shift", either, pair, call_bitwise}, {"<<", as_infix, infix, call_infix_shift}},
+       {{"aten.bitwise_left_shift", read_shift}, {"aten.__lshift__", read_shift}}},
+      {"bitwise_or", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_or<std::int64_t>>, decompose_bits<Op::bit_or>,
+       {{"bitwise_or", either, pair, call_bitwise}},
+       {{"aten.bitwise_or", read_or}, {"aten.__or__", read_or}}},
+      {"bitwise_right_shift", 2, 2, {}, infer_bitwise, evaluate_shift<false>, decompose_shift<false>,
+       {{"bitwise_right_shift", either, pair, call_bitwise}, {">>", as_infix, infix, call_infix_shift}},
+       {{"aten.bitwise_right_shift", read_shift}, {"aten.__rshift__", read_shift}}},
+      {"bitwise_xor", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_xor<std::int64_t>>, decompose_bits<Op::bit_xor>,
+       {{"bitwise_xor", either, pair, call_bitwise}},
+       {{"aten.bitwise_xor", read_xor}, {"aten.__xor__", read_xor}}},
+  };
+}
+
+Composites bitwise_names() {
+  return {{{"bitwise_not", either, "input", call_made<bitwise_not>}}, {{"aten.bitwise_not", read_made<bitwise_not>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,144 @@
+// Norms of channels: batch, instance and group norm, and the response of neighbouring channels.
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+/// A vector of channels for a tensor (N, C, …).
+Id of_channels(const Given& g, Id vector, std::size_t rank) {
+  Shape shape(rank < 2 ? 1 : rank - 1, 1);
+  shape[0] = g.shape(vector)[0];
+  return g.reshape(vector, shape);
+}
+
+void check_channels(const Given& g, Id x, Id vector) {
+  if (g.rank(x) < 2) g.refuse("an input (N, C, …)", x);
+  if (g.shape(vector) != Shape{g.shape(x)[1]})
+    g.refuse(fmt::format("a number for each of the {} channels", g.shape(x)[1]), vector);
+}
+
+Id affine(const Given& g, Id x) {
+  for (const auto& [argument, op] : {std::pair("weight", "mul"), {"bias", "add"}}) {
+    if (!g.has(argument)) continue;
+    const Id vector = g.tensor(argument);
+    check_channels(g, x, vector);
+    x = g.apply(op, x, of_channels(g, vector, g.rank(x)));
+  }
+  return x;
+}
+
+/// (x - mean) / sqrt(var + eps), with statistics of channels that are given.
+Id by_statistics(const Given& g, Id x) {
+  const Id mean = g.tensor("running_mean"), var = g.tensor("running_var");
+  check_channels(g, x, mean);
+  check_channels(g, x, var);
+  const Id centred = g.apply("sub", x, of_channels(g, mean, g.rank(x)));
+  const Id root = g.apply("rsqrt", g.apply("add", of_channels(g, var, g.rank(x)), g.number("eps", 1e-5)));
+  return affine(g, g.apply("mul", centred, root));
+}
+
+/// Norms each group of the channels of each image by its own statistics.
+Id by_groups(const Given& g, Id x, std::int64_t groups) {
+  const Shape shape = g.shape(x);
+  const std::int64_t in_group = groups == 0 ? 0 : element_count(shape) / std::max<std::int64_t>(shape[0] * groups, 1);
+  const Id rows = g.reshape(x, {shape[0], groups, in_group});
+  const Id norm = g.call("layer_norm", {rows}, {{"dims", std::int64_t{1}}, {"eps", g.number("eps", 1e-5)}});
+  return affine(g, g.reshape(norm, shape));
+}
+
+/// By the statistics of each channel over the batch.
+Id by_batch(const Given& g, Id x) {
+  Shape order = {1, 0};
+  for (std::size_t d = 2; d < g.rank(x); ++d) order.push_back(static_cast<std::int64_t>(d));
+  const Id channels = g.permute(x, order);
+  const Shape shape = g.shape(channels);
+  const Id rows = g.reshape(channels, {shape[0], shape[0] == 0 ? 0 : element_count(shape) / shape[0]});
+  const Id norm = g.call("layer_norm", {rows}, {{"dims", std::int64_t{1}}, {"eps", g.number("eps", 1e-5)}});
+  return affine(g, g.permute(g.reshape(norm, shape), order));
+}
+
+Id batch_norm(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  g.ignore({"momentum", "cudnn_enabled"});
+  const bool training = g.flag("training", false);
+  if (g.rank(x) < 2) g.refuse("an input (N, C, …)", x);
+  if (!training && (!g.has("running_mean") || !g.has("running_var")))
+    throw Error(fmt::format("{}: expected running_mean and running_var in evaluation mode, found none", g.name()));
+  g.ignore({"running_mean", "running_var"});
+  return training ? by_batch(g, x) : by_statistics(g, x);
+}
+
+Id instance_norm(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  g.ignore({"momentum", "cudnn_enabled"});
+  if (g.rank(x) < 3) g.refuse("an input (N, C, …)", x);
+  if (!g.flag("use_input_stats", true)) return by_statistics(g, x);
+  g.ignore({"running_mean", "running_var"});
+  return by_groups(g, x, g.shape(x)[1]);
+}
+
+Id group_norm(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  g.ignore({"cudnn_enabled"});
+  const std::int64_t groups = g.integer("num_groups", 1);
+  if (g.rank(x) < 2 || groups < 1 || g.shape(x)[1] % groups != 0)
+    g.refuse(fmt::format("an input (N, C, …) of channels divisible by {} groups", groups), x);
+  return by_groups(g, x, groups);
+}
+
+// aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps): the means and roots are not supported.
+std::vector<Id> read_native_group_norm(pt2::Call& call) {
+  call.ignore({"N", "C", "HxW"});
+  const Given g(call);
+  return {by_groups(g, g.tensor("input"), g.integer("group", 1))};
+}
+
+// x / (k + alpha * mean of x² over `size` neighbouring channels)^beta; beyond the channels there are zeros.
+Id local_response_norm(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  const std::int64_t size = g.integer("size", 1);
+  if (g.rank(x) < 3) g.refuse("an input (N, C, L…)", x);
+  if (size < 1) g.fail("size", "at least 1");
+  Shape last;
+  for (std::size_t d = 0; d < g.rank(x); ++d)
+    if (d != 1) last.push_back(static_cast<std::int64_t>(d));
+  last.push_back(1);
+  const Id padded = g.call("pad", {g.permute(g.apply("mul", x, x), last)}, {{"pad", Shape{size / 2, (size - 1) / 2}}});
+  const Id windows =
+      g.call("windows", {padded}, {{"kernel", Shape{size}}, {"stride", Shape{1}}, {"dilation", Shape{1}}});
+  Shape back = {0, static_cast<std::int64_t>(g.rank(x)) - 1};
+  for (std::size_t d = 1; d + 1 < g.rank(x); ++d) back.push_back(static_cast<std::int64_t>(d));
+  const Id mean = g.permute(g.call("mean", {windows}, {{"dims", Shape{-1}}}), back);
+  const Id base = g.apply("add", g.apply("mul", mean, g.number("alpha", 1e-4)), g.number("k", 1));
+  return g.apply("div", x, g.apply("pow", base, g.number("beta", 0.75)));
+}
+
+constexpr std::string_view functional_batch =
+    "input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05";
+constexpr std::string_view functional_instance =
+    "input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05";
+
+}  // namespace
+
+// clang-format off
+Composites channel_norms() {
+  return {
+      {{"batch_norm", in_functional, functional_batch, call_made<batch_norm>},
+       {"group_norm", in_functional, "input, num_groups, weight=None, bias=None, eps=1e-05", call_made<group_norm>},
+       {"instance_norm", in_functional, functional_instance, call_made<instance_norm>},
+       {"local_response_norm", in_functional, "input, size, alpha=0.0001, beta=0.75, k=1.0", call_made<local_response_norm>},
+       {"LocalResponseNorm", stateless_module, "size, alpha=0.0001, beta=0.75, k=1.0", nullptr, "local_response_norm"}},
+      {{"aten.batch_norm", read_made<batch_norm>}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
+       {"aten.group_norm", read_made<group_norm>}, {"aten.native_group_norm", read_native_group_norm},
+       {"aten.instance_norm", read_made<instance_norm>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,346 @@
+// convolution(T x (N, C, L…), T weight[, T bias], stride, padding, dilation, transposed=false, output_padding, groups=1)
+//   weight: (out, C / groups, kernel…); transposed: (C, out / groups, kernel…)
+// The places and the kernel have one, two or three dimensions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+#include "ir/torch/operations/window.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+constexpr AttributeSpec convolution_attributes[] = {
+    {"stride", Kind::integers, Required{}},         {"padding", Kind::integers, Required{}},
+    {"dilation", Kind::integers, Required{}},       {"transposed", Kind::flag, false},
+    {"output_padding", Kind::integers, Computed{}}, {"groups", Kind::integer, std::int64_t{1}}};
+
+/// A convolution's sizes. It is, for each group, the product of a matrix (out, depth) of the weight and, for each image,
+/// a matrix (depth, places): depth counts the channels and the elements of the kernel.
+struct Sizes {
+  std::int64_t batch, groups, out, channels;  // out, channels: of a group
+  Shape places, kernel, extents;              // of the result, of the weight, of x
+  std::int64_t depth() const { return channels * element_count(kernel); }
+};
+
+Shape behind(const Shape& shape, std::size_t first) {
+  return {shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end()};
+}
+
+Sizes sizes_of(const Node& node, const Shape& x, const Shape& weight) {
+  const std::int64_t groups = node.integer("groups");
+  const Shape& result = node.type.shape;
+  return {x[0], groups, result[1] / groups, x[1] / groups, behind(result, 2), behind(weight, 2), behind(x, 2)};
+}
+
+/// Where an element of the kernel reads, for a place of the result along one dimension: at number / step, if that is
+/// whole and within the extent.
+struct Read {
+  std::int64_t place, element, offset, step;
+
+  Read(const Node& node, std::size_t d) {
+    const std::int64_t stride = node.integers("stride")[d], dilation = node.integers("dilation")[d],
+                       padding = node.integers("padding")[d];
+    const bool transposed = node.flag("transposed");
+    place = transposed ? 1 : stride;
+    element = transposed ? -dilation : dilation;
+    offset = transposed ? padding : -padding;
+    step = transposed ? stride : 1;
+  }
+};
+
+void check_lists(const Inference& call, std::size_t dims) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  for (const std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
+    const Shape& list = call.node().integers(name);
+    const std::int64_t least = name == "stride" || name == "dilation" ? 1 : 0;
+    const bool fits = std::ranges::all_of(list, [&](std::int64_t n) { return n >= least && n < most; });
+    if (list.size() != dims || !fits)
+      call.expected(fmt::format("{} of {} numbers of at least {}", name, dims, least), print_list(list));
+  }
+}
+
+void check_channels(const Inference& call, std::int64_t groups, bool transposed) {
+  const Shape &x = call.shape(0), &weight = call.shape(1);
+  if (groups < 1) call.expected("groups of at least 1", std::to_string(groups));
+  const std::int64_t channels = transposed ? weight[0] : weight[1] * groups;
+  if (x[1] != channels || channels % groups != 0 || (!transposed && weight[0] % groups != 0))
+    call.expected(fmt::format("an input (N, C, L…) and a weight {} whose channels are divisible by {} groups",
+                              transposed ? "(C, out / groups, kernel…)" : "(out, C / groups, kernel…)", groups));
+  const std::int64_t out = transposed ? weight[1] * groups : weight[0];
+  if (call.size() == 3 && call.shape(2) != Shape{out})
+    call.expected(fmt::format("a bias ({},)", out), print(call.shape(2)));
+}
+
+std::int64_t result_extent(const Inference& call, std::size_t d) {
+  const Node& node = call.node();
+  const std::int64_t extent = call.shape(0)[d + 2], kernel = call.shape(1)[d + 2];
+  const std::int64_t stride = node.integers("stride")[d], padding = node.integers("padding")[d];
+  const std::int64_t reach = node.integers("dilation")[d] * (kernel - 1) + 1, more = node.integers("output_padding")[d];
+  if (!node.flag("transposed")) {
+    if (extent + 2 * padding < reach)
+      call.expected(fmt::format("a kernel of at most {} elements in dimension {}", extent + 2 * padding, d + 2),
+                    std::to_string(reach));
+    return (extent + 2 * padding - reach) / stride + 1;
+  }
+  if (more >= std::max(stride, node.integers("dilation")[d]))
+    call.expected("output_padding below stride or dilation", std::to_string(more));
+  const std::int64_t result = (extent - 1) * stride - 2 * padding + reach + more;
+  if (result < 1)
+    call.expected(fmt::format("a result of at least one element in dimension {}", d + 2), std::to_string(result));
+  return result;
+}
+
+TensorType infer_convolution(const Inference& call) {
+  check_one_dtype(call, call.size());
+  check_float(call);
+  const std::size_t rank = call.shape(0).size();
+  if (rank < 3 || rank > 5 || call.shape(1).size() != rank || element_count(call.shape(1)) == 0)
+    call.expected("an input (N, C, L…) and a weight (…, …, kernel…) of one, two or three dimensions more");
+  if (!call.has("output_padding")) call.set("output_padding", Shape(rank - 2, 0));
+  check_lists(call, rank - 2);
+  const bool transposed = call.node().flag("transposed");
+  const std::int64_t groups = call.node().integer("groups");
+  check_channels(call, groups, transposed);
+  TensorType type = {call.dtype(0), {call.shape(0)[0], transposed ? call.shape(1)[1] * groups : call.shape(1)[0]}};
+  for (std::size_t d = 0; d + 2 < rank; ++d) type.shape.push_back(result_extent(call, d));
+  return type;
+}
+
+// In double
+
+/// For each element of the kernel and each place, in row-major order: the number of the element of x within its
+/// channel, or -1.
+std::vector<std::int64_t> sources(const Node& node, const Sizes& s) {
+  std::vector<std::int64_t> table;
+  table.reserve(static_cast<std::size_t>(element_count(s.kernel) * element_count(s.places)));
+  const auto count = [](const Shape& shape) { return std::array{row_major_strides(shape)}; };
+  for_each_index(s.kernel, count(s.kernel), [&](std::size_t element) {
+    for_each_index(s.places, count(s.places), [&](std::size_t place) {
+      auto k = static_cast<std::int64_t>(element), p = static_cast<std::int64_t>(place);
+      std::int64_t at = 0, stride = 1;
+      for (std::size_t d = s.places.size(); d-- > 0;) {
+        const Read read(node, d);
+        const std::int64_t number = p % s.places[d] * read.place + k % s.kernel[d] * read.element + read.offset;
+        const bool inside = number >= 0 && number % read.step == 0 && number / read.step < s.extents[d];
+        at = at < 0 || !inside ? -1 : at + number / read.step * stride;
+        stride *= s.extents[d];
+        p /= s.places[d];
+        k /= s.kernel[d];
+      }
+      table.push_back(at);
+    });
+  });
+  return table;
+}
+
+/// The weight of a group as a matrix (out, depth).
+Values weight_of(const Operands& o, const Sizes& s, std::int64_t group) {
+  const std::int64_t elements = element_count(s.kernel), count = s.out * s.depth();
+  const double* from = o.value(1).data() + group * count;
+  if (!o.node.flag("transposed")) return {from, from + count};
+  Values result;
+  for (std::int64_t out = 0; out < s.out; ++out)
+    for (std::int64_t c = 0; c < s.channels; ++c)
+      for (std::int64_t k = 0; k < elements; ++k) result.push_back(from[(c * s.out + out) * elements + k]);
+  return result;
+}
+
+Values evaluate_convolution(const Operands& o) {
+  const Sizes s = sizes_of(o.node, o.shape(0), o.shape(1));
+  const std::int64_t places = element_count(s.places), image = element_count(s.extents);
+  const std::vector<std::int64_t> table = sources(o.node, s);
+  Values result(o.result_count()), columns(static_cast<std::size_t>(s.depth() * places));
+  for (std::int64_t n = 0; n < s.batch; ++n)
+    for (std::int64_t g = 0; g < s.groups; ++g) {
+      const double* x = o.value(0).data() + (n * s.groups + g) * s.channels * image;
+      auto to = columns.begin();
+      for (std::int64_t c = 0; c < s.channels; ++c)
+        for (const std::int64_t at : table) *to++ = at < 0 ? 0 : x[c * image + at];
+      const Values weight = weight_of(o, s, g);
+      multiply(o, {weight.data(), s.out, s.depth()}, {columns.data(), s.depth(), places},
+               result.data() + (n * s.groups + g) * s.out * places);
+    }
+  if (o.size() == 3)
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] += o.value(2)[i / static_cast<std::size_t>(places) % static_cast<std::size_t>(s.out * s.groups)];
+  return result;
+}
+
+// As a sum of products over one axis, the depth: x[n, c, place * stride + element * dilation - padding] *
+// weight[out, c, element], with 0 for x beyond its borders.
+
+/// The space (batch, group, out, places…, depth) of the products, and the coordinates in it.
+struct Space {
+  const Node& node;
+  const Sizes& sizes;
+  Shape extents;
+  Coordinates at;
+  Coordinates depth;  // the channel of the group, and the elements of the kernel
+
+  Space(const Node& n, const Sizes& s) : node(n), sizes(s), extents{s.batch, s.groups, s.out} {
+    extents.insert(extents.end(), s.places.begin(), s.places.end());
+    extents.push_back(s.depth());
+    at = tensor::identity(extents);
+    Shape parts = {s.channels};
+    parts.insert(parts.end(), s.kernel.begin(), s.kernel.end());
+    depth = unflattened(at.back(), parts);
+  }
+  Expr channel() const { return at[1] * sizes.channels + depth[0]; }
+  Ranges ranges() const { return tensor::coordinate_ranges(extents); }
+};
+
+int inputs(Emitter& e, int x, const Space& space) {
+  const Sizes& s = space.sizes;
+  Coordinates coordinates = {space.at[0], simplify(space.channel(), space.ranges())};
+  Expr inside = 1;
+  for (std::size_t d = 0; d < s.places.size(); ++d) {
+    const Read read(space.node, d);
+    const Expr number = space.at[3 + d] * read.place + space.depth[1 + d] * read.element + read.offset;
+    const Expr place = read.step == 1 ? number : number / read.step;
+    if (read.step > 1) inside = both(inside, equal(number % read.step, 0));
+    inside = both(inside, within(place, s.extents[d]));
+    coordinates.push_back(simplify(Expr(ExprOp::max, min(place, s.extents[d] - 1), 0), space.ranges()));
+  }
+  return guarded(e, x, space.extents, std::move(coordinates), inside, 0, "inputs");
+}
+
+int weights(Emitter& e, int weight, const Space& space) {
+  const Sizes& s = space.sizes;
+  Coordinates coordinates = space.node.flag("transposed")
+                                ? Coordinates{space.channel(), space.at[2]}
+                                : Coordinates{space.at[1] * s.out + space.at[2], space.depth[0]};
+  coordinates.insert(coordinates.end(), space.depth.begin() + 1, space.depth.end());
+  for (Expr& c : coordinates) c = simplify(c, space.ranges());
+  return e.map(weight, space.extents, std::move(coordinates), "weights");
+}
+
+int decompose_convolution(Emitter& e, const TensorCall& call) {
+  const Sizes sizes = sizes_of(call.node, call.arg(0).type.shape, call.arg(1).type.shape);
+  const DType t = call.dtype();
+  const Space space(call.node, sizes);
+  const int x = inputs(e, e.convert(call.args[0], t), space);
+  const int product = e.elementwise(Op::multiply, {x, weights(e, e.convert(call.args[1], t), space)}, "ew");
+  const Dims depth = {static_cast<std::int64_t>(space.extents.size()) - 1};
+  const int sum = e.reduce(Op::add, product, depth, "reduce");
+  const int result = e.reshape(sum, call.shape(), "sum");
+  if (call.args.size() < 3) return result;
+  Coordinates channel = {tensor::identity(call.shape())[1]};
+  const int bias = e.map(e.convert(call.args[2], t), call.shape(), std::move(channel), "bias");
+  return e.elementwise(Op::add, {result, bias}, "add");
+}
+
+// In expressions and `.pt2` files
+
+/// A call's arguments, with a batch.
+struct Arguments {
+  std::size_t dims;
+  Id x;
+  bool batched;
+  std::vector<Id> weight_and_bias;
+};
+
+// `aten.convolution` and nn.Conv's function of any rank say the number of dimensions by the weight.
+std::size_t dims_of(const Given& g, Id weight) {
+  const std::string_view name = g.name();
+  const std::size_t digit = name.find_first_of("123");
+  if (digit != std::string_view::npos) return static_cast<std::size_t>(name[digit] - '0');
+  return std::max<std::size_t>(g.rank(weight), 3) - 2;
+}
+
+Arguments arguments(const Given& g) {
+  const Id x = g.tensor("input"), weight = g.tensor("weight");
+  Arguments a = {dims_of(g, weight), x, true, {weight}};
+  if (g.has("bias")) a.weight_and_bias.push_back(g.tensor("bias"));
+  a.batched = g.rank(x) != a.dims + 1;
+  if (g.rank(weight) != a.dims + 2) g.refuse(fmt::format("a weight of {} dimensions", a.dims + 2), weight);
+  if (a.batched && g.rank(x) != a.dims + 2)
+    g.refuse(fmt::format("an input of {} or {} dimensions", a.dims + 1, a.dims + 2), x);
+  if (!a.batched) a.x = g.call("unsqueeze", {x}, {{"dim", std::int64_t{0}}});
+  return a;
+}
+
+Id convolve(const Given& g, const Arguments& a, Attributes attributes) {
+  std::vector<Id> args = {a.x};
+  args.insert(args.end(), a.weight_and_bias.begin(), a.weight_and_bias.end());
+  attributes["groups"] = g.integer("groups", 1);
+  const Id result = g.call("convolution", std::move(args), std::move(attributes));
+  return a.batched ? result : g.call("select", {result}, {{"dim", std::int64_t{0}}, {"index", std::int64_t{0}}});
+}
+
+/// padding='same': as many places as x has; of an odd number the one more stands behind.
+Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shape& dilation) {
+  const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);
+  if (std::ranges::any_of(stride, [](std::int64_t s) { return s != 1; })) g.fail("stride", "1 where padding is 'same'");
+  Shape padding, pad;
+  bool even = true;
+  for (std::size_t d = 0; d < kernel.size(); ++d) {
+    const std::int64_t total = dilation[d] * (kernel[d] - 1);
+    padding.push_back(total / 2);
+    even &= total % 2 == 0;
+    pad.insert(pad.begin(), {0, total % 2});
+  }
+  if (!even) a.x = g.call("pad", {a.x}, {{"pad", pad}});
+  return padding;
+}
+
+Id conv(const Given& g) {
+  Arguments a = arguments(g);
+  const Shape stride = g.integers("stride", a.dims, 1), dilation = g.integers("dilation", a.dims, 1);
+  Shape padding(a.dims, 0);
+  if (!g.is_text("padding"))
+    padding = g.integers("padding", a.dims, 0);
+  else if (g.text("padding", "") == "same")
+    padding = same_padding(g, a, stride, dilation);
+  else if (g.text("padding", "") != "valid")
+    g.fail("padding", "numbers, 'same' or 'valid'");
+  return convolve(g, a, {{"stride", stride}, {"padding", padding}, {"dilation", dilation}});
+}
+
+Attributes transposed_attributes(const Given& g, std::size_t dims) {
+  return {{"stride", g.integers("stride", dims, 1)},
+          {"padding", g.integers("padding", dims, 0)},
+          {"dilation", g.integers("dilation", dims, 1)},
+          {"output_padding", g.integers("output_padding", dims, 0)},
+          {"transposed", true}};
+}
+
+Id conv_transpose(const Given& g) {
+  const Arguments a = arguments(g);
+  return convolve(g, a, transposed_attributes(g, a.dims));
+}
+
+Id any_convolution(const Given& g) {
+  g.ignore({"benchmark", "deterministic", "cudnn_enabled", "allow_tf32"});
+  const bool transposed = g.flag("transposed", false);
+  g.ignore({"output_padding"});
+  return transposed ? conv_transpose(g) : conv(g);
+}
+
+constexpr std::string_view forward = "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1";
+constexpr std::string_view backward =
+    "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1";
+
+}  // namespace
+
+// clang-format off
+std::vector<Operation> convolution_operations() {
+  constexpr unsigned both = in_functional | in_torch;
+  return {
+      {"convolution", 2, 3, convolution_attributes, infer_convolution, evaluate_convolution, decompose_convolution,
+       {{"conv1d", both, forward, call_made<conv>}, {"conv2d", both, forward, call_made<conv>},
+        {"conv3d", both, forward, call_made<conv>}, {"conv_transpose1d", both, backward, call_made<conv_transpose>},
+        {"conv_transpose2d", both, backward, call_made<conv_transpose>},
+        {"conv_transpose3d", both, backward, call_made<conv_transpose>}},
+       {{"aten.conv1d", read_made<conv>}, {"aten.conv2d", read_made<conv>}, {"aten.conv3d", read_made<conv>},
+        {"aten.conv_transpose1d", read_made<conv_transpose>}, {"aten.conv_transpose2d", read_made<conv_transpose>},
+        {"aten.conv_transpose3d", read_made<conv_transpose>}, {"aten.convolution", read_made<any_convolution>},
+        {"aten._convolution", read_made<any_convolution>}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,200 @@
+// einsum: the operands one after the other, as matrix products of the axes that they share and those they do not.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+/// A tensor, with a letter for each dimension.
+struct Labelled {
+  Id id;
+  std::string labels;
+};
+
+bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
+
+// Letters for the dimensions that `...` stands for, which no equation has.
+constexpr std::string_view dots_letters = "\x01\x02\x03\x04\x05\x06\x07\x08";
+
+class Einsum {
+ public:
+  Einsum(const Given& g, std::string equation, const std::vector<Id>& operands) : g_(g) {
+    std::erase(equation, ' ');
+    const std::size_t arrow = equation.find("->");
+    const std::string left = equation.substr(0, arrow);
+    read_operands(left, operands);
+    result_ = arrow == std::string::npos ? implied() : with_dots(equation.substr(arrow + 2), dots_);
+    check_result();
+  }
+
+  Id run() {
+    Labelled product = operands_[0];
+    for (std::size_t i = 1; i < operands_.size(); ++i) product = multiplied(product, operands_[i], later(i));
+    return ordered(summed(product, result_), result_).id;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw Error(fmt::format("einsum: expected {}", what)); }
+
+  void read_operands(const std::string& left, const std::vector<Id>& operands) {
+    std::size_t begin = 0;
+    for (const Id id : operands) {
+      if (begin > left.size()) fail(fmt::format("an equation of {} operands, found '{}'", operands.size(), left));
+      const std::size_t end = std::min(left.find(',', begin), left.size());
+      add_operand(id, left.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (begin <= left.size()) fail(fmt::format("an equation of {} operands, found '{}'", operands.size(), left));
+  }
+
+  void add_operand(Id id, std::string labels) {
+    const Shape shape = g_.shape(id);
+    const std::size_t written = labels.size() - (labels.find("...") != std::string::npos ? 3 : 0);
+    if (labels.find("...") != std::string::npos && shape.size() >= written) {
+      const std::size_t count = shape.size() - written;
+      if (count > dots_letters.size()) fail("at most eight dimensions");
+      dots_ = std::max(dots_, count);
+      labels = with_dots(labels, count);
+    }
+    if (labels.size() != shape.size()) fail(fmt::format("{} letters for {}", shape.size(), print(g_.type(id))));
+    for (std::size_t d = 0; d < labels.size(); ++d) {
+      const char label = labels[d];
+      const bool letter = std::isalpha(static_cast<unsigned char>(label)) != 0 || !std::isprint(label);
+      if (!letter) fail(fmt::format("letters, `,`, `...` and `->`, found '{}'", label));
+      if (std::ranges::count(labels, label) > 1)
+        fail(fmt::format("each letter once in an operand, found '{}' twice", label));
+      const auto [extent, fresh] = extents_.emplace(label, shape[d]);
+      if (!fresh && extent->second != shape[d]) {
+        if (extent->second != 1 && shape[d] != 1)
+          fail(fmt::format("one extent for '{}', found {} and {}", label, extent->second, shape[d]));
+        extent->second = std::max(extent->second, shape[d]);
+      }
+    }
+    operands_.push_back({id, labels});
+  }
+
+  // The last letters stand for the last dimensions, which broadcast.
+  static std::string with_dots(std::string labels, std::size_t count) {
+    const std::size_t at = labels.find("...");
+    if (at != std::string::npos) labels.replace(at, 3, dots_letters.substr(dots_letters.size() - count));
+    return labels;
+  }
+
+  // Without an arrow: what `...` stands for, then the letters that occur once, in the alphabet's order.
+  std::string implied() const {
+    std::string all, once;
+    for (const Labelled& one : operands_) all += one.labels;
+    for (const auto& [label, extent] : extents_)
+      if (dots_letters.find(label) != std::string_view::npos || std::ranges::count(all, label) == 1) once += label;
+    return once;
+  }
+
+  void check_result() const {
+    for (const char label : result_) {
+      if (!extents_.contains(label)) fail(fmt::format("letters of the operands in the result, found '{}'", label));
+      if (std::ranges::count(result_, label) > 1)
+        fail(fmt::format("each letter once in the result, found '{}' twice", label));
+    }
+  }
+
+  /// What the operands behind i, and the result, still need.
+  std::string later(std::size_t i) const {
+    std::string labels = result_;
+    for (std::size_t j = i + 1; j < operands_.size(); ++j) labels += operands_[j].labels;
+    return labels;
+  }
+
+  /// Without the dimensions that nothing needs.
+  Labelled summed(const Labelled& x, const std::string& needed) const {
+    Shape dims;
+    std::string left;
+    for (std::size_t d = 0; d < x.labels.size(); ++d)
+      if (has(needed, x.labels[d]))
+        left += x.labels[d];
+      else
+        dims.push_back(static_cast<std::int64_t>(d));
+    return dims.empty() ? x : Labelled{g_.call("sum", {x.id}, {{"dims", dims}}), left};
+  }
+
+  Labelled ordered(const Labelled& x, const std::string& labels) const {
+    Shape dims;
+    for (const char label : labels) dims.push_back(static_cast<std::int64_t>(x.labels.find(label)));
+    return {g_.permute(x.id, dims), labels};
+  }
+
+  Shape shape_of(const std::string& labels) const {
+    Shape shape;
+    for (const char label : labels) shape.push_back(extents_.at(label));
+    return shape;
+  }
+
+  /// A dimension of extent 1 that others repeat becomes as long as theirs.
+  Labelled expanded(const Labelled& x) const { return {g_.expand(x.id, shape_of(x.labels)), x.labels}; }
+
+  /// (batch, m, k) times (batch, k, n), each of several dimensions.
+  Labelled multiplied(Labelled a, Labelled b, const std::string& needed) const {
+    a = expanded(summed(a, needed + b.labels));
+    b = expanded(summed(b, needed + a.labels));
+    std::string batch, m, k, n;
+    for (const char label : a.labels) (!has(b.labels, label) ? m : has(needed, label) ? batch : k) += label;
+    for (const char label : b.labels)
+      if (!has(a.labels, label)) n += label;
+    const auto count = [&](const std::string& labels) { return element_count(shape_of(labels)); };
+    const Id left = g_.reshape(ordered(a, batch + m + k).id, {count(batch), count(m), count(k)});
+    const Id right = g_.reshape(ordered(b, batch + k + n).id, {count(batch), count(k), count(n)});
+    const Id product = k.empty() ? g_.apply("mul", left, right) : g_.call("matmul", {left, right});
+    return {g_.reshape(product, shape_of(batch + m + n)), batch + m + n};
+  }
+
+  const Given& g_;
+  std::vector<Labelled> operands_;
+  std::map<char, std::int64_t> extents_;
+  std::size_t dots_ = 0;
+  std::string result_;
+};
+
+Id einsum_of(const Given& g, std::vector<Id> operands) {
+  const std::string equation = g.text("equation", "");
+  if (operands.empty()) throw Error("einsum: expected at least one operand, found none");
+  DType dtype = g.dtype(operands[0]);
+  for (const Id id : operands)
+    if (g.dtype(id) != dtype) g.refuse("operands of one dtype", id);
+  return Einsum(g, equation, operands).run();
+}
+
+Id einsum(const Given& g) { return einsum_of(g, g.tensors("operands")); }
+
+std::vector<Id> read_einsum(pt2::Call& call) {
+  call.ignore({"path"});
+  const Given g(call);
+  return {einsum_of(g, call.tensors("tensors"))};
+}
+
+// y[…, o] = sum over i and j of x1[…, i] * weight[o, i, j] * x2[…, j] (+ bias[o])
+Id bilinear(const Given& g) {
+  const Id x1 = g.tensor("input1"), x2 = g.tensor("input2"), weight = g.tensor("weight");
+  const Shape a = g.shape(x1), w = g.shape(weight);
+  if (w.size() != 3 || a.empty() || a.back() != w[1] || g.shape(x2).empty() || g.shape(x2).back() != w[2])
+    g.refuse("inputs (…, in1) and (…, in2) for a weight (out, in1, in2)", weight);
+  Id result = Einsum(g, "...i,oij,...j->...o", {x1, weight, x2}).run();
+  if (g.has("bias")) result = g.apply("add", result, g.tensor("bias"));
+  return result;
+}
+
+}  // namespace
+
+// clang-format off
+Composites contractions() {
+  return {
+      {{"bilinear", in_functional | in_torch, "input1, input2, weight, bias=None", call_made<bilinear>},
+       {"einsum", in_torch, "equation, *operands", call_made<einsum>}},
+      {{"aten.bilinear", read_made<bilinear>}, {"aten.einsum", read_einsum}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

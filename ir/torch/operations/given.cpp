@@ -1,0 +1,129 @@
+#include "ir/torch/operations/given.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace deplo::ir::torch {
+
+bool Given::has(std::string_view argument) const {
+  if (expression_ != nullptr) return expression_->has(argument) && expression_->given(argument);
+  return file_->has(argument) || (argument == "input" && file_->has("self"));
+}
+
+Id Given::tensor(std::string_view argument) const {
+  if (expression_ != nullptr) return expression_->tensor(argument);
+  return file_->tensor(argument == "input" && !file_->has("input") ? "self" : argument);
+}
+
+std::optional<Id> Given::optional_tensor(std::string_view argument) const {
+  return has(argument) ? std::optional(tensor(argument)) : std::nullopt;
+}
+
+std::vector<Id> Given::tensors(std::string_view argument) const {
+  return expression_ != nullptr ? expression_->tensors(argument) : file_->tensors(argument);
+}
+
+std::vector<std::optional<Id>> Given::optional_tensors(std::string_view argument) const {
+  if (expression_ == nullptr) return file_->optional_tensors(argument);
+  const auto* list = expression_->value(argument).as<python::List>();
+  if (list == nullptr) fail(argument, "a tuple or list of tensors");
+  std::vector<std::optional<Id>> result;
+  for (const python::Value& item : *list->items) {
+    if (!item.none() && !is_tensor(item)) fail(argument, "a tuple or list of tensors");
+    result.push_back(item.none() ? std::nullopt : std::optional(expression_->session.tensor(item)));
+  }
+  return result;
+}
+
+Id Given::operand(std::string_view argument) const {
+  return expression_ != nullptr ? expression_->operand(argument, 1) : file_->operand(argument);
+}
+
+double Given::number(std::string_view argument, double fallback) const {
+  if (!has(argument)) return fallback;
+  return expression_ != nullptr ? expression_->number(argument) : file_->number(argument, fallback);
+}
+
+std::int64_t Given::integer(std::string_view argument, std::int64_t fallback) const {
+  if (!has(argument)) return fallback;
+  return expression_ != nullptr ? expression_->integer(argument) : file_->integer(argument);
+}
+
+bool Given::flag(std::string_view argument, bool fallback) const {
+  if (!has(argument)) return fallback;
+  return expression_ != nullptr ? expression_->flag(argument) : file_->flag(argument, fallback);
+}
+
+std::string Given::text(std::string_view argument, std::string_view fallback) const {
+  if (!has(argument)) return std::string(fallback);
+  return expression_ != nullptr ? std::string(expression_->text(argument)) : file_->text(argument, fallback);
+}
+
+bool Given::is_text(std::string_view argument) const {
+  if (!has(argument)) return false;
+  return expression_ != nullptr ? expression_->value(argument).as<std::string_view>() != nullptr
+                                : file_->is_text(argument);
+}
+
+Shape Given::integers(std::string_view argument, const Shape& fallback) const {
+  if (!has(argument)) return fallback;
+  return expression_ != nullptr ? expression_->integers(argument) : file_->integers(argument);
+}
+
+Shape Given::integers(std::string_view argument, std::size_t count, std::int64_t fallback) const {
+  Shape list = integers(argument, {fallback});
+  if (list.empty()) list.push_back(fallback);
+  if (list.size() == 1) list.resize(count, list[0]);
+  if (list.size() != count) fail(argument, fmt::format("one number or {}", count));
+  return list;
+}
+
+void Given::ignore(std::initializer_list<std::string_view> arguments) const {
+  if (file_ != nullptr) file_->ignore(arguments);
+}
+
+void Given::fail(std::string_view argument, std::string_view expected) const {
+  if (expression_ != nullptr) expression_->fail(argument, expected);
+  file_->fail(argument, expected);
+}
+
+std::size_t Given::dim(std::int64_t dim, std::size_t rank) const {
+  const auto r = static_cast<std::int64_t>(rank);
+  if (dim < -r || dim >= r)
+    throw Error(fmt::format("{}: expected a dimension from {} to {}, found {}", name(), -r, r - 1, dim));
+  return static_cast<std::size_t>(dim < 0 ? dim + r : dim);
+}
+
+Id Given::reshape(Id id, const Shape& to) const {
+  return shape(id) == to ? id : call("reshape", {id}, {{"shape", to}});
+}
+Id Given::expand(Id id, const Shape& to) const { return shape(id) == to ? id : call("expand", {id}, {{"shape", to}}); }
+Id Given::to(Id id, DType to) const { return dtype(id) == to ? id : call("to", {id}, {{"dtype", to}}); }
+
+Id Given::permute(Id id, const Shape& dims) const {
+  bool moves = false;
+  for (std::size_t d = 0; d < dims.size(); ++d) moves |= dims[d] != static_cast<std::int64_t>(d);
+  return moves ? call("permute", {id}, {{"dims", dims}}) : id;
+}
+
+Id Given::slice(Id id, std::size_t dim, std::int64_t start, std::int64_t end) const {
+  if (start == 0 && end == shape(id)[dim]) return id;
+  return call("slice", {id}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", end}});
+}
+
+void Given::require_float(Id id) const {
+  if (!is_float(dtype(id))) refuse("floating-point numbers", id);
+}
+
+void Given::refuse(std::string_view what, Id found) const {
+  throw Error(fmt::format("{}: expected {}, found {}", name(), what, print(type(found))));
+}
+
+python::Value results_of(const std::vector<Id>& ids) {
+  python::Values values;
+  for (const Id id : ids) values.push_back({python::Tensor{id}});
+  return python::make_list(std::move(values), true);
+}
+
+}  // namespace deplo::ir::torch

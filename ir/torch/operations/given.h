@@ -1,0 +1,93 @@
+// The arguments of a call by their names, whichever reader found the call: an expression or a `.pt2` file. So a function
+// that becomes several operations is written once, and both readers make the same graph of it.
+#pragma once
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+
+/// Fallbacks are the defaults of PyTorch's schema: a file leaves out arguments that equal them, and an expression has
+/// them from the function's signature. Errors are those of the reader.
+class Given {
+ public:
+  explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}
+  explicit Given(pt2::Call& call) : file_(&call), caller_(caller_of(call)) {}
+
+  std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
+  bool has(std::string_view argument) const;  // whether it is given and not None
+  /// The argument `input` is called `self` in files.
+  Id tensor(std::string_view argument) const;
+  std::optional<Id> optional_tensor(std::string_view argument) const;
+  std::vector<Id> tensors(std::string_view argument) const;
+  /// A list or tuple of tensors and None.
+  std::vector<std::optional<Id>> optional_tensors(std::string_view argument) const;
+  /// A tensor, or a number as a scalar node.
+  Id operand(std::string_view argument) const;
+  double number(std::string_view argument, double fallback) const;
+  std::int64_t integer(std::string_view argument, std::int64_t fallback) const;
+  bool flag(std::string_view argument, bool fallback) const;
+  std::string text(std::string_view argument, std::string_view fallback) const;
+  bool is_text(std::string_view argument) const;
+  /// One integer counts as a list.
+  Shape integers(std::string_view argument, const Shape& fallback) const;
+  /// `count` numbers; one stands for all of them.
+  Shape integers(std::string_view argument, std::size_t count, std::int64_t fallback) const;
+  void ignore(std::initializer_list<std::string_view> arguments) const;
+  [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
+
+  const Caller& caller() const { return caller_; }
+  TensorType type(Id id) const { return caller_.node(id).type; }
+  Shape shape(Id id) const { return type(id).shape; }
+  std::size_t rank(Id id) const { return shape(id).size(); }
+  DType dtype(Id id) const { return type(id).dtype; }
+  /// A dimension from -rank to rank - 1, as 0 to rank - 1.
+  std::size_t dim(std::int64_t dim, std::size_t rank) const;
+  Id scalar(double value) const { return caller_.scalar(value, DType::f32); }
+  Id call(std::string_view op, std::vector<Id> args, Attributes attributes = {}) const {
+    return caller_.call(op, std::move(args), std::move(attributes));
+  }
+  /// op(a, b) of two operands, of which one may be a number.
+  Id apply(std::string_view op, Id a, Id b) const { return call(op, {a, b}); }
+  Id apply(std::string_view op, Id a, double b) const { return call(op, {a, scalar(b)}); }
+  Id apply(std::string_view op, double a, Id b) const { return call(op, {scalar(a), b}); }
+  Id apply(std::string_view op, Id a) const { return call(op, {a}); }
+  // These return the same tensor if there is nothing to do.
+  Id reshape(Id, const Shape&) const;
+  Id expand(Id, const Shape&) const;
+  Id to(Id, DType) const;
+  Id permute(Id, const Shape& dims) const;
+  Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
+  /// Throws Error unless the tensor has floating-point numbers.
+  void require_float(Id) const;
+  /// Throws Error `name: expected WHAT, found TYPE`.
+  [[noreturn]] void refuse(std::string_view what, Id found) const;
+
+ private:
+  const python::Call* expression_ = nullptr;
+  pt2::Call* file_ = nullptr;
+  Caller caller_;
+};
+
+/// A tuple in an expression, if a function gives several tensors.
+python::Value results_of(const std::vector<Id>&);
+inline python::Value results_of(Id id) { return {python::Tensor{id}}; }
+inline std::vector<Id> outputs_of(Id id) { return {id}; }
+inline std::vector<Id> outputs_of(std::vector<Id> ids) { return ids; }
+
+// A function `Id build(const Given&)`, or one that returns several, as both readers take it.
+template <auto build>
+python::Value call_made(const python::Call& call) {
+  return results_of(build(Given(call)));
+}
+template <auto build>
+std::vector<Id> read_made(pt2::Call& call) {
+  return outputs_of(build(Given(call)));
+}
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,256 @@
+// Losses of torch.nn, but for those of classes (composite.cpp).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+/// 'none', 'mean' or 'sum'; a file has 0, 1 or 2.
+std::string reduction_of(const Given& g) {
+  for (const std::string_view argument : {"size_average", "reduce"})
+    if (g.has(argument)) g.fail(argument, "None (no other value is supported)");
+  if (g.has("reduction") && !g.is_text("reduction")) {
+    const std::int64_t number = g.integer("reduction", 1);
+    if (number < 0 || number > 2) g.fail("reduction", "0, 1 or 2");
+    return number == 0 ? "none" : number == 1 ? "mean" : "sum";
+  }
+  const std::string text = g.text("reduction", "mean");
+  if (text != "none" && text != "mean" && text != "sum") g.fail("reduction", "'none', 'mean' or 'sum'");
+  return text;
+}
+
+Id reduced(const Given& g, Id losses, const std::string& reduction) {
+  return reduction == "none" ? losses : g.call(reduction, {losses});
+}
+Id reduced(const Given& g, Id losses) { return reduced(g, losses, reduction_of(g)); }
+
+Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
+Id difference(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  return g.apply("sub", x, g.tensor("target"));
+}
+Id squared(const Given& g, Id x) { return g.apply("mul", x, x); }
+
+Id mse_loss(const Given& g) {
+  if (g.has("weight")) g.fail("weight", "None (no other value is supported)");
+  return reduced(g, squared(g, difference(g)));
+}
+
+Id l1_loss(const Given& g) {
+  if (g.has("weight")) g.fail("weight", "None (no other value is supported)");
+  return reduced(g, g.apply("abs", difference(g)));
+}
+
+// d < beta ? d² / (2 beta) : d - beta / 2
+Id smooth_l1_loss(const Given& g) {
+  const Id d = g.apply("abs", difference(g));
+  const double beta = g.number("beta", 1);
+  if (!(beta >= 0)) g.fail("beta", "at least 0");
+  if (beta == 0) return reduced(g, d);
+  const Id small = g.apply("mul", squared(g, d), 0.5 / beta);
+  return reduced(g, choose(g, g.apply("lt", d, beta), small, g.apply("sub", d, 0.5 * beta)));
+}
+
+// d < delta ? d² / 2 : delta (d - delta / 2)
+Id huber_loss(const Given& g) {
+  const Id d = g.apply("abs", difference(g));
+  const double delta = g.number("delta", 1);
+  if (!(delta > 0)) g.fail("delta", "more than 0");
+  const Id large = g.apply("mul", g.apply("sub", d, 0.5 * delta), delta);
+  return reduced(g, choose(g, g.apply("lt", d, delta), g.apply("mul", squared(g, d), 0.5), large));
+}
+
+/// y log y, which is 0 for 0.
+Id entropy(const Given& g, Id y) {
+  return choose(g, g.apply("eq", y, 0.0), g.scalar(0), g.apply("mul", y, g.apply("log", y)));
+}
+
+// y (log y - x); of logarithms e^y (y - x). 'batchmean' divides by the number of rows.
+Id kl_div(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  const bool logarithms = g.flag("log_target", false);
+  const Id losses = logarithms ? g.apply("mul", g.apply("exp", y), g.apply("sub", y, x))
+                               : g.apply("sub", entropy(g, y), g.apply("mul", y, x));
+  if (!g.is_text("reduction") || g.text("reduction", "") != "batchmean") return reduced(g, losses);
+  const Shape shape = g.shape(x);
+  const Id sum = g.call("sum", {losses});
+  return shape.empty() ? sum : g.apply("div", sum, static_cast<double>(shape[0]));
+}
+
+Id weighted(const Given& g, Id losses) { return g.has("weight") ? g.apply("mul", losses, g.tensor("weight")) : losses; }
+
+// -(y log x + (1 - y) log(1 - x)), with logarithms of at least -100.
+Id binary_cross_entropy(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  if (g.shape(x) != g.shape(y)) g.refuse(fmt::format("a target of the input's shape {}", print(g.shape(x))), y);
+  const auto logarithm = [&](Id p) { return g.apply("maximum", g.apply("log", p), -100.0); };
+  const Id first = g.apply("mul", g.apply("sub", y, 1.0), logarithm(g.apply("sub", 1.0, x)));
+  return reduced(g, weighted(g, g.apply("sub", first, g.apply("mul", y, logarithm(x)))));
+}
+
+/// log(1 + e^-x) = max(-x, 0) + log(1 + e^-|x|)
+Id log_sum(const Given& g, Id x) {
+  const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
+  return g.apply("add", g.apply("maximum", g.apply("neg", x), 0.0), g.apply("log", g.apply("add", power, 1.0)));
+}
+
+// (1 - y) x + (1 + (weight of 1 - 1) y) log(1 + e^-x)
+Id binary_cross_entropy_with_logits(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  if (g.shape(x) != g.shape(y)) g.refuse(fmt::format("a target of the input's shape {}", print(g.shape(x))), y);
+  Id sum = log_sum(g, x);
+  if (g.has("pos_weight")) {
+    const Id more = g.apply("mul", g.apply("sub", g.tensor("pos_weight"), 1.0), y);
+    sum = g.apply("mul", g.apply("add", more, 1.0), sum);
+  }
+  return reduced(g, weighted(g, g.apply("add", g.apply("mul", g.apply("sub", 1.0, y), x), sum)));
+}
+
+Id soft_margin_loss(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  return reduced(g, log_sum(g, g.apply("mul", g.tensor("target"), x)));
+}
+
+// y = 1: x; y = -1: max(0, margin - x)
+Id hinge_embedding_loss(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  const Id margin = g.apply("maximum", g.apply("sub", g.number("margin", 1), x), 0.0);
+  const Id far = choose(g, g.apply("ne", y, 1.0), margin, g.scalar(0));
+  const Id near = choose(g, g.apply("ne", y, -1.0), x, g.scalar(0));
+  return reduced(g, g.apply("add", far, near));
+}
+
+Id margin_ranking_loss(const Given& g) {
+  const Id d = g.apply("sub", g.tensor("input1"), g.tensor("input2"));
+  const Id less = g.apply("neg", g.apply("mul", g.tensor("target"), d));
+  return reduced(g, g.apply("maximum", g.apply("add", less, g.number("margin", 0)), 0.0));
+}
+
+Id sum_of_last(const Given& g, Id x) { return g.call("sum", {x}, {{"dims", Shape{-1}}}); }
+
+// cos = x·y / sqrt((x·x + eps)(y·y + eps)); of 1: 1 - cos, of -1: max(0, cos - margin)
+Id cosine_embedding_loss(const Given& g) {
+  const Id x = g.tensor("input1"), y = g.tensor("input2"), target = g.tensor("target");
+  constexpr double eps = 1e-12;
+  const Id xx = g.apply("add", sum_of_last(g, squared(g, x)), eps);
+  const Id yy = g.apply("add", sum_of_last(g, squared(g, y)), eps);
+  const Id cos = g.apply("div", sum_of_last(g, g.apply("mul", x, y)), g.apply("sqrt", g.apply("mul", xx, yy)));
+  const Id apart = g.apply("maximum", g.apply("sub", cos, g.number("margin", 0)), 0.0);
+  const Id of_one = choose(g, g.apply("eq", target, 1.0), g.apply("sub", 1.0, cos), g.scalar(0));
+  return reduced(g, g.apply("add", of_one, choose(g, g.apply("eq", target, -1.0), apart, g.scalar(0))));
+}
+
+/// (sum of (|x - y + eps|)^p)^(1/p) along the last dimension.
+Id distance(const Given& g, Id x, Id y, double p, double eps) {
+  const Id d = g.apply("abs", g.apply("add", g.apply("sub", x, y), eps));
+  if (p == 1) return sum_of_last(g, d);
+  if (p == 2) return g.apply("sqrt", sum_of_last(g, squared(g, d)));
+  if (std::isinf(p)) return g.call(p > 0 ? "amax" : "amin", {d}, {{"dims", Shape{-1}}});
+  return g.apply("pow", sum_of_last(g, g.apply("pow", d, p)), 1 / p);
+}
+
+Id pairwise_distance(const Given& g) {
+  const Id d = distance(g, g.tensor("x1"), g.tensor("x2"), g.number("p", 2), g.number("eps", 1e-6));
+  return g.flag("keepdim", false) ? g.call("unsqueeze", {d}, {{"dim", std::int64_t{-1}}}) : d;
+}
+
+Id triplet_margin_loss(const Given& g) {
+  const Id anchor = g.tensor("anchor"), positive = g.tensor("positive"), negative = g.tensor("negative");
+  g.require_float(anchor);
+  const double p = g.number("p", 2), eps = g.number("eps", 1e-6);
+  const Id near = distance(g, anchor, positive, p, eps);
+  Id far = distance(g, anchor, negative, p, eps);
+  if (g.flag("swap", false)) far = g.apply("minimum", far, distance(g, positive, negative, p, eps));
+  const Id margin = g.apply("add", g.apply("sub", near, far), g.number("margin", 1));
+  return reduced(g, g.apply("maximum", margin, 0.0));
+}
+
+// log_input: e^x - y x; else x - y log(x + eps). `full` adds Stirling's approximation of log y! for y > 1.
+Id poisson_nll_loss(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  Id losses = g.flag("log_input", true)
+                  ? g.apply("sub", g.apply("exp", x), g.apply("mul", y, x))
+                  : g.apply("sub", x, g.apply("mul", y, g.apply("log", g.apply("add", x, g.number("eps", 1e-8)))));
+  if (g.flag("full", false)) {
+    const Id root = g.apply("mul", g.apply("log", g.apply("mul", y, 2 * std::numbers::pi)), 0.5);
+    const Id stirling = g.apply("add", g.apply("sub", g.apply("mul", y, g.apply("log", y)), y), root);
+    losses = g.apply("add", losses, choose(g, g.apply("gt", y, 1.0), stirling, g.scalar(0)));
+  }
+  return reduced(g, losses);
+}
+
+// (log max(var, eps) + (x - y)² / max(var, eps)) / 2
+Id gaussian_nll_loss(const Given& g) {
+  const Id d = difference(g);
+  const Id var = g.apply("maximum", g.tensor("var"), g.number("eps", 1e-6));
+  Id losses = g.apply("mul", g.apply("add", g.apply("log", var), g.apply("div", squared(g, d), var)), 0.5);
+  if (g.flag("full", false)) losses = g.apply("add", losses, 0.5 * std::log(2 * std::numbers::pi));
+  return reduced(g, losses);
+}
+
+constexpr std::string_view plain = "input, target, size_average=None, reduce=None, reduction='mean'";
+constexpr std::string_view with_weight = "input, target, size_average=None, reduce=None, reduction='mean', weight=None";
+constexpr std::string_view module = "size_average=None, reduce=None, reduction='mean'";
+
+}  // namespace
+
+// clang-format off
+Composites losses() {
+  return {
+      {{"mse_loss", in_functional, with_weight, call_made<mse_loss>},
+       {"MSELoss", stateless_module, module, nullptr, "mse_loss"},
+       {"l1_loss", in_functional, with_weight, call_made<l1_loss>},
+       {"L1Loss", stateless_module, module, nullptr, "l1_loss"},
+       {"smooth_l1_loss", in_functional, "input, target, size_average=None, reduce=None, reduction='mean', beta=1.0", call_made<smooth_l1_loss>},
+       {"SmoothL1Loss", stateless_module, "size_average=None, reduce=None, reduction='mean', beta=1.0", nullptr, "smooth_l1_loss"},
+       {"huber_loss", in_functional, "input, target, reduction='mean', delta=1.0", call_made<huber_loss>},
+       {"HuberLoss", stateless_module, "reduction='mean', delta=1.0", nullptr, "huber_loss"},
+       {"kl_div", in_functional, "input, target, size_average=None, reduce=None, reduction='mean', log_target=False", call_made<kl_div>},
+       {"KLDivLoss", stateless_module, "size_average=None, reduce=None, reduction='mean', log_target=False", nullptr, "kl_div"},
+       {"binary_cross_entropy", in_functional, "input, target, weight=None, size_average=None, reduce=None, reduction='mean'", call_made<binary_cross_entropy>},
+       {"BCELoss", stateless_module, "weight=None, size_average=None, reduce=None, reduction='mean'", nullptr, "binary_cross_entropy"},
+       {"binary_cross_entropy_with_logits", in_functional, "input, target, weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None", call_made<binary_cross_entropy_with_logits>},
+       {"BCEWithLogitsLoss", stateless_module, "weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None", nullptr, "binary_cross_entropy_with_logits"},
+       {"soft_margin_loss", in_functional, plain, call_made<soft_margin_loss>},
+       {"SoftMarginLoss", stateless_module, module, nullptr, "soft_margin_loss"},
+       {"hinge_embedding_loss", in_functional, "input, target, margin=1.0, size_average=None, reduce=None, reduction='mean'", call_made<hinge_embedding_loss>},
+       {"HingeEmbeddingLoss", stateless_module, "margin=1.0, size_average=None, reduce=None, reduction='mean'", nullptr, "hinge_embedding_loss"},
+       {"margin_ranking_loss", in_functional, "input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean'", call_made<margin_ranking_loss>},
+       {"MarginRankingLoss", stateless_module, "margin=0.0, size_average=None, reduce=None, reduction='mean'", nullptr, "margin_ranking_loss"},
+       {"cosine_embedding_loss", in_functional, "input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean'", call_made<cosine_embedding_loss>},
+       {"CosineEmbeddingLoss", stateless_module, "margin=0.0, size_average=None, reduce=None, reduction='mean'", nullptr, "cosine_embedding_loss"},
+       {"triplet_margin_loss", in_functional, "anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction='mean'", call_made<triplet_margin_loss>},
+       {"TripletMarginLoss", stateless_module, "margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction='mean'", nullptr, "triplet_margin_loss"},
+       {"poisson_nll_loss", in_functional, "input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", call_made<poisson_nll_loss>},
+       {"PoissonNLLLoss", stateless_module, "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", nullptr, "poisson_nll_loss"},
+       {"gaussian_nll_loss", in_functional, "input, target, var, full=False, eps=1e-6, reduction='mean'", call_made<gaussian_nll_loss>},
+       {"GaussianNLLLoss", stateless_module, "*, full=False, eps=1e-6, reduction='mean'", nullptr, "gaussian_nll_loss"},
+       {"pairwise_distance", in_functional | in_torch, "x1, x2, p=2.0, eps=1e-6, keepdim=False", call_made<pairwise_distance>},
+       {"PairwiseDistance", stateless_module, "p=2.0, eps=1e-6, keepdim=False", nullptr, "pairwise_distance"}},
+      {{"aten.mse_loss", read_made<mse_loss>}, {"aten.l1_loss", read_made<l1_loss>},
+       {"aten.smooth_l1_loss", read_made<smooth_l1_loss>}, {"aten.huber_loss", read_made<huber_loss>},
+       {"aten.kl_div", read_made<kl_div>}, {"aten.binary_cross_entropy", read_made<binary_cross_entropy>},
+       {"aten.binary_cross_entropy_with_logits", read_made<binary_cross_entropy_with_logits>},
+       {"aten.soft_margin_loss", read_made<soft_margin_loss>},
+       {"aten.hinge_embedding_loss", read_made<hinge_embedding_loss>},
+       {"aten.margin_ranking_loss", read_made<margin_ranking_loss>},
+       {"aten.cosine_embedding_loss", read_made<cosine_embedding_loss>},
+       {"aten.triplet_margin_loss", read_made<triplet_margin_loss>},
+       {"aten.poisson_nll_loss", read_made<poisson_nll_loss>},
+       {"aten.pairwise_distance", read_made<pairwise_distance>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

@@ -1,0 +1,312 @@
+// Pooling: windows of a padded tensor, reduced. Adaptive pooling has windows of different lengths, dimension by dimension.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// "max_pool2d" pools two dimensions.
+std::size_t dims_of(const Given& g) { return static_cast<std::size_t>(g.name()[g.name().find_first_of("123")] - '0'); }
+
+/// Pooling's windows along each of the last dimensions.
+struct Pool {
+  Id x = 0;
+  std::size_t dims = 0;
+  Shape kernel = {}, stride = {}, padding = {}, dilation = {}, places = {};
+
+  std::size_t first(const Given& g) const { return g.rank(x) - dims; }
+  std::int64_t count() const { return element_count(kernel); }
+};
+
+/// How many windows there are; with `ceil`, also one that ends beyond the border, unless it begins there.
+std::int64_t window_count(const Given& g, const Pool& p, std::size_t d, bool ceil) {
+  const std::int64_t extent = g.shape(p.x)[p.first(g) + d], padding = p.padding[d], stride = p.stride[d];
+  const std::int64_t rest = extent + 2 * padding - p.dilation[d] * (p.kernel[d] - 1) - 1;
+  if (rest < 0) g.refuse(fmt::format("at least one window of {} elements in each dimension", p.kernel[d]), p.x);
+  std::int64_t count = (rest + (ceil ? stride - 1 : 0)) / stride + 1;
+  if (ceil && (count - 1) * stride >= extent + padding) --count;
+  return count;
+}
+
+void check_input(const Given& g, Id x, std::size_t dims) {
+  g.require_float(x);
+  if (g.rank(x) != dims + 1 && g.rank(x) != dims + 2)
+    g.refuse(fmt::format("an input of {} or {} dimensions", dims + 1, dims + 2), x);
+}
+
+Pool pool_of(const Given& g) {
+  Pool p = {.x = g.tensor("input"), .dims = dims_of(g)};
+  check_input(g, p.x, p.dims);
+  p.kernel = g.integers("kernel_size", p.dims, 0);
+  const bool strided = g.has("stride") && !g.integers("stride", Shape{}).empty();
+  p.stride = strided ? g.integers("stride", p.dims, 1) : p.kernel;
+  p.padding = g.integers("padding", p.dims, 0);
+  p.dilation = g.integers("dilation", p.dims, 1);
+  const bool ceil = g.flag("ceil_mode", false);
+  for (std::size_t d = 0; d < p.dims; ++d) {
+    if (std::min({p.kernel[d], p.stride[d], p.dilation[d]}) < 1) g.fail("kernel_size", "sizes of at least 1");
+    if (p.padding[d] < 0 || p.padding[d] > p.kernel[d] / 2)
+      g.fail("padding", fmt::format("at least 0 and at most half of the kernel {}", p.kernel[d]));
+    p.places.push_back(window_count(g, p, d, ceil));
+  }
+  return p;
+}
+
+/// Padding so that the last window fits.
+Shape margins(const Given& g, const Pool& p) {
+  Shape pad;
+  for (std::size_t d = p.dims; d-- > 0;) {
+    const std::int64_t reach = (p.places[d] - 1) * p.stride[d] + p.dilation[d] * (p.kernel[d] - 1) + 1;
+    pad.insert(pad.end(), {p.padding[d], reach - p.padding[d] - g.shape(p.x)[p.first(g) + d]});
+  }
+  return pad;
+}
+
+/// (…, places…, elements of a window) of x, with `outside` around it.
+Id windows(const Given& g, Id x, const Pool& p, const Shape& pad, double outside) {
+  const bool pads = std::ranges::any_of(pad, [](std::int64_t n) { return n != 0; });
+  const Id padded = pads ? g.call("pad", {x}, {{"pad", pad}, {"value", outside}}) : x;
+  return g.call("windows", {padded}, {{"kernel", p.kernel}, {"stride", p.stride}, {"dilation", p.dilation}});
+}
+
+Id over_windows(const Given& g, std::string_view op, Id windows) {
+  return g.call(op, {windows}, {{"dims", Shape{-1}}});
+}
+
+/// The row-major number in `extents` of the place that the n-th element of each window has, without padding.
+Id numbers_of(const Given& g, const Pool& p, Id element) {
+  const Shape shape = g.shape(element);
+  Id flat = -1;
+  std::int64_t inner = p.count();
+  for (std::size_t d = 0; d < p.dims; ++d) {
+    inner /= p.kernel[d];
+    Id within = inner == 1 ? element : g.call("floor_divide", {element}, {{"divisor", inner}});
+    if (d > 0) within = g.call("remainder", {within}, {{"divisor", p.kernel[d]}});
+    if (p.dilation[d] != 1)
+      within = g.call("mul", {within, g.caller().scalar(static_cast<double>(p.dilation[d]), DType::i32)});
+    Shape along(shape.size(), 1);
+    along[p.first(g) + d] = p.places[d];
+    const Id begins =
+        g.call("arange", {},
+               {{"start", -p.padding[d]}, {"end", p.places[d] * p.stride[d] - p.padding[d]}, {"step", p.stride[d]}});
+    const Id place = g.apply("add", within, g.reshape(begins, along));
+    const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
+    const Id before =
+        flat < 0 ? flat : g.call("mul", {flat, g.caller().scalar(static_cast<double>(extent), DType::i32)});
+    flat = before < 0 ? place : g.apply("add", before, place);
+  }
+  return flat;
+}
+
+std::vector<Id> max_and_indices(const Given& g) {
+  const Pool p = pool_of(g);
+  const Id most = over_windows(g, "amax", windows(g, p.x, p, margins(g, p), -infinity));
+  return {most, numbers_of(g, p, extreme_index(g.caller(), g.caller().node(most)))};
+}
+
+Id max_pool(const Given& g) {
+  const Pool p = pool_of(g);
+  return over_windows(g, "amax", windows(g, p.x, p, margins(g, p), -infinity));
+}
+
+python::Value call_max_pool(const python::Call& call) {
+  const Given g(call);
+  return g.flag("return_indices", false) ? results_of(max_and_indices(g)) : results_of(max_pool(g));
+}
+
+std::vector<Id> read_max_pool_with_indices(pt2::Call& call) {
+  return call.is_read(1) ? max_and_indices(Given(call)) : std::vector<Id>{max_pool(Given(call))};
+}
+
+/// For each window, how many of its elements count: those of x and, if asked for, those of the padding on both sides.
+Id counts(const Given& g, const Pool& p, bool with_padding) {
+  Shape extents(g.rank(p.x), 1);
+  Pool ones = p;
+  Shape pad = margins(g, p);
+  for (std::size_t d = 0; d < p.dims; ++d) {
+    std::int64_t& extent = extents[p.first(g) + d];
+    extent = g.shape(p.x)[p.first(g) + d];
+    if (!with_padding) continue;
+    extent += 2 * p.padding[d];
+    pad[2 * (p.dims - 1 - d)] -= p.padding[d];
+    pad[2 * (p.dims - 1 - d) + 1] -= p.padding[d];
+  }
+  ones.x = g.call("full", {}, {{"shape", extents}, {"value", 1.0}, {"dtype", g.dtype(p.x)}});
+  return over_windows(g, "sum", windows(g, ones.x, ones, pad, 0));
+}
+
+Id avg_pool(const Given& g) {
+  const Pool p = pool_of(g);
+  const Shape pad = margins(g, p);
+  const Id sum = over_windows(g, "sum", windows(g, p.x, p, pad, 0));
+  if (g.has("divisor_override")) {
+    if (g.integer("divisor_override", 1) == 0) g.fail("divisor_override", "a number other than 0");
+    return g.apply("div", sum, static_cast<double>(g.integer("divisor_override", 1)));
+  }
+  const bool with_padding = g.flag("count_include_pad", true);
+  bool whole = true;  // whether all windows count all elements
+  for (std::size_t d = 0; d < p.dims; ++d) {
+    const std::int64_t before = pad[2 * (p.dims - 1 - d)], behind = pad[2 * (p.dims - 1 - d) + 1];
+    whole &= with_padding ? behind <= p.padding[d] : before == 0 && behind <= 0;
+  }
+  return whole ? g.apply("div", sum, static_cast<double>(p.count())) : g.apply("div", sum, counts(g, p, with_padding));
+}
+
+/// (sum of x^p)^(1/p): NaN for the root of a sum below 0, as in PyTorch.
+Id lp_pool(const Given& g) {
+  const Pool p = pool_of(g);
+  const double power = g.number("norm_type", 2);
+  const Id raised = g.apply("pow", p.x, power);
+  const Id sum = over_windows(g, "sum", windows(g, raised, p, Shape(2 * p.dims, 0), 0));
+  return g.apply("pow", sum, 1 / power);
+}
+
+// Adaptive: window i of n is from floor(i * extent / n) to ceil((i + 1) * extent / n).
+
+Shape wanted_places(const Given& g, Id x, std::size_t dims) {
+  const Shape places = g.integers("output_size", dims, 1);
+  for (const std::int64_t n : places)
+    if (n < 0) g.fail("output_size", "sizes of at least 0");
+  check_input(g, x, dims);
+  return places;
+}
+
+/// The windows of one dimension, which becomes two; what is beyond a short window is `outside`.
+struct Adaptive {
+  Id windows, lengths;
+};
+
+Adaptive adaptive_windows(const Given& g, Id x, std::size_t dim, std::int64_t places, double outside) {
+  const std::int64_t extent = g.shape(x)[dim];
+  std::int64_t longest = 0;
+  const auto begin = [&](std::int64_t i) { return i * extent / places; };
+  const auto end = [&](std::int64_t i) { return ((i + 1) * extent + places - 1) / places; };
+  for (std::int64_t i = 0; i < places; ++i) longest = std::max(longest, end(i) - begin(i));
+  const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
+  const auto range = [&](std::int64_t start, std::int64_t count, std::int64_t step) {
+    return g.call("arange", {}, {{"start", start}, {"end", start + count * step}, {"step", step}});
+  };
+  const Id begins = g.call("floor_divide", {range(0, places, extent)}, {{"divisor", places}});
+  const Id ends = g.call("floor_divide", {range(extent + places - 1, places, extent)}, {{"divisor", places}});
+  const Id lengths = g.apply("sub", ends, begins);
+  const Id element = range(0, longest, 1);
+  const Id at = g.apply("add", g.reshape(begins, {places, 1}), element);
+  const Id flat = g.reshape(g.call("minimum", {at, number(extent - 1)}), {places * longest});
+  const Id picked = g.call("index_select", {x, flat}, {{"dim", static_cast<std::int64_t>(dim)}});
+  Shape shape = g.shape(x), along(shape.size() + 1, 1);
+  shape[dim] = places;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, longest);
+  along[dim] = places;
+  along[dim + 1] = longest;
+  const Id counts = g.apply("lt", element, g.reshape(lengths, {places, 1}));
+  const Id windows = g.reshape(picked, shape);
+  return {g.call("where", {g.reshape(counts, along), windows, g.scalar(outside)}), lengths};
+}
+
+Id adaptive(const Given& g, bool mean) {
+  Id x = g.tensor("input");
+  const std::size_t dims = dims_of(g), first = g.rank(x) - std::min(dims, g.rank(x));
+  const Shape places = wanted_places(g, x, dims);
+  if (std::ranges::count(places, 0) > 0) {  // nothing is computed
+    Shape shape = g.shape(x);
+    std::ranges::copy(places, shape.begin() + static_cast<std::ptrdiff_t>(first));
+    return g.call("full", {}, {{"shape", shape}, {"value", 0.0}, {"dtype", g.dtype(x)}});
+  }
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::size_t dim = first + d;
+    const std::int64_t extent = g.shape(x)[dim];
+    if (extent == 0) g.refuse("elements to pool", x);
+    if (extent == places[d]) continue;
+    Shape split = g.shape(x);
+    split[dim] = places[d];
+    split.insert(split.begin() + static_cast<std::ptrdiff_t>(dim) + 1, extent / places[d]);
+    const Attributes along = {{"dims", Shape{static_cast<std::int64_t>(dim) + 1}}};
+    if (extent % places[d] == 0) {
+      x = g.call(mean ? "mean" : "amax", {g.reshape(x, split)}, along);
+      continue;
+    }
+    const Adaptive a = adaptive_windows(g, x, dim, places[d], mean ? 0 : -infinity);
+    x = g.call(mean ? "sum" : "amax", {a.windows}, along);
+    Shape lengths(g.rank(x), 1);
+    lengths[dim] = places[d];
+    if (mean) x = g.apply("div", x, g.to(g.reshape(a.lengths, lengths), g.dtype(x)));
+  }
+  return x;
+}
+
+Id adaptive_avg_pool(const Given& g) { return adaptive(g, true); }
+
+Id adaptive_max_pool(const Given& g) {
+  if (g.flag("return_indices", false)) g.fail("return_indices", "False (no other value is supported)");
+  return adaptive(g, false);
+}
+
+constexpr std::string_view maximum =
+    "input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False";
+constexpr std::string_view max_module =
+    "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False";
+constexpr std::string_view average =
+    "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None";
+constexpr std::string_view avg_module =
+    "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None";
+constexpr std::string_view average_1d =
+    "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True";
+constexpr std::string_view avg_module_1d =
+    "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True";
+constexpr std::string_view power = "input, norm_type, kernel_size, stride=None, ceil_mode=False";
+constexpr std::string_view power_module = "norm_type, kernel_size, stride=None, ceil_mode=False";
+constexpr std::string_view adaptive_average = "input, output_size", adaptive_module = "output_size";
+constexpr std::string_view adaptive_maximum = "input, output_size, return_indices=False";
+
+}  // namespace
+
+// clang-format off
+Composites poolings() {
+  constexpr unsigned both = in_functional | in_torch;
+  return {
+      {{"adaptive_avg_pool1d", both, adaptive_average, call_made<adaptive_avg_pool>},
+       {"adaptive_avg_pool2d", in_functional, adaptive_average, call_made<adaptive_avg_pool>},
+       {"adaptive_avg_pool3d", in_functional, adaptive_average, call_made<adaptive_avg_pool>},
+       {"adaptive_max_pool1d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
+       {"adaptive_max_pool2d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
+       {"adaptive_max_pool3d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
+       {"avg_pool1d", both, average_1d, call_made<avg_pool>}, {"avg_pool2d", in_functional, average, call_made<avg_pool>},
+       {"avg_pool3d", in_functional, average, call_made<avg_pool>}, {"lp_pool1d", in_functional, power, call_made<lp_pool>},
+       {"lp_pool2d", in_functional, power, call_made<lp_pool>}, {"lp_pool3d", in_functional, power, call_made<lp_pool>},
+       {"max_pool1d", both, maximum, call_max_pool}, {"max_pool2d", both, maximum, call_max_pool},
+       {"max_pool3d", both, maximum, call_max_pool},
+       {"AdaptiveAvgPool1d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool1d"},
+       {"AdaptiveAvgPool2d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool2d"},
+       {"AdaptiveAvgPool3d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool3d"},
+       {"AdaptiveMaxPool1d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool1d"},
+       {"AdaptiveMaxPool2d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool2d"},
+       {"AdaptiveMaxPool3d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool3d"},
+       {"AvgPool1d", stateless_module, avg_module_1d, nullptr, "avg_pool1d"},
+       {"AvgPool2d", stateless_module, avg_module, nullptr, "avg_pool2d"},
+       {"AvgPool3d", stateless_module, avg_module, nullptr, "avg_pool3d"},
+       {"LPPool1d", stateless_module, power_module, nullptr, "lp_pool1d"},
+       {"LPPool2d", stateless_module, power_module, nullptr, "lp_pool2d"},
+       {"LPPool3d", stateless_module, power_module, nullptr, "lp_pool3d"},
+       {"MaxPool1d", stateless_module, max_module, nullptr, "max_pool1d"},
+       {"MaxPool2d", stateless_module, max_module, nullptr, "max_pool2d"},
+       {"MaxPool3d", stateless_module, max_module, nullptr, "max_pool3d"}},
+      {{"aten.adaptive_avg_pool1d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool2d", read_made<adaptive_avg_pool>},
+       {"aten._adaptive_avg_pool2d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool3d", read_made<adaptive_avg_pool>},
+       {"aten._adaptive_avg_pool3d", read_made<adaptive_avg_pool>}, {"aten.adaptive_max_pool1d", read_made<adaptive_max_pool>},
+       {"aten.adaptive_max_pool2d", read_made<adaptive_max_pool>}, {"aten.adaptive_max_pool3d", read_made<adaptive_max_pool>},
+       {"aten.avg_pool1d", read_made<avg_pool>}, {"aten.avg_pool2d", read_made<avg_pool>}, {"aten.avg_pool3d", read_made<avg_pool>},
+       {"aten.max_pool1d", read_made<max_pool>}, {"aten.max_pool2d", read_made<max_pool>}, {"aten.max_pool3d", read_made<max_pool>},
+       {"aten.max_pool1d_with_indices", read_max_pool_with_indices},
+       {"aten.max_pool2d_with_indices", read_max_pool_with_indices},
+       {"aten.max_pool3d_with_indices", read_max_pool_with_indices}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch

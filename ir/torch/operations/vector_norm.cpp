@@ -1,0 +1,80 @@
+// Norms of vectors, and what is scaled by them.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+struct Along {
+  Shape dims;  // none: all
+  bool keepdim = false;
+};
+
+Id reduced(const Given& g, std::string_view op, Id x, const Along& along) {
+  Attributes attributes = {{"keepdim", along.keepdim}};
+  if (!along.dims.empty()) attributes.emplace("dims", along.dims);
+  return g.call(op, {x}, std::move(attributes));
+}
+
+/// (sum of |x|^order)^(1 / order); of 0 how many are not 0, of an infinity the greatest or the least.
+Id norm_of(const Given& g, Id x, double order, const Along& along) {
+  g.require_float(x);
+  if (order == 2) return g.apply("sqrt", reduced(g, "sum", g.apply("mul", x, x), along));
+  if (order == 0) return reduced(g, "sum", g.to(g.apply("ne", x, 0.0), g.dtype(x)), along);
+  const Id size = g.apply("abs", x);
+  if (order == 1) return reduced(g, "sum", size, along);
+  if (std::isinf(order)) return reduced(g, order > 0 ? "amax" : "amin", size, along);
+  return g.apply("pow", reduced(g, "sum", g.apply("pow", size, order), along), 1 / order);
+}
+
+Along along_of(const Given& g) { return {g.integers("dim", Shape{}), g.flag("keepdim", false)}; }
+
+// torch.norm: of all elements as of one vector, whatever the shape.
+Id norm(const Given& g) {
+  const Id x = g.tensor("input");
+  g.ignore({"out"});
+  if (!g.is_text("p")) return norm_of(g, x, g.number("p", 2), along_of(g));
+  if (g.text("p", "fro") != "fro") g.fail("p", "a number or 'fro'");
+  return norm_of(g, x, 2, along_of(g));
+}
+
+Id vector_norm(const Given& g) {
+  const Id x = g.to(g.tensor("input"), g.has("dtype") ? DType::f32 : g.dtype(g.tensor("input")));
+  g.ignore({"dtype"});
+  return norm_of(g, x, g.number("ord", 2), along_of(g));
+}
+
+// x / max(norm, eps)
+Id normalize(const Given& g) {
+  const Id x = g.tensor("input");
+  const Id length = norm_of(g, x, g.number("p", 2), {{g.integer("dim", 1)}, true});
+  return g.apply("div", x, g.apply("maximum", length, g.number("eps", 1e-12)));
+}
+
+// x·y / (max(|x|, eps) max(|y|, eps))
+Id cosine_similarity(const Given& g) {
+  const Id x = g.tensor("x1"), y = g.tensor("x2");
+  const Along along = {{g.integer("dim", 1)}, false};
+  const auto length = [&](Id v) { return g.apply("maximum", norm_of(g, v, 2, along), g.number("eps", 1e-8)); };
+  return g.apply("div", reduced(g, "sum", g.apply("mul", x, y), along), g.apply("mul", length(x), length(y)));
+}
+
+}  // namespace
+
+// clang-format off
+Composites vector_norms() {
+  return {
+      {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08", call_made<cosine_similarity>},
+       {"CosineSimilarity", stateless_module, "dim=1, eps=1e-08", nullptr, "cosine_similarity"},
+       {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},
+       {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
+      {{"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
+       {"aten.linalg_vector_norm", read_made<vector_norm>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch
