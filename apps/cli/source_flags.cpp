@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "apps/cli/flags.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "engine/source/experiment.h"
 
 namespace deplo::apps {
@@ -44,10 +47,46 @@ void require_source(const SourceFlags& flags, std::string_view kernel) {
         kernel));
 }
 
+// Python's names of ASCII.
+bool is_identifier(std::string_view text) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
+}
+
+/// Gives a constant of the text another value: the line `NAME = …` that begins no block and ends its statement.
+void set_constant(std::string& text, const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  const std::string name = setting.substr(0, equals);
+  if (equals == std::string::npos || !is_identifier(name) || equals + 1 == setting.size())
+    throw Error(fmt::format("--set: expected NAME=VALUE, found '{}'", setting));
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    const std::size_t sign = line.find_first_not_of(' ', name.size());
+    if (line.starts_with(name) && sign != std::string_view::npos && line[sign] == '=' &&
+        !line.substr(sign).starts_with("==")) {
+      text.replace(begin, end - begin, fmt::format("{} = {}", name, setting.substr(equals + 1)));
+      return;
+    }
+    begin = end + 1;
+  }
+  throw Error(fmt::format("--set: expected a constant of the file, found '{}'", name));
+}
+
+/// The file, and what it is for: its Model, made of what `init` gives, called with what `inputs` gives.
+std::string problem_text(const SourceFlags& flags) {
+  for (const std::string& name : {*flags.init, flags.inputs_function})
+    if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
+  std::string text = read_file(*flags.file);
+  for (const std::string& setting : flags.settings) set_constant(text, setting);
+  return text + fmt::format("\nModel(*{}())(*{}())\n", *flags.init, flags.inputs_function);
+}
+
 decltype(engine::Source::from) from_of(const SourceFlags& flags, ir::Symbols symbols) {
   if (!flags.tile.file.empty()) return flags.tile;
   if (!flags.kernel.empty()) return engine::LoopKernel{flags.kernel, std::move(symbols), "--kernel"};
   if (flags.code) return engine::Expression{*flags.code, "-c"};
+  if (flags.file && flags.init) return engine::Expression{problem_text(flags), *flags.file};
   if (flags.file) return engine::ExpressionFile{*flags.file};
   if (flags.pt2) return engine::Pt2File{*flags.pt2};
   return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
@@ -97,6 +136,12 @@ void add_source_options(Command command, OptionFlags& flags) {
   }
 }
 
+void SourceFlags::take_inputs_function(std::string& inputs) {
+  if (!init || !is_identifier(inputs)) return;
+  inputs_function = inputs;
+  inputs.clear();
+}
+
 bool SourceFlags::is_empty() const { return kernel.empty() && tile.file.empty() && !code && !file && !pt2 && !model; }
 
 engine::Source SourceFlags::program() const {
@@ -130,6 +175,18 @@ constexpr const char* graphs[] = {"--code", "--file", "--pt2", "--model"};
 void add_graphs(Command command, SourceFlags& source) {
   command.option("-c,--code", source.code, "CODE", "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".");
   command.option("--file", source.file, "FILE", "Read the expression from FILE.").seldom();
+  command
+      .option("--init", source.init, "NAME",
+              "With --file: the output is Model(*NAME())(*get_inputs()), as in KernelBench's files; another function "
+              "for the inputs is named by --inputs.")
+      .seldom();
+  command
+      .option("--set", source.settings, "NAME=VALUE",
+              "With --init: give a constant of the file another value, such as batch_size=4.")
+      .repeated()
+      .seldom();
+  command.needs("--init", "--file");
+  command.needs("--set", "--init");
   command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
   command.option("--model", source.model, "MODEL",
                  "Build one block of a model: a name under configs/models, or a .yaml file.");

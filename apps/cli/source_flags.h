@@ -28,12 +28,17 @@ void add_source_options(Command command, OptionFlags&);
 struct SourceFlags {
   std::optional<std::string> code, file, pt2, model;
   std::optional<std::int64_t> layer, seq;  // of a model's block
-  std::string kernel;                      // "": none
-  std::vector<std::string> symbols;        // of the kernel, each NAME=SIZE
-  engine::TileSource tile;                 // its file is "" if there is none
-  std::optional<std::string> only;         // selects kernels of a graph or a tile program
+  std::optional<std::string> init;         // the file's function of a Model's arguments
+  std::string inputs_function = "get_inputs";
+  std::vector<std::string> settings;  // of the file's constants, each NAME=VALUE
+  std::string kernel;                 // "": none
+  std::vector<std::string> symbols;   // of the kernel, each NAME=SIZE
+  engine::TileSource tile;            // its file is "" if there is none
+  std::optional<std::string> only;    // selects kernels of a graph or a tile program
   OptionFlags options;
 
+  /// With --init, the value of --inputs may name a function of the file; then `inputs` becomes empty.
+  void take_inputs_function(std::string& inputs);
   /// True if no flag names a source.
   bool is_empty() const;
   /// The graph or tile program. Throws Error if no flag names one, or for options that the source does not take.

@@ -46,6 +46,7 @@ int run_on_interpreter(const RunFlags& flags, const engine::TileSource& source) 
 
 int run_source(RunFlags& flags) {
   RunOptions& options = flags.run;
+  flags.source.take_inputs_function(flags.inputs);
   options.source = flags.source.program();
   read_device_flags(options, flags.inputs);
   const bool interpreted = options.device == "interpreter";
