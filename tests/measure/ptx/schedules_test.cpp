@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "measure/cuda/fixture.h"
@@ -41,13 +42,14 @@ TEST(PtxSchedules, HaveEveryKindOfInstruction) {
 TEST(PtxSchedules, AFew) { check(1, 24); }
 TEST(PtxSchedules, Many) { check(1'000, 400); }
 
-// The heuristic's schedule of every kernel that leaves no element unwritten, for each architecture.
+// The heuristic's schedule of every kernel that leaves no element unwritten, for sm_90 and another architecture.
 TEST(PtxSchedules, HeuristicsOfAllKernels) {
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   std::uint64_t seed = 0;
   for (const rules::Kernel& kernel : rules::kernels()) {
     if (kernel.name.starts_with("guarded")) continue;
-    for (const char* target : {"sm_80", "sm_90", "sm_100", "sm_120"}) {
+    const std::array others = {"sm_80", "sm_100", "sm_120"};
+    for (const char* target : {"sm_90", others.at(seed / 2 % others.size())}) {
       ScheduleCase c{.kernel = kernel.name, .target = target, .symbols = {}, .types = static_cast<int>(seed % 3)};
       for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = seed % 2 == 0 ? 64 : 33;
       check(c, ++seed);
