@@ -51,7 +51,7 @@ TEST(PtxSchedules, HeuristicsOfAllKernels) {
     const std::array others = {"sm_80", "sm_100", "sm_120"};
     for (const char* target : {"sm_90", others.at(seed / 2 % others.size())}) {
       ScheduleCase c{.kernel = kernel.name, .target = target, .symbols = {}, .types = static_cast<int>(seed % 3)};
-      for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = seed % 2 == 0 ? 64 : 33;
+      for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = seed / 3 % 2 == 0 ? 64 : 33;
       check(c, ++seed);
     }
   }
