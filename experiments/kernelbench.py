@@ -6,11 +6,16 @@
 Every constant at the top of a file becomes small (`--set`): batches 2, channels at most 16, other sizes at most 24.
 deplo compares each output with its reference in double, which tests/data/torch_values compares with PyTorch. Prints a
 line for each problem and a count. Needs Python only.
+
+With `--export FOLDER` it writes each problem in the reduced sizes as an exported program with inputs and PyTorch's outputs,
+which experiments/exported_models.py runs and compares. That needs PyTorch.
 """
 import argparse
 import ast
 import fnmatch
+import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -48,15 +53,57 @@ def settings(text):
     return result
 
 
+def reduced_text(text):
+    """The file with its constants made small, as --set does it."""
+    for setting in settings(text)[1::2]:
+        name, value = setting.split("=", 1)
+        text = re.sub(rf"(?m)^{name} *=(?!=).*$", f"{name} = {value}", text, count=1)
+    return text
+
+
+def export(file, folder):
+    import numpy
+    import torch
+
+    torch.manual_seed(0)
+    names = {}
+    exec(compile(reduced_text(file.read_text()), file, "exec"), names)
+    model = names["Model"](*names["get_init_inputs"]()).eval()
+    inputs = names["get_inputs"]()
+    program = torch.export.export(model, tuple(inputs))
+    stem = folder / file.stem
+    torch.export.save(program, f"{stem}.pt2")
+    specs = program.graph_signature.input_specs
+    user = [s.arg.name for s in specs if s.kind.name == "USER_INPUT" and type(s.arg).__name__ == "TensorArgument"]
+    stem.with_name(stem.name + ".json").write_text(json.dumps({"inputs": user}))
+    tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
+    is_float = [isinstance(t, torch.Tensor) and t.is_floating_point() for t in inputs]
+    doubles = [t.double() if f else t for t, f in zip(inputs, is_float)]
+    outputs = model.double()(*doubles)
+    outputs = outputs if isinstance(outputs, (tuple, list)) else [outputs]
+    arrays = {f"in{i}": t.numpy() for i, t in enumerate(tensors)}
+    arrays |= {f"outd{i}": t.detach().numpy() for i, t in enumerate(outputs)}
+    numpy.savez(f"{stem}.npz", **arrays)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--deplo", default="build/release/bin/deplo")
     parser.add_argument("--only", default="*", help="names by glob")
     parser.add_argument("--device", default="opencl:0", help="as of deplo run")
+    parser.add_argument("--export", type=pathlib.Path, help="write exported programs to this folder instead")
     options = parser.parse_args()
     files = sorted(options.folder.glob("*.py"), key=lambda f: int(f.stem.split("_")[0]))
     files = [f for f in files if fnmatch.fnmatch(f.stem, options.only)]
+    if options.export:
+        options.export.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            try:
+                export(file, options.export)
+            except Exception as failure:
+                print(f"{file.stem[:48]:50}{str(failure).splitlines()[0][:200]}", flush=True)
+        return 0
     right = 0
     for file in files:
         command = [options.deplo, "run", "--file", str(file), "--init", "get_init_inputs", "--inputs", "get_inputs",

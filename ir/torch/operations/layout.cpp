@@ -69,6 +69,15 @@ std::vector<Id> read_t(pt2::Call& call) {
   return call.node({x}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
 }
 
+// x.T: of two dimensions in nearly all programs
+std::vector<Id> read_reversed(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  Shape dims;
+  for (std::int64_t d = call.rank(x); d-- > 0;) dims.push_back(d);
+  if (dims.size() == 2) return {call.add("transpose", {x}, {{"dim0", std::int64_t{0}}, {"dim1", std::int64_t{1}}})};
+  return {dims.size() < 2 ? x : call.add("permute", {x}, {{"dims", dims}})};
+}
+
 // permute
 
 constexpr AttributeSpec permute_attributes[] = {{"dims", Kind::integers, Required{}}};
@@ -304,7 +313,7 @@ std::vector<Operation> layout_operations() {
        {{"transpose", either, "input, dim0, dim1", call_plain},
         {"swapaxes", either, "input, dim0, dim1", call_plain},
         {"t", either, "input", call_t}},
-       {{"aten.transpose", read_plain}, {"aten.t", read_t}, {"aten.mT", read_t}}},
+       {{"aten.transpose", read_plain}, {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.numpy_T", read_reversed}}},
       {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
        {{"unsqueeze", either, "input, dim", call_plain}},
        {{"aten.unsqueeze", read_plain}}},
