@@ -157,8 +157,8 @@ Name Lowering::select(const Name& condition, DType dtype, const Name& yes, const
 Name Lowering::element(ValueId id, const At& at) {
   if (const auto value = names_.find(id); value != names_.end()) return value->second;
   const auto stored = stored_.find(id);
-  if (stored != stored_.end() && (stored->second.space == ir::Space::thread || is_scalar(id)))
-    return read(stored->second, at);
+  if (stored != stored_.end() && is_scalar(id)) return read(stored->second, only);
+  if (stored != stored_.end() && stored->second.space == ir::Space::thread) return read(stored->second, at);
   const std::string key = fmt::format("element {} {}", id, print(simplified(at.i)));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
