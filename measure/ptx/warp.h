@@ -63,6 +63,8 @@ class Warp {
     Lanes& to = predicate(place);
     to = (to & ~active) | (values & active);
   }
+  Lanes carry = 0;  // PTX ISA, "Extended-Precision Integer Arithmetic": the carry-out or borrow-out, CC.CF
+
   /// The value that an operand has in all active lanes. Throws Finding if they differ.
   template <class T>
   T uniform(RegisterPlace place, Lanes active, const char* what) {

@@ -175,6 +175,44 @@ void integer_ternary(Binder& b) {
     bind_ternary<T, T, T, T, F<T>>(b);
   });
 }
+// ---- integers with a carry (PTX ISA, "Extended-Precision Integer Arithmetic"). A difference borrows.
+enum class First : std::uint8_t { sum, difference, low, high };
+template <class U, First first, bool takes, bool gives>
+Flow run_carrying(Warp& w, const Instruction& i, Lanes active) {
+  constexpr bool multiplies = first == First::low || first == First::high;
+  const PerLane<U>&a = w.lanes<U>(i.a), &b = w.lanes<U>(i.b), &c = w.lanes<U>(multiplies ? i.c : i.b);
+  PerLane<U> r;
+  Lanes carries = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    const Wide<U> product = static_cast<Wide<U>>(a[l]) * static_cast<Wide<U>>(b[l]);
+    const Wide<U> x = first == First::low    ? static_cast<U>(product)
+                      : first == First::high ? static_cast<U>(product >> bits_in<U>)
+                                             : a[l];
+    const Wide<U> carry = takes ? w.carry >> l & 1U : 0;
+    const Wide<U> result = first == First::difference ? x - c[l] - carry : x + c[l] + carry;
+    r[l] = static_cast<U>(result);
+    carries |= static_cast<Lanes>(result >> bits_in<U> & 1U) << l;
+  }
+  w.store(i.d, r, active);
+  if (gives) w.carry = (w.carry & ~active) | (carries & active);
+  return Flow::next;
+}
+template <First first, bool takes, bool gives>
+void carrying(Binder& b) {
+  constexpr int operands = first == First::low || first == First::high ? 4 : 3;
+  b.expect_operands(operands, operands);
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (sizeof(T) >= 4) {
+      using U = Unsigned<T>;
+      b.to().d = b.write(0, bits_in<U>);
+      b.to().a = b.read(1, bits_in<U>);
+      b.to().b = b.read(2, bits_in<U>);
+      if (operands == 4) b.to().c = b.read(3, bits_in<U>);
+      b.to().run = run_carrying<U, first, takes, gives>;
+    }
+  });
+}
 template <template <class> class F>
 void shift(Binder& b) {
   with_wide_integer(b.type(), [&](auto t) {
@@ -665,6 +703,18 @@ constexpr Row rows[] = {
     {"mad.lo.s16|u16|s32|u32|s64|u64", integer_ternary<LowSum>},
     {"mad.hi.s16|u16|s32|u32|s64|u64", integer_ternary<HighSum>},
     {"mad.wide.s16|u16|s32|u32", multiply_add_wide},
+    {"add.cc.s32|u32|s64|u64", carrying<First::sum, false, true>},
+    {"addc.s32|u32|s64|u64", carrying<First::sum, true, false>},
+    {"addc.cc.s32|u32|s64|u64", carrying<First::sum, true, true>},
+    {"sub.cc.s32|u32|s64|u64", carrying<First::difference, false, true>},
+    {"subc.s32|u32|s64|u64", carrying<First::difference, true, false>},
+    {"subc.cc.s32|u32|s64|u64", carrying<First::difference, true, true>},
+    {"mad.lo.cc.s32|u32|s64|u64", carrying<First::low, false, true>},
+    {"mad.hi.cc.u32|u64", carrying<First::high, false, true>},
+    {"madc.hi.u32|u64", carrying<First::high, true, false>},
+    {"madc.hi.cc.u32|u64", carrying<First::high, true, true>},
+    {"madc.lo.s32|u32|s64|u64", carrying<First::low, true, false>},
+    {"madc.lo.cc.s32|u32|s64|u64", carrying<First::low, true, true>},
     {"div.s16|u16|s32|u32|s64|u64", integer_binary<Divide>},
     {"rem.s16|u16|s32|u32|s64|u64", integer_binary<Remainder>},
     {"min.s16|u16|s32|u32|s64|u64", integer_binary<Least>},
