@@ -74,7 +74,7 @@ void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, doubl
   if (!opencl_devices().empty()) expect_on_opencl(expected, printed, relative, ulps);
   if (interprets) expect_interpreted(expected, printed, relative, ulps);
   expect_compiles();
-  expect_on_ptx(expected, printed, relative, ulps);
+  if (interprets) expect_on_ptx(expected, printed, relative, ulps);
 }
 
 void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative,

@@ -27,7 +27,7 @@ class Both {
 
   ir::tile_program::Launcher launcher;
   std::vector<std::int64_t> threads = {1, 4, 32};
-  bool interprets = true;  // the kernels, too: slow where there are many operations
+  bool interprets = true;  // the kernels, and their PTX: slow where there are many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:

@@ -21,6 +21,7 @@ TEST(DrawnTilePrograms, BlockByBlock) {
       Both both(std::move(subject.program));
       both.launcher = std::move(subject.launch.launcher);
       both.threads = {1, 8};
+      both.interprets = draw <= 2;
       both.architectures = {"sm_90"};
       both.expect_equal(subject.launch.raised.grid, subject.tolerance);
       if (HasFailure()) FAIL() << kind.name << ", program " << draw;
