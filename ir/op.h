@@ -18,7 +18,7 @@ enum class Op : std::uint8_t {
   round_f16, round_bf16,                                   // an f32 to the nearest f16 or bf16
   round_tf32,                                              // an f32 to the nearest tf32, ties away from zero
   exp2,                                                    // 2^a; a result below the normal f32 may be 0
-  bit_and, bit_or, bit_xor, shift_left, shift_right        // of integers; a shift is by 0 to the bits - 1, with the sign
+  bit_and, bit_or, bit_xor, shift_left, shift_right        // of integers; a shift is by 0 to bits - 1
 };
 // clang-format on
 
