@@ -58,6 +58,8 @@ struct Local {
   static void parts(auto& s, auto& see) { see(Use::declares, s.array); }
   bool operator==(const Local&) const = default;
 };
+/// Bytes to which memory of Locals is aligned: the widest access of a thread.
+inline constexpr std::int64_t local_alignment = 16;
 /// Bytes of an element of a Local in shared or scratch memory. 4-bit types take a byte each.
 std::int64_t local_bytes(DType);
 

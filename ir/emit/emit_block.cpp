@@ -76,7 +76,7 @@ void Emitter::define(const std::string& dst, DType dtype, const std::string& val
 // Locals in memory are at an offset from the beginning of the block's.
 void Emitter::declare_block_memory() {
   if (layout_.offset.contains(shared_memory))
-    shared_array("u64", shared_memory, block_shared_bytes(kernel_.body) / 8, 16);
+    shared_array("u64", shared_memory, block_shared_bytes(kernel_.body) / 8, local_alignment);
   if (const Buffer* scratch = kernel_.find(scratch_buffer))
     print("{0}u8* const scratch = ({0}u8*){1} + (u64)block * {2};", elements::words(dialect()).global, scratch_buffer,
           scratch->shape.back());

@@ -23,9 +23,8 @@ std::vector<Piece> pieces(const Body& kernel, const Target& target) {
     if (const auto* s = stmt.as<MbarrierInit>())
       found.push_back({s->barrier, s->slots * MbarrierInit::object_bytes, MbarrierInit::object_bytes});
   });
-  constexpr std::int64_t widest = 16;  // bytes of an access
   if (const std::int64_t locals = block_shared_bytes(kernel); locals > 0)
-    found.push_back({shared_memory, locals, widest});
+    found.push_back({shared_memory, locals, local_alignment});
   return found;
 }
 
@@ -37,7 +36,7 @@ std::int64_t block_shared_bytes(const Body& kernel) {
     if (const auto* s = stmt.as<Local>(); s != nullptr && s->space == Space::shared)
       end = std::max(end, s->offset + s->count * local_bytes(s->dtype));
   });
-  return (end + 15) / 16 * 16;
+  return (end + local_alignment - 1) / local_alignment * local_alignment;
 }
 
 std::int64_t alignment(const Smem& s, const Target& target) {

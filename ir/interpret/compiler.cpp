@@ -15,7 +15,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-constexpr std::int64_t most_cells = std::int64_t{1} << 28;  // of an array: a few GiB of the interpreter's
+constexpr std::int64_t max_cells = std::int64_t{1} << 28;  // of an array: a few GiB of the interpreter's
 
 template <class List>
 int position(const List& list, const std::string& name) {
@@ -238,7 +238,7 @@ void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<
                               std::int64_t align) {
   std::int64_t cells = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 1 || cells > most_cells / extent) fail("expected a shared buffer of sensible size");
+    if (extent < 1 || cells > max_cells / extent) fail("expected a shared buffer of sensible size");
     cells *= extent;
   }
   if (align < 1) fail("expected a positive alignment");
@@ -250,14 +250,14 @@ void Compiler::declare_shared(const std::string& name, DType dtype, std::vector<
 
 std::size_t Compiler::declare_local(const std::string& name, std::int64_t count, int lanes) {
   std::vector<LocalElements>& arrays = machine.locals.arrays;
-  if (count < 1 || count > most_cells / lanes) fail("expected an array of sensible size");
+  if (count < 1 || count > max_cells / lanes) fail("expected an array of sensible size");
   arrays.push_back({name, count, false, std::vector<std::optional<double>>(static_cast<std::size_t>(count * lanes))});
   locals_[name] = {false, arrays.size() - 1};
   return arrays.size() - 1;
 }
 
 std::size_t Compiler::declare_local_memory(const Local& s) {
-  if (s.count < 1 || s.count > most_cells) fail("expected an array of sensible size");
+  if (s.count < 1 || s.count > max_cells) fail("expected an array of sensible size");
   const std::int64_t size = local_bytes(s.dtype), end = s.offset + s.count * size;
   Shared memory{{s.array, {s.count}, {1}, s.dtype}, {}, size, size};
   memory.cells.resize(static_cast<std::size_t>(s.count));

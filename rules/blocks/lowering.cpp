@@ -19,7 +19,6 @@ namespace {
 constexpr const char* globals_buffer = "globals";
 constexpr const char* allocas_buffer = "allocas";
 constexpr const char* assertion_buffer = "assertion";
-constexpr std::int64_t widest_access = 16;  // bytes
 
 std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -30,18 +29,10 @@ std::pair<DType, std::int64_t> in_buffer(const tp::Array& array) {
   return {as_bytes ? DType::boolean : array.element, as_bytes ? size : size / ir::bytes(array.element)};
 }
 
-std::int64_t alloca_bytes(const Operation& op, const tp::Entry& entry) {
-  const Type& pointer = *entry.values[op.results[0]].type;
-  return aligned(op.number("num_elem") * ir::bytes(pointer.element),
-                 std::max<std::int64_t>(widest_access, op.number("alignment")));
-}
-
-void survey(const tp::Entry& entry, const Region& region, std::map<ValueId, const Operation*>& definitions,
-            std::int64_t& allocas) {
+void find_definitions(const Region& region, std::map<ValueId, const Operation*>& into) {
   for (const Operation& op : region.operations) {
-    for (const ValueId id : op.results) definitions[id] = &op;
-    if (op.form->name == "alloca") allocas += alloca_bytes(op, entry);
-    for (const Region& inner : op.regions) survey(entry, inner, definitions, allocas);
+    for (const ValueId id : op.results) into[id] = &op;
+    for (const Region& inner : op.regions) find_definitions(inner, into);
   }
 }
 
@@ -57,7 +48,8 @@ Lowering::Lowering(const tp::Program& of, const tp::Entry& which, const tp::Laun
       plan(which),
       block_id{ir::var("bx"), ir::var("by"), ir::var("bz")},
       arrays_(arrays) {
-  survey(entry, entry.body, definitions_, all_allocas_);
+  find_definitions(entry.body, definitions_);
+  place_allocas();
   next_resource_ = memory_resource(arrays.size() + 2);  // after the arrays: globals, and what allocas make
   for (std::size_t d = 0; d < 3; ++d) ranges_.emplace_back(block_id[d].name(), ir::Interval{0, launch.grid[d] - 1});
   if (threads == 1) return;
@@ -202,7 +194,7 @@ void Lowering::write(const Stored& s, const At& at, const Name& value) {
 Stored Lowering::allocate(DType dtype, std::int64_t count, bool crosses) {
   constexpr std::int64_t max_registers = 64, max_stack = 1 << 14;  // of a GPU's thread; bytes of a CPU's block
   Stored s{fresh("v"), dtype, ir::Space::thread};
-  const std::int64_t own = slots(count), bytes = aligned(count * ir::local_bytes(dtype), widest_access);
+  const std::int64_t own = slots(count), bytes = aligned(count * ir::local_bytes(dtype), ir::local_alignment);
   const bool fits = target.cpu ? own * threads * 8 <= max_stack : own <= max_registers;
   if ((!crosses || threads == 1) && fits) {
     add(ir::Local{s.array, dtype, own});
@@ -481,7 +473,7 @@ void Lowering::place_globals() {
   for (const tp::Global& global : program.globals) {
     const tp::Array array = tp::initial_array(global);
     const std::int64_t at =
-        aligned(static_cast<std::int64_t>(globals_.size()), std::max(widest_access, global.alignment));
+        aligned(static_cast<std::int64_t>(globals_.size()), std::max(ir::local_alignment, global.alignment));
     globals_.resize(static_cast<std::size_t>(at));
     globals_.insert(globals_.end(), array.bytes.begin(), array.bytes.end());
     global_offsets_[global.name] = at;
@@ -498,14 +490,25 @@ Name Lowering::global_address(const std::string& name) {
   return compute("addi", DType::i64, {address(globals_buffer), whole(DType::i64, global_offsets_.at(name))});
 }
 
-Name Lowering::allocate_alloca(std::int64_t bytes, std::int64_t alignment) {
-  const std::int64_t at = aligned(allocas_, std::max(widest_access, alignment));
-  allocas_ = at + bytes;
+/// Every block has memory of its own for all allocas, each at a multiple of its alignment.
+void Lowering::place_allocas() {
+  std::int64_t widest = ir::local_alignment;
+  for (const auto& [id, op] : definitions_) {
+    if (op->form->name != "alloca") continue;
+    const std::int64_t alignment = std::max(ir::local_alignment, op->number("alignment"));
+    alloca_offsets_[id] = aligned(alloca_bytes_, alignment);
+    alloca_bytes_ = alloca_offsets_[id] + op->number("num_elem") * ir::bytes(type(id).element);
+    widest = std::max(widest, alignment);
+  }
+  alloca_bytes_ = aligned(alloca_bytes_, widest);
+}
+
+Name Lowering::alloca_address(ValueId id) {
   const Expr block = (block_id[2] * launch.grid[1] + block_id[1]) * launch.grid[0] + block_id[0];
-  const Name first = compute("muli", DType::i64,
-                             {converted(index(block), DType::i32, DType::i64, false), whole(DType::i64, all_allocas_)});
-  return compute("addi", DType::i64,
-                 {address(allocas_buffer), compute("addi", DType::i64, {first, whole(DType::i64, at)})});
+  const Name first = compute(
+      "muli", DType::i64, {converted(index(block), DType::i32, DType::i64, false), whole(DType::i64, alloca_bytes_)});
+  const Name offset = compute("addi", DType::i64, {first, whole(DType::i64, alloca_offsets_.at(id))});
+  return compute("addi", DType::i64, {address(allocas_buffer), offset});
 }
 
 std::int64_t Lowering::add_assertion(const Operation& op) {
@@ -580,10 +583,10 @@ void Lowering::finish(Body statements) {
   kernel.name = identifier(entry.name);
   const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const std::int64_t scratch = aligned(max_scratch_, 64);
-  if (scratch + all_allocas_ > 0 && scratch + all_allocas_ > launch.memory / blocks)
+  if (scratch + alloca_bytes_ > 0 && scratch + alloca_bytes_ > launch.memory / blocks)
     throw Error(
         fmt::format("{}: entry {}: expected at most {} bytes of tiles that fit no shared memory, found {} blocks of {}",
-                    program.where, entry.name, launch.memory, blocks, scratch + all_allocas_));
+                    program.where, entry.name, launch.memory, blocks, scratch + alloca_bytes_));
   const auto add_initial = [&](std::vector<std::uint8_t> bytes) {
     kernel_.initial.push_back({kernel.buffers.size() - 1, std::move(bytes)});
   };
@@ -592,7 +595,7 @@ void Lowering::finish(Body statements) {
     add_initial(globals_);
   }
   if (scratch > 0) kernel.buffers.push_back(output(ir::scratch_buffer, DType::boolean, {blocks, scratch}));
-  if (all_allocas_ > 0) kernel.buffers.push_back(output(allocas_buffer, DType::boolean, {blocks, all_allocas_}));
+  if (alloca_bytes_ > 0) kernel.buffers.push_back(output(allocas_buffer, DType::boolean, {blocks, alloca_bytes_}));
   if (!kernel_.assertions.empty()) {
     kernel_.assertion_buffer = static_cast<std::int64_t>(kernel.buffers.size());
     kernel.buffers.push_back(output(assertion_buffer, DType::i32, {1}));
@@ -606,8 +609,7 @@ void Lowering::finish(Body statements) {
                    std::make_move_iterator(statements.end()));
   if (tile.body.empty()) tile.body.push_back(ir::Jump{ir::Jump::To::end});
   kernel.body.push_back(std::move(tile));
-  if (const std::string fault = verify(kernel); !fault.empty())
-    throw Error("internal: " + fault + "\n" + print(kernel));
+  if (const std::string fault = verify(kernel); !fault.empty()) check_failed(fault.c_str(), __FILE__, __LINE__);
   kernel_.source = emit(kernel, target);
   kernel_.source.dry_run = false;  // it may print, and wait for what its arrays hold
 }

@@ -159,7 +159,7 @@ class Lowering {
   // --- The kernel
   // --------------------------------------------------------------------------------------------------------
   Name global_address(const std::string& name);
-  Name allocate_alloca(std::int64_t bytes, std::int64_t alignment);
+  Name alloca_address(ValueId);
   /// The number by which the kernel reports that this assertion failed.
   std::int64_t add_assertion(const Operation&);
   Name assertion_address();
@@ -179,6 +179,7 @@ class Lowering {
   void check_pure(const Region&) const;
   void bind_parameters();
   void place_globals();
+  void place_allocas();
   void add_buffers();
   void finish(Body);
   Name address(const std::string& buffer);
@@ -205,8 +206,9 @@ class Lowering {
   std::map<std::string, std::int64_t> global_offsets_;
   std::vector<std::uint8_t> globals_;
   Resources read_, written_;  // since the last barrier
+  std::map<ValueId, std::int64_t> alloca_offsets_;
   // Bytes of a block.
-  std::int64_t shared_ = 0, scratch_ = 0, max_scratch_ = 0, allocas_ = 0, all_allocas_ = 0;
+  std::int64_t shared_ = 0, scratch_ = 0, max_scratch_ = 0, alloca_bytes_ = 0;
   int next_name_ = 0;
   Resource next_resource_ = 0;
 };

@@ -74,10 +74,7 @@ void global(Lowering& l, const Operation& op) {
   l.bind(op.results[0], l.global_address(std::get<std::string>(op.attributes[0])));
 }
 
-void allocate(Lowering& l, const Operation& op) {
-  const std::int64_t size = op.number("num_elem") * ir::bytes(l.result_type(op).element);
-  l.bind(op.results[0], l.allocate_alloca(size, op.number("alignment")));
-}
+void allocate(Lowering& l, const Operation& op) { l.bind(op.results[0], l.alloca_address(op.results[0])); }
 
 /// The first assertion that fails leaves its number.
 void check_assertion(Lowering& l, const Operation& op) {

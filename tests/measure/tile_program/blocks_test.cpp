@@ -319,6 +319,33 @@ entry @f(%a: tile<ptr<f32>>, %n: tile<i32>, %rows: tile<i32>) {
   both.expect_equal({1, 1, 1});
 }
 
+/// Allocas of several alignments, in several blocks: none takes the bytes of another.
+TEST(Blocks, AllocasOfSeveralAlignments) {
+  Both both = written(R"(entry @f(%a: tile<ptr<i32>>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %p = alloca num_elem = 4, alignment = 4 : tile<ptr<i32>>
+  %q = alloca num_elem = 64, alignment = 256 : tile<ptr<i32>>
+  %pv = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+  %qv = make_tensor_view %q, shape = [64], strides = [1] : tensor_view<64xi32, strides=[1]>
+  %pw = make_partition_view %pv : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
+  %qw = make_partition_view %qv : partition_view<tile=(64), tensor_view<64xi32, strides=[1]>>
+  %i = iota : tile<64xi32>
+  %x1 = reshape %x : tile<i32> -> tile<1xi32>
+  %xs = broadcast %x1 : tile<1xi32> -> tile<64xi32>
+  %n = addi %i, %xs : tile<64xi32>
+  %x4 = broadcast %x1 : tile<1xi32> -> tile<4xi32>
+  %t = store_view_tko weak %n, %qw[%zero] : tile<64xi32>, partition_view<tile=(64), tensor_view<64xi32, strides=[1]>>, tile<i32> -> token
+  %u = store_view_tko weak %x4, %pw[%zero] : tile<4xi32>, partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>, tile<i32> -> token
+  %r, %v = load_view_tko weak %qw[%zero] token = %t : partition_view<tile=(64), tensor_view<64xi32, strides=[1]>>, tile<i32> -> tile<64xi32>, token
+  %av = make_tensor_view %a, shape = [192], strides = [1] : tensor_view<192xi32, strides=[1]>
+  %aw = make_partition_view %av : partition_view<tile=(64), tensor_view<192xi32, strides=[1]>>
+  %w = store_view_tko weak %r, %aw[%x] : tile<64xi32>, partition_view<tile=(64), tensor_view<192xi32, strides=[1]>>, tile<i32> -> token
+})");
+  both.launcher.add_pointer("a", ir::DType::i32, 192);
+  both.expect_equal({3, 1, 1});
+}
+
 /// Atomic operations of each width that OpenCL 1.2 has no word for, and exchanges, by elements and by one for all.
 TEST(Blocks, AtomicsOfEachWidth) {
   for (const char* type : {"f16", "bf16", "f32", "f64"}) {
