@@ -68,15 +68,26 @@ void Lexer::scan() {
     at_ = number_end(begin);
     const std::string_view digits = line_.substr(begin, at_ - begin);
     token_.kind = std::all_of(digits.begin(), digits.end(), is_digit) ? Token::Kind::integer : Token::Kind::real;
-  } else if (c == '"' && line_.find('"', begin + 1) != std::string_view::npos) {
+  } else if (const std::size_t end = string_end(begin); end != std::string_view::npos) {
     token_.kind = Token::Kind::string;
-    at_ = line_.find('"', begin + 1) + 1;
+    at_ = end;
   } else {
     token_.kind = Token::Kind::sign;
     const std::string_view two = line_.substr(begin, 2);
     at_ += two == ".." || two == "==" || two == "&&" || two == "+=" ? 2 : 1;
   }
   token_.text = line_.substr(begin, at_ - begin);
+}
+
+// After the closing quote; npos: no string begins here.
+std::size_t Lexer::string_end(std::size_t i) const {
+  if (line_[i] != '"') return std::string_view::npos;
+  for (++i; i < line_.size(); ++i)
+    if (line_[i] == '"')
+      return i + 1;
+    else if (line_[i] == '\\')
+      ++i;
+  return std::string_view::npos;
 }
 
 Token Lexer::take() {

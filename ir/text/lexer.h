@@ -38,6 +38,7 @@ class Lexer {
   void open_line();
   void scan();
   std::size_t number_end(std::size_t i) const;
+  std::size_t string_end(std::size_t i) const;
   std::string place(const Token&) const;
   std::string found(const Token&) const;
 

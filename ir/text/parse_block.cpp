@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/text/statements.h"
-#include "ir/text/words.h"
+#include "ir/tile_program/text/quoted.h"
 
 namespace deplo::ir::text {
 namespace {
@@ -213,10 +213,9 @@ Stmt print_values(Terms& in) {
   Print s;
   in.expect("(");
   in.separated(")", [&] {
-    const auto text = in.peek().kind == Token::Kind::string ? unquoted(in.peek().text) : std::nullopt;
-    if (!text) in.fail("a text in quotes");
-    in.take();
-    s.pieces.push_back({*text});
+    if (in.peek().kind != Token::Kind::string) in.fail("a text in quotes");
+    const std::string_view text = in.take().text;
+    s.pieces.push_back({tile_program::text::unquoted(text.substr(1, text.size() - 2))});
     if (in.peek().kind == Token::Kind::name) s.pieces.back().value = in.name("a value");
   });
   return s;

@@ -4,6 +4,7 @@
 #include "core/text/match.h"
 #include "ir/program.h"
 #include "ir/text/words.h"
+#include "ir/tile_program/text/quoted.h"
 
 namespace deplo::ir {
 namespace {
@@ -485,7 +486,7 @@ class Printer {
   void statement(const Print& s, int) {
     out += "Print(";
     separated(s.pieces, [&](const Print::Piece& piece) {
-      out += quoted(piece.text);
+      out += tile_program::text::quoted(piece.text);
       if (!piece.value.empty()) out.append(" ").append(piece.value);
     });
     out += ")\n";

@@ -1,10 +1,7 @@
 #include "ir/text/words.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "ir/text/statements.h"
 
@@ -43,36 +40,6 @@ std::string_view bind_name(Bind b) {
 std::string_view name(Transport t) {
   constexpr std::array<std::string_view, 4> names = {"copy", "ahead", "async", "tma"};
   return names.at(static_cast<std::size_t>(t));
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte < 127 && c != '"' && c != '\\')
-      out += c;
-    else
-      out += fmt::format("\\{:03o}", byte);
-  }
-  return out + '"';
-}
-
-std::optional<std::string> unquoted(std::string_view token) {
-  std::string out;
-  for (std::size_t i = 1; i + 1 < token.size(); ++i) {
-    if (token[i] != '\\') {
-      out += token[i];
-      continue;
-    }
-    const std::string_view digits = token.substr(i + 1, 3);
-    int byte = 0;
-    if (i + 4 >= token.size() || std::from_chars(digits.data(), digits.data() + 3, byte, 8).ptr != digits.data() + 3 ||
-        byte < 0 || byte > 255)
-      return std::nullopt;
-    out += static_cast<char>(byte);
-    i += 3;
-  }
-  return out;
 }
 
 bool is_name(std::string_view s) {

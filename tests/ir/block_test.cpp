@@ -43,7 +43,7 @@ TEST(BlockStatements, ReadAsTheyArePrinted) {
       "      Break\n"
       "    Unless(e4):\n"
       "      Continue\n"
-      "  Print(\"50%\\012\\134\\042\", \"%5.2f\" e3)\n"
+      "  Print(\"50%\\n\\\\\\\"\\07\", \"%5.2f\" e3)\n"
       "  Return\n");
   const Program program = parse(text);
   EXPECT_EQ(print(program), text);
@@ -63,7 +63,8 @@ TEST(BlockStatements, BadTextIsOneLine) {
   EXPECT_THAT(message("Compute(e0:i32 <- addi(e1, e1), speed=1)"), HasSubstr("expected an attribute of addi"));
   EXPECT_THAT(message("Constant(e0:i3 <- bits 1)"), HasSubstr("expected a type, found `i3`"));
   EXPECT_THAT(message("Print(x)"), HasSubstr("expected a text in quotes, found `x`"));
-  EXPECT_THAT(message("Print(\"\\9\")"), HasSubstr("expected a text in quotes"));
+  EXPECT_THAT(message("Print(\"x)"), HasSubstr("expected a text in quotes"));
+  EXPECT_THAT(message("Print(\"x\\\")"), HasSubstr("expected a text in quotes"));
   EXPECT_THAT(message("Fence(world)"), HasSubstr("expected tl_blk, device or sys, found `world`"));
 }
 

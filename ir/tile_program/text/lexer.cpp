@@ -13,7 +13,6 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-int hex_value(char c) { return is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10; }
 
 }  // namespace
 
@@ -193,24 +192,6 @@ std::optional<Integer> read_integer(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), value.magnitude, value.hexadecimal ? 16 : 10);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string unquoted(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 1 == text.size()) {
-      out += text[i];
-      continue;
-    }
-    const char c = text[++i];
-    if (is_hex(c) && i + 1 < text.size() && is_hex(text[i + 1])) {
-      out += static_cast<char>(16 * hex_value(c) + hex_value(text[i + 1]));
-      ++i;
-    } else {
-      out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
-    }
-  }
-  return out;
 }
 
 }  // namespace deplo::ir::tile_program::text

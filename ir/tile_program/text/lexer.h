@@ -71,7 +71,4 @@ struct Integer {
 };
 std::optional<Integer> read_integer(std::string_view);
 
-/// The text between the quotes, with its escapes replaced: `\n`, `\0A`.
-std::string unquoted(std::string_view);
-
 }  // namespace deplo::ir::tile_program::text

@@ -11,7 +11,5 @@ namespace deplo::ir::tile_program::text {
 /// "5", "true", "-0.5". A float is printed as the shortest decimal that reads back exactly. A float that is not finite
 /// is printed as its bits in hexadecimal, as in MLIR.
 std::string print_literal(std::uint64_t bits, DType);
-/// The text in quotes, with escapes such as `\n`, and `\0D` for other bytes that are not printable ASCII.
-std::string quoted(std::string_view);
 
 }  // namespace deplo::ir::tile_program::text

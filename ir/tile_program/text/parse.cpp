@@ -7,6 +7,7 @@
 #include "core/text/nearest.h"
 #include "ir/tile_program/text/generic.h"
 #include "ir/tile_program/text/locations.h"
+#include "ir/tile_program/text/quoted.h"
 #include "ir/tile_program/text/read_type.h"
 #include "ir/tile_program/text/text.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "ir/tile_program/text/literal.h"
+#include "ir/tile_program/text/quoted.h"
 #include "ir/tile_program/text/text.h"
 
 namespace deplo::ir::tile_program {

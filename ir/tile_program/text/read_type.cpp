@@ -1,4 +1,5 @@
 #include "ir/tile_program/text/read_type.h"
+#include "ir/tile_program/text/quoted.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

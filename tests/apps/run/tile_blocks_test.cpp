@@ -196,7 +196,7 @@ TEST_F(TileBlocks, KernelIrIsPrinted) {
   const Ran ran = run_program(command("compile", hello(), {"--ir", "kernel"}));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("=== kernel: hello_world_kernel ==="));
-  EXPECT_THAT(ran.out, HasSubstr("Print(\"Hello World!\\012\")"));
+  EXPECT_THAT(ran.out, HasSubstr("Print(\"Hello World!\\n\")"));
 }
 
 TEST_F(TileBlocks, MistakesAreOneLine) {
