@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/descriptors.h"
 #include "core/error.h"
 #include "core/text/text.h"
 
@@ -124,16 +125,6 @@ pid_t spawn(const WorkerCommand& command, const std::filesystem::path& folder, i
   return child;
 }
 
-/// The number of bytes read; 0: the other end is closed; -1: nothing is there now.
-ssize_t read_some(int descriptor, std::array<char, portion>& bytes) {
-  for (;;) {
-    const ssize_t count = read(descriptor, bytes.data(), bytes.size());
-    if (count >= 0) return count;
-    if (errno == EAGAIN) return -1;
-    if (errno != EINTR) return 0;  // ECONNRESET: it died with frames unread
-  }
-}
-
 }  // namespace
 
 Process::Process(const WorkerCommand& command) {
@@ -172,18 +163,7 @@ void Process::wait(double seconds) {
   if ((ends[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_socket();
 }
 
-void Process::write_socket() {
-  while (sending()) {
-    const ssize_t count = ::send(socket_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count > 0) {
-      outgoing_.erase(0, static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      return;
-    } else if (errno != EINTR) {
-      outgoing_.clear();  // nobody reads any more; what was written before is still to be read
-    }
-  }
-}
+void Process::write_socket() { send_some(socket_, outgoing_); }
 
 void Process::read_socket() {
   std::array<char, portion> bytes;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptors.h"
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
@@ -77,16 +78,6 @@ std::vector<std::string> environment() {
   dup2(errors, STDERR_FILENO);
   execle("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr), environment);
   _exit(127);
-}
-
-/// The number of bytes; 0: the other end is closed; -1: nothing is there now.
-ssize_t read_some(int descriptor, std::array<char, 65536>& bytes) {
-  for (;;) {
-    const ssize_t count = read(descriptor, bytes.data(), bytes.size());
-    if (count >= 0) return count;
-    if (errno == EAGAIN) return -1;
-    if (errno != EINTR) return 0;
-  }
 }
 
 std::string describe_end(int status) {
@@ -195,18 +186,7 @@ void Child::wait(int milliseconds) {
   if (errors_ >= 0 && ends[2].revents != 0) read_errors();
 }
 
-void Child::write_input() {
-  while (!outgoing_.empty()) {
-    const ssize_t count = ::send(input_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (count > 0) {
-      outgoing_.erase(0, static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      return;
-    } else if (errno != EINTR) {
-      outgoing_.clear();  // nobody reads any more; what it wrote before is still to be read
-    }
-  }
-}
+void Child::write_input() { send_some(input_, outgoing_); }
 
 void Child::read_output() {
   std::array<char, 65536> bytes;
