@@ -57,6 +57,8 @@ class Arrays {
   virtual std::vector<std::uint8_t> read_bytes(std::size_t /*buffer*/) { CHECK(false); }
   /// Sets every byte of the buffer to 0xFF (a NaN in floats, -1 in integers, 255 in bool).
   virtual void poison(std::size_t buffer) = 0;
+  /// Remembers the buffer's contents for kernels that begin with them (KernelSource::restored). Not for views.
+  virtual void save(std::size_t /*buffer*/) { CHECK(false); }
   /// Arrays that share the memory of some of these buffers. Array i of the view is buffer `buffers[i]`, seen as
   /// `as[i]`, which must not need more bytes. `buffers` are distinct. These Arrays must outlive the view.
   virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
@@ -73,7 +75,8 @@ class Executable {
   virtual ~Executable() = default;
   /// Runs the first `blocks` blocks of the grid and waits. Returns microseconds by the device's clock. If the kernel
   /// adds to outputs (KernelSource::zeroed), a separate launch first fills these whole outputs with 0; its time counts
-  /// in proportion to the blocks that run.
+  /// in proportion to the blocks that run. Buffers of KernelSource::restored first get their saved contents back; the
+  /// time of that does not count.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
   /// launch() without reading a clock. Returns the failure, if there is one.
   virtual std::optional<Failure> execute(Arrays&, std::int64_t blocks);

@@ -39,6 +39,17 @@ void HostArrays::poison(std::size_t buffer) {
   std::memset(slots_.at(buffer).bytes.data(), 0xff, slots_.at(buffer).bytes.size());
 }
 
+void HostArrays::save(std::size_t buffer) {
+  Slot& slot = slots_.at(buffer);
+  slot.saved.assign(slot.bytes.begin(), slot.bytes.end());
+}
+
+void HostArrays::restore(std::size_t buffer) {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(slot.saved.size() == slot.bytes.size());
+  std::ranges::copy(slot.saved, slot.bytes.begin());
+}
+
 std::unique_ptr<Arrays> HostArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
   CHECK(buffers.size() == as.size());
   auto result = std::make_unique<HostArrays>(std::vector<ir::Buffer>{});

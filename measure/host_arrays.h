@@ -15,17 +15,21 @@ class HostArrays final : public Arrays {
   void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
+  void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override { return std::nullopt; }  // these devices check every access
 
   std::size_t count() const { return slots_.size(); }
   std::span<std::byte> bytes(std::size_t buffer) const { return slots_.at(buffer).bytes; }
+  /// The buffer gets its saved contents back.
+  void restore(std::size_t buffer);
   ir::DType dtype(std::size_t buffer) const { return slots_.at(buffer).dtype; }
 
  private:
   struct Slot {
     std::span<std::byte> bytes;
     ir::DType dtype;
+    std::vector<std::byte> saved = {};
   };
   std::vector<std::vector<std::byte>> owned_;
   std::vector<Slot> slots_;

@@ -26,8 +26,9 @@ struct KernelSource {
   std::int64_t shared_bytes = 0;  // all shared memory of a block
   bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
   std::vector<TensorMap> tensor_maps = {};
-  std::vector<std::size_t> zeroed = {};  // buffers that a separate launch zeroes before each launch (zeroed_buffers)
-  std::int64_t cluster = 1;              // blocks of a cluster; divides `blocks`; the text declares it, too
+  std::vector<std::size_t> zeroed = {};    // buffers that a separate launch zeroes before each launch (zeroed_buffers)
+  std::vector<std::size_t> restored = {};  // buffers that get their saved contents back before each launch
+  std::int64_t cluster = 1;                // blocks of a cluster; divides `blocks`; the text declares it, too
   bool dry_run = true;                 // a block may run on arbitrary data before the first launch: no prints or waits
   bool architecture_specific = false;  // CUDA: build for "sm_90a", not "sm_90" (wgmma, multicast, setmaxnreg)
 };

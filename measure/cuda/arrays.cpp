@@ -36,7 +36,7 @@ void CudaArrays::allocate(const ir::Buffer& buffer) {
   static const std::vector<std::byte> zone = red_zone();
   copy_to(whole, zone.data(), zone.size());
   copy_to(whole + red_zone_bytes + size, zone.data(), zone.size());
-  slots_.push_back({whole + red_zone_bytes, size, size, buffer.dtype, buffer.name});
+  slots_.push_back({whole + red_zone_bytes, size, size, buffer.dtype, buffer.name, 0});
 }
 
 void CudaArrays::copy_to(Address to, const void* from, std::size_t bytes) const {
@@ -90,6 +90,25 @@ void CudaArrays::poison(std::size_t buffer) {
   context_.driver().require(context_.wait(), "poison a buffer");
 }
 
+void CudaArrays::save(std::size_t buffer) {
+  Slot& slot = slots_.at(buffer);
+  const std::string what = fmt::format("save the {} bytes of '{}'", slot.size, slot.name);
+  const Driver& driver = context_.driver();
+  context_.enter();
+  if (slot.saved == 0) {
+    driver.require(driver.allocate(&slot.saved, slot.size), what);
+    owned_.push_back(slot.saved);
+  }
+  driver.require(driver.copy_within(slot.saved, slot.address, slot.size, context_.stream()), what);
+  driver.require(context_.wait(), what);
+}
+
+int CudaArrays::restore(std::size_t buffer) const {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(slot.saved != 0);
+  return context_.driver().copy_within(slot.address, slot.saved, slot.size, context_.stream());
+}
+
 int CudaArrays::fill(std::size_t buffer, unsigned char byte) const {
   const Slot& slot = slots_.at(buffer);
   return context_.driver().fill(slot.address, byte, slot.size, context_.stream());
@@ -107,7 +126,7 @@ std::unique_ptr<CudaArrays> CudaArrays::seen(std::span<const std::size_t> buffer
     CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
     const Slot& slot = slots_.at(buffers[i]);
     CHECK(size_in_bytes(as[i]) <= slot.size);
-    result->slots_.push_back({slot.address, size_in_bytes(as[i]), slot.capacity, as[i].dtype, as[i].name});
+    result->slots_.push_back({slot.address, size_in_bytes(as[i]), slot.capacity, as[i].dtype, as[i].name, 0});
   }
   return result;
 }

@@ -21,6 +21,7 @@ class CudaArrays final : public Arrays {
   void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
+  void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   /// view() with its actual type.
   std::unique_ptr<CudaArrays> seen(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) const;
@@ -30,6 +31,8 @@ class CudaArrays final : public Arrays {
   Address address(std::size_t buffer) const { return slots_.at(buffer).address; }
   /// Enqueues a fill of the buffer with `byte`. Returns the driver's code.
   int fill(std::size_t buffer, unsigned char byte) const;
+  /// Enqueues a copy of the saved contents to the buffer. Returns the driver's code.
+  int restore(std::size_t buffer) const;
 
  private:
   struct Slot {
@@ -37,6 +40,7 @@ class CudaArrays final : public Arrays {
     std::size_t size = 0, capacity = 0;  // bytes of the buffer, and of the buffer that it is a view of
     ir::DType dtype = ir::DType::f32;
     std::string name;
+    Address saved = 0;  // 0: nothing is saved
   };
   explicit CudaArrays(const Context& context) : context_(context) {}
   void allocate(const ir::Buffer&);

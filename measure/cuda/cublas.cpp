@@ -192,7 +192,7 @@ Result<std::unique_ptr<Executable>> Cublas::gemm(const Gemm& gemm) const {
   const cuda::CudaDevice& device = handle_->device;
   return std::unique_ptr<Executable>(std::make_unique<cuda::CudaExecutable>(
       device.context(), device.clock(), std::make_unique<cuda::GemmLaunches>(handle_->table, handle_->handle, gemm), 1,
-      std::vector<std::size_t>{}, Resources{}));
+      cuda::CudaExecutable::Preparation{}, Resources{}));
 }
 
 }  // namespace deplo::measure

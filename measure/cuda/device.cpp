@@ -157,12 +157,12 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
   if (!kernel.ok()) return kernel.failure();
   return std::unique_ptr<Executable>(std::make_unique<CudaExecutable>(
       context_, clock_, std::make_unique<KernelLaunches>(context_, encode_, std::move(kernel.value()), candidate),
-      source.blocks, source.zeroed, std::move(resources.value())));
+      source.blocks, CudaExecutable::Preparation{source.zeroed, source.restored}, std::move(resources.value())));
 }
 
 std::unique_ptr<Executable> CudaDevice::chain(std::vector<ChainLink> links) {
   return std::make_unique<CudaExecutable>(context_, clock_, std::make_unique<ChainLaunches>(std::move(links)), 1,
-                                          std::vector<std::size_t>{}, Resources{});
+                                          CudaExecutable::Preparation{}, Resources{});
 }
 
 CudaDevice& cuda_device(Device& device) {

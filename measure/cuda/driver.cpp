@@ -95,6 +95,7 @@ void Driver::find_functions(const Library& library) {
   library.find("cuMemFree_v2", free);
   library.find("cuMemcpyHtoDAsync_v2", copy_to);
   library.find("cuMemcpyDtoHAsync_v2", copy_from);
+  library.find("cuMemcpyDtoDAsync_v2", copy_within);
   library.find("cuMemsetD8Async", fill);
   library.find("cuStreamCreate", stream_create);
   library.find("cuStreamDestroy_v2", stream_destroy);

@@ -64,6 +64,7 @@ class Driver {
   int (*free)(Address);
   int (*copy_to)(Address, const void*, std::size_t, Stream);
   int (*copy_from)(void*, Address, std::size_t, Stream);
+  int (*copy_within)(Address to, Address from, std::size_t, Stream);
   int (*fill)(Address, unsigned char, std::size_t, Stream);
   int (*stream_create)(Stream*, unsigned flags);
   int (*stream_destroy)(Stream);

@@ -17,13 +17,13 @@ const CudaArrays& arrays_of(std::span<Arrays* const> sets, int launch) {
 }  // namespace
 
 CudaExecutable::CudaExecutable(const Context& context, const ClockProbe& clock,
-                               std::unique_ptr<const Launches> launches, std::int64_t blocks,
-                               std::vector<std::size_t> zeroed, Resources resources)
+                               std::unique_ptr<const Launches> launches, std::int64_t blocks, Preparation preparation,
+                               Resources resources)
     : context_(context),
       clock_(clock),
       launches_(std::move(launches)),
       blocks_(blocks),
-      zeroed_(std::move(zeroed)),
+      preparation_(std::move(preparation)),
       resources_(std::move(resources)) {}
 
 CudaExecutable::~CudaExecutable() {
@@ -41,8 +41,14 @@ double CudaExecutable::part_left_out(std::int64_t blocks) const {
 }
 
 std::optional<Failure> CudaExecutable::enqueue_fills(const CudaArrays& arrays) const {
-  for (const std::size_t buffer : zeroed_)
+  for (const std::size_t buffer : preparation_.zeroed)
     if (const int code = arrays.fill(buffer, 0); code != 0) return failure(code);
+  return std::nullopt;
+}
+
+std::optional<Failure> CudaExecutable::enqueue_copies(const CudaArrays& arrays) const {
+  for (const std::size_t buffer : preparation_.restored)
+    if (const int code = arrays.restore(buffer); code != 0) return failure(code);
   return std::nullopt;
 }
 
@@ -51,9 +57,10 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   using enum Context::Mark;
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
+  std::optional<Failure> failed = enqueue_copies(memory);
   int code = clock_.before();
   if (code == 0) code = context_.mark(start);
-  std::optional<Failure> failed = enqueue_fills(memory);
+  if (!failed) failed = enqueue_fills(memory);
   if (code == 0) code = context_.mark(middle);
   if (!failed) failed = launches_->enqueue(memory, blocks);
   if (code == 0) code = context_.mark(end);
@@ -68,7 +75,8 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
   CHECK(blocks >= 1 && blocks <= blocks_);
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
-  std::optional<Failure> failed = enqueue_fills(memory);
+  std::optional<Failure> failed = enqueue_copies(memory);
+  if (!failed) failed = enqueue_fills(memory);
   if (!failed) failed = launches_->enqueue(memory, blocks);
   const int finished = context_.wait();  // also when enqueueing failed, as in launch()
   if (!failed && finished != 0) failed = failure(finished);
@@ -78,19 +86,27 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
 Result<Sample> CudaExecutable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
   CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
   context_.enter();
-  const auto graph = graph_of({sets, blocks, batch, false});
-  if (!graph.ok()) return graph.failure();
-  const auto us = replay(graph.value());
+  using Part = Plan::Part;
+  const auto us = time_of({sets, blocks, batch, Part::whole});
   if (!us.ok()) return us.failure();
   Sample sample{us.value() / batch, clock_.mhz()};
-  if (!zeroed_.empty() && blocks < blocks_) {
-    const auto fills = graph_of({sets, blocks, batch, true});
+  if (!preparation_.zeroed.empty() && blocks < blocks_) {
+    const auto fills = time_of({sets, blocks, batch, Part::fills});
     if (!fills.ok()) return fills.failure();
-    const auto fill_us = replay(fills.value());
-    if (!fill_us.ok()) return fill_us.failure();
-    sample.us -= fill_us.value() / batch * part_left_out(blocks);
+    sample.us -= fills.value() / batch * part_left_out(blocks);
+  }
+  if (!preparation_.restored.empty()) {
+    const auto copies = time_of({sets, blocks, batch, Part::copies});
+    if (!copies.ok()) return copies.failure();
+    sample.us -= copies.value() / batch;
   }
   return sample;
+}
+
+Result<double> CudaExecutable::time_of(const Plan& plan) {
+  const auto graph = graph_of(plan);
+  if (!graph.ok()) return graph.failure();
+  return replay(graph.value());
 }
 
 // Microseconds of the device. The clock is read outside of what is timed.
@@ -107,15 +123,18 @@ Result<double> CudaExecutable::replay(GraphExec graph) const {
 }
 
 std::optional<Failure> CudaExecutable::enqueue(const CudaArrays& arrays) const {
+  if (auto failed = enqueue_copies(arrays)) return failed;
   if (auto failed = enqueue_fills(arrays)) return failed;
   return launches_->enqueue(arrays, blocks_);
 }
 
 std::optional<Failure> CudaExecutable::enqueue_all(const Plan& plan) const {
   for (int i = 0; i < plan.batch; ++i) {
-    if (auto failed = enqueue_fills(arrays_of(plan.sets, i))) return failed;
-    if (plan.fills_only) continue;
-    if (auto failed = launches_->enqueue(arrays_of(plan.sets, i), plan.blocks)) return failed;
+    const CudaArrays& arrays = arrays_of(plan.sets, i);
+    std::optional<Failure> failed = plan.part == Plan::Part::fills ? std::nullopt : enqueue_copies(arrays);
+    if (!failed && plan.part != Plan::Part::copies) failed = enqueue_fills(arrays);
+    if (!failed && plan.part == Plan::Part::whole) failed = launches_->enqueue(arrays, plan.blocks);
+    if (failed) return failed;
   }
   return std::nullopt;
 }
@@ -124,7 +143,7 @@ Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
   // A graph holds addresses, not arrays: where other arrays have come to lie at the same ones it is right for these
   // too.
   std::vector<std::uint64_t> key{static_cast<std::uint64_t>(plan.blocks), static_cast<std::uint64_t>(plan.batch),
-                                 plan.fills_only ? 1U : 0U};
+                                 static_cast<std::uint64_t>(plan.part)};
   for (int i = 0; i < plan.batch && i < static_cast<int>(plan.sets.size()); ++i) {
     const CudaArrays& arrays = arrays_of(plan.sets, i);
     for (std::size_t b = 0; b < arrays.count(); ++b) key.push_back(arrays.address(b));

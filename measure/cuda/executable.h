@@ -22,9 +22,13 @@ class Launches {
 /// Repeats and times launches.
 class CudaExecutable final : public Executable {
  public:
-  /// `blocks`: of the whole grid. `zeroed`: buffers that are filled with 0 before each launch.
-  CudaExecutable(const Context&, const ClockProbe&, std::unique_ptr<const Launches>, std::int64_t blocks,
-                 std::vector<std::size_t> zeroed, Resources);
+  /// What happens to buffers before each launch.
+  struct Preparation {
+    std::vector<std::size_t> zeroed = {}, restored = {};  // filled with 0; with their saved contents
+  };
+  /// `blocks`: of the whole grid.
+  CudaExecutable(const Context&, const ClockProbe&, std::unique_ptr<const Launches>, std::int64_t blocks, Preparation,
+                 Resources);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
@@ -43,17 +47,19 @@ class CudaExecutable final : public Executable {
     std::span<Arrays* const> sets;
     std::int64_t blocks = 1;
     int batch = 1;
-    bool fills_only = false;
+    enum class Part : std::uint8_t { whole, fills, copies } part = Part::whole;
   };
   struct KeptGraph {
     std::vector<std::uint64_t> key;
     GraphExec exec = nullptr;
   };
   std::optional<Failure> enqueue_fills(const CudaArrays&) const;
+  std::optional<Failure> enqueue_copies(const CudaArrays&) const;
   std::optional<Failure> enqueue_all(const Plan&) const;
   Result<GraphExec> graph_of(const Plan&);
   Result<GraphExec> build_graph(const Plan&) const;
   Result<double> replay(GraphExec) const;
+  Result<double> time_of(const Plan&);
   Failure failure(int code) const;
   double part_left_out(std::int64_t blocks) const;
 
@@ -61,7 +67,7 @@ class CudaExecutable final : public Executable {
   const ClockProbe& clock_;
   std::unique_ptr<const Launches> launches_;  // outlives the graphs, whose nodes use its code
   std::int64_t blocks_;
-  std::vector<std::size_t> zeroed_;
+  Preparation preparation_;
   Resources resources_;
   std::deque<KeptGraph> graphs_;  // newest first
 };

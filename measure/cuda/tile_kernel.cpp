@@ -79,7 +79,7 @@ Result<std::unique_ptr<Executable>> load_tile_kernel(Device& device, const TileK
   resources.binary_digest = facts->digest;
   return std::unique_ptr<Executable>(std::make_unique<cuda::CudaExecutable>(
       on.context(), on.clock(), std::make_unique<cuda::TileLaunches>(on.context(), std::move(kernel.value()), tile), 1,
-      tile.zeroed, std::move(resources)));
+      cuda::CudaExecutable::Preparation{tile.zeroed}, std::move(resources)));
 }
 
 }  // namespace deplo::measure

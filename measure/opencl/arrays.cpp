@@ -34,7 +34,7 @@ OpenclArrays::Slot OpenclArrays::allocate(cl_context context, bool cpu, const ir
   for (const std::size_t at : {std::size_t{0}, red_zone_bytes + size})
     require(clEnqueueWriteBuffer(queue_, whole.get(), CL_TRUE, at, zone.size(), zone.data(), 0, nullptr, nullptr),
             what);
-  return {std::move(host), std::move(whole), std::move(memory), size, size, buffer.dtype, buffer.name};
+  return {std::move(host), std::move(whole), std::move(memory), size, size, buffer.dtype, buffer.name, nullptr};
 }
 
 std::optional<std::string> OpenclArrays::overrun() {
@@ -87,6 +87,26 @@ void OpenclArrays::poison(std::size_t buffer) {
   require(clFinish(queue_), "poison");
 }
 
+void OpenclArrays::save(std::size_t buffer) {
+  Slot& slot = slots_.at(buffer);
+  const std::string what = fmt::format("save the {} bytes of '{}'", slot.size, slot.name);
+  if (!slot.saved) {
+    cl_context context = nullptr;
+    require(clGetMemObjectInfo(slot.whole.get(), CL_MEM_CONTEXT, sizeof context, &context, nullptr), what);
+    cl_int code = CL_SUCCESS;
+    slot.saved.reset(clCreateBuffer(context, CL_MEM_READ_WRITE, slot.size, nullptr, &code));
+    require(code, what);
+  }
+  require(clEnqueueCopyBuffer(queue_, slot.memory.get(), slot.saved.get(), 0, 0, slot.size, 0, nullptr, nullptr), what);
+  require(clFinish(queue_), what);
+}
+
+cl_int OpenclArrays::restore(std::size_t buffer, cl_event* done) const {
+  const Slot& slot = slots_.at(buffer);
+  CHECK(slot.saved);
+  return clEnqueueCopyBuffer(queue_, slot.saved.get(), slot.memory.get(), 0, 0, slot.size, 0, nullptr, done);
+}
+
 void* OpenclArrays::host_memory(std::size_t buffer) {
   const HostMemory& host = slots_.at(buffer).host;
   return host ? static_cast<std::byte*>(host.get()) + red_zone_bytes : nullptr;
@@ -109,7 +129,7 @@ std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers,
     Memory whole(slot.whole.get());
     require(clRetainMemObject(slot.memory.get()), "share a buffer");
     result->slots_.push_back({nullptr, std::move(whole), Memory(slot.memory.get()), slot.capacity, size_in_bytes(as[i]),
-                              as[i].dtype, as[i].name});
+                              as[i].dtype, as[i].name, nullptr});
   }
   return result;
 }

@@ -44,6 +44,7 @@ class OpenclArrays final : public Arrays {
   void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override;
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
+  void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;
   /// PoCL's CPU device works on these bytes themselves (CL_MEM_USE_HOST_PTR). If a driver copied them, the check of the
@@ -52,6 +53,8 @@ class OpenclArrays final : public Arrays {
 
   /// Enqueues a fill of the buffer with `byte`.
   cl_int fill(std::size_t buffer, cl_uchar byte, cl_event* done) const;
+  /// Enqueues a copy of the saved contents to the buffer.
+  cl_int restore(std::size_t buffer, cl_event* done) const;
   std::size_t count() const { return slots_.size(); }
   cl_mem get(std::size_t buffer) const { return slots_[buffer].memory.get(); }
 
@@ -66,6 +69,7 @@ class OpenclArrays final : public Arrays {
     std::size_t size = 0;      // in bytes; of a view: at most the capacity
     ir::DType dtype = ir::DType::f32;
     std::string name;
+    Memory saved = nullptr;
   };
   cl_command_queue queue_;
   std::vector<Slot> slots_;

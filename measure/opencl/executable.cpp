@@ -41,6 +41,7 @@ OpenclExecutable::OpenclExecutable(cl_command_queue queue, PoclFiles files, Prog
       blocks_(candidate.source.blocks),
       threads_(static_cast<std::size_t>(candidate.source.threads)),
       zeroed_(candidate.source.zeroed),
+      restored_(candidate.source.restored),
       launch_(candidate.launch),
       resources_(std::move(resources)) {}
 
@@ -57,7 +58,7 @@ Result<Sample> OpenclExecutable::sample(std::span<Arrays* const> sets, std::int6
   cl_int code = CL_SUCCESS;
   for (int i = 0; i < batch && code == CL_SUCCESS; ++i) {
     const auto& memory = static_cast<const OpenclArrays&>(*sets[static_cast<std::size_t>(i) % sets.size()]);
-    code = enqueue_fills(memory, commands);
+    code = enqueue_preparation(memory, commands);
     if (code == CL_SUCCESS) code = enqueue_kernel(memory, blocks, commands);
   }
   if (const auto failed = finish(code)) return *failed;
@@ -70,7 +71,7 @@ std::optional<Failure> OpenclExecutable::execute(Arrays& arrays, std::int64_t bl
   CHECK(blocks >= 1 && blocks <= blocks_);
   const auto& memory = static_cast<const OpenclArrays&>(arrays);
   Commands commands;
-  cl_int code = enqueue_fills(memory, commands);
+  cl_int code = enqueue_preparation(memory, commands);
   if (code == CL_SUCCESS) code = enqueue_kernel(memory, blocks, commands);
   return finish(code);
 }
@@ -88,7 +89,12 @@ std::optional<Failure> OpenclExecutable::finish(cl_int enqueued) const {
   return std::nullopt;
 }
 
-cl_int OpenclExecutable::enqueue_fills(const OpenclArrays& memory, Commands& commands) const {
+cl_int OpenclExecutable::enqueue_preparation(const OpenclArrays& memory, Commands& commands) const {
+  for (const std::size_t buffer : restored_) {
+    cl_event raw = nullptr;
+    if (const cl_int code = memory.restore(buffer, &raw); code != CL_SUCCESS) return code;
+    commands.copies.emplace_back(raw);
+  }
   for (const std::size_t buffer : zeroed_) {
     cl_event raw = nullptr;
     if (const cl_int code = memory.fill(buffer, 0, &raw); code != CL_SUCCESS) return code;
@@ -128,21 +134,22 @@ cl_int OpenclExecutable::enqueue_kernel(const OpenclArrays& memory, std::int64_t
   return code;
 }
 
-// Microseconds from the first start to the last end: what lies between the launches counts. A fill is of the whole
-// buffer also where a part of the blocks runs: of its time their part is taken.
+// Microseconds from the first start to the last end: what lies between the launches counts, copies apart. A fill is of
+// the whole buffer also where a part of the blocks runs: of its time their part is taken.
 Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t blocks) const {
   cl_int code = CL_SUCCESS;
-  double first = std::numeric_limits<double>::infinity(), last = -first, fills = 0;
-  for (const std::vector<Event>* const list : {&commands.fills, &commands.kernels})
+  double first = std::numeric_limits<double>::infinity(), last = -first, fills = 0, copies = 0;
+  for (const std::vector<Event>* const list : {&commands.copies, &commands.fills, &commands.kernels})
     for (const Event& event : *list) {
       const auto interval = profile(event, code);
       if (!interval) return failure(code);
       first = std::min(first, interval->start);
       last = std::max(last, interval->end);
       if (list == &commands.fills) fills += interval->end - interval->start;
+      if (list == &commands.copies) copies += interval->end - interval->start;
     }
   const double part = static_cast<double>(blocks) / static_cast<double>(blocks_);
-  return (last - first - fills * (1 - part)) * 1e-3;
+  return (last - first - copies - fills * (1 - part)) * 1e-3;
 }
 
 Failure OpenclExecutable::failure(cl_int code) const {

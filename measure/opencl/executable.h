@@ -23,9 +23,9 @@ class OpenclExecutable final : public Executable {
  private:
   /// The commands of some launches. The queue runs them in order.
   struct Commands {
-    std::vector<Event> fills, kernels;
+    std::vector<Event> copies, fills, kernels;
   };
-  cl_int enqueue_fills(const OpenclArrays&, Commands&) const;
+  cl_int enqueue_preparation(const OpenclArrays&, Commands&) const;
   cl_int set_arguments(const OpenclArrays&);
   cl_int enqueue_kernel(const OpenclArrays&, std::int64_t blocks, Commands&);
   std::optional<Failure> finish(cl_int enqueued) const;
@@ -38,7 +38,7 @@ class OpenclExecutable final : public Executable {
   Kernel kernel_;
   std::int64_t blocks_;
   std::size_t threads_;
-  std::vector<std::size_t> zeroed_;
+  std::vector<std::size_t> zeroed_, restored_;
   std::optional<Launch> launch_;
   Resources resources_;
 };

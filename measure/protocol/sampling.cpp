@@ -133,7 +133,8 @@ Grid grid_of(const ir::KernelSource& source, const DeviceInfo& device) {
   // core runs one block at a time.
   const std::int64_t per_unit = device.cpu ? 1 : std::clamp<std::int64_t>(2048 / source.threads, 1, 32);
   const std::int64_t wave = std::max<std::int64_t>(device.units, 1) * per_unit;
-  return {source.blocks, (wave + source.cluster - 1) / source.cluster * source.cluster, !source.zeroed.empty()};
+  const bool adds = !source.zeroed.empty() || !source.restored.empty();
+  return {source.blocks, (wave + source.cluster - 1) / source.cluster * source.cluster, adds};
 }
 
 int batch_size(double sample_us, double launch_us, const Protocol& protocol, const OperandSets& sets) {

@@ -20,8 +20,8 @@ namespace {
 
 class PtxExecutable final : public Executable {
  public:
-  PtxExecutable(Kernel kernel, std::vector<std::size_t> zeroed, std::uint64_t seed)
-      : kernel_(std::move(kernel)), zeroed_(std::move(zeroed)), seed_(seed) {}
+  PtxExecutable(Kernel kernel, const ir::KernelSource& source, std::uint64_t seed)
+      : kernel_(std::move(kernel)), zeroed_(source.zeroed), restored_(source.restored), seed_(seed) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
     if (auto failed = execute(arrays, blocks)) return *failed;
@@ -30,6 +30,7 @@ class PtxExecutable final : public Executable {
 
   std::optional<Failure> execute(Arrays& arrays, std::int64_t blocks) override {
     auto& host = static_cast<HostArrays&>(arrays);
+    for (const std::size_t buffer : restored_) host.restore(buffer);
     for (const std::size_t buffer : zeroed_) std::ranges::fill(host.bytes(buffer), std::byte{0});
     try {
       const LaunchResult result = kernel_.launch(host, blocks, seed_);
@@ -44,7 +45,7 @@ class PtxExecutable final : public Executable {
 
  private:
   Kernel kernel_;
-  std::vector<std::size_t> zeroed_;
+  std::vector<std::size_t> zeroed_, restored_;
   std::uint64_t seed_;
   Resources resources_;
 };
@@ -80,7 +81,7 @@ class PtxDevice final : public Device {
     if (!text.ok()) return text.failure();
     try {
       return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(
-          Kernel(text.value(), candidate.source, candidate.kernel.buffers), candidate.source.zeroed, seed_));
+          Kernel(text.value(), candidate.source, candidate.kernel.buffers), candidate.source, seed_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};
     }

@@ -165,6 +165,15 @@ int cuMemcpyDtoHAsync_v2(void* to, const void* from, std::size_t bytes, void*) {
   std::memcpy(to, from, bytes);
   return 0;
 }
+int cuMemcpyDtoDAsync_v2(void* to, const void* from, std::size_t bytes, void*) {
+  BEGIN("cuMemcpyDtoDAsync {}", bytes);
+  if (!inside(to, bytes) || !inside(from, bytes)) return invalid_value;
+  enqueue([=] {
+    std::memcpy(to, from, bytes);
+    state.now_us += state.fill_us;
+  });
+  return 0;
+}
 int cuMemsetD8Async(void* to, unsigned char byte, std::size_t bytes, void*) {
   BEGIN("cuMemsetD8Async {:#x} {}", byte, bytes);
   if (!inside(to, bytes)) return invalid_value;

@@ -312,6 +312,23 @@ TEST_F(FakeDevice, FillsAreLaunchesOfTheCandidate) {
   EXPECT_FLOAT_EQ(static_cast<float>(executable->launch(*arrays, 2).value()), 12);
 }
 
+TEST_F(FakeDevice, CopiesOfSavedContentsTakeNoTime) {
+  const auto arrays = device_->allocate(buffers());
+  arrays->write(1, numbers(64));
+  arrays->save(1);
+  KernelCode adds = candidate();
+  adds.source.restored = {1};
+  fake().kernels["k"].run = [](const FakeLaunch& launch) {
+    for (unsigned i = 0; i < launch.blocks * launch.threads; ++i) launch.pointer<float>(1)[i] += 1;
+  };
+  const auto executable = build(adds);
+  Arrays* const set = arrays.get();
+  EXPECT_FLOAT_EQ(static_cast<float>(executable->sample({&set, 1}, 2, 5).value().us), 10);
+  EXPECT_FLOAT_EQ(static_cast<float>(executable->launch(*arrays, 2).value()), 10);
+  const ir::Numbers before = numbers(64), after = arrays->read(1);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i] + 1) << "of one launch";
+}
+
 TEST_F(FakeDevice, AGridHasABound) {
   const auto refused = device_->build(candidate(twice_source(std::int64_t{1} << 31)));
   ASSERT_FALSE(refused.ok());
