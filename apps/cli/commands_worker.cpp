@@ -19,7 +19,7 @@ constexpr double build_seconds = 5;
 
 struct WorkerFlags {
   std::string device, build_for, build_on;
-  bool blocks = false;
+  bool once = false;
   std::int64_t tuner = 0;
 };
 
@@ -51,7 +51,7 @@ int run_worker(const WorkerFlags& flags) {
         tuner, [&](const measure::KernelCode& code) { return compile_for(flags.build_for, code); });
   if (!flags.build_on.empty()) return serve_builds_on(flags.build_on, tuner);
   require(flags.device, "--device NAME, --build-for ARCHITECTURE or --build-on NAME");
-  if (flags.blocks) return measure::worker::serve_blocks(tuner, [&] { return measure::open_device(flags.device); });
+  if (flags.once) return measure::worker::serve_launches(tuner, [&] { return measure::open_device(flags.device); });
   return measure::worker::serve_device(tuner, [&] { return measure::open_device(flags.device); });
 }
 
@@ -64,7 +64,7 @@ void add_worker(Command command, int& exit_code) {
       "Run candidates for `deplo tune`, which survives if one hangs or crashes.\n`deplo tune` starts workers itself, "
       "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");
   command.option("--device", flags->device, "NAME", "Measure on this device.");
-  command.flag("--blocks", flags->blocks, "Run tile programs block by block on it, for `deplo run`.");
+  command.flag("--once", flags->once, "Launch kernels once on it, for `deplo run` of a tile program block by block.");
   command.option("--build-for", flags->build_for, "ARCHITECTURE", "Compile CUDA into the cache of cubins.");
   command.option("--build-on", flags->build_on, "NAME", "Build for this device of PoCL into the cache of its files.");
   command.option("--tuner", flags->tuner, "NUMBER", "The parent process, to work for.")

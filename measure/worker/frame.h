@@ -18,7 +18,7 @@ enum class FrameType : std::uint16_t {
   build,    // to a worker that compiles: one source
   cancel,   // to the worker: end the confirmation with the samples so far
   answer,   // from the worker: the answer to the frame of that job
-  blocks,   // to a worker of blocks: one launch (blocks.h)
+  launch,   // to a worker of launches: one launch (single_launch.h)
 };
 
 struct Frame {

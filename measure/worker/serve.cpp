@@ -15,11 +15,11 @@
 #include <new>
 #include <utility>
 
-#include "measure/worker/blocks.h"
 #include "measure/worker/frame.h"
 #include "measure/worker/local_runner.h"
 #include "measure/worker/message.h"
 #include "measure/worker/process.h"
+#include "measure/worker/single_launch.h"
 
 namespace deplo::measure::worker {
 namespace {
@@ -155,7 +155,7 @@ int serve_builds(pid_t parent, const std::function<Result<Resources>(const Kerne
   }
 }
 
-int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
+int serve_launches(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
   Tuner user(parent);
   StepPage page = StepPage::attach(worker_page);
   std::unique_ptr<Device> device;
@@ -170,8 +170,8 @@ int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
     const Frame frame = user.receive();
     page.enter(Step::launch);  // PoCL builds there, too
     respond(user, frame, [&] {
-      BlocksTask task = decode_blocks(frame.payload);
-      return fmt::format("{}", run_task(task, *device));
+      SingleLaunch task = decode_launch(frame.payload);
+      return fmt::format("{}", run_launch(task, *device));
     });
   }
 }

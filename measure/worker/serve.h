@@ -17,7 +17,7 @@ int serve_device(pid_t tuner, const std::function<std::unique_ptr<Device>()>& op
 /// device's build finds it.
 int serve_builds(pid_t tuner, const std::function<Result<Resources>(const KernelCode&)>& compile);
 
-/// Runs tile programs block by block (blocks.h). Otherwise like serve_device().
-int serve_blocks(pid_t parent, const std::function<std::unique_ptr<Device>()>& open);
+/// Launches kernels once (single_launch.h). Otherwise like serve_device().
+int serve_launches(pid_t parent, const std::function<std::unique_ptr<Device>()>& open);
 
 }  // namespace deplo::measure::worker

@@ -1,0 +1,63 @@
+// Launches a kernel once in a child process, because its blocks may wait for one that never begins, and nothing checks
+// its accesses (measure/launch_once.h).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "measure/launch_once.h"
+#include "measure/worker/message.h"
+#include "measure/worker/worker.h"
+
+namespace deplo::measure::worker {
+
+/// A file without a name. The child opens it by path(), which has this process's id and the descriptor.
+class SharedFile {
+ public:
+  /// Throws Error(environment).
+  SharedFile();
+  ~SharedFile();
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+  std::string path() const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// The request to the worker.
+struct SingleLaunch {
+  KernelCode code;
+  Contents contents;
+  /// Paths of files. `memory` has the bytes of the contents, one after the other; after the launch the worker overwrites
+  /// it with the new ones. `printed` receives what the blocks print.
+  std::string memory, printed;
+  bool timed = true;
+};
+/// Of the contents, encodes only the sizes; decode_launch() reads their bytes from `memory`.
+std::string encode(const SingleLaunch&);
+SingleLaunch decode_launch(std::string_view);
+
+/// Called in the worker: launches and writes the two files. Returns microseconds like launch_once(). Throws Error.
+double run_launch(SingleLaunch&, Device&);
+
+/// One launch, in a process that ends with this object.
+class LaunchWorker {
+ public:
+  /// Starts the process and waits until it has opened the device. Throws the worker's Error.
+  explicit LaunchWorker(const WorkerCommand&);
+
+  const DeviceInfo& info() const { return hello_.info; }
+  Dialect dialect() const { return hello_.dialect; }
+  /// Like launch_once(), but at most once. Building and launching may take `seconds`. Throws Error if it failed, if the
+  /// process died, or if it had to be killed.
+  double run(const KernelCode&, Contents&, double seconds, bool timed = true);
+  /// What the blocks have printed so far.
+  std::string printed() const;
+
+ private:
+  SharedFile memory_, printed_;
+  Worker worker_;
+  Hello hello_;
+};
+
+}  // namespace deplo::measure::worker
