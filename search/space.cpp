@@ -54,8 +54,9 @@ PositionPtr walk(const Space& space, const Trail& trail) {
   return position;
 }
 
-PositionPtr heuristic(const Space& space) {
-  PositionPtr position = space.root();
+PositionPtr heuristic(const Space& space) { return completed(space.root()); }
+
+PositionPtr completed(PositionPtr position) {
   while (position->fork()) position = position->choose(0);
   return position;
 }

@@ -55,5 +55,7 @@ std::optional<std::size_t> option_of(const Fork&, const Choice&);
 PositionPtr walk(const Space&, const Trail&);
 /// The untuned compiler's candidate: options[0] at every fork.
 PositionPtr heuristic(const Space&);
+/// The candidate below a position that options[0] of each further fork lead to.
+PositionPtr completed(PositionPtr);
 
 }  // namespace deplo::search

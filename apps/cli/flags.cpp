@@ -65,12 +65,6 @@ void add_nearest(Command command, bool& nearest) {
       .seldom();
 }
 
-void add_blocks(Command command, bool& blocks) {
-  command.flag("--blocks", blocks, "With --tile: lower block by block, as the program says, not element by element.")
-      .seldom();
-  command.needs("--blocks", "--tile");
-}
-
 void add_tolerance(Command command, double& tolerance) {
   command
       .option("--tolerance", tolerance, "X",

@@ -24,7 +24,6 @@ void add_tolerance(Command command, double& tolerance);
 /// --nearest, for schedules from a store.
 void add_nearest(Command command, bool& nearest);
 /// --blocks, which needs --tile: that was added before.
-void add_blocks(Command command, bool& blocks);
 
 /// --objective of recorded spaces, for search::parse_objective().
 void add_objective(Command command, std::string& objective);

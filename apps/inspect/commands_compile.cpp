@@ -74,7 +74,6 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--tileiras", options.tileiras,
             "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.")
       .seldom();
-  add_blocks(command, options.blocks);
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
                "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");

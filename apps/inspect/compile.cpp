@@ -16,6 +16,7 @@
 #include "core/file.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
+#include "engine/source/block_program.h"
 #include "engine/source/experiment.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_launch.h"
@@ -94,12 +95,17 @@ std::string trace(const rules::KeyParts& p) {
 }
 
 /// Which schedule a kernel gets, as a comment of the level's language.
-std::string remark(const engine::Schedule& schedule, const engine::TunedCache& cache, const CompileOptions& options) {
-  std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(schedule.origin));
-  if (schedule.measured_us > 0) text += fmt::format(", measured {} us", significant(schedule.measured_us));
-  if (!schedule.from.empty()) text += " as " + schedule.from;
+std::string remark(engine::Origin origin, double measured_us, const std::string& from, const std::string& note,
+                   const engine::TunedCache& cache, const CompileOptions& options) {
+  std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(origin));
+  if (measured_us > 0) text += fmt::format(", measured {} us", significant(measured_us));
+  if (!from.empty()) text += " as " + from;
   text += ", by " + cache.file();
-  return text + (schedule.note.empty() ? "" : "; " + schedule.note) + "\n";
+  return text + (note.empty() ? "" : "; " + note) + "\n";
+}
+
+std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, const CompileOptions& options) {
+  return remark(of.origin, of.measured_us, of.from, of.note, cache, options);
 }
 
 /// What takes a kernel's name and source in place of printing it.
@@ -135,16 +141,20 @@ void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const
                   find_entry(program, tile.entry).name);
 }
 
+/// The target, and the store of --tuned: what was measured on a device is for its own target.
+std::pair<Target, std::optional<engine::TunedCache>> open_cache(const CompileOptions& options) {
+  Target target = pick_target(options);
+  if (!options.tuned) return {std::move(target), std::nullopt};
+  const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
+  const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
+  target = measure::target_of(device);
+  engine::TunedCache cache(file, device, target, options.nearest);
+  return {std::move(target), std::move(cache)};
+}
+
 std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bool titles,
                             const CompileOptions& options) {
-  Target target = pick_target(options);
-  std::optional<engine::TunedCache> cache;
-  if (options.tuned) {
-    const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
-    const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
-    target = measure::target_of(device);
-    cache.emplace(file, device, target, options.nearest);
-  }
+  auto [target, cache] = open_cache(options);
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
     throw Error(fmt::format("{}: expected a single kernel, found {}; choose one with --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
@@ -159,7 +169,7 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
   titles = titles && !table && options.level != "cubin";
   std::string text;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto& [number, loop, files, tile] = kernels[i];
+    const auto& [number, loop, files, tile, opaque] = kernels[i];
     if (titles) text += fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", title(loop, number));
     if (options.level == "loop") {
       text += print(loop);
@@ -180,40 +190,50 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
 }
 
 /// The one kernel of a launch that is lowered block by block to Kernel IR.
-std::string compile_blocks(const engine::TileLaunch& launch, const std::string& why, const CompileOptions& options) {
+std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options) {
   const auto refuse = [&](bool given, const std::string& flag) {
     if (given) throw Error(fmt::format("{} needs kernels, but this program is lowered block by block: {}", flag, why));
   };
   refuse(options.smem, "--smem");
   refuse(options.level != "kernel" && !is_source(options.level), "--ir " + options.level);
-  refuse(!options.schedule.empty(), "--schedule");
-  refuse(options.tuned.has_value(), "--tuned");
+  refuse(options.nearest, "--nearest");
   refuse(options.selection.only.has_value(), "--only");
-  const Target target = pick_target(options);
-  const rules::BlockKernel kernel = lower_blocks(launch, target);
+  auto [target, cache] = open_cache(options);
+  const engine::BlockProgram program(std::move(launch), target);
+  Trail trail = parse_trail(options.schedule);
+  std::string about;
+  if (cache) {
+    const engine::OpaqueSchedule schedule = cache->find(program);
+    if (options.require_tuned) cache->require_tuned("--require-tuned");
+    trail = schedule.trail;
+    about = remark(schedule.origin, schedule.measured_us, "", schedule.note, *cache, options);
+  }
+  const rules::BlockKernel kernel = program.lower(program.schedule(trail).value_or_throw());
+  const std::string entry = program.launch().entry;
   if (options.level == "kernel") return print(kernel.kernel);
   const ir::KernelSource& source = kernel.source;
-  if (options.level == "cubin") return machine_code(source, target, options.level, launch.entry);
-  const std::string title = fmt::format("// {} block by block, because of this: {}\n", launch.entry, why);
+  if (options.level == "cubin") return machine_code(source, target, options.level, entry);
+  const std::string title = fmt::format("// {} block by block, because of this: {}\n{}", entry, why, about);
   if (options.resources) {
     ResourceTable table(target);
-    table.add(launch.entry, source);
+    table.add(entry, source);
     return title + table.print(options.width);
   }
   if (options.instructions) {
     InstructionTable table(target);
-    table.add(launch.entry, source);
+    table.add(entry, source);
     return title + table.print(options.width);
   }
-  return title + (is_machine(options.level) ? machine_code(source, target, options.level, launch.entry) : source.text);
+  return title + (is_machine(options.level) ? machine_code(source, target, options.level, entry) : source.text);
 }
 
 std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
-  const engine::TileLaunch launch = read_launch(source);
-  if (options.blocks) return compile_blocks(launch, "--blocks asks for it", options);
+  engine::TileLaunch launch = read_launch(source);
+  if (options.selection.source.options.blocks.value_or(false))
+    return compile_blocks(std::move(launch), "--blocks asks for it", options);
   const auto raised = try_raise(launch);
   if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
-    return compile_blocks(launch, refused->why, options);
+    return compile_blocks(std::move(launch), refused->why, options);
   return compile_kernels(engine::pick_kernels(std::get<ir::Module>(raised), options.selection.only), true, options);
 }
 
@@ -269,7 +289,8 @@ std::string compile(CompileOptions options) {
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_options(options);
-  if (options.blocks && !launched) throw Error("--blocks: expected --tile with --arg and --grid, found no --grid");
+  if (source.options.blocks.value_or(false) && !launched)
+    throw Error("--blocks: expected --tile with --arg and --grid, found no --grid");
   if (options.level == "tile-program") return print_tile_program(*tile);
   if (tile != nullptr && !launched)
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));

@@ -24,7 +24,6 @@ struct CompileOptions {
   bool resources = false;            // print a table of the machine code's resources instead of a level
   bool instructions = false;         // print tables of its instructions instead of a level
   bool tileiras = false;             // include the kernel that NVIDIA's compiler builds from the tile program
-  bool blocks = false;               // use the block-by-block kernel even if the launch becomes kernels of Loop IR
   int verbose = 0;                   // 1: print what each rule did in one line; 2: also the difference it made
   std::size_t width = 0;             // of the window, in columns; 0: no limit
 };

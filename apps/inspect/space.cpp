@@ -10,8 +10,7 @@
 #include "core/hash.h"
 #include "core/interrupt.h"
 #include "core/text/text.h"
-#include "engine/compile/compiled.h"
-#include "engine/compile/kernel_space.h"
+#include "engine/compile/candidate_space.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/kernel.h"
 
@@ -20,9 +19,15 @@ namespace {
 
 using search::Path;
 
-std::string source_digest(const search::Position& candidate) {
-  const ir::KernelSource source = engine::compile(engine::KernelSpace::lowering(candidate)).code.source;
+std::string source_digest(const engine::CandidateSpace& space, const search::Position& candidate) {
+  const ir::KernelSource source = space.compile(candidate).code.source;
   return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
+}
+
+/// The kernel must outlive it.
+std::unique_ptr<engine::CandidateSpace> space_of(const engine::LoadedKernel& kernel, const Target& target,
+                                                 const SpaceOptions& options) {
+  return engine::candidate_space(kernel.loop, kernel.opaque.get(), target, options.restrictions);
 }
 
 RuleSkips ranked(std::string_view rule, const std::map<std::string, std::size_t>& reasons) {
@@ -35,11 +40,11 @@ RuleSkips ranked(std::string_view rule, const std::map<std::string, std::size_t>
 /// What is learnt from one path after another.
 class Explorer {
  public:
-  Explorer(const ir::Program& loop, const Target& target, const SpaceOptions& options)
-      : loop_(loop), target_(target), space_(loop, target, options.restrictions), rng_(options.seed) {}
+  Explorer(const engine::LoadedKernel& kernel, const Target& target, const SpaceOptions& options)
+      : kernel_(kernel), target_(target), space_(space_of(kernel, target, options)), rng_(options.seed) {}
 
-  const search::Space& space() const { return space_; }
-  Path random_path() { return search::random_path(space_, rng_); }
+  const search::Space& space() const { return *space_; }
+  Path random_path() { return search::random_path(*space_, rng_); }
   std::size_t candidates() const { return candidates_.size(); }
 
   /// `closely`: also to source text, which costs some milliseconds.
@@ -48,10 +53,10 @@ class Explorer {
     const bool fresh = candidates_.insert(digest(print(path.leaf->trail()))).second;
     if (!closely) return;
     ++examined_;
-    count_skips(path.leaf->trail());
+    if (!kernel_.opaque) count_skips(path.leaf->trail());
     if (!fresh) return;
     ++compared_;
-    const std::string kernel = source_digest(*path.leaf);
+    const std::string kernel = source_digest(*space_, *path.leaf);
     kernels_.insert(kernel);
     compare_sibling(path, kernel);
   }
@@ -72,14 +77,14 @@ class Explorer {
     const auto count = [&](const rules::Lowering::Step& step) {
       if (!step.skipped.empty()) ++skips_[step.rule.name][step.skipped];
     };
-    CHECK(rules::follow(rules::Lowering(loop_, target_, count), trail, rules::TrailIs::whole).ok());
+    CHECK(rules::follow(rules::Lowering(kernel_.loop, target_, count), trail, rules::TrailIs::whole).ok());
   }
 
   // Two candidates that are one kernel seldom come up in one sample of a large space; neighbours tell.
   void compare_sibling(const Path& path, const std::string& kernel) {
-    const search::Sibling sibling = search::random_sibling(space_, path, rng_);
+    const search::Sibling sibling = search::random_sibling(*space_, path, rng_);
     if (!sibling.leaf) return;
-    const bool same = source_digest(*sibling.leaf) == kernel;
+    const bool same = source_digest(*space_, *sibling.leaf) == kernel;
     ++(same ? unchanged_ : changed_)[path.leaf->trail()[sibling.level].knob];
   }
 
@@ -89,14 +94,14 @@ class Explorer {
       return found == counts.end() ? std::size_t{0} : found->second;
     };
     SpaceLevel result{level, {}, count(changed_), count(unchanged_)};
-    for (auto position = space_.root(); position->fork(); position = position->choose(0))
+    for (auto position = space_->root(); position->fork(); position = position->choose(0))
       if (position->fork()->knob == level.knob) result.heuristic = position->fork()->options;
     return result;
   }
 
-  const ir::Program& loop_;
+  const engine::LoadedKernel& kernel_;
   const Target& target_;
-  engine::KernelSpace space_;
+  std::unique_ptr<engine::CandidateSpace> space_;
   Rng rng_;
   search::Levels levels_;
   std::size_t examined_ = 0, compared_ = 0;     // paths that were looked at closely; distinct candidates among them
@@ -147,9 +152,9 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
   report.leaves = {found, count, count, count, 0};
 }
 
-SpaceReport explore_kernel(const ir::Program& loop, const Target& target, const SpaceOptions& options,
+SpaceReport explore_kernel(const engine::LoadedKernel& kernel, const Target& target, const SpaceOptions& options,
                            Progress& progress, SpaceReport report) {
-  Explorer explorer(loop, target, options);
+  Explorer explorer(kernel, target, options);
   (options.enumerate ? enumerate : draw)(explorer, options, progress, report);
   explorer.fill(report);
   return report;
@@ -178,7 +183,7 @@ std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<
     if (first[i] != i)
       report.as = kernels[first[i]].number;
     else
-      report = explore_kernel(loops[i], target, options, progress, std::move(report));
+      report = explore_kernel(kernels[i], target, options, progress, std::move(report));
     reports.push_back(std::move(report));
   }
   return reports;
@@ -189,12 +194,12 @@ std::string sample(const SpaceOptions& options, const std::vector<engine::Loaded
   std::string text;
   for (const engine::LoadedKernel& kernel : kernels) {
     if (kernels.size() > 1) text += fmt::format("# {}\n", title_of(kernel, options));
-    const engine::KernelSpace space(kernel.loop, target, options.restrictions);
+    const auto space = space_of(kernel, target, options);
     Rng rng(options.seed);
     std::set<std::string> drawn;
     // A space that is smaller than the sample shows by nothing new.
     for (std::size_t stale = 0; drawn.size() < options.sample && stale < 100 + options.sample && !interrupted();) {
-      const std::string trail = print(search::random_path(space, rng).leaf->trail());
+      const std::string trail = print(search::random_path(*space, rng).leaf->trail());
       const bool fresh = drawn.insert(trail).second;
       stale = fresh ? 0 : stale + 1;
       if (fresh) text += trail + "\n";

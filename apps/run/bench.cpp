@@ -12,10 +12,13 @@
 #include "apps/run/bench_store.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "engine/compile/candidate_space.h"
 #include "engine/compile/target.h"
 #include "engine/revision.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/experiment.h"
+#include "engine/source/opaque_kernel.h"
+#include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
 #include "engine/tune/ties.h"
 #include "measure/check/inputs.h"
@@ -45,25 +48,26 @@ void compare(BenchBaseline& baseline, const BenchTime& ours) {
   baseline.interval = measure::median_interval(ratios);
 }
 
-struct NamedLoop {
-  std::string name;
-  ir::Program loop;
+std::string text_of(const ir::Program& loop) { return print(measure::without_fills(loop)); }
+
+/// A kernel of the list, and the first one that it equals.
+struct Listed {
+  engine::KernelCase kernel;  // without its loop if it equals an earlier one
   std::size_t first = 0;
-  measure::InputFiles files = {};
-  std::optional<measure::TileCall> tile = {};
 };
 
-std::vector<NamedLoop> read_loops(const BenchOptions& options) {
-  std::vector<NamedLoop> loops;
+std::vector<Listed> read_kernels(const BenchOptions& options) {
+  std::vector<Listed> listed;
   if (options.config) {
     for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.source_options,
                                                               {options.target, options.device})
                                           .kernels) {
-      const std::size_t first = loops.size();
-      loops.push_back({kernel.name, std::move(kernel.loop), first, std::move(kernel.files), std::move(kernel.tile)});
-      for (std::string& name : kernel.same) loops.push_back({std::move(name), {}, first});
+      const std::size_t first = listed.size();
+      const std::vector<std::string> same = std::move(kernel.same);
+      listed.push_back({std::move(kernel), first});
+      for (const std::string& name : same) listed.push_back({{name, "", {}}, first});
     }
-    return loops;
+    return listed;
   }
   std::vector<engine::LoadedKernel> kernels =
       engine::load(options.selection, engine::fusion_target(options.target, options.device), options.inputs);
@@ -71,9 +75,14 @@ std::vector<NamedLoop> read_loops(const BenchOptions& options) {
   for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    loops.push_back(
-        {programs[i].name, std::move(programs[i]), first[i], std::move(kernels[i].files), std::move(kernels[i].tile)});
-  return loops;
+    listed.push_back({{.name = programs[i].name,
+                       .place = "",
+                       .loop = std::move(programs[i]),
+                       .files = std::move(kernels[i].files),
+                       .tile = std::move(kernels[i].tile),
+                       .opaque = std::move(kernels[i].opaque)},
+                      first[i]});
+  return listed;
 }
 
 // A store that results go to gives the schedules that it has, unless another one is named.
@@ -97,29 +106,29 @@ class Bencher {
   }
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
-    const std::vector<NamedLoop> loops = read_loops(options_);
-    if (options_.require_tuned) require_tuned(loops);
+    const std::vector<Listed> kernels = read_kernels(options_);
+    if (options_.require_tuned) require_tuned(kernels);
     if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
-    if (!options_.ab.empty() && loops.size() != 1)
-      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", loops.size()));
+    if (!options_.ab.empty() && kernels.size() != 1)
+      throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", kernels.size()));
     BenchReport report{runner_->info().name,
                        target_.name,
                        options_.store.value_or(""),
                        cache_.file(),
                        protocol_.text(),
-                       loops.size(),
+                       kernels.size(),
                        {}};
     on_kernel(report);
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      const std::string label = fmt::format("[{}/{}] {}", i + 1, loops.size(), loops[i].name);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const auto& [kernel, first] = kernels[i];
+      const std::string label = fmt::format("[{}/{}] {}", i + 1, kernels.size(), kernel.name);
       progress_.status(label, "timing");
-      BenchKernel kernel = loops[i].first == i ? bench(loops[i]) : report.kernels[loops[i].first];
+      BenchKernel row = first == i ? bench(kernel) : report.kernels[first];
       if (interrupted() != 0) break;  // what it cut short would look like a time
-      kernel.name = loops[i].name;
-      kernel.first = loops[i].first;
-      report.kernels.push_back(std::move(kernel));
-      progress_.line(label + "  " +
-                     (loops[i].first == i ? describe(report.kernels.back()) : fmt::format("as {}", loops[i].first)));
+      row.name = kernel.name;
+      row.first = first;
+      report.kernels.push_back(std::move(row));
+      progress_.line(label + "  " + (first == i ? describe(report.kernels.back()) : fmt::format("as {}", first)));
       on_kernel(report);
     }
     if (store_) store_->add_ceilings(runner_->ceilings());
@@ -127,26 +136,27 @@ class Bencher {
   }
 
  private:
-  void require_tuned(const std::vector<NamedLoop>& loops) {
-    for (std::size_t i = 0; i < loops.size(); ++i)
-      if (loops[i].first == i) cache_.find(loops[i].loop);
+  void require_tuned(const std::vector<Listed>& kernels) {
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      if (kernels[i].first == i) choose(kernels[i].kernel);
     cache_.require_tuned("--require-tuned");
   }
 
   /// The measured kernel may have other names than ours: what it calls each of our buffers.
-  static std::map<std::string, std::string> names_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
+  static std::map<std::string, std::string> names_of(const engine::KernelCase& kernel,
+                                                     const engine::Schedule& schedule) {
     std::map<std::string, std::string> names;
     for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
       names[kernel.loop.buffers[schedule.arguments[i]].name] = schedule.loop.buffers[i].name;
     return names;
   }
-  static measure::InputFiles files_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
+  static measure::InputFiles files_of(const engine::KernelCase& kernel, const engine::Schedule& schedule) {
     measure::InputFiles files;
     for (const auto& [ours, theirs] : names_of(kernel, schedule))
       if (const auto file = kernel.files.find(ours); file != kernel.files.end()) files[theirs] = file->second;
     return files;
   }
-  static std::optional<measure::TileCall> tile_of(const NamedLoop& kernel, const engine::Schedule& schedule) {
+  static std::optional<measure::TileCall> tile_of(const engine::KernelCase& kernel, const engine::Schedule& schedule) {
     std::optional<measure::TileCall> tile = kernel.tile;
     if (!tile) return tile;
     const std::map<std::string, std::string> names = names_of(kernel, schedule);
@@ -156,9 +166,10 @@ class Bencher {
   }
 
   /// By what is known, or by the first of two trails.
-  engine::Schedule choose(const ir::Program& loop) {
+  engine::Schedule choose(const engine::KernelCase& kernel) {
+    const ir::Program& loop = kernel.loop;
     engine::Schedule schedule;
-    if (options_.ab.empty()) {
+    if (options_.ab.empty() && !kernel.opaque) {
       schedule = cache_.find(loop);
       for (std::size_t i = 0; i < schedule.arguments.size(); ++i)
         schedule.loop.buffers[i].fill = loop.buffers[schedule.arguments[i]].fill;
@@ -166,26 +177,39 @@ class Bencher {
     }
     schedule.loop = loop;
     for (std::size_t i = 0; i < loop.buffers.size(); ++i) schedule.arguments.push_back(i);
-    schedule.compiled = by_trail(loop, options_.ab[0]);
+    std::string trail = options_.ab.empty() ? "" : options_.ab[0];
+    if (options_.ab.empty()) {
+      const engine::OpaqueSchedule found = cache_.find(*kernel.opaque);
+      schedule.origin = found.origin;
+      schedule.measured_us = found.measured_us;
+      schedule.note = found.note;
+      trail = print(found.trail);
+    }
+    schedule.compiled = by_trail(kernel, loop, trail);
     return schedule;
   }
 
-  engine::Compiled by_trail(const ir::Program& loop, const std::string& trail) const {
-    return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
+  /// Where the trail ends, the heuristic decides.
+  engine::Compiled by_trail(const engine::KernelCase& kernel, const ir::Program& loop, const std::string& trail) const {
+    if (!kernel.opaque) return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
+    const auto space = engine::candidate_space(kernel, target_, {});
+    search::PositionPtr begun = search::walk(*space, parse_trail(trail));
+    if (!begun) throw Error(fmt::format("--ab: expected decisions of {}, found '{}'", kernel.name, trail));
+    return space->compile(*search::completed(std::move(begun)));
   }
 
   /// What else of ours is timed beside it.
-  std::optional<engine::Compiled> other(const engine::Schedule& schedule) const {
-    if (!options_.ab.empty()) return by_trail(schedule.loop, options_.ab[1]);
+  std::optional<engine::Compiled> other(const engine::KernelCase& kernel, const engine::Schedule& schedule) const {
+    if (!options_.ab.empty()) return by_trail(kernel, schedule.loop, options_.ab[1]);
     if (schedule.origin == engine::Origin::heuristic) return std::nullopt;
-    engine::Compiled heuristic = engine::compile(rules::heuristic(schedule.loop, target_));
+    engine::Compiled heuristic = by_trail(kernel, schedule.loop, "");
     if (heuristic.digest == schedule.compiled.digest) return std::nullopt;  // nothing faster was found
     return heuristic;
   }
 
-  BenchKernel bench(const NamedLoop& kernel) {
+  BenchKernel bench(const engine::KernelCase& kernel) {
     BenchKernel row;
-    const engine::Schedule schedule = choose(kernel.loop);
+    const engine::Schedule schedule = choose(kernel);
     const engine::Compiled& compiled = schedule.compiled;
     row.allow_tf32 = kernel.loop.allow_tf32;
     row.origin = schedule.origin;
@@ -196,10 +220,12 @@ class Bencher {
     files_ = files_of(kernel, schedule);
     tile_ = tile_of(kernel, schedule);
     protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
-    if (store_) store_->enter(kernel.name, schedule.loop, protocol_.text());
+    if (kernel.opaque) protocol_.inputs = engine::describe_inputs(kernel);
+    if (store_)
+      store_->enter(kernel.name, kernel.opaque ? stored_text(kernel) : text_of(schedule.loop), protocol_.text());
     measure::worker::Reply reply{Failure{}};
     try {
-      reply = time(schedule, row);
+      reply = time(kernel, schedule, row);
     } catch (const Error& error) {  // no finite result, too little memory, a lost device: the others are timed
       row.baselines.clear();
       row.ours.failure = error.what();
@@ -208,8 +234,8 @@ class Bencher {
     row.ours = bench_time(reply.timing);
     if (interrupted() != 0) return row;
     if (store_) {
-      store_->add(compiled, engine::changes(compiled.trail, rules::heuristic(schedule.loop, target_).trail()), reply);
-      store_->enter(kernel.name, kernel.loop, protocol_.text());
+      store_->add(compiled, engine::changes(compiled.trail, by_trail(kernel, schedule.loop, "").trail), reply);
+      store_->enter(kernel.name, stored_text(kernel), protocol_.text());
       std::ranges::move(store_->earlier(row.baselines), std::back_inserter(row.baselines));
     }
     for (BenchBaseline& baseline : row.baselines) compare(baseline, row.ours);
@@ -217,21 +243,22 @@ class Bencher {
   }
 
   /// Ours, and in the row the libraries and ours by another schedule.
-  measure::worker::Reply time(const engine::Schedule& schedule, BenchKernel& row) {
+  measure::worker::Reply time(const engine::KernelCase& kernel, const engine::Schedule& schedule, BenchKernel& row) {
     runner_->open({.loop = schedule.loop,
                    .seed = options_.seed,
                    .protocol = protocol_,
                    .known = store_ ? store_->known_ceilings() : rules::Ceilings{},
                    .files = files_,
-                   .libraries = true,
+                   .libraries = !kernel.opaque,
+                   .expected = kernel.opaque ? kernel.opaque->expectation() : measure::Expectation{},
                    .tile = tile_});
     std::vector<measure::KernelCode> candidates{schedule.compiled.code};
-    const std::optional<engine::Compiled> second = other(schedule);
+    const std::optional<engine::Compiled> second = other(kernel, schedule);
     if (second) candidates.push_back(second->code);
     auto replies = runner_->confirm(candidates, {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
     const measure::worker::Libraries& libraries = runner_->libraries();
     row.no_baseline = libraries.none;
-    row.model_us = model_us(schedule);
+    if (!kernel.opaque) row.model_us = model_us(schedule);
     for (std::size_t i = 0; i < libraries.found.size(); ++i) {
       const auto& [library, version, precision, threads] = libraries.found[i];
       const Result<measure::Timing>& timing = replies[candidates.size() + i].timing;

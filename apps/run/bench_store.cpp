@@ -32,9 +32,9 @@ BenchStore::BenchStore(const std::string& file, const measure::DeviceInfo& devic
                          measure::host_name(), measure::this_process(), rules::version_of(rules::pipeline())});
 }
 
-void BenchStore::enter(const std::string& name, const ir::Program& loop, std::string protocol) {
+void BenchStore::enter(const std::string& name, const std::string& text, std::string protocol) {
   protocol_ = std::move(protocol);
-  kernel_ = store_.add_kernel({name, print(measure::without_fills(loop))});
+  kernel_ = store_.add_kernel({name, text});
 }
 
 void BenchStore::add(const engine::Compiled& compiled, std::int64_t changes, const measure::worker::Reply& reply) {

@@ -9,8 +9,11 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "engine/compile/target.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/block_program.h"
 #include "engine/source/tile_launch.h"
-#include "measure/worker/blocks.h"
+#include "measure/check/tile_arrays.h"
+#include "measure/worker/single_launch.h"
 
 namespace deplo::apps {
 namespace {
@@ -21,9 +24,7 @@ void check_options(const RunOptions& options, const std::string& why) {
   const auto refuse = [&](bool given, const char* flag) {
     if (given) throw Error(fmt::format("{} needs kernels, but this program runs block by block: {}", flag, why));
   };
-  refuse(options.tuned.has_value(), "--tuned");
   refuse(options.nearest, "--nearest");
-  refuse(options.require_tuned, "--require-tuned");
   refuse(options.whole, "--whole");
   refuse(options.reference.has_value(), "--reference");
 }
@@ -31,9 +32,9 @@ void check_options(const RunOptions& options, const std::string& why) {
 /// Integers are equal or not. `rounding` as of compare_output().
 OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& found, const ir::Shape& shape,
                           double tolerance, const std::vector<double>& rounding) {
-  const ir::DType dtype = dtype_of(expected.element);
-  OutputCheck check = compare_output(numbers_of(found, dtype), numbers_of(expected, dtype).doubles(), {dtype, shape},
-                                     tolerance, rounding);
+  const ir::DType dtype = measure::comparable_dtype(expected.element);
+  OutputCheck check = compare_output(measure::numbers_of(found, dtype), measure::numbers_of(expected, dtype).doubles(),
+                                     {dtype, shape}, tolerance, rounding);
   if (ir::is_integral(expected.element)) check.right = expected.bytes == found.bytes;
   check.name = found.name;
   return check;
@@ -52,7 +53,8 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
       unrounded.exact16 = true;
       tiles::run(launch.program, unrounded, exact);
     }
-    return rounding_of(expected[i].numbers(), exact[i].numbers(), dtype_of(expected[i].element));
+    return measure::rounding_of(expected[i].numbers(), exact[i].numbers(),
+                                measure::comparable_dtype(expected[i].element));
   };
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -82,14 +84,20 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   tiles::run(launch.program, launch_of(launch, options.seed), expected);
 
   progress.status(launch.entry, "building and running");
-  measure::worker::BlocksWorker worker(
+  measure::worker::LaunchWorker worker(
       {worker_program().string(),
-       {"worker", "--tuner", std::to_string(getpid()), "--device", options.device, "--blocks"}});
+       {"worker", "--tuner", std::to_string(getpid()), "--device", options.device, "--once"}});
   const Target target =
       engine::pick_target(options.target, worker.info(), worker.dialect(), options.device, "--target");
-  const rules::BlockKernel kernel = lower_blocks(launch, target);
+  const engine::BlockProgram program(launch, target);
+  engine::TunedCache cache(options.tuned, worker.info(), target, false, options.tolerance);
+  const engine::OpaqueSchedule schedule = cache.find(program);
+  if (options.require_tuned) cache.require_tuned("--require-tuned");
+  const rules::BlockKernel kernel = program.lower(program.schedule(schedule.trail).value_or_throw());
   std::vector<tiles::Array> found = before;
-  const double microseconds = worker.run(kernel, found, options.limit, !options.no_measure);
+  measure::Contents contents = contents_of(kernel, found);
+  const double microseconds = worker.run({kernel.kernel, kernel.source}, contents, options.limit, !options.no_measure);
+  take_contents(kernel, contents, found);
 
   RunReport report;
   report.device = worker.info().name;
@@ -97,7 +105,8 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   report.seed = options.seed;
   report.tolerance = options.tolerance;
   report.timed = !options.no_measure;
-  report.blocks = {launch.entry, why, launch.grid, kernel.source.threads, microseconds, worker.printed()};
+  report.blocks = {launch.entry,    why,          launch.grid, kernel.source.threads, microseconds, worker.printed(),
+                   schedule.origin, schedule.note};
   for (const ir::Buffer& buffer : kernel.kernel.buffers)
     report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
   report.tensor_bytes = report.buffer_bytes;

@@ -55,7 +55,8 @@ int run_source(RunFlags& flags) {
     if (options.whole) throw Error("--whole requires a device that has times, found " + options.device);
     options.no_measure = true;
   }
-  if (options.blocks && interpreted) throw Error("--blocks requires a device of OpenCL or CUDA");
+  if (options.source.options.blocks.value_or(false) && interpreted)
+    throw Error("--blocks requires a device of OpenCL or CUDA");
   if (const engine::TileSource* tile = options.source.tile(); tile != nullptr && interpreted && !flags.as_kernels)
     return run_on_interpreter(flags, *tile);
   Progress progress(stderr, flags.json);
@@ -76,7 +77,6 @@ void add_tile_flags(Command command, RunFlags& flags) {
       .flag("--as-kernels", flags.as_kernels,
             "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
       .seldom();
-  add_blocks(command, options.blocks);
   command
       .option("--limit", options.limit, "SECONDS", "With --tile: end a program that runs block by block after SECONDS.")
       .between(0.1, 1e6)

@@ -367,7 +367,7 @@ void Runner::fill_report() {
 }  // namespace
 
 RunReport run(const RunOptions& options, Progress& progress) {
-  if (options.blocks) return run_blocks(options, "--blocks asks for it", progress);
+  if (options.source.options.blocks.value_or(false)) return run_blocks(options, "--blocks asks for it", progress);
   const engine::TileSource* const tile = options.source.tile();
   if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).run();
   auto subject = read_tile_subject(*tile, options);

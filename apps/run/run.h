@@ -23,10 +23,9 @@ struct RunOptions : DeviceOptions {
   bool no_measure = false;                    // do not read the device's clock; the report has no times
   std::optional<std::string> reference = {};  // an expression of a tile program's arrays, used instead of its blocks
   std::optional<std::string> outputs = {};    // the folder for outputs: 0.npy, 1.npy, …; arrays: NAME.npy
-  bool whole = false;   // time the chain of all kernels, and compare its outputs with those of single launches instead
-                        // of the reference
-  bool blocks = false;  // run a tile program block by block even if it becomes kernels
-  double limit = 60;    // seconds that a program may take block by block
+  bool whole = false;  // time the chain of all kernels, and compare its outputs with those of single launches instead
+                       // of the reference
+  double limit = 60;   // seconds that a program may take block by block
 };
 
 struct KernelLaunch {
@@ -56,6 +55,8 @@ struct BlocksLaunch {
   std::int64_t threads = 0;  // of a block
   double microseconds = 0;   // 0: not measured
   std::string printed;
+  engine::Origin origin = engine::Origin::heuristic;  // of its schedule
+  std::string note;                                   // as of engine::OpaqueSchedule
 };
 
 /// The kernel that NVIDIA's compiler builds from a tile program, timed in turns with the chain of all deplo's kernels.

@@ -87,7 +87,8 @@ std::string blocks_text(const BlocksLaunch& b) {
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   text += fmt::format("{} block by block: {} x {} x {} blocks of {}", b.entry, b.grid[0], b.grid[1], b.grid[2],
                       counted(b.threads, "thread"));
-  return text + (b.microseconds > 0 ? fmt::format(", {} µs\n", significant(b.microseconds)) : "\n");
+  if (b.microseconds > 0) text += fmt::format(", {} µs", significant(b.microseconds));
+  return text + fmt::format(", schedule: {}{}\n", name(b.origin), b.note.empty() ? "" : "; " + b.note);
 }
 
 std::string beside_text(const WholeBaseline& b) {
@@ -117,6 +118,7 @@ Json blocks_json(const BlocksLaunch& b) {
                        {"grid", Json::array(b.grid)},
                        {"threads", b.threads},
                        {"microseconds", Json::or_null(b.microseconds)},
+                       {"schedule", name(b.origin)},
                        {"printed", b.printed}});
 }
 

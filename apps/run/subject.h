@@ -52,13 +52,6 @@ class Subject {
 std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference);
 
-/// The same estimate for an array that a tile program writes. `reference` is rounded to the array's type; if that has
-/// 16 bits, a sum in f32 may round to the next number. `reference` also includes the program's intermediate roundings,
-/// such as those of an attention's weights. A device may round these differently or not at all, so `exact` is computed
-/// without them (Launch::exact16).
-std::vector<double> rounding_of(const std::vector<double>& reference, const std::vector<double>& exact,
-                                ir::DType stored);
-
 /// Each throws Error if there is no such source, or if its inputs are wrong.
 std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
 /// NotRaised: the program cannot become kernels; a device may run its blocks instead.

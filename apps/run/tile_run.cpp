@@ -11,6 +11,7 @@
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "measure/check/npy.h"
+#include "measure/check/tile_arrays.h"
 
 namespace deplo::apps {
 namespace {
@@ -36,30 +37,10 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
 
 }  // namespace
 
-ir::DType dtype_of(ir::DType element) {
-  if (ir::is_kernel_type(element)) return element;
-  return ir::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
-}
-
-ir::Numbers numbers_of(const tiles::Array& array, ir::DType dtype) {
-  ir::Numbers numbers(dtype, static_cast<std::size_t>(array.elements()));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (array.element == ir::DType::i64) {
-      std::int64_t whole = 0;
-      std::memcpy(&whole, array.bytes.data() + i * sizeof whole, sizeof whole);
-      numbers.set(i, ir::Numbers(std::vector<std::int64_t>{whole}), 0);
-    } else {
-      const double number = array.number(static_cast<std::int64_t>(i));
-      numbers.set(i, array.element == ir::DType::boolean ? std::abs(number) : number);
-    }
-  }
-  return numbers;
-}
-
 void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
-  const ir::DType dtype = dtype_of(array.element);
+  const ir::DType dtype = measure::comparable_dtype(array.element);
   write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(),
-             measure::npy_bytes(numbers_of(array, dtype), {dtype, shape}));
+             measure::npy_bytes(measure::numbers_of(array, dtype), {dtype, shape}));
 }
 
 TileRunReport run_tile_program(const TileRunOptions& options) {

@@ -42,10 +42,6 @@ TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
-/// The type of the elements for compare_output() and files: their own if kernels have it, else i32 or f32.
-ir::DType dtype_of(ir::DType);
-/// The elements, converted to that type.
-ir::Numbers numbers_of(const ir::tile_program::Array&, ir::DType);
 /// Writes the array to NAME.npy in the folder.
 void write_array(const std::string& folder, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
 

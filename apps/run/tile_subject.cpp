@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/source/tile_launch.h"
-#include "ir/hardware/float16.h"
 #include "ir/torch/expression/expression.h"
+#include "measure/check/tile_arrays.h"
 
 namespace deplo::apps {
 namespace {
@@ -62,7 +62,7 @@ class TileSubject : public Subject {
   }
 
   ir::Numbers values(const ir::Tensor& tensor) const override {
-    return numbers_of(arrays_[array_of(tensor.name)], tensor.type.dtype);
+    return measure::numbers_of(arrays_[array_of(tensor.name)], tensor.type.dtype);
   }
 
   std::vector<std::vector<double>> reference() const override {
@@ -77,7 +77,7 @@ class TileSubject : public Subject {
     const std::vector<std::vector<double>> exact = interpret(launch);
     std::vector<std::vector<double>> most;
     for (std::size_t i = 0; i < reference.size(); ++i)
-      most.push_back(rounding_of(reference[i], exact[i], outputs_[i].type.dtype));
+      most.push_back(measure::rounding_of(reference[i], exact[i], outputs_[i].type.dtype));
     return most;
   }
 
@@ -133,23 +133,6 @@ class TileSubject : public Subject {
 };
 
 }  // namespace
-
-std::vector<double> rounding_of(const std::vector<double>& reference, const std::vector<double>& exact,
-                                ir::DType stored) {
-  double squares = 0, count = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (!std::isfinite(exact[i] - reference[i])) continue;
-    squares += (exact[i] - reference[i]) * (exact[i] - reference[i]);
-    ++count;
-  }
-  // Five standard deviations of two independent roundings, the program's and ours.
-  const double deviation = count == 0 ? 0 : 5 * std::sqrt(2 * squares / count);
-  std::vector<double> most;
-  for (std::size_t i = 0; i < exact.size(); ++i)
-    most.push_back(std::fmax(deviation, 2 * std::abs(exact[i] - reference[i])) +
-                   2 * ir::unit_roundoff(stored) * std::abs(reference[i]));
-  return most;
-}
 
 std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource& source,
                                                                            const RunOptions& options) {

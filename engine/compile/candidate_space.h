@@ -17,7 +17,10 @@ class CandidateSpace : public search::Space {
   virtual Trail untuned() const = 0;
 };
 
-/// The schedules of a kernel of Loop IR, or the configurations of a user's own kernel. The kernel must outlive it.
+/// The schedules of a kernel of Loop IR (`opaque`: null), or the decisions of an opaque kernel. Both must outlive it.
+std::unique_ptr<CandidateSpace> candidate_space(const ir::Program& loop, const OpaqueKernel* opaque, const Target&,
+                                                const Restrictions&);
+/// The schedules of a kernel of Loop IR, or the decisions of an opaque kernel. The kernel must outlive it.
 std::unique_ptr<CandidateSpace> candidate_space(const KernelCase&, const Target&, const Restrictions& of_all);
 
 }  // namespace deplo::engine

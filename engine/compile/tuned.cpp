@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/text/text.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
@@ -153,17 +154,21 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
     return std::nullopt;
   }
   if (!compiled || compiled->digest != stored.best.digest) {
-    note = fmt::format(
-        "stale: the trail of trial {} of {} now gives {}, because deplo or the target changed; run `deplo tune --store "
-        "{}` "
-        "to measure it again",
-        stored.best.id, stored.kernel.name, compiled ? "another source than the measured one" : "no kernel", file_);
+    note = stale(stored.best.id, stored.kernel.name, compiled.has_value());
     return std::nullopt;
   }
   schedule.arguments = all_of(schedule.loop);
   schedule.compiled = std::move(*compiled);
   schedule.measured_us = stored.best.timing.median_us;
   return schedule;
+}
+
+std::string TunedCache::stale(std::int64_t trial, const std::string& kernel, bool compiles) const {
+  return fmt::format(
+      "stale: the trail of trial {} of {} now gives {}, because deplo or the target changed; run `deplo tune --store "
+      "{}` "
+      "to measure it again",
+      trial, kernel, compiles ? "another source than the measured one" : "no kernel", file_);
 }
 
 std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const measure::StoredSchedule& stored,
@@ -250,6 +255,28 @@ Schedule TunedCache::find(const ir::Program& kernel) {
   return schedule;
 }
 
+OpaqueSchedule TunedCache::find(const OpaqueKernel& kernel) {
+  OpaqueSchedule schedule = look_up(kernel);
+  if (schedule.origin != Origin::tuned) misses_.push_back({kernel.signature(), schedule.note, true});
+  return schedule;
+}
+
+OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
+  const search::PositionPtr heuristic = search::heuristic(kernel.space());
+  const auto untuned = [&](std::string note) {
+    return OpaqueSchedule{Origin::heuristic, heuristic->trail(), 0, std::move(note)};
+  };
+  const std::optional<std::int64_t> id = store_ ? store_->find_kernel(kernel.identity()) : std::nullopt;
+  if (!id) return untuned("");
+  if (!device_) return untuned("tuned on another device, not on this one");
+  const std::optional<measure::TrialRecord> best = store_->best(*id, *device_, tolerance_);
+  if (!best) return untuned("");
+  const search::PositionPtr candidate = search::walk(kernel.space(), parse_trail(best->trail));
+  if (candidate && !candidate->fork() && digest(kernel.code(*candidate).source.text) == best->digest)
+    return {Origin::tuned, candidate->trail(), best->timing.median_us, ""};
+  return untuned(stale(best->id, kernel.signature().name, candidate != nullptr));
+}
+
 void TunedCache::require_tuned(std::string_view place) {
   if (misses_.empty()) return;
   const std::string of = misses_.size() == 1
@@ -264,9 +291,13 @@ void TunedCache::require_tuned(std::string_view place) {
   }
   const Entries entries(*store_, info_, device_);
   std::string text;
-  for (const auto& [kernel, note] : misses_)
-    text +=
-        fmt::format("{}{}: {}", text.empty() ? "" : "; ", kernel.name, explains(note) ? note : entries.nearest(kernel));
+  for (const auto& [kernel, note, opaque] : misses_) {
+    const std::string why = explains(note) ? note
+                            : !opaque      ? entries.nearest(kernel)
+                            : note.empty() ? "not tuned for this launch"
+                                           : note;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kernel.name, why);
+  }
   throw Error(fmt::format("{}: {} {} in {}: {}", place, of, on, file_, text));
 }
 

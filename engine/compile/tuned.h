@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/compile/compiled.h"
+#include "engine/source/opaque_kernel.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
 
@@ -29,6 +30,14 @@ struct Schedule {
   double measured_us = 0;  // by the tuning run; 0: never measured
   std::string from;        // the measured kernel's name, if it is another kernel
   std::string note;        // why there is no better origin, and what to do about it; "": nothing to say
+};
+
+/// The schedule of a kernel that no Loop IR states.
+struct OpaqueSchedule {
+  Origin origin = Origin::heuristic;  // or tuned
+  Trail trail;
+  double measured_us = 0;  // by the tuning run; 0: never measured
+  std::string note;        // as of Schedule
 };
 
 /// The first option of every fork, for verified Loop IR.
@@ -56,6 +65,7 @@ class TunedCache {
 
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
+  OpaqueSchedule find(const OpaqueKernel&);
   /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared. The Error begins with `place` and
   /// names each such kernel, the nearest entry of the store, and why that entry does not fit.
   void require_tuned(std::string_view place);
@@ -64,8 +74,10 @@ class TunedCache {
   measure::Store* store() { return store_ ? &*store_ : nullptr; }
 
  private:
+  std::string stale(std::int64_t trial, const std::string& kernel, bool compiles) const;
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   Schedule look_up(const ir::Program& kernel);
+  OpaqueSchedule look_up(const OpaqueKernel&);
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   /// A note about the faulty trials of kernels with this key; "" if there are none.
   std::string refused(std::string_view schedule_key);
@@ -77,6 +89,7 @@ class TunedCache {
   struct Miss {
     ir::Program kernel;
     std::string note;
+    bool opaque = false;
   };
 
   std::string file_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/foreign/parameter_space.h"
+#include "engine/source/opaque_kernel.h"
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"
@@ -31,28 +32,28 @@ struct Argument {
   std::string text = {};                 // a scalar's value, for people
 };
 
-class KernelFile {
+class KernelFile final : public OpaqueKernel {
  public:
   /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`.
   explicit KernelFile(const Files&);
 
   const std::string& name() const { return name_; }
-  Dialect language() const { return language_; }
-  const ParameterSpace& space() const { return *space_; }
-  /// A Loop IR program without statements that has the kernel's buffers, in their order.
-  const ir::Program& signature() const { return signature_; }
-  /// Values of inputs from files, by buffer.
-  const measure::InputFiles& inputs() const { return inputs_; }
-  /// What a store knows the kernel by: its source, arguments and problem size, without the values of parameters.
-  const std::string& identity() const { return identity_; }
+  Dialect language() const override { return language_; }
+  const ParameterSpace& space() const override { return *space_; }
+  const ir::Program& signature() const override { return signature_; }
+  measure::InputFiles inputs() const override { return inputs_; }
+  /// Its source, arguments and problem size, without the values of parameters.
+  std::string identity() const override { return identity_; }
   /// The text of the space's file.
-  const std::string& space_text() const { return space_text_; }
-  /// Identifies what the outputs are compared with.
-  std::string reference() const;
+  std::string space_text() const override { return space_text_; }
+  std::string reference() const override;
+  measure::KernelCode code(const search::Position& candidate) const override {
+    return code(space_->configuration(candidate));
+  }
   /// What is built and launched for a value of each parameter. Throws Error if a size is no whole number above 0.
   measure::KernelCode code(const std::vector<Scalar>& configuration) const;
   /// What the outputs are compared with: files, or a kernel with fixed parameters.
-  measure::Expectation expectation() const;
+  measure::Expectation expectation() const override;
 
  private:
   struct Reader;

@@ -11,8 +11,8 @@
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
-#include "engine/foreign/kernel_file.h"
 #include "engine/source/experiment_kernels.h"
+#include "engine/source/opaque_kernel.h"
 #include "measure/check/inputs.h"
 
 namespace deplo::engine {
@@ -59,7 +59,7 @@ Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
 }  // namespace
 
 std::string stored_text(const KernelCase& kernel) {
-  return kernel.file ? kernel.file->identity() : print(measure::without_fills(kernel.loop));
+  return kernel.opaque ? kernel.opaque->identity() : print(measure::without_fills(kernel.loop));
 }
 
 void check_name(std::string_view place, std::string_view what, const std::string& name,

@@ -22,18 +22,16 @@ inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
 inline constexpr std::int64_t most_count = 1'000'000'000;
 inline constexpr double most_seconds = 30 * 86400.0;
 
-namespace foreign {
-class KernelFile;
-}
+class OpaqueKernel;
 
 struct KernelCase {
   std::string name;   // in the table and in the store
   std::string place;  // file:line, for messages
   ir::Program loop;
-  Restrictions restrictions = {};                        // the experiment's, then its own
-  measure::InputFiles files = {};                        // of those inputs that have one
-  std::optional<measure::TileCall> tile = {};            // for a kernel of a tile program: the program's launch
-  std::shared_ptr<const foreign::KernelFile> file = {};  // of a user's own kernel; `loop` then has no statements
+  Restrictions restrictions = {};                   // the experiment's, then its own
+  measure::InputFiles files = {};                   // of those inputs that have one
+  std::optional<measure::TileCall> tile = {};       // for a kernel of a tile program: the program's launch
+  std::shared_ptr<const OpaqueKernel> opaque = {};  // `loop` then is its signature
   std::vector<std::string> same = {};  // names of the other kernels that are equal to it; all are tuned as one
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };

@@ -100,8 +100,9 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   foreign::Files files{found(config.at("space"))};
   if (const auto kernel = config.find("kernel_file")) files.kernel = found(*kernel);
   Entry entry;
-  entry.file = std::make_shared<const foreign::KernelFile>(files);
-  entry.name = config.text_or("name", entry.file->name());
+  auto kernel_file = std::make_shared<const foreign::KernelFile>(files);
+  entry.name = config.text_or("name", kernel_file->name());
+  entry.opaque = std::move(kernel_file);
   entry.place = config.place();
   return entry;
 }
@@ -148,10 +149,10 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
 }
 
 std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
-  if (entry.file) {
-    KernelCase kernel{entry.name, entry.place, entry.file->signature()};
-    kernel.files = entry.file->inputs();
-    kernel.file = std::move(entry.file);
+  if (entry.opaque) {
+    KernelCase kernel{entry.name, entry.place, entry.opaque->signature()};
+    kernel.files = entry.opaque->inputs();
+    kernel.opaque = std::move(entry.opaque);
     return {std::move(kernel)};
   }
   Inputs* const given[] = {&entry.inputs, &inputs};
@@ -167,6 +168,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
     kernel.restrictions = entry.restrictions;
     kernel.files = std::move(one.files);
     kernel.tile = std::move(one.tile);
+    kernel.opaque = std::move(one.opaque);
     kernel.loop = std::move(one.loop);
   }
   return kernels;
@@ -182,8 +184,8 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
       throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
                               named->second));
     const auto [first, differs] =
-        known.emplace(kernel.file ? kernel.file->identity() + kernel.file->space_text()
-                                  : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions),
+        known.emplace(kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
+                                    : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions),
                       result.size());
     if (differs)
       result.push_back(std::move(kernel));

@@ -17,7 +17,7 @@ struct Entry {
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  std::shared_ptr<const foreign::KernelFile> file = {};  // of a user's own kernel
+  std::shared_ptr<const OpaqueKernel> opaque = {};  // of a user's own kernel
   bool tf32_of_all = false;                              // the entry itself does not say whether tf32 is allowed
 };
 /// The options that the map's keys set.

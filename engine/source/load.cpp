@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "engine/source/block_program.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_launch.h"
 
@@ -42,6 +43,7 @@ auto at_place(const std::string& place, const Work& work) {
 struct Kernels {
   std::vector<ir::Program> loops;
   std::optional<measure::TileCall> tile = {};
+  std::shared_ptr<const OpaqueKernel> opaque = {};
 };
 
 Kernels read_kernels(const Source& source, const Target& target, std::span<Inputs* const> inputs,
@@ -57,7 +59,16 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
       give(*one, launch);
       if (one == inputs.front()) add_files(launch, *one);
     }
-    ir::Module module = at_place(place, [&] { return lower_to_measure(launch); });
+    auto raised = at_place(place, [&] { return try_to_measure(launch); });
+    if (source.options.blocks.value_or(false) || std::holds_alternative<rules::NotRaised>(raised)) {
+      auto blocks = at_place(place, [&] {
+        auto made = std::make_shared<const BlockProgram>(std::move(launch), target);
+        made->check_tunable();
+        return made;
+      });
+      return {{blocks->signature()}, {}, blocks};
+    }
+    auto& module = std::get<ir::Module>(raised);
     measure::TileCall call = kernel_tile_call(launch, module);
     return {std::move(module.kernels), std::move(call)};
   }
@@ -82,8 +93,8 @@ std::vector<LoadedKernel> load(const Source& source, const Target& target, std::
   Kernels kernels = read_kernels(source, target, inputs, place);
   std::vector<LoadedKernel> loaded;
   for (ir::Program& loop : kernels.loops) {
-    measure::InputFiles files = files_of(inputs, loop);
-    loaded.push_back({loaded.size(), std::move(loop), std::move(files), kernels.tile});
+    measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : files_of(inputs, loop);
+    loaded.push_back({loaded.size(), std::move(loop), std::move(files), kernels.tile, kernels.opaque});
   }
   return loaded;
 }

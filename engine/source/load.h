@@ -1,6 +1,7 @@
 // Loads the kernels of a source together with their inputs, ready to be measured.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,11 +14,14 @@
 
 namespace deplo::engine {
 
+class OpaqueKernel;
+
 struct LoadedKernel {
   std::size_t number = 0;  // in its graph or program
   ir::Program loop;
-  measure::InputFiles files = {};              // of those inputs that have one
-  std::optional<measure::TileCall> tile = {};  // for a kernel of a tile program: the program's launch
+  measure::InputFiles files = {};                   // of those inputs that have one
+  std::optional<measure::TileCall> tile = {};       // for a kernel of a tile program: the program's launch
+  std::shared_ptr<const OpaqueKernel> opaque = {};  // a tile program block by block; `loop` then is its signature
 };
 
 /// The kernels that a source becomes for a target, after all passes. `inputs` are applied in order; a later one overrides an

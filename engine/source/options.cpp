@@ -23,6 +23,8 @@ bool read_switch(std::string_view text, std::string_view place) {
   throw Error(fmt::format("{}: expected true or false, found '{}'", place, text));
 }
 
+std::string_view switch_text(bool is) { return is ? "true" : "false"; }
+
 Attention parse_attention(std::string_view text, std::string_view place) {
   for (const auto& [word, attention] : attention_words)
     if (text == word) return attention;
@@ -45,7 +47,7 @@ std::optional<std::string> printed(const std::optional<T>& value, const Print& p
 
 bool is_graph(SourceKind kind) { return kind != SourceKind::kernel && kind != SourceKind::tile; }
 
-constexpr std::array<SourceOption, 4> options = {{
+constexpr std::array<SourceOption, 5> options = {{
     {.name = "dtype",
      .words = "f32|f16|bf16",
      .help = "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].",
@@ -63,8 +65,7 @@ constexpr std::array<SourceOption, 4> options = {{
      .refusal = "which names its own types",
      .read = [](std::string_view text, std::string_view place,
                 SourceOptions& to) { to.allow_tf32 = read_switch(text, place); },
-     .print =
-         [](const SourceOptions& of) { return printed(of.allow_tf32, [](bool is) { return is ? "true" : "false"; }); }},
+     .print = [](const SourceOptions& of) { return printed(of.allow_tf32, switch_text); }},
     {.name = "attention",
      .words = "auto|fused|split",
      .help =
@@ -95,6 +96,15 @@ constexpr std::array<SourceOption, 4> options = {{
          [](const SourceOptions& of) {
            return printed(of.key_parts, [](std::int64_t n) { return n == 0 ? "auto" : std::to_string(n); });
          }},
+    {.name = "blocks",
+     .words = "",
+     .help = "With --tile: lower block by block, as the program says, not element by element.",
+     .seldom = true,
+     .taken_by = [](SourceKind kind) { return kind == SourceKind::tile; },
+     .refusal = "which is not a tile program",
+     .read = [](std::string_view text, std::string_view place,
+                SourceOptions& to) { to.blocks = read_switch(text, place); },
+     .print = [](const SourceOptions& of) { return printed(of.blocks, switch_text); }},
 }};
 
 }  // namespace

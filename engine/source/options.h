@@ -18,6 +18,7 @@ struct SourceOptions {
   std::optional<bool> allow_tf32 = {};             // in kernels that multiply f32 (ir/program.h)
   std::optional<rules::Attention> attention = {};  // one kernel or several
   std::optional<std::int64_t> key_parts = {};      // of an attention in one kernel; 0: as many as keep the target busy
+  std::optional<bool> blocks = {};                 // a tile program runs block by block, even if it can be raised
   bool operator==(const SourceOptions&) const = default;
 };
 

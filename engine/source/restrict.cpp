@@ -102,7 +102,7 @@ std::string describe(const Restrictions& restrictions) {
   for (const Restriction& restriction : restrictions) {
     text += fmt::format("{}{}=", text.empty() ? "" : " ", restriction.knob);
     for (std::size_t i = 0; i < restriction.values.size(); ++i)
-      text += (i > 0 ? "," : "") + print(restriction.values[i]);
+      text += (i > 0 ? "," : "") + deplo::print(restriction.values[i]);
   }
   return text;
 }

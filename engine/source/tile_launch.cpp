@@ -226,16 +226,6 @@ double draw(const TileLaunch::Array& array, Rng& rng) {
   return ir::round_to(value, array.element);
 }
 
-/// Throws Error where there are too many for the host.
-std::int64_t elements_of(const TileLaunch::Array& array) {
-  constexpr std::int64_t most = 1 << 28;
-  const std::int64_t elements = ir::element_count(array.shape);
-  if (elements > most)
-    throw Error(
-        fmt::format("array {}: expected at most {} elements to run with, found {}", array.name, most, elements));
-  return elements;
-}
-
 tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
   const std::int64_t elements = elements_of(given);
   tiles::Array array = tiles::make_array(given.name, given.element, elements);
@@ -289,6 +279,15 @@ void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::int64_t elements_of(const TileLaunch::Array& array) {
+  constexpr std::int64_t most = 1 << 28;
+  const std::int64_t elements = ir::element_count(array.shape);
+  if (elements > most)
+    throw Error(
+        fmt::format("array {}: expected at most {} elements to run with, found {}", array.name, most, elements));
+  return elements;
+}
 
 TileLaunch read_launch(const TileSource& source) { return Reader(source).read(); }
 
@@ -371,22 +370,15 @@ measure::TileCall kernel_tile_call(const TileLaunch& launch, const ir::Module& m
                                  counted(std::ssize(module.kernels), "kernel"))};
 }
 
-ir::Module lower_to_measure(const TileLaunch& launch) {
-  ir::Module module = raise(launch);
+std::variant<ir::Module, rules::NotRaised> try_to_measure(const TileLaunch& launch) {
+  auto raised = try_raise(launch);
+  if (std::holds_alternative<rules::NotRaised>(raised)) return raised;
+  auto& module = std::get<ir::Module>(raised);
   for (const TileLaunch::Array& array : launch.arrays)
     for (ir::Tensor& tensor : module.tensors)
       if (tensor.name == array.name && tensor.kind == ir::Tensor::Kind::input) give_source(array, tensor);
   fill_kernels(module);
-  return module;
-}
-
-rules::BlockKernel lower_blocks(const TileLaunch& launch, const Target& target) {
-  std::vector<tiles::Array> arrays;  // sizes alone count
-  for (const TileLaunch::Array& array : launch.arrays)
-    arrays.push_back(tiles::make_array(array.name, array.element, elements_of(array)));
-  const tiles::Entry& entry = find_entry(launch.program, launch.entry);
-  return rules::lower_blocks(launch.program, launch_of(launch, 0), arrays, rules::block_threads(entry, target).front(),
-                             target);
+  return raised;
 }
 
 }  // namespace deplo::engine

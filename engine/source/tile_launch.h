@@ -13,7 +13,6 @@
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
 #include "measure/baselines/tile_call.h"
-#include "rules/blocks/block_kernel.h"
 #include "rules/raise/raise.h"
 
 namespace deplo::engine {
@@ -54,8 +53,8 @@ ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
 /// The same, but throws Error if the launch cannot be raised.
 ir::Module raise(const TileLaunch&);
-/// The same as raise(), with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
-ir::Module lower_to_measure(const TileLaunch&);
+/// The same as try_raise(), with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
+std::variant<ir::Module, rules::NotRaised> try_to_measure(const TileLaunch&);
 /// The array that a tensor of the launch's module stands for. `Y_out` is Y after the launch, unless there is an array
 /// called `Y_out`.
 std::size_t array_of(const TileLaunch&, std::string tensor);
@@ -64,8 +63,7 @@ std::size_t array_of(const TileLaunch&, std::string tensor);
 measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
 /// The same for the module's only kernel. It has a `problem` if the module has several kernels.
 measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);
-/// Lowers the whole launch to one kernel, block by block, with the heuristic's number of threads. Throws Error in one line
-/// if the target's language cannot express the program.
-rules::BlockKernel lower_blocks(const TileLaunch&, const Target&);
+/// The array's elements. Throws Error if there are too many for the host.
+std::int64_t elements_of(const TileLaunch::Array&);
 
 }  // namespace deplo::engine

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/trail.h"
-#include "engine/foreign/kernel_file.h"
+#include "engine/source/opaque_kernel.h"
 #include "measure/check/inputs.h"
 #include "measure/store/retry.h"
 
@@ -27,8 +27,8 @@ Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
 
 std::string describe_inputs(const KernelCase& kernel) {
   std::string text = measure::describe_inputs(measure::with_index_ranges(kernel.loop), kernel.files);
-  if (!kernel.file) return text;
-  return text + (text.empty() ? "" : ", ") + "reference: " + kernel.file->reference();
+  if (!kernel.opaque) return text;
+  return text + (text.empty() ? "" : ", ") + "reference: " + kernel.opaque->reference();
 }
 
 void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
@@ -46,10 +46,10 @@ void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
 
 namespace {
 
-/// Throws Untunable unless the device runs the language of a user's own kernel.
+/// Throws Untunable unless the device runs the language of an opaque kernel.
 void check_language(const KernelCase& kernel, measure::worker::Runner& runner) {
-  if (!kernel.file) return;
-  const bool cuda = kernel.file->language() == Dialect::cuda;
+  if (!kernel.opaque) return;
+  const bool cuda = kernel.opaque->language() == Dialect::cuda;
   if (runner.info().backend == (cuda ? "cuda" : "opencl")) return;
   throw measure::worker::Untunable(Error(fmt::format(
       "{}: expected {} device for a kernel in {}, found {} ({})", kernel.place, cuda ? "a CUDA" : "an OpenCL",
@@ -61,11 +61,11 @@ void check_language(const KernelCase& kernel, measure::worker::Runner& runner) {
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session),
       space_(candidate_space(kernel, session.target, session.restrictions)),
+      opaque_(kernel.opaque),
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
   check_language(kernel, session.runner);
-  if (kernel.file) task_.expected = kernel.file->expectation();
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
 }
@@ -74,6 +74,7 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
 /// ends while inputs and reference are made.
 void Measurer::open() {
   if (opened_) return;
+  if (opaque_) task_.expected = opaque_->expectation();
   session_.runner.open(task_);
   opened_ = true;
   if (const rules::Ceilings seen = session_.runner.ceilings(); seen != session_.seen) {

@@ -75,8 +75,9 @@ class Measurer {
 
   Session& session_;
   std::unique_ptr<const CandidateSpace> space_;
-  measure::worker::Task task_;  // its protocol describes the inputs
-  bool opened_ = false;         // the runner has the task
+  std::shared_ptr<const OpaqueKernel> opaque_;  // null: Loop IR states the kernel
+  measure::worker::Task task_;                  // its protocol describes the inputs
+  bool opened_ = false;                         // the runner has the task
   std::int64_t kernel_id_ = 0;
   Trail heuristic_;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol

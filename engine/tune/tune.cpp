@@ -13,7 +13,6 @@
 #include "core/text/text.h"
 #include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
-#include "engine/foreign/kernel_file.h"
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
 #include "engine/tune/board.h"
@@ -96,7 +95,7 @@ std::string settings_of(const KernelCase& kernel, const Session& session) {
   return fmt::format(
       "{} more={}", session.settings,
       digest(fmt::format("{}; {}; {}", describe(session.restrictions), describe(kernel.restrictions), protocol.text()) +
-             (kernel.file ? kernel.file->space_text() : "")));
+             (kernel.opaque ? kernel.opaque->space_text() : "")));
 }
 
 class Tuner {

@@ -92,6 +92,7 @@ KernelSource Emitter::run() {
   body(kernel_.body);
   --indent_;
   line("}");
+  if (block_.used) float16_.clear();  // block_definitions() has these functions
   for (const auto& [dtype, lanes] : float16_) source_.text += float16_definition(dtype, lanes, dialect()) + "\n";
   for (const auto& [atom, dtype] : mma_) source_.text += mma_definition(*atom, dtype) + "\n";
   for (const int lanes : tf32_) source_.text += tf32_definition(lanes, dialect()) + "\n";

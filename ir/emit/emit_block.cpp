@@ -64,7 +64,8 @@ Printed printed(const std::string& conversion, const std::string& value, DType t
 std::string Emitter::scalar(const std::string& value) const {
   const auto known = block_.literals.find(value);
   if (known != block_.literals.end()) return known->second;
-  return block_.scalars.contains(value) ? value : "(u32)" + value;
+  const bool is_sum = types_.contains(value) && is_float(types_.at(value).dtype);  // of matrix instructions
+  return is_sum || block_.scalars.contains(value) ? value : "(u32)" + value;
 }
 
 void Emitter::define(const std::string& dst, DType dtype, const std::string& value) {
@@ -111,6 +112,20 @@ void Emitter::emit(const Compute& s) {
   };
   const std::string value = elements::expression(s, args, types, dialect(), named);
   define(s.dst, s.dtype, value);
+  if (s.dtype == DType::i64 && s.op->name == "addi") point_behind(s);
+}
+
+/// An address and a number of bytes.
+void Emitter::point_behind(const Compute& sum) {
+  for (const std::size_t base : {0, 1}) {
+    const auto pointer = block_.pointers.find(sum.args[base]);
+    if (pointer == block_.pointers.end() || block_.pointers.contains(sum.args[1 - base])) continue;
+    const std::string name = "p_" + sum.dst;
+    print("{}u8* const {} = {} + {};", elements::words(dialect()).global, name, pointer->second,
+          scalar(sum.args[1 - base]));
+    block_.pointers[sum.dst] = name;
+    return;
+  }
 }
 
 void Emitter::emit(const Local& s) {
@@ -151,11 +166,16 @@ void Emitter::emit(const Put& s) {
   print("{}[{}] = {};", s.array, code(s.index), array.in_memory ? elements::to_memory(value, array.dtype) : value);
 }
 
-void Emitter::emit(const Address& s) { define(s.dst, DType::i64, "(u64)" + s.buffer); }
+void Emitter::emit(const Address& s) {
+  define(s.dst, DType::i64, "(u64)" + s.buffer);
+  block_.pointers[s.dst] = fmt::format("(({}u8*){})", elements::words(dialect()).global, s.buffer);
+}
 
 std::string Emitter::at_address(const std::string& address, DType dtype, bool strong) const {
+  const auto pointer = block_.pointers.find(address);
   return fmt::format("*({}{}{}*)({})", elements::words(dialect()).global, strong ? "volatile " : "",
-                     elements::memory_type(dtype), scalar(address));
+                     elements::memory_type(dtype),
+                     pointer == block_.pointers.end() ? scalar(address) : pointer->second);
 }
 
 void Emitter::emit(const LoadAt& s) {

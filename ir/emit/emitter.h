@@ -50,6 +50,7 @@ class Emitter : SourceText {
   void declare_block_memory();
   std::string block_definitions() const;
   std::string at_address(const std::string& address, DType, bool strong) const;
+  void point_behind(const Compute& sum);
   void nested(const Body&);
   void emit(const Constant&);
   void emit(const Compute&);
@@ -174,6 +175,9 @@ class Emitter : SourceText {
     bool used = false;
     std::map<std::string, std::string, std::less<>> literals;  // of constants, which need no variable
     std::set<std::string, std::less<>> scalars;                // variables; their integers are unsigned
+    // Of addresses that are so many bytes behind the beginning of a buffer, the same as pointers of C: compilers see
+    // which accesses are neighbours, and that buffers do not overlap.
+    std::map<std::string, std::string, std::less<>> pointers;
     std::map<std::string, LocalArray, std::less<>> locals;
     std::string tables;                            // before the kernel
     std::map<std::string, std::string> functions;  // that the text calls, with their definitions

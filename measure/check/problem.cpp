@@ -14,6 +14,7 @@
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
 #include "measure/check/reference.h"
+#include "measure/check/tile_arrays.h"
 #include "measure/host_memory.h"
 #include "rules/cost/least_work.h"
 
@@ -97,6 +98,11 @@ ir::Numbers read_array(const std::string& file, const ir::Buffer& buffer) {
   return read_npy(file, {buffer.dtype, ir::element_count(shape) == ir::element_count(buffer) ? shape : buffer.shape});
 }
 
+ir::Buffer rounding_buffer(ir::Buffer of) {
+  of.dtype = ir::DType::f32;
+  return of;
+}
+
 /// FNV-1a over the bits of each value.
 std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
   constexpr std::uint64_t prime = 0x100000001b3;
@@ -127,6 +133,12 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
     const ir::Numbers values = input ? input_values(loop_, i, seed_, files_) : ir::Numbers();
     for (std::size_t set = 0; set < sets_.size(); ++set)
       input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
+    if (input || !files_.contains(loop_.buffers[i].name)) continue;
+    const ir::Numbers first = input_values(loop_, i, seed_, files_);
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      sets_[set].write(i, first);
+      sets_[set].save(i);
+    }
   }
 }
 
@@ -166,15 +178,40 @@ Reference Problem::expected_outputs() {
     if (buffer.role != ir::Role::output) continue;
     const auto file = expectation_.files.find(buffer.name);
     const auto value = computed.find(buffer.name);
-    reference.outputs.push_back(expected_output(i, value != computed.end()            ? value->second
-                                                   : file != expectation_.files.end() ? read_array(file->second, buffer)
-                                                                                      : arrays().read(i)));
+    const bool in_file = file != expectation_.files.end();
+    if (value == computed.end() && !in_file && !expectation_.kernel) continue;  // nothing is expected of it
+    reference.outputs.push_back(expected_output(i, value != computed.end() ? value->second
+                                                   : in_file               ? read_array(file->second, seen_output(i))
+                                                                           : arrays().read(i)));
   }
   return reference;
 }
 
+/// As its elements are compared.
+ir::Buffer Problem::seen_output(std::size_t index) const {
+  ir::Buffer buffer = loop_.buffers[index];
+  const auto element = expectation_.elements.find(buffer.name);
+  if (element == expectation_.elements.end()) return buffer;
+  const std::int64_t count = ir::element_count(read_npy_header(expectation_.files.at(buffer.name)).shape);
+  return {buffer.name, comparable_dtype(element->second), ir::Role::output, {count}, {1}};
+}
+
+ir::Numbers Problem::found_output(std::size_t index) {
+  const auto element = expectation_.elements.find(loop_.buffers[index].name);
+  if (element == expectation_.elements.end()) return arrays().read(index);
+  const ir::Buffer seen = seen_output(index);
+  ir::tile_program::Array array = ir::tile_program::make_array(seen.name, element->second, ir::element_count(seen));
+  const std::vector<std::uint8_t> bytes = arrays().read_bytes(index);
+  CHECK(array.bytes.size() <= bytes.size());
+  std::copy_n(bytes.begin(), array.bytes.size(), array.bytes.begin());
+  return numbers_of(array, seen.dtype);
+}
+
 Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values) const {
-  const ir::Buffer& buffer = loop_.buffers[index];
+  const ir::Buffer buffer = seen_output(index);
+  const auto allowed = expectation_.rounding.find(buffer.name);
+  const ir::Numbers rounding =
+      allowed == expectation_.rounding.end() ? ir::Numbers() : read_array(allowed->second, rounding_buffer(buffer));
   constexpr std::size_t max_elements = std::size_t{1} << 22;                       // 24 bytes each
   const std::size_t step = (values.size() + max_elements - 1) / max_elements | 1;  // odd, so that it meets all columns
   Reference::Output output{index, {}, 1, false};
@@ -185,8 +222,8 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
       continue;
     }
     if (i % step != 0) continue;
-    const Reference::Element& element =
-        output.elements.emplace_back(Reference::Element{{values[i], 0}, static_cast<std::int64_t>(i)});
+    const Reference::Element& element = output.elements.emplace_back(
+        Reference::Element{{values[i], rounding.size() == 0 ? 0 : rounding[i]}, static_cast<std::int64_t>(i)});
     scale.add(element, buffer.dtype);
   }
   if (output.elements.empty())
@@ -201,8 +238,8 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
   const double largest_error = std::max(tolerance_, least);
   checked_bits_ = 0xcbf29ce484222325;  // FNV's
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
-    const ir::Buffer& buffer = loop_.buffers[reference().outputs[i].buffer];
-    const ir::Numbers found = arrays().read(reference().outputs[i].buffer);
+    const ir::Buffer buffer = seen_output(reference().outputs[i].buffer);
+    const ir::Numbers found = found_output(reference().outputs[i].buffer);
     if (auto failure = find_unwritten(buffer, found, reference().outputs[i].partial ? Coverage::prefix : coverage))
       return failure;
     if (auto failure = find_nan(i, found)) return failure;

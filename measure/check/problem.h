@@ -1,6 +1,7 @@
 // One kernel to be tuned on one device: its inputs, its arrays on the device, and the expected outputs.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -38,8 +39,11 @@ struct Reference {
 struct Expectation {
   std::optional<KernelCode> kernel = {};  // runs once; its outputs are expected
   InputFiles files = {};                  // expected outputs, by name
-  std::string expression = {};            // of PyTorch, for all outputs (expected_values.h); "": none
-  std::string name = {};                  // of the kernel, for messages
+  InputFiles rounding = {};               // of some of these: the differences that rounding explains
+  /// Outputs whose buffers are words of 32 bits that hold elements of another type.
+  std::map<std::string, ir::DType, std::less<>> elements = {};
+  std::string expression = {};  // of PyTorch, for all outputs (expected_values.h); "": none
+  std::string name = {};        // of the kernel, for messages
   bool empty() const { return !kernel && files.empty() && expression.empty(); }
 };
 
@@ -52,7 +56,8 @@ inline constexpr double tf32_tolerance = 5e-3;
 inline constexpr double small_problem = 4e6;
 
 /// The inputs are those of `files`, else random (random_input in measure/check/inputs.h). They are the same for the
-/// same seed, and in each set of operands. The device and the probe must outlive it. Not thread-safe.
+/// same seed, and in each set of operands. An output that has a file begins with its values (KernelSource::restored). The
+/// device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
   /// `loop` must be verified Loop IR. `probe`: of the device; without it no time is implausible. Throws
@@ -87,6 +92,8 @@ class Problem {
   double least_us(int batch) const;
   Reference expected_outputs();
   Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values) const;
+  ir::Buffer seen_output(std::size_t buffer) const;
+  ir::Numbers found_output(std::size_t buffer);
   std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);
 
   ir::Program loop_;

@@ -95,6 +95,14 @@ std::int64_t Store::add_kernel(const KernelRecord& kernel) {
   return id;
 }
 
+std::optional<std::int64_t> Store::find_kernel(const std::string& text) {
+  return state_->read([&]() -> std::optional<std::int64_t> {
+    sqlite::Statement select(*state_->database, "SELECT id FROM kernel WHERE key = ?");
+    if (!select.bind(1, KernelRecord{"", text}.key()).step()) return std::nullopt;
+    return select.integer(0);
+  });
+}
+
 std::int64_t Store::append(const TrialRecord& trial, std::int64_t running) {
   if (state_->own) run_insert(state_->own->insert, trial);
   return state_->write([&](State& state) {

@@ -43,6 +43,8 @@ class Store {
   std::int64_t add_run(const RunRecord&);
   /// The id of the kernel with this text. Adds a row if there is none.
   std::int64_t add_kernel(const KernelRecord&);
+  /// The id of the kernel with this text, if there is one.
+  std::optional<std::int64_t> find_kernel(const std::string& text);
 
   /// Announces that a candidate is about to be measured; append() ends the announcement. Reads only the members that
   /// identify the trial. Returns the id for append() and forget().

@@ -14,7 +14,7 @@
 namespace deplo::ir {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, cluster, shared_bytes, dynamic_shared,
-                                   tensor_maps, zeroed, dry_run, architecture_specific)
+                                   tensor_maps, zeroed, restored, dry_run, architecture_specific)
 }  // namespace deplo::ir
 
 namespace deplo::rules {
@@ -95,16 +95,30 @@ KernelCode candidate_of(const Json& json) {
 }
 
 Json json_of(const Expectation& expected) {
+  Json elements = Json::object();
+  for (const auto& [name, element] : expected.elements) elements[name] = ir::tile_name(element);
   return {{"kernel", expected.kernel ? json_of(*expected.kernel) : Json()},
           {"files", expected.files},
+          {"rounding", expected.rounding},
+          {"elements", elements},
           {"expression", expected.expression},
           {"name", expected.name}};
 }
 
 Expectation expectation_of(const Json& json) {
   const Json& kernel = json.at("kernel");
-  return {kernel.is_null() ? std::nullopt : std::optional(candidate_of(kernel)), json.at("files").get<InputFiles>(),
-          json.at("expression").get<std::string>(), json.at("name").get<std::string>()};
+  std::map<std::string, ir::DType, std::less<>> elements;
+  for (const auto& [name, element] : json.at("elements").items()) {
+    const auto dtype = ir::parse_tile_dtype(element.get_ref<const std::string&>());
+    if (!dtype) throw Error("expected an element type that deplo has, found " + element.dump());
+    elements[name] = *dtype;
+  }
+  return {kernel.is_null() ? std::nullopt : std::optional(candidate_of(kernel)),
+          json.at("files").get<InputFiles>(),
+          json.at("rounding").get<InputFiles>(),
+          std::move(elements),
+          json.at("expression").get<std::string>(),
+          json.at("name").get<std::string>()};
 }
 
 Json json_of(const Reply& reply) {

@@ -13,12 +13,14 @@
 #include "ir/interpret/interpret.h"
 #include "ir/program.h"
 #include "ir/tile_program/interpret/interpret.h"
+#include "rules/blocks/decisions.h"
 
 namespace deplo::rules {
 
 /// A kernel for one launch: arguments and grid are compiled into it.
 struct BlockKernel {
-  /// Kernel IR. The buffers are the arrays in order, then the kernel's own. Element types that Loop IR lacks are bytes.
+  /// Kernel IR. The buffers are the arrays in order, then the kernel's own. Arrays of element types that Loop IR lacks are
+  /// words of 32 bits. Arrays that the program does not write are inputs.
   ir::Program kernel;
   ir::KernelSource source;
   /// The contents that one of the kernel's own buffers must have before each launch.
@@ -27,21 +29,27 @@ struct BlockKernel {
     std::vector<std::uint8_t> bytes;
   };
   std::vector<Initial> initial;
+  std::vector<bool> written;  // by array: the program may write it
   /// The buffer of an i32 that is 0, or 1 + the number of the assertion that failed; -1 if the program has no
   /// assertions.
   std::int64_t assertion_buffer = -1;
   std::vector<std::string> assertions;  // the message of each if it fails, with its place
 };
 
-/// The numbers of threads that a block may have: powers of two, the heuristic's pick first. On a CPU the pick is one
-/// thread per block; on a GPU each thread gets a few elements of the largest tile.
-std::vector<std::int64_t> block_threads(const ir::tile_program::Entry&, const Target&);
-
 /// `arrays`: the arrays that the launch's arguments name; their types and sizes matter, but not their values.
-/// `threads`: a power of two that the target supports. Throws Error in one line if the arguments do not fit the entry,
+/// The schedule's number of threads must be a power of two that the target supports. Throws Error in one line if the arguments do not fit the entry,
 /// and, with the operation's place, if the target's language cannot express an operation.
 BlockKernel lower_blocks(const ir::tile_program::Program&, const ir::tile_program::Launch&,
-                         std::span<const ir::tile_program::Array> arrays, std::int64_t threads, const Target&);
+                         std::span<const ir::tile_program::Array> arrays, const BlockSchedule&, const Target&);
+
+/// Bytes of scratch memory that a block has.
+std::int64_t scratch_bytes(const BlockKernel&);
+
+/// The contents of the kernel's buffers before a launch, in their order; empty: any.
+std::vector<std::vector<std::uint8_t>> contents_of(const BlockKernel&, std::span<const ir::tile_program::Array>);
+/// Gives the arrays what the kernel left in its buffers. Throws Error if an assertion failed.
+void take_contents(const BlockKernel&, std::span<const std::vector<std::uint8_t>> contents,
+                   std::vector<ir::tile_program::Array>& arrays);
 
 /// Runs the kernel on the arrays with the interpreter of Kernel IR (ir::interpret_blocks). Returns what its blocks print.
 /// Throws Error as that does, and if an assertion failed.

@@ -22,11 +22,21 @@ constexpr const char* assertion_buffer = "assertion";
 
 std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-/// Elements in a buffer: those of a type that Loop IR lacks are bytes.
+std::int64_t words_of(std::size_t bytes) { return static_cast<std::int64_t>((bytes + 3) / 4); }
+
+/// Elements in a buffer: those of a type that Loop IR lacks are in words.
 std::pair<DType, std::int64_t> in_buffer(const tp::Array& array) {
-  const auto size = static_cast<std::int64_t>(array.bytes.size());
-  const bool as_bytes = !ir::is_kernel_type(array.element) || array.element == DType::i64;
-  return {as_bytes ? DType::boolean : array.element, as_bytes ? size : size / ir::bytes(array.element)};
+  if (!ir::is_kernel_type(array.element) || array.element == DType::i64)
+    return {DType::i32, words_of(array.bytes.size())};
+  return {array.element, array.elements()};
+}
+
+/// Products by matrix instructions leave each sum to the thread that the instruction says.
+std::set<ValueId> by_matrix(const BlockSchedule& schedule) {
+  std::set<ValueId> results;
+  for (const auto& [id, product] : schedule.products)
+    if (product.matrix) results.insert(id);
+  return results;
 }
 
 void find_definitions(const Region& region, std::map<ValueId, const Operation*>& into) {
@@ -39,13 +49,14 @@ void find_definitions(const Region& region, std::map<ValueId, const Operation*>&
 }  // namespace
 
 Lowering::Lowering(const tp::Program& of, const tp::Entry& which, const tp::Launch& how,
-                   std::span<const tp::Array> arrays, std::int64_t block_threads, const Target& on)
+                   std::span<const tp::Array> arrays, const BlockSchedule& chosen, const Target& on)
     : program(of),
       entry(which),
       launch(how),
       target(on),
-      threads(block_threads),
-      plan(which),
+      schedule(chosen),
+      threads(chosen.threads),
+      plan(which, chosen.kept, by_matrix(chosen)),
       block_id{ir::var("bx"), ir::var("by"), ir::var("bz")},
       arrays_(arrays) {
   find_definitions(entry.body, definitions_);
@@ -249,6 +260,10 @@ Body Lowering::within(const std::function<void()>& inner) {
   return body;
 }
 
+void Lowering::scoped(const std::function<void()>& inner) {
+  for (ir::Stmt& stmt : within(inner)) add(std::move(stmt));
+}
+
 bool Lowering::unrolls(std::int64_t trips) const {
   constexpr std::int64_t max_copies = 64;
   return !target.cpu && trips <= max_copies;
@@ -282,6 +297,17 @@ void Lowering::each(std::int64_t count, const std::function<void(const At&)>& bo
   });
 }
 
+void Lowering::each(const tp::Extents& shape, const std::function<void(const At&)>& body) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  if (threads > 1) return each(count, body);
+  const std::function<void(std::size_t, const Expr&)> nest = [&](std::size_t d, const Expr& i) {
+    if (d == shape.size()) return body({simplified(i), simplified(i)});
+    loop(shape[d], false, [&](const Expr& along) { nest(d + 1, i * shape[d] + along); });
+  };
+  nest(0, 0);
+}
+
 void Lowering::by_first_thread(const std::function<void()>& body) {
   if (threads == 1) return body();
   guarded(ir::equal(thread_, 0), body);
@@ -291,7 +317,7 @@ void Lowering::for_elements(ValueId id, const std::function<void(const At&)>& bo
   if (is_scalar(id))
     by_first_thread([&] { body(only); });
   else
-    each(tp::element_count(type(id)), body);
+    each(type(id).shape, body);
 }
 
 void Lowering::once(ValueId result, const std::function<void()>& body) {
@@ -323,6 +349,7 @@ void Lowering::order(const Resources& reads, const Resources& writes) {
 }
 
 void Lowering::order(const Operation& op, const Resources& memory_reads, const Resources& memory_writes) {
+  written_memory_.insert(memory_writes.begin(), memory_writes.end());
   Resources reads = memory_reads, writes = memory_writes;
   for (const ValueId id : op.operands) collect(id, reads);
   for (const ValueId id : op.results)
@@ -395,7 +422,7 @@ void Lowering::operation(const Operation& op) {
   } else if (plan.keeps(id)) {
     order(op);
     declare(id);
-    each(tp::element_count(type(id)), [&](const At& at) { set(id, at, how.element(*this, op, at)); });
+    each(type(id).shape, [&](const At& at) { set(id, at, how.element(*this, op, at)); });
   }
 }
 
@@ -582,7 +609,7 @@ void Lowering::finish(Body statements) {
   kernel.level = ir::Level::kernel;
   kernel.name = identifier(entry.name);
   const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
-  const std::int64_t scratch = aligned(max_scratch_, 64);
+  const std::int64_t scratch = std::max(aligned(max_scratch_, 64), schedule.scratch);
   if (scratch + alloca_bytes_ > 0 && scratch + alloca_bytes_ > launch.memory / blocks)
     throw Error(
         fmt::format("{}: entry {}: expected at most {} bytes of tiles that fit no shared memory, found {} blocks of {}",
@@ -591,11 +618,15 @@ void Lowering::finish(Body statements) {
     kernel_.initial.push_back({kernel.buffers.size() - 1, std::move(bytes)});
   };
   if (!globals_.empty()) {
-    kernel.buffers.push_back(output(globals_buffer, DType::boolean, {static_cast<std::int64_t>(globals_.size())}));
+    kernel.buffers.push_back(output(globals_buffer, DType::i32, {words_of(globals_.size())}));
     add_initial(globals_);
   }
   if (scratch > 0) kernel.buffers.push_back(output(ir::scratch_buffer, DType::boolean, {blocks, scratch}));
   if (alloca_bytes_ > 0) kernel.buffers.push_back(output(allocas_buffer, DType::boolean, {blocks, alloca_bytes_}));
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    kernel_.written.push_back(written_memory_.contains(memory_resource(i)));
+    if (!kernel_.written.back()) kernel.buffers[i].role = ir::Role::input;
+  }
   if (!kernel_.assertions.empty()) {
     kernel_.assertion_buffer = static_cast<std::int64_t>(kernel.buffers.size());
     kernel.buffers.push_back(output(assertion_buffer, DType::i32, {1}));

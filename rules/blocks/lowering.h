@@ -61,7 +61,7 @@ struct Number {
 class Lowering {
  public:
   Lowering(const tp::Program&, const tp::Entry&, const tp::Launch&, std::span<const tp::Array> arrays,
-           std::int64_t threads, const Target&);
+           const BlockSchedule&, const Target&);
   BlockKernel run();
 
   const Type& type(ValueId id) const { return *entry.values[id].type; }
@@ -118,6 +118,8 @@ class Lowering {
   const Expr& thread() const { return thread_; }
   /// A loop over the thread's elements of a tile of `count` elements.
   void each(std::int64_t count, const std::function<void(const At&)>& body);
+  /// The same for a tile of this shape. One thread alone has a loop for each dimension, which leaves no divisions.
+  void each(const tp::Extents& shape, const std::function<void(const At&)>& body);
   /// The same for the elements of a value. The first thread executes the body for a one-element value.
   void for_elements(ValueId, const std::function<void(const At&)>& body);
   void by_first_thread(const std::function<void()>& body);
@@ -149,6 +151,8 @@ class Lowering {
   void region(const Region&);
   /// The statements that `body` adds, in a scope of their own.
   Body within(const std::function<void()>& body);
+  /// The statements that `body` adds; what they compute is not known after them.
+  void scoped(const std::function<void()>& body);
   /// Two branches. After them, threads may have to wait for the accesses of either.
   void fork(const Name& condition, const Region& yes, const Region& no);
   /// Adds a body without loops and memory operations. `arguments`: the values of its arguments. Returns what it yields.
@@ -163,12 +167,14 @@ class Lowering {
   /// The number by which the kernel reports that this assertion failed.
   std::int64_t add_assertion(const Operation&);
   Name assertion_address();
+  void allow_tf32() { kernel_.kernel.allow_tf32 = true; }
 
   const tp::Program& program;
   const tp::Entry& entry;
   const tp::Launch& launch;
   const Target& target;
-  const std::int64_t threads;
+  const BlockSchedule schedule;
+  const std::int64_t threads;  // the schedule's
   Plan plan;
   std::vector<const Operation*> owners;     // owners of the enclosing regions
   std::vector<std::function<void()>> next;  // what each enclosing loop does before its next iteration
@@ -206,6 +212,7 @@ class Lowering {
   std::map<std::string, std::int64_t> global_offsets_;
   std::vector<std::uint8_t> globals_;
   Resources read_, written_;  // since the last barrier
+  Resources written_memory_;  // by the whole kernel
   std::map<ValueId, std::int64_t> alloca_offsets_;
   // Bytes of a block.
   std::int64_t shared_ = 0, scratch_ = 0, max_scratch_ = 0, alloca_bytes_ = 0;

@@ -1,6 +1,7 @@
 // Products of matrices. A thread has some rows and columns of the sums and keeps them while it walks k.
 #include <algorithm>
 
+#include "rules/blocks/dealing.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 
@@ -15,6 +16,117 @@ struct Sizes {
         m(acc.shape[acc.shape.size() - 2]),
         n(acc.shape.back()),
         k(lhs.shape.back()) {}
+};
+
+/// By matrix instructions: a thread makes the elements of the factors that an instruction takes of it, and adds the
+/// sums that the instruction leaves it to what is in shared memory.
+class MatrixProduct {
+ public:
+  MatrixProduct(Lowering& l, const Operation& op)
+      : l_(l), op_(op), warps_(warps_of(l.entry, op, l.threads, l.target).value()), n_(l.result_type(op).shape[1]) {}
+
+  void lower() {
+    const ValueId result = op_.results[0];
+    if (warps_.atom->operands == ir::mma::Operands::tf32) l_.allow_tf32();  // to which the program has rounded
+    l_.each(l_.type(result).shape, [&](const At& at) { l_.set(result, at, l_.element(op_.operands[2], at)); });
+    l_.barrier();
+    l_.scoped([&] {
+      declare_sums();
+      l_.loop(l_.type(op_.operands[0]).shape[1] / warps_.atom->k, false, [&](const Expr& step) { multiply(step); });
+      for (std::int64_t r = 0; r < warps_.rows; ++r)
+        for (std::int64_t c = 0; c < warps_.columns; ++c)
+          for (int lane = 0; lane < lanes; ++lane) add_sum(r, c, lane);
+    });
+    l_.order(op_);  // what was read and written since the barrier
+  }
+
+ private:
+  static constexpr int lanes = 4;  // sums of a thread in an atom (ir/hardware/mma.h)
+
+  Expr warp() const { return l_.thread() / ir::gpu::warp; }
+  /// Of a warp's 32 threads, the instruction's rows of 8 and columns of 4.
+  Expr group() const { return l_.thread() % ir::gpu::warp / ir::mma::column_threads; }
+  Expr in_group() const { return l_.thread() % ir::mma::column_threads; }
+  Expr first_row(std::int64_t r) const { return (warp() / warps_.across * warps_.rows + r) * warps_.atom->m; }
+  Expr first_column(std::int64_t c) const { return (warp() % warps_.across * warps_.columns + c) * warps_.atom->n; }
+
+  std::vector<Name>& sums(std::int64_t r, std::int64_t c) {
+    return sums_[static_cast<std::size_t>(r * warps_.columns + c)];
+  }
+
+  void declare_sums() {
+    sums_.resize(static_cast<std::size_t>(warps_.rows * warps_.columns));
+    for (std::vector<Name>& atom : sums_)
+      for (int lane = 0; lane < lanes; ++lane) {
+        atom.push_back(l_.fresh("acc"));
+        l_.add(ir::Init{atom.back(), {DType::f32, 1}, ir::Op::add});
+      }
+  }
+
+  void multiply(const Expr& step) {
+    const Expr k = step * warps_.atom->k;
+    std::vector<Name> left, right;
+    for (std::int64_t r = 0; r < warps_.rows; ++r) left.push_back(left_fragment(first_row(r), k));
+    for (std::int64_t c = 0; c < warps_.columns; ++c) right.push_back(right_fragment(first_column(c), k));
+    for (std::int64_t r = 0; r < warps_.rows; ++r)
+      for (std::int64_t c = 0; c < warps_.columns; ++c)
+        l_.add(ir::Mma{sums(r, c), left[static_cast<std::size_t>(r)], right[static_cast<std::size_t>(c)], 0,
+                       warps_.atom->name});
+  }
+
+  Name left_fragment(const Expr& row, const Expr& k) {
+    std::vector<Name> values;
+    for (std::int64_t matrix = 0; matrix < warps_.atom->a_matrices(); ++matrix)
+      for (std::int64_t e = 0; e < warps_.atom->packed(); ++e)
+        values.push_back(factor(0, row + matrix % 2 * 8 + group(), along_k(k, matrix / 2, e)));
+    return packed(0, std::move(values));
+  }
+
+  Name right_fragment(const Expr& column, const Expr& k) {
+    std::vector<Name> values;
+    for (std::int64_t matrix = 0; matrix < warps_.atom->b_matrices(); ++matrix)
+      for (std::int64_t e = 0; e < warps_.atom->packed(); ++e)
+        values.push_back(factor(1, along_k(k, matrix, e), column + group()));
+    return packed(1, std::move(values));
+  }
+
+  Expr along_k(const Expr& k, std::int64_t matrix, std::int64_t e) const {
+    return k + matrix * warps_.atom->depth() + in_group() * warps_.atom->packed() + e;
+  }
+
+  /// An element, as an f32.
+  Name factor(std::size_t operand, const Expr& row, const Expr& column) {
+    const ValueId id = op_.operands[operand];
+    const Name element = l_.element(id, {l_.simplified(row * l_.type(id).shape[1] + column), std::nullopt});
+    return l_.compute("ftof", DType::f32, {element});
+  }
+
+  Name packed(std::size_t operand, std::vector<Name> values) {
+    const DType element = l_.dtype(op_.operands[operand]);
+    const DType held = ir::is_float16(element) ? element : DType::f32;
+    ir::Pack pack{l_.fresh("f"), {held, static_cast<int>(values.size())}, std::move(values)};
+    const Name name = pack.dst;
+    l_.add(std::move(pack));
+    return name;
+  }
+
+  void add_sum(std::int64_t r, std::int64_t c, int lane) {
+    const ValueId result = op_.results[0];
+    const Expr row = first_row(r) + lane / 2 * 8 + group(),
+               column = first_column(c) + in_group() * ir::mma::column_registers + lane % 2;
+    const At at{l_.simplified(row * n_ + column), std::nullopt};
+    const Name sum = sums(r, c)[static_cast<std::size_t>(lane)], before = l_.element(result, at);
+    const bool narrow = l_.dtype(result) == DType::f16;
+    const Name after =
+        l_.compute("addf", DType::f32, {narrow ? l_.compute("ftof", DType::f32, {before}) : before, sum});
+    l_.set(result, at, narrow ? l_.compute("ftof", DType::f16, {after}) : after);
+  }
+
+  Lowering& l_;
+  const Operation& op_;
+  Warps warps_;
+  std::int64_t n_;
+  std::vector<std::vector<Name>> sums_;  // of each atom
 };
 
 class Product {
@@ -33,24 +145,39 @@ class Product {
     l_.declare(result);
     const bool narrow = sum_ != result_;  // a sum of f16 is rounded once
     if (l_.is_scalar(result)) return one_sum(result);
+    if (const auto chosen = l_.schedule.products.find(result);
+        chosen != l_.schedule.products.end() && chosen->second.matrix)
+      return MatrixProduct(l_, op_).lower();
+    const tp::Extents& shape = l_.type(result).shape;
     std::optional<Stored> sums;
     if (narrow) sums = l_.allocate(sum_, count, false);
-    const auto put = [&](const At& at, const Name& value) {
-      if (sums)
-        l_.write(*sums, at, value);
-      else
-        l_.set(result, at, value);
-    };
-    const auto now = [&](const At& at) { return sums ? l_.read(*sums, at) : l_.element(result, at); };
-    l_.each(count, [&](const At& at) { put(at, widened(l_.element(op_.operands[2], at))); });
-    walk(count, [&](const Expr& row, const Expr& column, const Expr& k, const At& at) {
-      put(at, added(row, column, k, now(at)));
-    });
-    if (sums) l_.each(count, [&](const At& at) { l_.set(result, at, narrowed(l_.read(*sums, at))); });
+    const Sums all{[&](const At& at) { return sums ? l_.read(*sums, at) : l_.element(result, at); },
+                   [&](const At& at, const Name& value) {
+                     if (sums)
+                       l_.write(*sums, at, value);
+                     else
+                       l_.set(result, at, value);
+                   }};
+    l_.each(shape, [&](const At& at) { all.put(at, widened(l_.element(op_.operands[2], at))); });
+    const Dealing dealt(l_.type(result), l_.threads);
+    const auto walk_all = [&] { walk(dealt, all); };
+    if (count < l_.threads)
+      l_.guarded(ir::less(l_.thread(), count), walk_all);
+    else
+      walk_all();
+    if (sums) l_.each(shape, [&](const At& at) { l_.set(result, at, narrowed(l_.read(*sums, at))); });
   }
 
  private:
-  using Step = std::function<void(const Expr& row, const Expr& column, const Expr& k, const At&)>;
+  struct Sums {
+    std::function<Name(const At&)> now;
+    std::function<void(const At&, const Name&)> put;
+  };
+  /// A sum of the product: its row and column, where it is in the result, and in the registers of a tile of sums.
+  struct Sum {
+    Expr row, column;
+    At at, in_tile;
+  };
 
   void one_sum(ValueId result) {
     const Stored sum{l_.fresh("v"), sum_};
@@ -63,32 +190,64 @@ class Product {
   Name widened(const Name& value) { return sum_ == result_ ? value : l_.compute("ftof", sum_, {value}); }
   Name narrowed(const Name& value) { return sum_ == result_ ? value : l_.compute("ftof", result_, {value}); }
 
-  /// With C threads beside each other along a row, a thread has N / C columns, and every (T / C)th row.
-  void walk(std::int64_t count, const Step& step) {
-    const std::int64_t t = l_.threads, across = std::min(sizes_.n, t), columns = sizes_.n / across;
-    const std::int64_t rows = std::max<std::int64_t>(1, count / t / columns);
-    const bool unrolled = l_.unrolls(rows * columns);
-    using Inner = std::function<void(const Expr&)>;
-    const auto row_loop = [&](const Inner& inner) { l_.loop(rows, unrolled, inner); };
-    const auto k_loop = [&](const Inner& inner) { l_.loop(sizes_.k, false, inner); };
-    const auto column_loop = [&](const Expr& r, const Expr& k) {
-      l_.loop(columns, unrolled, [&](const Expr& c) {
-        const Expr row = t == across ? r : r * (t / across) + l_.thread() / across;
-        const Expr column = t == 1 ? c : across == t ? c * across + l_.thread() : l_.thread() % across;
-        step(row, column, k, {l_.simplified(row * sizes_.n + column), l_.simplified(r * columns + c)});
+  /// Of the thread's own sums.
+  void walk(const Dealing& dealt, const Sums& all) {
+    const ProductSchedule tile = tile_of(dealt);
+    const bool unrolled = l_.unrolls(dealt.rows * dealt.columns);
+    l_.loop(dealt.rows / tile.rows, unrolled, [&](const Expr& r) {
+      l_.loop(dealt.columns / tile.columns, unrolled,
+              [&](const Expr& c) { walk_tile(dealt, tile, r * tile.rows, c * tile.columns, all); });
+    });
+  }
+
+  /// On a CPU the tile's sums are in an array of their own, which compilers keep in registers.
+  void walk_tile(const Dealing& dealt, const ProductSchedule& tile, const Expr& r0, const Expr& c0, const Sums& all) {
+    const bool unrolled = l_.unrolls(dealt.rows * dealt.columns);
+    const auto each_sum = [&](const std::function<void(const Sum&)>& body) {
+      each_row(tile.rows, unrolled, [&](const Expr& r) {
+        l_.loop(tile.columns, unrolled,
+                [&](const Expr& c) { body(sum_at(dealt, r0 + r, c0 + c, r * tile.columns + c)); });
       });
     };
-    const auto all = [&] {
-      // A CPU's thread goes along a row of the sums; a GPU's keeps all of its sums in registers.
-      if (l_.target.cpu)
-        row_loop([&](const Expr& r) { k_loop([&](const Expr& k) { column_loop(r, k); }); });
-      else
-        k_loop([&](const Expr& k) { row_loop([&](const Expr& r) { column_loop(r, k); }); });
-    };
-    if (count < t)
-      l_.guarded(ir::less(l_.thread(), count), all);
-    else
-      all();
+    if (!l_.target.cpu) {
+      l_.loop(sizes_.k, false, [&](const Expr& k) {
+        each_sum([&](const Sum& sum) { all.put(sum.at, added(sum.row, sum.column, k, all.now(sum.at))); });
+      });
+      return;
+    }
+    const Stored part{l_.fresh("v"), sum_};
+    l_.add(ir::Local{part.array, sum_, tile.rows * tile.columns});
+    each_sum([&](const Sum& sum) { l_.write(part, sum.in_tile, all.now(sum.at)); });
+    l_.loop(sizes_.k, false, [&](const Expr& k) {
+      each_sum([&](const Sum& sum) {
+        l_.write(part, sum.in_tile, added(sum.row, sum.column, k, l_.read(part, sum.in_tile)));
+      });
+    });
+    each_sum([&](const Sum& sum) { all.put(sum.at, l_.read(part, sum.in_tile)); });
+  }
+
+  /// A few rows are written out one after the other on a CPU.
+  void each_row(std::int64_t rows, bool unrolled, const std::function<void(const Expr&)>& body) {
+    if (!l_.target.cpu || rows > max_rows) return l_.loop(rows, unrolled, body);
+    for (std::int64_t r = 0; r < rows; ++r) body(Expr(r));
+  }
+
+  Sum sum_at(const Dealing& dealt, const Expr& r, const Expr& c, const Expr& in_tile) const {
+    const std::int64_t t = l_.threads, across = dealt.across;
+    const Expr row = t == across ? r : r * (t / across) + l_.thread() / across;
+    const Expr column = t == 1 ? c : across == t ? c * across + l_.thread() : l_.thread() % across;
+    return {row,
+            column,
+            {l_.simplified(row * sizes_.n + column), l_.simplified(r * dealt.columns + c)},
+            {l_.simplified(in_tile), l_.simplified(in_tile)}};
+  }
+
+  ProductSchedule tile_of(const Dealing& dealt) const {
+    const auto chosen = l_.schedule.products.find(op_.results[0]);
+    const ProductSchedule tile =
+        chosen != l_.schedule.products.end() ? chosen->second : usual_schedule(dealt, l_.target);
+    CHECK(dealt.rows % tile.rows == 0 && dealt.columns % tile.columns == 0);
+    return tile;
   }
 
   /// sum + lhs[row, k] rhs[k, column].

@@ -44,7 +44,11 @@ class Strength {
 struct Place {
   Name address, condition;
 };
-using PlaceOf = std::function<Place(const At&)>;
+/// Where the elements of a tile are, and a condition for whether all of them are there ("": nobody knows at once).
+struct Places {
+  std::function<Place(const At&)> of;
+  Name all_there = "";
+};
 
 void when(Lowering& l, const Place& place, const std::function<void()>& body) {
   if (place.condition.empty())
@@ -57,11 +61,27 @@ void when(Lowering& l, const Place& place, const std::function<void()>& body) {
 
 Name zero(Lowering& l, ValueId id) { return l.constant(l.dtype(id), 0); }
 
-/// Through pointers, under a mask.
-PlaceOf through_pointers(Lowering& l, const Operation& op, ValueId pointers) {
-  return [&l, &op, pointers](const At& at) {
-    return Place{l.element(pointers, at), op.has("mask") ? l.element(op.operand("mask"), at) : ""};
+/// Accesses all elements of a tile. A thread alone asks once whether all of them are there, because compilers make
+/// vectors of a loop without conditions.
+void access(Lowering& l, const Type& tile, const Places& places,
+            const std::function<void(const At&, const Place&)>& access_at) {
+  const auto all = [&](bool there) {
+    l.each(tile.shape, [&](const At& at) {
+      Place place = places.of(at);
+      if (there) place.condition.clear();
+      access_at(at, place);
+    });
   };
+  if (places.all_there.empty() || l.threads > 1) return all(false);
+  l.branch(places.all_there, false, [&] { all(true); });
+  l.branch(places.all_there, true, [&] { all(false); });
+}
+
+/// Through pointers, under a mask.
+Places through_pointers(Lowering& l, const Operation& op, ValueId pointers) {
+  return {[&l, &op, pointers](const At& at) {
+    return Place{l.element(pointers, at), op.has("mask") ? l.element(op.operand("mask"), at) : ""};
+  }};
 }
 
 /// The step from tile to tile along a dimension, in elements.
@@ -85,7 +105,7 @@ Name is_below(Lowering& l, const Name& position, const Name& extent) {
 }
 
 /// Through a view: inside of its tensor. What is the same for all elements of a tile is computed here.
-PlaceOf through_view(Lowering& l, const Operation& op) {
+Places through_view(Lowering& l, const Operation& op) {
   const ValueId id = op.operand("view");
   const Type& t = l.type(id);
   const View& view = l.view(id);
@@ -94,27 +114,36 @@ PlaceOf through_view(Lowering& l, const Operation& op) {
     return l.converted(l.element(of, at), l.dtype(of), DType::i64, false);
   };
   std::vector<Name> starts;
+  Name all_there;
+  bool some_sparse = false;
   for (std::size_t d = 0; d < index.size(); ++d) {
     const bool sparse = t.kind == tp::Kind::gather_scatter_view && static_cast<int>(d) == t.sparse_dim;
+    some_sparse |= sparse;
     starts.push_back(sparse ? "" : times(l, wide(index[d], only), l.whole(DType::i64, step_of(t, d))));
+    if (sparse) continue;
+    const Name last = plus(l, starts[d], l.whole(DType::i64, t.tile[d] - 1));
+    const Name inside = is_below(l, last, view.shape[tensor_dim(t, d)]);
+    all_there = all_there.empty() ? inside : l.compute("andi", DType::boolean, {all_there, inside});
   }
-  return [&l, &t, &view, index, starts, wide](const At& at) {
-    Place place;
-    Name offset;
-    for (std::size_t d = 0; d < t.tile.size(); ++d) {
-      const Expr within = coordinate(at.i, t.tile, d);
-      const Name position = starts[d].empty()
-                                ? wide(index[d], {l.simplified(within), std::nullopt})
-                                : plus(l, starts[d], l.converted(l.index(within), DType::i32, DType::i64, false));
-      const Name inside = is_below(l, position, view.shape[tensor_dim(t, d)]);
-      place.condition = d == 0 ? inside : l.compute("andi", DType::boolean, {place.condition, inside});
-      const Name part = times(l, position, view.strides[tensor_dim(t, d)]);
-      offset = d == 0 ? part : plus(l, offset, part);
-    }
-    if (t.tile.empty()) return Place{view.base, ""};
-    place.address = plus(l, view.base, times(l, offset, l.whole(DType::i64, ir::bytes(t.element))));
-    return place;
-  };
+  if (some_sparse) all_there.clear();
+  return {[&l, &t, &view, index, starts, wide](const At& at) {
+            Place place;
+            Name offset;
+            for (std::size_t d = 0; d < t.tile.size(); ++d) {
+              const Expr within = coordinate(at.i, t.tile, d);
+              const Name position =
+                  starts[d].empty() ? wide(index[d], {l.simplified(within), std::nullopt})
+                                    : plus(l, starts[d], l.converted(l.index(within), DType::i32, DType::i64, false));
+              const Name inside = is_below(l, position, view.shape[tensor_dim(t, d)]);
+              place.condition = d == 0 ? inside : l.compute("andi", DType::boolean, {place.condition, inside});
+              const Name part = times(l, position, view.strides[tensor_dim(t, d)]);
+              offset = d == 0 ? part : plus(l, offset, part);
+            }
+            if (t.tile.empty()) return Place{view.base, ""};
+            place.address = plus(l, view.base, times(l, offset, l.whole(DType::i64, ir::bytes(t.element))));
+            return place;
+          },
+          all_there};
 }
 
 Name padding(Lowering& l, const Type& view) {
@@ -134,11 +163,10 @@ Name padding(Lowering& l, const Type& view) {
 using NameOf = std::function<Name(const At&)>;
 
 /// Element by element; of one element once, by the first thread, where threads might see different numbers.
-void load(Lowering& l, const Operation& op, const PlaceOf& place_of, const NameOf& otherwise) {
+void load(Lowering& l, const Operation& op, const Places& places, const NameOf& otherwise) {
   const ValueId result = op.results[0];
   const Strength strength(l, op);
-  const auto load_at = [&](const At& at) {
-    const Place place = place_of(at);
+  const auto load_at = [&](const At& at, const Place& place) {
     if (!place.condition.empty()) l.set(result, at, otherwise(at));
     when(l, place, [&] {
       const Name loaded = l.fresh("e");
@@ -148,11 +176,11 @@ void load(Lowering& l, const Operation& op, const PlaceOf& place_of, const NameO
   };
   l.declare(result);
   if (!l.is_scalar(result)) {
-    l.each(tp::element_count(l.type(result)), load_at);
+    access(l, l.type(result), places, load_at);
   } else if (strength.is_weak() || l.threads == 1) {
-    load_at(only);
+    load_at(only, places.of(only));
   } else {
-    l.once(result, [&] { load_at(only); });
+    l.once(result, [&] { load_at(only, places.of(only)); });
   }
   strength.after();
 }
@@ -168,15 +196,18 @@ void load_view(Lowering& l, const Operation& op) {
   load(l, op, through_view(l, op), [&](const At&) { return padding(l, l.type(op.operand("view"))); });
 }
 
-void store(Lowering& l, const Operation& op, ValueId value, const PlaceOf& place_of) {
+void store(Lowering& l, const Operation& op, ValueId value, const Places& places) {
   const Strength strength(l, op);
-  l.for_elements(value, [&](const At& at) {
-    const Place place = place_of(at);
+  const auto store_at = [&](const At& at, const Place& place) {
     when(l, place, [&] {
       const Name stored = l.element(value, at);
       l.add(ir::StoreAt{place.address, stored, l.dtype(value), !strength.is_weak()});
     });
-  });
+  };
+  if (l.is_scalar(value))
+    l.by_first_thread([&] { store_at(only, places.of(only)); });
+  else
+    access(l, l.type(value), places, store_at);
 }
 
 void store_pointers(Lowering& l, const Operation& op) {
@@ -202,7 +233,7 @@ void update(Lowering& l, const Operation& op, const std::function<void(const At&
   l.order(op, memory, memory);
   l.declare(result);
   if (!l.is_scalar(result))
-    l.each(tp::element_count(l.type(result)), update_at);
+    l.each(l.type(result).shape, update_at);
   else
     l.once(result, [&] { update_at(only); });
   strength.after();
@@ -210,9 +241,9 @@ void update(Lowering& l, const Operation& op, const std::function<void(const At&
 
 void update_pointers(Lowering& l, const Operation& op, std::optional<tp::Rmw> mode, const NameOf& otherwise) {
   const ValueId result = op.results[0];
-  const PlaceOf place_of = through_pointers(l, op, op.operands[0]);
+  const Places places = through_pointers(l, op, op.operands[0]);
   update(l, op, [&](const At& at) {
-    const Place place = place_of(at);
+    const Place place = places.of(at);
     if (!place.condition.empty()) l.set(result, at, otherwise(at));
     when(l, place, [&] {
       ir::Atomic made{l.fresh("e"), l.dtype(result), mode, place.address, {}, Strength(l, op).scope()};
@@ -237,9 +268,9 @@ void atomic_red_view(Lowering& l, const Operation& op) {
   const ValueId value = op.operand("value");
   const Resources memory = l.arrays_behind(op.operand("view"));
   l.order(op, memory, memory);
-  const PlaceOf place_of = through_view(l, op);
+  const Places places = through_view(l, op);
   l.for_elements(value, [&](const At& at) {
-    const Place place = place_of(at);
+    const Place place = places.of(at);
     when(l, place, [&] {
       const Name x = l.element(value, at);
       l.add(ir::Atomic{l.fresh("e"), l.dtype(value), mode, place.address, {x}, Strength(l, op).scope()});

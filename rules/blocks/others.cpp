@@ -37,6 +37,7 @@ void print_tile(Lowering& l, ValueId id, const std::string& conversion) {
 
 /// By the first thread. Text and numbers are printed in one call, so that no other block's print comes between.
 void print_values(Lowering& l, const Operation& op) {
+  if (!l.schedule.prints) return;
   l.order(op);
   l.by_first_thread([&] {
     ir::Print line;

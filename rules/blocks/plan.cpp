@@ -13,10 +13,12 @@ using tp::ValueId;
 
 bool is_scalar(const Type& t) { return t.is_tile() && tp::element_count(t) == 1; }
 
-Plan::Plan(const tp::Entry& entry) : entry_(entry), facts_(entry.values.size()) {
+Plan::Plan(const tp::Entry& entry, const Kept& chosen, const std::set<ValueId>& shared)
+    : entry_(entry), facts_(entry.values.size()) {
   define(entry.body);
-  decide(entry.body);
+  decide(entry.body, chosen);
   trace(entry.body);
+  for (const ValueId id : shared) facts_[id].crosses = true;
   join(entry.body);
 }
 
@@ -31,7 +33,11 @@ void Plan::define(const Region& region) {
       Facts& of = facts_[op.operands[i]];
       ++of.uses;
       of.used_inside |= of.region != &region;
-      of.used_repeated |= reads(op, i, entry_) == Reads::repeated;
+      const Reads how = reads(op, i, entry_);
+      of.used_moved |= how != Reads::own;
+      of.used_repeated |= how == Reads::repeated;
+      of.carried |= op.form->terminator;
+      of.multiplied |= how == Reads::repeated && op.form->name.starts_with("mma");
     }
     for (const Region& inner : op.regions) define(inner);
   }
@@ -56,23 +62,36 @@ bool Plan::is_cheap(ValueId id) const {
 }
 
 /// Operands come before their uses, so what they are is decided.
-void Plan::decide(const Region& region) {
+void Plan::decide(const Region& region, const Kept& chosen) {
   for (const ValueId id : region.arguments) facts_[id].kept = true;
   for (const Operation& op : region.operations) {
-    const bool jumps = op.form->terminator;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      Facts& of = facts_[op.operands[i]];
-      // What a jump carries is copied to where a reader of another element may still look.
-      if (jumps || (reads(op, i, entry_) == Reads::repeated && op.form->name.starts_with("mma")))
-        of.kept |= jumps || !only_moves(op.operands[i]);
-    }
     for (const ValueId id : op.results) {
       Facts& of = facts_[id];
-      const bool is_done = row(*op.form).element == nullptr;
-      of.kept |= is_done || ((of.uses > 1 || of.used_inside || of.used_repeated) && !is_cheap(id));
+      const auto choice = chosen.find(id);
+      // What a jump carries is copied to where a reader of another element may still look.
+      of.kept = row(*op.form).element == nullptr || of.carried || (of.multiplied && !only_moves(id)) ||
+                (choice != chosen.end() ? choice->second
+                                        : (of.uses > 1 || of.used_inside || of.used_repeated) && !is_cheap(id));
     }
-    for (const Region& inner : op.regions) decide(inner);
+    for (const Region& inner : op.regions) decide(inner, chosen);
   }
+}
+
+bool Plan::may_choose(ValueId id) const {
+  const Facts& of = facts_[id];
+  if (of.definition == nullptr || of.uses == 0 || !type(id).is_tile() || is_scalar(type(id))) return false;
+  const Row& made = row(*of.definition->form);
+  if (made.element == nullptr || of.carried || (of.multiplied && !only_moves(id))) return false;
+  if (of.definition->operands.empty()) return false;                // a constant or a counter
+  if (of.used_repeated && !of.multiplied && of.kept) return false;  // once more for each of many elements
+  return of.uses > 1 || of.used_inside || of.used_moved;
+}
+
+std::vector<ValueId> Plan::open() const {
+  std::vector<ValueId> values;
+  for (ValueId id = 0; id < facts_.size(); ++id)
+    if (may_choose(id)) values.push_back(id);
+  return values;
 }
 
 void Plan::read(ValueId id, Reads how) {

@@ -34,7 +34,7 @@ class Reduction {
       return;
     }
     for (const ValueId id : op_.operands) work_.push_back(l_.allocate(l_.dtype(id), count, false));
-    l_.each(count, [&](const At& at) { load(at); });
+    l_.each(tp::Extents{rows_.length, rows_.rows}, [&](const At& at) { load(at); });
     std::int64_t left = count;
     for (; left > rows_.rows && left / 2 >= l_.threads; left /= 2) combine_own(left / 2);
     if (left > rows_.rows)

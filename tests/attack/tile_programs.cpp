@@ -75,7 +75,8 @@ std::string check_program(const fs::path& file) {
     Launches with = launches_of(entry);
     attempt([&] { (void)rules::raise(program, with.raised); });
     for (const char* target : {"opencl-cpu", "sm_90"})
-      attempt([&] { (void)rules::lower_blocks(program, with.launch, with.arrays, 8, load_target(target)); });
+      attempt(
+          [&] { (void)rules::lower_blocks(program, with.launch, with.arrays, {.threads = 8}, load_target(target)); });
     attempt([&] { tiles::run(program, with.launch, with.arrays); });
   }
   return "";

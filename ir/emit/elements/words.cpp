@@ -87,16 +87,17 @@ FUNCTION u64 f64_bits(f64 x) { return (u64)__double_as_longlong(x); }
                              ""};
 
 // PTX ISA, "cvt".
-constexpr Piece f16_piece = {{{"f16_"}},
+constexpr Piece f16_piece = {
+    {{"f16_"}},
 
-                             R"(f32 f16_value(u16 bits) { return vload_half(0, (const half*)&bits); }
+    R"(f32 f16_value(u16 bits) { return vload_half(0, (const half*)&bits); }
 u16 f16_bits(f32 x) {
   u16 bits;
   vstore_half_rte(x, 0, (half*)&bits);
   return bits;
 }
 )",
-                             R"(FUNCTION f32 f16_value(u16 bits) {
+    R"(FUNCTION f32 f16_value(u16 bits) {
   f32 x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
   return x;
@@ -107,7 +108,7 @@ FUNCTION u16 f16_bits(f32 x) {
   return bits;
 }
 )",
-                             ""};
+    "FUNCTION u32 f16_pair(f32 low, f32 high) { return f16_bits(low) | (u32)f16_bits(high) << 16; }\n"};
 
 // To the nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its bits.
 constexpr Piece bf16_piece = {{{"bf16_"}},
@@ -118,6 +119,7 @@ FUNCTION u16 bf16_bits(f32 x) {
   const u32 bits = f32_bits(x);
   return x != x ? (u16)0x7fc0 : (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
+FUNCTION u32 bf16_pair(f32 low, f32 high) { return bf16_bits(low) | (u32)bf16_bits(high) << 16; }
 )"};
 constexpr Piece tf32_piece = {{{"tf32_"}},
                               "",

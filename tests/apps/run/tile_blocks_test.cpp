@@ -213,8 +213,7 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
                "; without --as-kernels its blocks");
   expect_error(command("run", hello(), {"--device", "interpreter", "--blocks"}),
                "--blocks requires a device of OpenCL or CUDA");
-  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "--blocks requires --tile");
-  expect_error(command("run", vector_add(), {"--bench", "--blocks"}), "found '--blocks', a flag of run and compile");
+  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "which is not a tile program");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
   Case wide = vector_add();  // a launch that is wrong does not run block by block
   wide.arguments.front() = "a=f32[100000000,100000000]";
@@ -229,10 +228,11 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   for (const char* level : {"loop", "tile"})
     expect_error(command("compile", hello(), {"--ir", level}), fmt::format("--ir {}", level) + lowered);
   expect_error(command("compile", hello(), {"--smem"}), "--smem" + lowered);
-  expect_error(command("compile", hello(), {"--schedule", "register_tile.tm=2"}), "--schedule" + lowered);
-  expect_error(command("compile", hello(), {"--tuned", folder_.file("no.db")}), "--tuned" + lowered);
+  expect_error(command("compile", hello(), {"--schedule", "register_tile.tm=2"}),
+               "expected the knob blocks.threads, found register_tile.tm");
+  expect_error(command("compile", hello(), {"--tuned", folder_.file("no.db")}), "found no file");
   expect_error(command("compile", hello(), {"--only", "1"}), "--only" + lowered);
-  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"}, "--blocks requires --tile");
+  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"}, "which is not a tile program");
   expect_error({"deplo", "compile", "--tile", root + "/experiments/tile/hello.tile", "--blocks"}, "found no --grid");
 }
 

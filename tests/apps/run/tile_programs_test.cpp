@@ -13,6 +13,7 @@
 #include "ir/hardware/float16.h"
 #include "ir/tile_program/launches.h"
 #include "measure/check/npy.h"
+#include "measure/check/tile_arrays.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing::tile_programs_test {
@@ -259,7 +260,7 @@ TEST_F(TileProgram, RoundingOnTheWayIsNoMistake) {
 }
 
 TEST(RoundingOfTilePrograms, IsThatOfTheProgramAlone) {
-  using apps::rounding_of;
+  using measure::rounding_of;
   const std::vector<double> values{1, -2, 0.5};
   EXPECT_EQ(rounding_of(values, values, ir::DType::f32), (std::vector<double>{0, 0, 0}));
   EXPECT_EQ(rounding_of(values, values, ir::DType::f16), (std::vector<double>{0x1p-10, 0x1p-9, 0x1p-11}));

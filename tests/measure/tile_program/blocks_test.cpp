@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/cuda/compiler/compile.h"
+#include "measure/opencl/opencl.h"
 #include "measure/tile_program/both.h"
 
 namespace deplo::measure {
@@ -139,6 +141,65 @@ TEST(Blocks, ScatterAdd) {
   both.launcher.add("index", ir::DType::i32, {150});
   both.launcher.add("y", ir::DType::f32, {100});
   both.expect_equal({3, 1, 1}, 1e-6);
+}
+
+/// Products of 16 bits and of tf32 become matrix instructions, unless a schedule says otherwise.
+TEST(Blocks, TensorCores) {
+  if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
+  struct Case {
+    const char *program, *atom;
+    DType type, output;
+  };
+  for (const Case& c : {Case{"matmul", "mma_m16n8k16_bf16(", DType::bf16, DType::f32},
+                        Case{"matmul_128x256x64_f16", "mma_m16n8k16_f16(", DType::f16, DType::f16},
+                        Case{"matmul_128x256x64_tf32", "mma_m16n8k8_tf32(", DType::f32, DType::f32}}) {
+    const bool small = c.program == std::string("matmul");
+    const std::int64_t m = small ? 32 : 128, n = small ? 64 : 256, k = 64;
+    Both both = exported(c.program);
+    both.launcher.add("a", c.type, {m, k});
+    both.launcher.add("b", c.type, {k, n});
+    both.launcher.add("c", c.output, {m, n});
+    both.launcher.launch.grid = {small ? 2 : 1, small ? 2 : 1, 1};
+    EXPECT_THAT(both.source("sm_80"), ::testing::HasSubstr(c.atom)) << c.program;
+    EXPECT_THAT(both.source("sm_90"), ::testing::HasSubstr(c.atom)) << c.program;
+    if (small) both.expect_equal(both.launcher.launch.grid, 1e-5);
+  }
+}
+
+/// A kernel that reads what it writes begins each launch with the saved contents.
+TEST(Blocks, SavedContentsComeBack) {
+  const tp::Program program = tp::read_program(R"(
+entry @more(%x: tile<ptr<f32>>) {
+  %i = iota : tile<8xi32>
+  %x1 = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %xs = broadcast %x1 : tile<1xptr<f32>> -> tile<8xptr<f32>>
+  %xp = offset %xs, %i : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
+  %v, %t = load_ptr_tko weak %xp : tile<8xptr<f32>> -> tile<8xf32>, token
+  %one = constant <f32: 1.0> : tile<8xf32>
+  %s = addf %v, %one : tile<8xf32>
+  %u = store_ptr_tko weak %xp, %s token=%t : tile<8xptr<f32>>, tile<8xf32> -> token
+}
+)",
+                                               "test.tile");
+  const std::vector<tp::Array> arrays = {tp::make_array("x", DType::f32, 8)};
+  const tp::Launch launch{.arguments = {tp::ArrayArgument{0}}, .grid = {1, 1, 1}};
+  for (const char* name : {"opencl", "ptx:sm_80"}) {
+    if (name == std::string("opencl") ? opencl_devices().empty() : !cuda::Nvrtc::available()) continue;
+    const auto device = open_device(name);
+    const Target target = target_of(device->info());
+    rules::BlockKernel kernel = rules::lower_blocks(program, launch, arrays, {.threads = target.cpu ? 1 : 32}, target);
+    EXPECT_EQ(kernel.written, std::vector<bool>{true});
+    const auto memory = device->allocate(kernel.kernel.buffers);
+    for (const bool restored : {false, true}) {
+      if (restored) kernel.source.restored = {0};
+      const auto executable = device->build({kernel.kernel, kernel.source});
+      ASSERT_TRUE(executable.ok()) << executable.failure().message;
+      memory->write(0, std::vector<float>(8, 5));
+      memory->save(0);
+      for (int i = 0; i < 3; ++i) ASSERT_FALSE(executable.value()->execute(*memory, 1));
+      EXPECT_EQ(memory->read(0)[7], restored ? 6 : 8) << name;
+    }
+  }
 }
 
 // --- Control, memory and printing, by programs of their own --------------------------------------------------------------

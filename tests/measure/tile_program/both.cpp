@@ -10,8 +10,9 @@
 #include "core/file.h"
 #include "ir/interpret/interpret.h"
 #include "measure/cuda/compiler/compile.h"
+#include "measure/launch_once.h"
 #include "measure/opencl/opencl.h"
-#include "measure/run_blocks.h"
+#include "rules/blocks/drawn_trail.h"
 
 namespace deplo::measure {
 
@@ -61,6 +62,14 @@ std::string difference(const tp::Array& expected, const tp::Array& found, double
   return "";
 }
 
+std::optional<Failure> run_blocks(Device& device, const rules::BlockKernel& kernel, std::vector<tp::Array>& arrays) {
+  Contents contents = contents_of(kernel, arrays);
+  const Result<double> time = launch_once(device, {kernel.kernel, kernel.source}, contents);
+  if (!time.ok()) return time.failure();
+  take_contents(kernel, contents, arrays);
+  return std::nullopt;
+}
+
 }  // namespace
 
 tp::Program both_program(const std::string& path) {
@@ -79,7 +88,20 @@ void Both::expect_equal(std::array<std::int64_t, 3> grid, double relative, doubl
 
 void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                             double ulps) {
-  for (const std::int64_t n : threads) expect_on(opencl(), n, expected, printed, relative, ulps);
+  for (const rules::BlockSchedule& schedule : schedules(target_of(opencl().info())))
+    expect_on(opencl(), schedule, expected, printed, relative, ulps);
+}
+
+/// The heuristic's, for each number of threads, and a random one. Long programs draw with few threads: a work group of
+/// hundreds takes the compiler seconds.
+std::vector<rules::BlockSchedule> Both::schedules(const Target& target) const {
+  std::vector<rules::BlockSchedule> all;
+  for (const std::int64_t n : threads) all.push_back({.threads = n});
+  const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
+  const rules::BlockDecisions decisions(entry, target, threads);
+  Rng rng(entry.values.size());
+  all.push_back(decisions.schedule(rules::drawn_trail(decisions, rng)).value());
+  return all;
 }
 
 // On the PTX machine, of the first architecture.
@@ -88,21 +110,22 @@ void Both::expect_on_ptx(const std::vector<tp::Array>& expected, const std::stri
   if (architectures.empty() || !cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architectures[0])) return;
   const auto device = open_device("ptx:" + architectures[0]);
   const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
-  const std::int64_t n = rules::block_threads(entry, target_of(device->info())).front();
-  expect_on(*device, n, expected, printed, relative, ulps);
+  const Target target = target_of(device->info());
+  const rules::BlockDecisions decisions(entry, target, rules::block_threads(entry, target));
+  expect_on(*device, decisions.schedule({}).value(), expected, printed, relative, ulps);
 }
 
-void Both::expect_on(Device& device, std::int64_t n, const std::vector<tp::Array>& expected, const std::string& printed,
-                     double relative, double ulps) {
+void Both::expect_on(Device& device, const rules::BlockSchedule& schedule, const std::vector<tp::Array>& expected,
+                     const std::string& printed, double relative, double ulps) {
   const rules::BlockKernel kernel =
-      rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, target_of(device.info()));
+      rules::lower_blocks(program_, launcher.launch, launcher.arrays, schedule, target_of(device.info()));
   std::vector<tp::Array> found = launcher.arrays;
   ::testing::internal::CaptureStdout();
-  const auto time = run_blocks(device, kernel, found);
+  const auto failed = run_blocks(device, kernel, found);
   std::fflush(stdout);
   const std::string text = ::testing::internal::GetCapturedStdout();
-  const std::string where = fmt::format("{}, {} threads\n{}", device.info().name, n, kernel.source.text);
-  ASSERT_TRUE(time.ok()) << time.failure().message << "\n" << where;
+  const std::string where = fmt::format("{}, {} threads\n{}", device.info().name, schedule.threads, kernel.source.text);
+  ASSERT_FALSE(failed) << failed->message << "\n" << where;
   EXPECT_EQ(sorted_lines(text), sorted_lines(printed)) << where;
   for (std::size_t i = 0; i < found.size(); ++i)
     ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << where;
@@ -111,9 +134,10 @@ void Both::expect_on(Device& device, std::int64_t n, const std::vector<tp::Array
 /// The kernel's text is the kernel, and its meaning by the interpreter of Kernel IR is the program's.
 void Both::expect_interpreted(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                               double ulps) {
-  for (const std::int64_t n : threads) {
-    const rules::BlockKernel kernel =
-        rules::lower_blocks(program_, launcher.launch, launcher.arrays, n, load_target("opencl-cpu"));
+  const Target target = load_target("opencl-cpu");
+  for (const rules::BlockSchedule& schedule : schedules(target)) {
+    const std::int64_t n = schedule.threads;
+    const rules::BlockKernel kernel = rules::lower_blocks(program_, launcher.launch, launcher.arrays, schedule, target);
     const std::string text = ir::print(kernel.kernel);
     ASSERT_EQ(ir::verify(kernel.kernel), "") << text;
     ASSERT_EQ(ir::print(ir::parse(text)), text);
@@ -130,13 +154,22 @@ void Both::expect_interpreted(const std::vector<tp::Array>& expected, const std:
   }
 }
 
+std::string Both::source(std::string_view name) const {
+  const Target target = load_target(std::string(name));
+  const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
+  const rules::BlockDecisions decisions(entry, target, rules::block_threads(entry, target));
+  return rules::lower_blocks(program_, launcher.launch, launcher.arrays, decisions.schedule({}).value(), target)
+      .source.text;
+}
+
 void Both::expect_compiles() {
   for (const std::string& architecture : architectures) {
     if (!cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architecture)) continue;
     const Target target = load_target(architecture);
     const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
-    const rules::BlockKernel kernel = rules::lower_blocks(program_, launcher.launch, launcher.arrays,
-                                                          rules::block_threads(entry, target).front(), target);
+    const rules::BlockDecisions decisions(entry, target, rules::block_threads(entry, target));
+    const rules::BlockKernel kernel =
+        rules::lower_blocks(program_, launcher.launch, launcher.arrays, decisions.schedule({}).value(), target);
     const auto cubin = cuda::compile_cubin(kernel.source, architecture);
     ASSERT_TRUE(cubin.ok()) << cubin.failure().message << "\n" << kernel.source.text;
   }
@@ -146,10 +179,10 @@ std::string Both::refusal(std::array<std::int64_t, 3> grid, std::string_view tar
   launcher.launch.grid = grid;
   try {
     const rules::BlockKernel kernel =
-        rules::lower_blocks(program_, launcher.launch, launcher.arrays, 32, load_target(target));
+        rules::lower_blocks(program_, launcher.launch, launcher.arrays, {.threads = 32}, load_target(target));
     if (target != "opencl-cpu" || opencl_devices().empty()) return "";
     std::vector<tp::Array> arrays = launcher.arrays;
-    run_blocks(opencl(), kernel, arrays).value_or_throw();
+    if (const auto failed = run_blocks(opencl(), kernel, arrays)) return failed->message;
   } catch (const Error& error) {
     return error.what();
   }

@@ -14,6 +14,7 @@
 #include "ir/emit/emit.h"
 #include "ir/tile_program/text/text.h"
 #include "rules/blocks/block_kernel.h"
+#include "rules/blocks/drawn_trail.h"
 #include "rules/cost/resources.h"
 #include "rules/lower.h"
 #include "rules/trails/tile_case.h"
@@ -151,8 +152,8 @@ std::string difference(const std::vector<tp::Array>& expected, const std::vector
   return "";
 }
 
-/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by each number of threads, and
-/// what the interpreter makes of the heuristic's.
+/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by the heuristic's schedule and a
+/// random one, and what the interpreter makes of them.
 std::string check_blocks(TileSubject subject, std::uint64_t seed) {
   tp::Launch& launch = subject.launch.launcher.launch;
   launch.grid = subject.launch.raised.grid;
@@ -160,18 +161,21 @@ std::string check_blocks(TileSubject subject, std::uint64_t seed) {
   subject.launch.launcher.run(subject.program, launch.grid);
   for (const char* name : {"opencl-cpu", "sm_90"}) {
     const Target target = load_target(name);
-    const std::vector<std::int64_t> threads = rules::block_threads(tp::find_entry(subject.program, ""), target);
-    for (const std::int64_t n : threads) {
-      const rules::BlockKernel kernel = rules::lower_blocks(subject.program, launch, before, n, target);
+    const tp::Entry& entry = tp::find_entry(subject.program, "");
+    const BlockDecisions decisions(entry, target, block_threads(entry, target));
+    Rng rng(seed);
+    for (const Trail& trail : {Trail{}, drawn_trail(decisions, rng)}) {
+      const BlockSchedule schedule = decisions.schedule(trail).value();
+      const rules::BlockKernel kernel = rules::lower_blocks(subject.program, launch, before, schedule, target);
       if (std::string wrong = check_text(kernel.kernel); !wrong.empty()) return wrong;
       if (kernel.source.text.find(kernel.source.entry) == std::string::npos) return "no kernel in the source by blocks";
-      if (n != threads.front()) continue;
       std::vector<tp::Array> found = before;
       rules::interpret(kernel, found, {.shared_bytes = target.shared_bytes, .seed = seed});
       const double rounding = 1e-5;  // sums of products are rounded at each step, not once
       const std::string wrong =
           difference(subject.launch.launcher.arrays, found, std::max(rounding, subject.tolerance));
-      if (!wrong.empty()) return fmt::format("{} threads on {}: {}\n{}", n, name, wrong, print(kernel.kernel));
+      if (!wrong.empty())
+        return fmt::format("{} on {}: {}\n{}", deplo::print(trail), name, wrong, print(kernel.kernel));
     }
   }
   return "";
