@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <utility>
+
 #include "core/error.h"
+#include "core/hash.h"
 #include "engine/source/experiment.h"
 #include "engine/source/fill_kernels.h"
 #include "engine/source/kernel.h"
+#include "ir/canonical/canonical.h"
 #include "ir/hardware/mma.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
@@ -25,26 +30,83 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
   return passes.optimise ? rules::compose(tensors) : tensors;
 }
 
-ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
-                           const rules::AttentionObserver& observer) {
+Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes& passes, const Trail& taken,
+                                    const rules::AttentionObserver& observer) {
   CHECK(passes.lift);
   const ir::tensor::Graph tensors = lower_to_tensor(graph, passes);
-  if (tensors.outputs.empty()) return {};  // all are without elements
-  ir::Module module = rules::fuse(
-      tensors, {.merge = passes.merge, .guard = passes.guard, .attention = passes.attention, .target = passes.target},
+  if (tensors.outputs.empty()) return rules::Fused{};  // all are without elements
+  Result<rules::Fused> fused = rules::fuse(
+      tensors, taken, {.merge = passes.merge, .guard = passes.guard, .target = passes.target, .fixed = passes.fixed},
       observer);
-  for (ir::Program& kernel : module.kernels) {
+  if (!fused.ok()) return fused;
+  for (ir::Program& kernel : fused.value().module.kernels) {
     kernel.allow_tf32 =
         graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys
     if (passes.merge) check_size(kernel, "the graph");  // a lifted matmul has all its products, to be looked at only
     if (const std::string fault = ir::verify(kernel); !fault.empty())
       throw Error(fmt::format("the graph: expected kernels that verify, found in {}: {}", kernel.name, fault));
   }
-  return module;
+  return fused;
 }
 
-ir::Module lower_to_measure(const ir::torch::Graph& graph, const Passes& passes) {
-  ir::Module module = lower_to_module(graph, passes);
+ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
+                           const rules::AttentionObserver& observer) {
+  return std::move(lower_by_trail(graph, passes, {}, observer).value().module);
+}
+
+namespace {
+
+class Variations {
+ public:
+  Variations(const ir::torch::Graph& graph, const Passes& passes, std::size_t most)
+      : graph_(graph), passes_(passes), most_(most) {}
+
+  void add(const Trail& changes) {
+    if (found_.size() == most_) return;
+    Result<rules::Fused> fused = lower_by_trail(graph_, passes_, changes);
+    if (!fused.ok()) return;  // the change removes a decision that was changed before
+    const std::vector<Fork> forks = fused.value().forks;
+    found_.push_back({changes, std::move(fused.value())});
+    for (const Fork& fork : forks) {
+      if (!varied_.insert(fork.knob).second) continue;
+      for (std::size_t i = 1; i < fork.options.size(); ++i) {
+        Trail more = changes;
+        more.push_back({fork.knob, fork.options[i]});
+        add(more);
+      }
+    }
+  }
+  std::vector<Variation> take() { return std::move(found_); }
+
+ private:
+  const ir::torch::Graph& graph_;
+  const Passes& passes_;
+  std::size_t most_;
+  std::set<std::string> varied_;  // knobs
+  std::vector<Variation> found_;
+};
+
+}  // namespace
+
+std::vector<Variation> vary_decisions(const ir::torch::Graph& graph, const Passes& passes, std::size_t max_variations) {
+  Variations variations(graph, passes, max_variations);
+  variations.add({});
+  return variations.take();
+}
+
+std::string graph_key(const ir::torch::Graph& graph, const Passes& passes) {
+  return digest(fmt::format("{}\nfixed {}\n{}", print(lower_to_tensor(graph, passes)), print(passes.fixed),
+                            graph.allow_tf32 ? "allow tf32" : ""));
+}
+
+std::string kernels_digest(const ir::Module& module) {
+  std::string text;
+  for (const ir::Program& kernel : module.kernels) text += print(ir::canonical(kernel).program) + "\n";
+  return digest(text);
+}
+
+ir::Module lower_to_measure(const ir::torch::Graph& graph, const Passes& passes, const Trail& taken) {
+  ir::Module module = lower_by_trail(graph, passes, taken).value_or_throw().module;
   fill_kernels(module);
   return module;
 }

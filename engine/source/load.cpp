@@ -74,7 +74,9 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
   }
   ir::torch::Graph graph = at_place(place, [&] { return read_graph(source); });
   for (Inputs* const one : inputs) give(*one, graph);
-  return {at_place(place, [&] { return lower_to_measure(graph, passes_of(source.options, target)); }).kernels};
+  return {at_place(place, [&] {
+            return lower_to_measure(graph, passes_of(source.options, target), source.fusion);
+          }).kernels};
 }
 
 measure::InputFiles files_of(std::span<Inputs* const> inputs, const ir::Program& loop) {

@@ -13,11 +13,6 @@
 namespace deplo::engine {
 namespace {
 
-using rules::Attention;
-
-constexpr std::array<std::pair<std::string_view, Attention>, 3> attention_words = {
-    {{"auto", Attention::automatic}, {"fused", Attention::fused}, {"split", Attention::split}}};
-
 bool read_switch(std::string_view text, std::string_view place) {
   if (text == "true" || text == "false") return text == "true";
   throw Error(fmt::format("{}: expected true or false, found '{}'", place, text));
@@ -25,19 +20,33 @@ bool read_switch(std::string_view text, std::string_view place) {
 
 std::string_view switch_text(bool is) { return is ? "true" : "false"; }
 
-Attention parse_attention(std::string_view text, std::string_view place) {
-  for (const auto& [word, attention] : attention_words)
-    if (text == word) return attention;
+Value parse_attention(std::string_view text, std::string_view place) {
+  if (text == "auto" || text == "fused" || text == "split") return std::string(text);
   throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, text));
 }
 
-std::int64_t parse_key_parts(std::string_view text, std::string_view place) {
-  if (text == "auto") return 0;
+Value parse_key_parts(std::string_view text, std::string_view place) {
+  if (text == "auto") return std::string(text);
   std::int64_t parts = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, parts);
   if (error == std::errc() && stop == end && parts >= 1 && parts <= most_extent) return parts;
   throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
+}
+
+const Value* find_fixed(const SourceOptions& options, std::string_view knob) {
+  const auto found = std::ranges::find(options.fusion, knob, &Choice::knob);
+  return found == options.fusion.end() ? nullptr : &found->value;
+}
+
+void fix(SourceOptions& options, std::string_view knob, Value value) {
+  std::erase_if(options.fusion, [&](const Choice& choice) { return choice.knob == knob; });
+  options.fusion.push_back({std::string(knob), std::move(value)});
+}
+
+std::optional<std::string> print_fixed(const SourceOptions& options, std::string_view knob) {
+  const Value* const value = find_fixed(options, knob);
+  return value == nullptr ? std::nullopt : std::optional(print(*value));
 }
 
 template <class T, class Print>
@@ -69,33 +78,24 @@ constexpr std::array<SourceOption, 5> options = {{
     {.name = "attention",
      .words = "auto|fused|split",
      .help =
-         "Let scores, softmax and the product with the values be one kernel: where that pays, wherever it is right, "
-         "or never [auto].",
+         "Let scores, softmax and the product with the values be one kernel wherever that is right, or never; auto: as "
+         "tuning chose, else if that is expected to pay [auto].",
      .seldom = true,
      .taken_by = is_graph,
      .refusal = "which is not a graph",
      .read = [](std::string_view text, std::string_view place,
-                SourceOptions& to) { to.attention = parse_attention(text, place); },
-     .print =
-         [](const SourceOptions& of) {
-           return printed(of.attention, [](Attention a) {
-             return std::ranges::find(attention_words, a, &decltype(attention_words)::value_type::second)->first;
-           });
-         }},
+                SourceOptions& to) { fix(to, "attention", parse_attention(text, place)); },
+     .print = [](const SourceOptions& of) { return print_fixed(of, "attention"); }},
     {.name = "key_parts",
      .words = "auto|N",
-     .help =
-         "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: in as "
-         "many as keep the target busy [auto].",
+     .help = "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: as "
+             "tuning chose, else in as many parts as keep the target busy [auto].",
      .seldom = true,
      .taken_by = is_graph,
      .refusal = "which is not a graph",
      .read = [](std::string_view text, std::string_view place,
-                SourceOptions& to) { to.key_parts = parse_key_parts(text, place); },
-     .print =
-         [](const SourceOptions& of) {
-           return printed(of.key_parts, [](std::int64_t n) { return n == 0 ? "auto" : std::to_string(n); });
-         }},
+                SourceOptions& to) { fix(to, "key_parts", parse_key_parts(text, place)); },
+     .print = [](const SourceOptions& of) { return print_fixed(of, "key_parts"); }},
     {.name = "blocks",
      .words = "",
      .help = "With --tile: lower block by block, as the program says, not element by element.",
@@ -143,7 +143,9 @@ const SourceOption* find_refused(const SourceOptions& given, SourceKind kind) {
 }
 
 std::string_view contradiction(const SourceOptions& given) {
-  const bool split = given.attention == Attention::split && given.key_parts.value_or(0) > 0;
+  const Value* const parts = find_fixed(given, "key_parts");
+  const bool split =
+      print_fixed(given, "attention") == "split" && parts != nullptr && std::holds_alternative<std::int64_t>(*parts);
   return split ? "a number of parts cannot be combined with a split attention" : "";
 }
 

@@ -7,18 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/trail.h"
 #include "ir/dtype.h"
-#include "rules/fusion/fuse.h"
 
 namespace deplo::engine {
 
 /// nullopt: not set.
 struct SourceOptions {
-  std::optional<ir::DType> dtype = {};             // of floats for which the source names no type
-  std::optional<bool> allow_tf32 = {};             // in kernels that multiply f32 (ir/program.h)
-  std::optional<rules::Attention> attention = {};  // one kernel or several
-  std::optional<std::int64_t> key_parts = {};      // of an attention in one kernel; 0: as many as keep the target busy
-  std::optional<bool> blocks = {};                 // a tile program runs block by block, even if it can be raised
+  std::optional<ir::DType> dtype = {};  // of floats for which the source names no type
+  std::optional<bool> allow_tf32 = {};  // in kernels that multiply f32 (ir/program.h)
+  Trail fusion = {};  // decisions of fusion that are fixed (FuseOptions::fixed); the value "auto": that one is not
+  std::optional<bool> blocks = {};  // a tile program runs block by block, even if it can be raised
   bool operator==(const SourceOptions&) const = default;
 };
 

@@ -68,7 +68,8 @@ Target fusion_target(const std::string& target, std::string_view device) {
 Passes passes_of(const SourceOptions& options, const Target& target) {
   Passes passes;
   passes.target = target;
-  passes.attention = {options.attention.value_or(rules::Attention::automatic), options.key_parts.value_or(0)};
+  for (const Choice& choice : options.fusion)
+    if (choice.value != Value{"auto"}) passes.fixed.push_back(choice);
   return passes;
 }
 
@@ -95,7 +96,7 @@ ir::Program read_kernel(const Source& source) {
 ir::Module read_module(const Source& source, const Target& target) {
   if (source.kind() == SourceKind::kernel) return module_of(read_kernel(source));
   if (const TileSource* tile = source.tile()) return raise(read_launch(*tile));
-  return lower_to_module(read_graph(source), passes_of(source.options, target));
+  return lower_by_trail(read_graph(source), passes_of(source.options, target), source.fusion).value_or_throw().module;
 }
 
 }  // namespace deplo::engine

@@ -44,6 +44,8 @@ struct TileSource {
 struct Source {
   std::variant<Expression, ExpressionFile, Pt2File, ModelBlock, LoopKernel, TileSource> from;  // as SourceKind
   SourceOptions options = {};
+  Trail fusion =
+      {};  // of a graph: decisions of fusion that tuning took (engine/compile/tuned.h); the heuristic: the others
 
   SourceKind kind() const { return static_cast<SourceKind>(from.index()); }
   bool is_graph() const { return kind() != SourceKind::kernel && kind() != SourceKind::tile; }

@@ -61,7 +61,7 @@ class AttentionMerge {
   }
 
   /// As one kernel, but not yet among the others. False where there is no attention, or where it stays several.
-  bool merge(bool guard, Attention attention) {
+  bool merge(bool guard) {
     if (!is_about_softmax(at_) || !becomes_one_sweep()) return false;
     if (!takes_in_scores()) return guard ? cannot(why_not_scores_) : false;
     take_in_scales();
@@ -69,9 +69,7 @@ class AttentionMerge {
       return cannot("the guard refuses one: " + refused);
     says_ = found_.may_be_other = true;
     found_.kernels = taken_.size();
-    if (attention == Attention::automatic) found_.why = guard ? gain_.why : "nothing guards what is merged";
-    return found_.fused =
-               attention == Attention::fused || (attention == Attention::automatic && (gain_.pays || !guard));
+    return found_.fused = decide(guard);
   }
 
   /// In place of the kernels.
@@ -90,6 +88,17 @@ class AttentionMerge {
     found_.why = std::move(why);
     says_ = true;
     return false;
+  }
+
+  bool decide(bool guard) {
+    const deplo::Value one = "fused", several = "split";
+    const auto fixed = fusion_.decisions.fixed("attention");
+    if (fixed) return *fixed == one;
+    const bool pays = gain_.pays || !guard;
+    const bool fuses = fusion_.decisions.take("attention", found_.output,
+                                              pays ? std::vector{one, several} : std::vector{several, one}) == one;
+    found_.why = fuses != pays ? "the graph's trail says so" : guard ? gain_.why : "nothing guards what is merged";
+    return fuses;
   }
 
   bool becomes_one_sweep() {
@@ -233,9 +242,9 @@ class AttentionMerge {
 
 }  // namespace
 
-bool merge_attention(Fusion& fusion, std::size_t at, bool guard, Attention attention) {
+bool merge_attention(Fusion& fusion, std::size_t at, bool guard) {
   AttentionMerge attempt(fusion, at);
-  const bool merges = attempt.merge(guard, attention);
+  const bool merges = attempt.merge(guard);
   if (const auto found = attempt.found()) fusion.attentions.insert_or_assign(fusion.ops[at].output, *found);
   if (merges) attempt.put();
   return merges;

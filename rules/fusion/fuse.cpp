@@ -52,15 +52,19 @@ void add_in_parts(ir::Module& module, const ir::Program& attention, const KeyPar
   module.kernels.push_back(std::move(combining));
 }
 
-}  // namespace
+KeyParts choose_parts(const ir::Program& attention, const Target& target, fusion::Decisions& decisions) {
+  if (const auto fixed = decisions.fixed("key_parts"))
+    return fusion::fixed_key_parts(attention, std::get<std::int64_t>(*fixed));
+  const std::vector<KeyParts> options = fusion::key_parts_options(attention, target);
+  if (options.size() == 1) return options[0];
+  std::vector<Value> values;
+  for (const KeyParts& option : options) values.emplace_back(option.parts);
+  const Value value = decisions.take("key_parts", attention.name, values);
+  return options[static_cast<std::size_t>(std::ranges::find(values, value) - values.begin())];
+}
 
-ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
-  for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
-  fusion::Fusion state{.graph = graph, .values = {}, .ops = {}, .target = options.target, .attentions = {}};
-  fusion::lift(state);
-  if (options.merge) fusion::merge(state, options.guard, options.attention.kernels);
-  for (const auto& [output, attention] : state.attentions) observe.found(attention);
-  if (options.merge && options.layouts) fusion::choose_layouts(state);
+ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const AttentionObserver& observe) {
+  const ir::tensor::Graph& graph = state.graph;
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
@@ -69,7 +73,7 @@ ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, cons
     ir::Program kernel = fusion::place(state, op);
     KeyParts parts;
     if (ir::has_softmax_sum(kernel)) {
-      parts = fusion::choose_key_parts(kernel, options.attention.key_parts, options.target);
+      parts = choose_parts(kernel, options.target, state.decisions);
       observe.parted(parts);
     }
     if (parts.parts > 1) add_in_parts(module, kernel, parts, graph);
@@ -78,6 +82,33 @@ ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, cons
   }
   for (const int output : graph.outputs) module.outputs.push_back(state.name(output));
   return module;
+}
+
+}  // namespace
+
+Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const FuseOptions& options,
+                   const AttentionObserver& observe) {
+  for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
+  fusion::Fusion state{.graph = graph,
+                       .values = {},
+                       .ops = {},
+                       .target = options.target,
+                       .attentions = {},
+                       .decisions = {taken, options.fixed}};
+  fusion::lift(state);
+  if (options.merge) fusion::merge(state, options.guard);
+  for (const auto& [output, attention] : state.attentions) observe.found(attention);
+  if (options.merge && options.layouts) fusion::choose_layouts(state);
+  Fused fused{kernels_of(state, options, observe), {}, {}};
+  if (const std::string fault = state.decisions.fault(); !fault.empty())
+    return Failure{Status::invalid, "graph: " + fault};
+  fused.trail = state.decisions.trail();
+  fused.forks = state.decisions.forks();
+  return fused;
+}
+
+ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
+  return fuse(graph, Trail{}, options, observe).value().module;
 }
 
 }  // namespace deplo::rules

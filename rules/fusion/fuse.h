@@ -3,32 +3,28 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "core/outcome.h"
 #include "core/target.h"
+#include "core/trail.h"
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
 
 namespace deplo::rules {
 
-/// Whether scores, softmax and the product with the values become one kernel. automatic: if that pays
-/// (fusion/guard.h); fused: whenever that is correct; split: never.
-enum class Attention : std::uint8_t { automatic, fused, split };
-
-/// `key_parts`: into how many parts the keys of an attention in one kernel are split (fusion/key_parts.h). 1: not split.
-/// 0: into as many parts as keep the target's units busy.
-struct AttentionChoice {
-  Attention kernels = Attention::automatic;
-  std::int64_t key_parts = 0;
-  // NOLINTNEXTLINE(google-explicit-constructor): most callers choose only the first
-  AttentionChoice(Attention as = Attention::automatic, std::int64_t parts = 0) : kernels(as), key_parts(parts) {}
-};
+// Fusion has decisions, and the heuristic's option of each comes first. T is the output of the kernel in question.
+//   fusion.attention_T=fused|split  scores, softmax and the product with the values in one kernel, or in several
+//   fusion.key_parts_T=N            the parts into which one kernel's keys are split (fusion/key_parts.h); 1: not split
+//   fusion.merge_T=0|1              T is computed by the kernels that read it, which repeats work, or is written to memory
 
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
   bool guard = true;    // false: merge whatever is legal, whatever it costs
   bool layouts = true;  // store parameters and results between kernels in the order in which kernels read them
-  AttentionChoice attention = {};
-  Target target = {};  // its matrix instructions and its units decide about attentions
+  Target target = {};   // its matrix instructions and its units decide about attentions
+  /// Decisions that are fixed for all tensors, by their kind: `attention=split key_parts=4`. They are not forks.
+  Trail fixed = {};
 };
 
 /// A softmax followed by a product, and why it becomes one kernel or stays several.
@@ -36,9 +32,9 @@ struct FoundAttention {
   std::string output;  // of the kernel that contains the product
   ir::Shape scores;    // their shape; empty if no kernel was found that computes them
   bool fused = false;
-  bool may_be_other = false;  // another `attention` would change `fused`
+  bool may_be_other = false;  // the other option would change `fused`
   std::size_t kernels = 0;    // if may_be_other: the number of kernels that are merged, or would be
-  std::string why;            // "": `attention` decided
+  std::string why;            // "": the decision is fixed
 };
 
 /// How the keys of an attention in one kernel are split. All parts have the same length. The last one may begin among
@@ -46,7 +42,7 @@ struct FoundAttention {
 struct KeyParts {
   std::string kernel;
   std::int64_t parts = 1, keys = 0;  // parts: 1 if the keys are not split; keys: of each part
-  std::string why;                   // "": `key_parts` decided
+  std::string why;                   // "": the decision is fixed
 };
 
 /// `found` is called for each attention, `parted` for each attention that becomes one kernel.
@@ -55,7 +51,17 @@ struct AttentionObserver {
   std::function<void(const KeyParts&)> parted = [](const KeyParts&) {};
 };
 
-/// The graph must come from compose(): every output is computed.
+/// Kernels, and the decisions that led to them.
+struct Fused {
+  ir::Module module;
+  Trail trail;
+  std::vector<Fork> forks;  // [i] was decided by trail[i]
+};
+/// The graph must come from compose(): every output is computed. `taken`: decisions by their names; all others take
+/// options[0]. The failure is Status::invalid and names the first decision of `taken` that the graph does not have.
+Result<Fused> fuse(const ir::tensor::Graph&, const Trail& taken, const FuseOptions& = {},
+                   const AttentionObserver& = {});
+/// The same with the heuristic's decisions.
 ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const AttentionObserver& = {});
 
 }  // namespace deplo::rules

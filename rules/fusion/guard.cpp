@@ -102,16 +102,16 @@ double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& con
   return std::max(1.0, growth(merged, producer, consumer)) * std::max(producer.inflation, consumer.inflation);
 }
 
-std::string refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
-  if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
+Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return {fault};
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
-    return "a reduction would run more often";
-  if (merged.inflation > most_inflation) return "too much work would be done again";
+    return {"a reduction would run more often"};
+  if (merged.inflation > most_inflation) return {"too much work would be done again"};
   if ((growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged)) ||
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
-    return "an operand of a contraction would be computed for every product";
-  return "";
+    return {"an operand of a contraction would be computed for every product", true};
+  return {};
 }
 
 namespace {

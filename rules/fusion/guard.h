@@ -24,13 +24,19 @@ inline constexpr double longest_sweep = 1 << 18;
 /// would compute the scores again.
 inline constexpr double most_sums_of_score = 256;
 
-/// Returns why `merged` must not replace `producer` and `consumer`; "" if it may.
+/// Why a merge is refused.
+struct Refusal {
+  std::string why;       // "": it is not
+  bool by_cost = false;  // the merged kernel would have a form that schedules know, but is expected to take longer
+};
+
+/// Decides whether `merged` may replace `producer` and `consumer`.
 /// - No reduction may run more often than before, or inside another reduction.
 /// - No reduction may run inside a sweep of a free axis, where it would lose its parallelism.
 /// - A kernel may have one contraction, because a schedule tiles one. A softmax and the product that computes its scores
 ///   count as one contraction.
-/// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth.
-std::string refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
+/// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost).
+Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 /// Is an attention expected to take less time as one kernel than with its scores in memory? With f32 operands it is: it
 /// took 0.5 to 1.07 of the time on two cores of an EPYC, at all sizes (docs/performance.md, "Attention"). With 16-bit

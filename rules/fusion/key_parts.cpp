@@ -255,20 +255,33 @@ class Parting {
 
 }  // namespace
 
-KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, const Target& target) {
+namespace {
+
+/// All keys as one part. `why` says why they cannot be split; it is empty if they can.
+KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>& found, std::string why) {
   KeyParts result;
   result.kernel = attention.name;
-  const auto found = find_attention(attention, result.why);
-  if (!found) return result;
-  result.keys = found->keys().axis.extent;
-  result.why.clear();
-  if (wanted > 0) {
-    part(result, result.keys, std::min(wanted, result.keys), 1);
-    return result;
-  }
-  const std::int64_t rows = rows_of_block(*found), blocks = rows_of(*found) / rows,
-                     room = target.units * blocks_of_unit(target) / blocks,
-                     parts = std::min(room, result.keys / std::max(keys_of_row * rows, fewest_keys(target)));
+  if (found)
+    result.keys = found->keys().axis.extent;
+  else
+    result.why = std::move(why);
+  return result;
+}
+
+/// The blocks of the unsplit kernel, and into how many parts each can be split until the target's units are busy.
+struct Room {
+  std::int64_t rows, blocks, parts;  // rows: of a block
+};
+
+Room room_of(const SweptKernel& attention, const Target& target) {
+  const std::int64_t rows = rows_of_block(attention), blocks = rows_of(attention) / rows;
+  return {rows, blocks, target.units * blocks_of_unit(target) / blocks};
+}
+
+/// As many parts as keep the target's units busy.
+KeyParts heuristic_parts(KeyParts result, const Room& of, const Target& target) {
+  const auto& [rows, blocks, room] = of;
+  const std::int64_t parts = std::min(room, result.keys / std::max(keys_of_row * rows, fewest_keys(target)));
   result.why = fmt::format("of {} block{} for {} {}", blocks, blocks == 1 ? "" : "s", target.units,
                            target.cpu ? "cores" : "multiprocessors");
   if (room < 2) return result;
@@ -277,6 +290,35 @@ KeyParts choose_key_parts(const ir::Program& attention, std::int64_t wanted, con
   else
     part_evenly(result, result.keys, parts, target.vector_lanes);
   return result;
+}
+
+}  // namespace
+
+KeyParts fixed_key_parts(const ir::Program& attention, std::int64_t wanted) {
+  std::string why_not;
+  const auto found = find_attention(attention, why_not);
+  KeyParts result = unsplit(attention, found, why_not);
+  if (found) part(result, result.keys, std::min(wanted, result.keys), 1);
+  return result;
+}
+
+std::vector<KeyParts> key_parts_options(const ir::Program& attention, const Target& target) {
+  std::string why_not;
+  const auto found = find_attention(attention, why_not);
+  const KeyParts all = unsplit(attention, found, why_not);
+  if (!found) return {all};
+  const Room room = room_of(*found, target);
+  std::vector<KeyParts> options{heuristic_parts(all, room, target)};
+  if (room.parts < 2) return options;  // more blocks cannot run at the same time
+  const std::int64_t first = options[0].parts;
+  for (const std::int64_t parts : {std::int64_t{1}, first / 2, 2 * first}) {
+    KeyParts option = all;
+    option.why = "the graph's trail says so";
+    if (parts > 0) part(option, all.keys, parts, parts == 1 ? 1 : target.vector_lanes);
+    const bool is_new = std::ranges::find(options, option.parts, &KeyParts::parts) == options.end();
+    if (is_new && (option.parts == 1 || option.keys >= fewest_keys(target) / 2)) options.push_back(option);
+  }
+  return options;
 }
 
 std::pair<ir::Program, ir::Program> part_keys(const ir::Program& attention, const KeyParts& parts,

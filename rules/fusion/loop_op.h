@@ -9,6 +9,7 @@
 
 #include "ir/module.h"
 #include "ir/tensor/tensor.h"
+#include "rules/fusion/decisions.h"
 #include "rules/fusion/fuse.h"
 #include "rules/fusion/values.h"
 
@@ -44,6 +45,7 @@ struct Fusion {
   std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
   Target target = {};
   std::map<int, FoundAttention> attentions;  // by the output of the kernel that contains the product
+  Decisions decisions = {};
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
@@ -69,12 +71,13 @@ std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
 /// in memory: if the consumer gathers from it and the producer reduces, or if the producer has `axes` of its own.
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
-/// Merges kernels into their consumers while the guard (guard.h) permits it. With `guard` false: all that is legal.
-void merge(Fusion&, bool guard, Attention attention);
+/// Merges kernels into their consumers while the guard (guard.h) permits it. If the guard weighs costs, the merge is a
+/// decision. With `guard` false: all that is legal.
+void merge(Fusion&, bool guard);
 
 /// Merges the kernels of an attention (scores, softmax, weighted product) into one, if kernel `at` contains the product.
 /// Returns false if there is no attention, or if it stays several kernels. Records what was found in `attentions`.
-bool merge_attention(Fusion&, std::size_t at, bool guard, Attention attention);
+bool merge_attention(Fusion&, std::size_t at, bool guard);
 /// Makes one reduction, a Value::Kind::softmax, of a softmax and the sums that it weights. nullopt if the root has none.
 /// `why_not` is set if the root has such sums, but a single sweep would change their meaning.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);

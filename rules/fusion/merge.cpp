@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "rules/fusion/guard.h"
 #include "rules/fusion/loop_op.h"
+#include "rules/rule.h"
 
 namespace deplo::rules::fusion {
 
@@ -59,14 +60,14 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
 
 class Merger {
  public:
-  Merger(Fusion& fusion, bool guard, Attention attention) : fusion_(fusion), guard_(guard), attention_(attention) {}
+  Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {}
 
   /// Each step only when those before have nothing left to do: products belong to the reduction that sums them, what
   /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           pass(&Merger::attention)) {
+           pass(&Merger::attention) || (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
       std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
   }
@@ -134,14 +135,40 @@ class Merger {
     return readers.size() == 1 && !is_output(producer) ? &fusion_.ops[readers[0]] : nullptr;
   }
 
+  static constexpr double no_growth = 1;
+
   bool merge_into(LoopOp* consumer, std::size_t at, double most_growth) {
     if (consumer == nullptr) return false;
     const LoopOp& producer = fusion_.ops[at];
     const std::optional<LoopOp> merged = spliced(producer, *consumer);
     if (!merged) return false;
-    if (guard_ && (merged->inflation > std::max(producer.inflation, consumer->inflation) * most_growth ||
-                   !refuse(fusion_, *merged, producer, *consumer).empty()))
+    const double before = std::max(producer.inflation, consumer->inflation);
+    if (guard_ &&
+        (merged->inflation > before * most_growth || !refuse(fusion_, *merged, producer, *consumer).why.empty()))
       return false;
+    if (guard_ && (kept_.contains(producer.output) || (most_growth > no_growth && !decide(producer, true))))
+      return false;
+    *consumer = *merged;
+    drop(at);
+    return true;
+  }
+
+  /// Whether the output of a kernel is computed where it is read.
+  bool decide(const LoopOp& producer, bool first) {
+    const Fork fork = on_off_fork("merge", first);
+    const bool merges =
+        fusion_.decisions.take(fork.knob, fusion_.name(producer.output), fork.options) == deplo::Value{std::int64_t{1}};
+    if (!merges) kept_.insert(producer.output);
+    return merges;
+  }
+
+  /// When nothing else is left to do: a merge that the guard refuses by its cost.
+  bool merge_refused(std::size_t at) {
+    const LoopOp& producer = fusion_.ops[at];
+    LoopOp* const consumer = only_consumer(producer);
+    if (consumer == nullptr || kept_.contains(producer.output)) return false;
+    const std::optional<LoopOp> merged = spliced(producer, *consumer);
+    if (!merged || !refuse(fusion_, *merged, producer, *consumer).by_cost || !decide(producer, false)) return false;
     *consumer = *merged;
     drop(at);
     return true;
@@ -150,47 +177,51 @@ class Merger {
   bool feed_reduction(std::size_t at) {
     LoopOp* consumer = only_consumer(fusion_.ops[at]);
     const bool fits = consumer != nullptr && fusion_.values[consumer->root].kind == Value::Kind::reduce;
-    return fits && merge_into(consumer, at, 1.0);
+    return fits && merge_into(consumer, at, no_growth);
   }
   bool add_epilogue(std::size_t at) {
     LoopOp* consumer = only_consumer(fusion_.ops[at]);
     const bool fits = consumer != nullptr && consumer->cost.reductions == 0 && fusion_.ops[at].cost.reductions > 0;
-    return fits && merge_into(consumer, at, 1.0);
+    return fits && merge_into(consumer, at, no_growth);
   }
-  bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, 1.0); }
+  bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, no_growth); }
   bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, most_inflation); }
 
-  /// A cheap producer with several consumers: computed in each, where that moves fewer bytes.
-  bool recompute(std::size_t at) {
+  /// A cheap producer with several consumers: computed in each, if that moves fewer bytes.
+  bool recompute(std::size_t at) { return recompute(at, true); }
+  /// When nothing else is left to do: the same although it moves more bytes.
+  bool recompute_refused(std::size_t at) { return recompute(at, false); }
+
+  bool recompute(std::size_t at, bool if_fewer_bytes) {
     const LoopOp& producer = fusion_.ops[at];
     const auto readers = consumers(producer);
-    if (producer.cost.reductions > 0 || readers.empty()) return false;
+    if (producer.cost.reductions > 0 || readers.empty() || kept_.contains(producer.output)) return false;
     double before = is_output(producer) ? 0 : producer.cost.bytes, after = 0;
     std::vector<LoopOp> merged;
     for (const std::size_t i : readers) {
       const LoopOp& consumer = fusion_.ops[i];
       std::optional<LoopOp> one = spliced(producer, consumer);
-      if (!one || !refuse(fusion_, *one, producer, consumer).empty()) return false;
+      if (!one || !refuse(fusion_, *one, producer, consumer).why.empty()) return false;
       before += consumer.cost.bytes;
       after += one->cost.bytes;
       merged.push_back(std::move(*one));
     }
-    if (after > before) return false;
+    if ((after <= before) != if_fewer_bytes || !decide(producer, if_fewer_bytes)) return false;
     for (std::size_t i = 0; i < readers.size(); ++i) fusion_.ops[readers[i]] = std::move(merged[i]);
     if (!is_output(fusion_.ops[at])) drop(at);
     return true;
   }
 
-  bool attention(std::size_t at) { return at < fusion_.ops.size() && merge_attention(fusion_, at, guard_, attention_); }
+  bool attention(std::size_t at) { return at < fusion_.ops.size() && merge_attention(fusion_, at, guard_); }
 
   Fusion& fusion_;
   bool guard_;
-  Attention attention_;
+  std::set<int> kept_;                                           // outputs that a decision leaves in memory
   std::map<std::array<int, 4>, std::optional<LoopOp>> spliced_;  // by output and root of producer and consumer
 };
 
 }  // namespace
 
-void merge(Fusion& fusion, bool guard, Attention attention) { Merger(fusion, guard, attention).run(); }
+void merge(Fusion& fusion, bool guard) { Merger(fusion, guard).run(); }
 
 }  // namespace deplo::rules::fusion

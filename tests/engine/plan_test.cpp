@@ -143,13 +143,13 @@ TEST(Plan, NothingAliveIsOverwritten) {
 }
 
 // A projection and its attention, of so many tokens.
-ir::Module attention(int tokens, rules::Attention form) {
+ir::Module attention(int tokens, const char* form) {
   const std::string text = fmt::format(
       "h = nn.Linear(64, 192)(torch.randn(1, {0}, 64)).reshape(1, {0}, 3, 4, 16).permute(2, 0, 3, 1, 4)\n"
       "F.scaled_dot_product_attention(h[0], h[1], h[2], is_causal=True).transpose(1, 2).reshape(1, {0}, 64)",
       tokens);
   Passes passes;
-  passes.attention = form;
+  passes.fixed = {{"attention", form}};
   return lower_to_module(read_graph({Expression{text, "-c"}}), passes);
 }
 
@@ -165,10 +165,10 @@ double intermediate_bytes(const ir::Module& module) {
 // The projection lies in memory, the scores do not.
 TEST(Plan, AttentionInOneKernelTakesMemoryInProportionToItsLength) {
   for (const int tokens : {512, 1024, 2048}) {
-    const double one = intermediate_bytes(attention(tokens, rules::Attention::fused));
+    const double one = intermediate_bytes(attention(tokens, "fused"));
     EXPECT_EQ(one, tokens * 192.0 * 4);
-    EXPECT_EQ(intermediate_bytes(attention(2 * tokens, rules::Attention::fused)), 2 * one);
-    EXPECT_GE(intermediate_bytes(attention(tokens, rules::Attention::split)), 4.0 * tokens * tokens * 4);  // 4 heads
+    EXPECT_EQ(intermediate_bytes(attention(2 * tokens, "fused")), 2 * one);
+    EXPECT_GE(intermediate_bytes(attention(tokens, "split")), 4.0 * tokens * tokens * 4);  // 4 heads
   }
 }
 
@@ -179,7 +179,7 @@ TEST(Plan, ABlockOfAnAttentionTakesNoMoreSharedMemoryForMoreKeys) {
       const std::string text =
           fmt::format("q = torch.randn(4, {}, 64); F.scaled_dot_product_attention(q, q, q)", tokens);
       const ir::Module module =
-          lower_to_module(read_graph({Expression{text, "-c"}}), {.attention = rules::Attention::fused});
+          lower_to_module(read_graph({Expression{text, "-c"}}), {.fixed = {{"attention", "fused"}}});
       return rules::shared_bytes(rules::heuristic(module.kernels.at(0), target).program(), target);
     };
     EXPECT_GT(shared(1024), 0) << name;

@@ -23,7 +23,7 @@ namespace deplo::rules::attention_test {
 namespace {
 
 using ::testing::HasSubstr;
-const FuseOptions on{.attention = Attention::fused}, off{.attention = Attention::split};
+const FuseOptions on{.fixed = {{"attention", "fused"}}}, off{.fixed = {{"attention", "split"}}};
 
 ir::Module fused(const std::string& code, const FuseOptions& options = on) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options);

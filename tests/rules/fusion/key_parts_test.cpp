@@ -19,7 +19,7 @@
 namespace deplo::rules::key_parts_test {
 namespace {
 
-FuseOptions in_parts(std::int64_t parts) { return {.attention = {Attention::fused, parts}}; }
+FuseOptions in_parts(std::int64_t parts) { return {.fixed = {{"attention", "fused"}, {"key_parts", parts}}}; }
 
 ir::Module fused(const std::string& code, const FuseOptions& options, const AttentionObserver& observer = {}) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options, observer);
@@ -72,7 +72,9 @@ for a0 in 0..2: # free
 )");
 }
 
-TEST(KeyParts, OfOneAreOneKernel) { EXPECT_EQ(fused(decode, in_parts(1)), fused(decode, in_parts(0))); }
+TEST(KeyParts, OfOneAreOneKernel) {
+  EXPECT_EQ(fused(decode, in_parts(1)), fused(decode, {.fixed = {{"attention", "fused"}}}));
+}
 
 // A part has a key of its own.
 TEST(KeyParts, AreNoMoreThanKeys) {
@@ -213,7 +215,7 @@ TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
     std::vector<KeyParts> found;
     AttentionObserver observer;
     observer.parted = [&](const KeyParts& parts) { found.push_back(parts); };
-    fused(code, {.attention = Attention::fused, .target = load_target(target)}, observer);
+    fused(code, {.target = load_target(target), .fixed = {{"attention", "fused"}}}, observer);
     EXPECT_EQ(found.size(), 1U) << code;
     return fmt::format("{} of {}: {}", found.at(0).parts, found.at(0).keys, found.at(0).why);
   };

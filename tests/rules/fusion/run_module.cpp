@@ -91,10 +91,10 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
 }
 
 std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed, const FuseOptions& options,
-                             double tolerance) {
+                             double tolerance, const Trail& taken) {
   const std::vector<Values> sources = random_sources(graph, seed);
   const std::vector<Values> expected = ir::torch::evaluate(graph, sources);
-  const ir::Module module = fuse(compose(decompose(graph)), options);
+  const ir::Module module = fuse(compose(decompose(graph)), taken, options).value_or_throw().module;
   const std::vector<Values> found = run(module, graph, sources);
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (found[o].size() != expected[o].size())

@@ -22,9 +22,9 @@ std::vector<std::vector<double>> run(const ir::Module&, const ir::torch::Graph&,
                                      const std::vector<std::vector<double>>& sources,
                                      const std::function<void(const ir::Program&, ir::Memory&)>& run_kernel = nullptr);
 
-/// Decomposes, composes and fuses; "" where the kernels give what the Torch graph gives, to `tolerance` of the largest
-/// element; else where not, with the kernels.
+/// Decomposes, composes and fuses by the decisions of `taken`; "" where the kernels give what the Torch graph gives, to
+/// `tolerance` of the largest element; else where not, with the kernels.
 std::string fused_difference(const ir::torch::Graph&, std::uint64_t seed, const FuseOptions& = {},
-                             double tolerance = 1e-6);
+                             double tolerance = 1e-6, const Trail& taken = {});
 
 }  // namespace deplo::rules

@@ -18,7 +18,7 @@ TEST(FusedTorchValues, ExpressionsGiveWhatPyTorchComputes) {
   for (const tests::TorchCase& c : tests::torch_cases()) {
     SCOPED_TRACE(c.code);
     const ir::torch::Graph graph = ir::torch::parse_expression(c.code);
-    for (const FuseOptions& options : {FuseOptions{}, {.attention = Attention::fused}, {.merge = false}}) {
+    for (const FuseOptions& options : {FuseOptions{}, {.fixed = {{"attention", "fused"}}}, {.merge = false}}) {
       const ir::Module module = fuse(compose(decompose(graph)), options);
       const auto outputs = run(module, graph, tests::sources(graph, c.inputs));
       ASSERT_EQ(outputs.size(), c.outputs.size());
@@ -34,7 +34,7 @@ TEST(FusedTorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
   for (const tests::TorchCase& c : tests::special_cases()) {
     SCOPED_TRACE(c.code);
     const ir::torch::Graph graph = ir::torch::parse_expression(c.code, "<expression>", c.dtype);
-    for (const FuseOptions& options : {FuseOptions{}, {.attention = Attention::fused}, {.merge = false}}) {
+    for (const FuseOptions& options : {FuseOptions{}, {.fixed = {{"attention", "fused"}}}, {.merge = false}}) {
       const ir::Module module = fuse(compose(decompose(graph)), options);
       const auto outputs = run(module, graph, tests::sources(graph, c.inputs));
       ASSERT_EQ(outputs.size(), c.outputs.size());

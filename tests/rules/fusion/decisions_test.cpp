@@ -1,0 +1,90 @@
+// The decisions of fusion: they are forks, every option of each means the same, and a trail replays or does not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/torch/expression/expression.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/random_graph.h"
+#include "rules/fusion/run_module.h"
+#include "rules/options.h"
+
+namespace deplo::rules::decisions_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ir::tensor::Graph graph_of(const std::string& code) { return compose(decompose(ir::torch::parse_expression(code))); }
+
+constexpr const char* attention = "q=torch.randn(17,8);F.scaled_dot_product_attention(q,q,q)";
+
+TEST(Decisions, TheHeuristicsOptionComesFirst) {
+  const Fused fused = fuse(graph_of(attention), Trail{}).value();
+  EXPECT_THAT(fused.forks, ElementsAre(Fork{"fusion.attention_scaled_dot_product_attention", {"fused", "split"}}));
+  EXPECT_EQ(print(fused.trail), "fusion.attention_scaled_dot_product_attention=fused");
+  EXPECT_EQ(fused.module, fuse(graph_of(attention)));
+
+  const Fused split =
+      fuse(graph_of(attention), Trail{{"fusion.attention_scaled_dot_product_attention", "split"}}).value();
+  EXPECT_EQ(split.module, fuse(graph_of(attention), FuseOptions{.fixed = {{"attention", "split"}}}));
+  EXPECT_EQ(split.forks, fused.forks);
+}
+
+TEST(Decisions, KeysInPartsAreOnesOfATargetThatIsNotBusy) {
+  const std::string decode = "q=torch.randn(1,16);k=torch.randn(32768,16);F.scaled_dot_product_attention(q,k,k)";
+  const FuseOptions options{.target = load_target("opencl-cpu")};
+  const Fused fused = fuse(graph_of(decode), Trail{}, options).value();
+  ASSERT_EQ(fused.forks.size(), 2U);
+  EXPECT_EQ(fused.forks[1], (Fork{"fusion.key_parts_scaled_dot_product_attention", {2, 1, 4}}));
+  const Fused one = fuse(graph_of(decode), Trail{{fused.forks[1].knob, std::int64_t{1}}}, options).value();
+  EXPECT_EQ(one.module.kernels.size(), 1U);
+}
+
+// silu(x) is read twice by one product, whose operand the guard does not let it be; x * 2 is written once for two sums.
+TEST(Decisions, AMergeThatRepeatsWorkIsOne) {
+  const Fused fused = fuse(graph_of("x=torch.randn(16,16);w=torch.randn(16,16);(F.silu(x)*x)@w"), Trail{}).value();
+  EXPECT_THAT(fused.forks, ElementsAre(Fork{"fusion.merge_mul", {0, 1}}));
+  const Fused merged = fuse(graph_of("x=torch.randn(16,16);w=torch.randn(16,16);(F.silu(x)*x)@w"),
+                            Trail{{"fusion.merge_mul", std::int64_t{1}}})
+                           .value();
+  EXPECT_EQ(fused.module.kernels.size(), 2U);
+  EXPECT_EQ(merged.module.kernels.size(), 1U);
+}
+
+TEST(Decisions, WhatIsFixedIsNoFork) {
+  EXPECT_TRUE(fuse(graph_of(attention), Trail{}, {.fixed = {{"attention", "fused"}}}).value().forks.empty());
+}
+
+TEST(Decisions, ATrailThatDoesNotFitSaysWhy) {
+  const auto message = [](const Trail& trail) {
+    const auto fused = fuse(graph_of(attention), trail);
+    return fused.ok() ? "" : fused.failure().message;
+  };
+  EXPECT_EQ(message({{"fusion.attention_y", "split"}}),
+            "graph: fusion.attention_y=split is left over: this graph has no such decision");
+  EXPECT_EQ(message({{"fusion.attention_scaled_dot_product_attention", std::int64_t{3}}}),
+            "graph: fusion.attention_scaled_dot_product_attention=3 is not legal here; expected one of fused, split");
+}
+
+TEST(Decisions, EveryOptionOfRandomGraphsMeansTheSameAndReplays) {
+  std::size_t options = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const std::uint64_t seed = test_options().seed + i;
+    SCOPED_TRACE(seed);
+    const ir::torch::Graph graph = random_graph(seed, 3 + static_cast<int>(seed % 10));
+    const ir::tensor::Graph tensors = compose(decompose(graph));
+    const Fused heuristic = fuse(tensors, Trail{}).value();
+    for (const Fork& fork : heuristic.forks)
+      for (const deplo::Value& option : fork.options) {
+        const Trail changes{{fork.knob, option}};
+        EXPECT_EQ(fused_difference(graph, seed, {}, 1e-6, changes), "") << print(changes);
+        const Fused fused = fuse(tensors, changes).value();
+        EXPECT_EQ(fuse(tensors, fused.trail).value().module, fused.module) << print(fused.trail);
+        ++options;
+      }
+  }
+  EXPECT_GT(options, 20U) << "the graphs have decisions";
+}
+
+}  // namespace
+}  // namespace deplo::rules::decisions_test
