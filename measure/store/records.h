@@ -89,6 +89,19 @@ struct SearchRecord {
   bool finished = false;  // neither the time limit nor the user ended it early
 };
 
+/// The kernels that a run chose for a graph.
+struct GraphRecord {
+  std::int64_t run = 0;
+  std::string key;           // identifies the graph (engine/compile/graph_choice.h)
+  std::string name;          // in its experiment
+  std::string trail;         // the decisions of fusion
+  std::string digest;        // of the kernels to which they led
+  double heuristic_us = 0;   // the sum of the best times of the kernels that the heuristic chooses
+  double median_us = 0;      // the same sum for the kernels of `trail`
+  std::string created = {};  // the store sets it, and `id`
+  std::int64_t id = 0;
+};
+
 /// The knowledge about a schedule before it is measured: its evidence (measure/store/evidence.h), and the number of its
 /// failures whose reason may have been the machine (transient() in measure/store/retry.h).
 struct KnownTrial {

@@ -100,6 +100,10 @@ class Store {
   std::optional<std::string> finished_search(std::string_view kernel_text, std::int64_t device,
                                              std::string_view settings);
 
+  void append(const GraphRecord&);
+  /// The latest choice for the graph with this key on the device; nullopt: there is none.
+  std::optional<GraphRecord> graph(std::string_view key, std::int64_t device);
+
   /// Adds the ceilings that a run measured on its device.
   void add_ceilings(std::int64_t run, const rules::Ceilings&);
   /// The highest ceilings of all runs on the device.

@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 8> scripts = {R"sql(
+constexpr std::array<std::string_view, 9> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -168,6 +168,21 @@ CREATE INDEX search_by_kernel ON search (kernel);
 )sql",
                                                      R"sql(
 ALTER TABLE trial ADD COLUMN compiler_notes TEXT NOT NULL DEFAULT '';
+)sql",
+                                                     R"sql(
+CREATE TABLE graph (
+  id           INTEGER PRIMARY KEY,
+  run          INTEGER NOT NULL REFERENCES run (id),
+  key          TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  trail        TEXT NOT NULL,
+  digest       TEXT NOT NULL,
+  heuristic_us REAL NOT NULL,
+  median_us    REAL NOT NULL,
+  created      TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+CREATE INDEX graph_by_key ON graph (key);
 )sql"};
 
 }  // namespace

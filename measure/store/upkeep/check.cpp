@@ -21,6 +21,8 @@ struct Rule {
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
     Rule{"a time that is not a positive number", "baseline", "median_us <= 0 OR median_us > 1e300 OR warm_us <= 0"},
+    Rule{"a time that is not a positive number", "graph",
+         "min(median_us, heuristic_us) <= 0 OR max(median_us, heuristic_us) > 1e300"},
     Rule{"a negative build time", "trial", "build_ms < 0 OR build_ms > 1e300"},
     Rule{"ok without a time, or a time without being ok", "trial", "(status = 'ok') <> (median_us IS NOT NULL)"},
     Rule{"ok without a time, or a time without being ok", "baseline", "(status = 'ok') <> (median_us IS NOT NULL)"},
@@ -33,6 +35,7 @@ constexpr std::array rules{
     Rule{"a ceiling that is not a positive number", "ceiling",
          "min(copy_gb_s, read_gb_s, fp32_gflop_s) < 0 OR max(copy_gb_s, read_gb_s, fp32_gflop_s) > 1e300"},
     Rule{"an impossible date", "trial", "julianday(created) IS NULL"},
+    Rule{"an impossible date", "graph", "julianday(created) IS NULL"},
     Rule{"an impossible date", "run", "julianday(started) IS NULL"},
     Rule{"structural keys that do not match the text", "kernel",
          "schedule_key <> deplo_schedule_key(text) OR exact_key <> deplo_exact_key(text)"},
