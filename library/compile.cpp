@@ -76,14 +76,11 @@ Kernel public_kernel(const engine::Schedule& schedule) {
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
-      : source_(source),
-        options_(options),
-        module_(
-            engine::read_module(source_of(source, "Source"), engine::fusion_target(options.target, options.device))),
-        plan_(engine::plan_buffers(module_)) {}
+      : source_(source), options_(options), own_source_(source_of(source, "Source")) {}
 
   Program run() {
     choose_target();
+    read_module();
     add_tensors();
     add_kernels();
     for (const std::string& output : module_.outputs) program_.outputs.push_back(tensors_.at(output));
@@ -92,13 +89,15 @@ class Compiler {
 
  private:
   void choose_target();
+  void read_module();
   void add_tensors();
   void add_kernels();
 
   const Source& source_;
   const CompileOptions& options_;
-  const ir::Module module_;
-  const engine::Plan plan_;
+  engine::Source own_source_;
+  ir::Module module_;
+  engine::Plan plan_;
   Target target_;
   std::optional<engine::TunedCache> cache_;
   std::map<std::string, std::size_t, std::less<>> tensors_;  // by name
@@ -134,6 +133,19 @@ void Compiler::choose_target() {
       program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
       break;
   }
+}
+
+void Compiler::read_module() {
+  const Target for_fusion = engine::fusion_target(options_.target, options_.device);
+  if (cache_ && own_source_.is_graph()) {
+    engine::GraphSchedule schedule =
+        cache_->find_graph(engine::read_graph(own_source_), engine::passes_of(own_source_.options, for_fusion));
+    own_source_.fusion = schedule.trail;
+    program_.graph_trail = print(schedule.trail);
+    program_.graph_note = std::move(schedule.note);
+  }
+  module_ = engine::read_module(own_source_, for_fusion);
+  plan_ = engine::plan_buffers(module_);
 }
 
 void Compiler::add_tensors() {

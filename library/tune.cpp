@@ -43,8 +43,8 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
   engine::Entry entry{source_of(source, place), source.name, place};
   experiment.text = print(experiment, entry);
   engine::Inputs none;
-  experiment.kernels =
-      engine::merge_equal(engine::kernels_of(std::move(entry), none, engine::fusion_target("auto", options.device)));
+  engine::add(experiment, entry, none, engine::fusion_target("auto", options.device));
+  experiment.kernels = engine::merge_equal(std::move(experiment.kernels));
   return experiment;
 }
 
@@ -69,6 +69,7 @@ Tuned public_row(const engine::Row& row) {
   tuned.trail = row.trail;
   tuned.confirmed = row.confirmed;
   tuned.trials = row.trials;
+  tuned.alternative = row.alternative;
   tuned.stop = row.stop;
   tuned.last_fault = row.fault;
   return tuned;

@@ -108,6 +108,15 @@ std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, 
   return remark(of.origin, of.measured_us, of.from, of.note, cache, options);
 }
 
+/// Which decisions of fusion a graph gets, if they are tuned or stale.
+std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCache& cache,
+                   const CompileOptions& options) {
+  const std::string said = schedule.note.empty() ? print(schedule.trail) : schedule.note;
+  if (said.empty()) return "";
+  return fmt::format("{} graph: {}, by {}: {}\n", is_source(options.level) ? "//" : "#", name(schedule.origin),
+                     cache.file(), said);
+}
+
 /// What takes a kernel's name and source in place of printing it.
 using Table = std::function<void(const std::string&, const ir::KernelSource&)>;
 
@@ -141,20 +150,24 @@ void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const
                   find_entry(program, tile.entry).name);
 }
 
-/// The target, and the store of --tuned: what was measured on a device is for its own target.
-std::pair<Target, std::optional<engine::TunedCache>> open_cache(const CompileOptions& options) {
-  Target target = pick_target(options);
-  if (!options.tuned) return {std::move(target), std::nullopt};
-  const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
-  const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
-  target = measure::target_of(device);
-  engine::TunedCache cache(file, device, target, options.nearest);
-  return {std::move(target), std::move(cache)};
-}
+/// The target, and the schedules that were tuned for it, if they are asked for.
+struct Backend {
+  Target target;
+  std::optional<engine::TunedCache> cache;
+
+  explicit Backend(const CompileOptions& options) : target(pick_target(options)) {
+    if (!options.tuned) return;
+    const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
+    const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
+    target = measure::target_of(device);
+    cache.emplace(file, device, target, options.nearest);
+  }
+};
 
 std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bool titles,
-                            const CompileOptions& options) {
-  auto [target, cache] = open_cache(options);
+                            const CompileOptions& options, Backend backend) {
+  const Target& target = backend.target;
+  std::optional<engine::TunedCache>& cache = backend.cache;
   if (kernels.size() != 1 && (!options.schedule.empty() || options.level == "cubin"))
     throw Error(fmt::format("{}: expected a single kernel, found {}; choose one with --only",
                             options.schedule.empty() ? "--ir cubin" : "--schedule", kernels.size()));
@@ -198,7 +211,9 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
   refuse(options.level != "kernel" && !is_source(options.level), "--ir " + options.level);
   refuse(options.nearest, "--nearest");
   refuse(options.selection.only.has_value(), "--only");
-  auto [target, cache] = open_cache(options);
+  Backend backend(options);
+  const Target& target = backend.target;
+  std::optional<engine::TunedCache>& cache = backend.cache;
   const engine::BlockProgram program(std::move(launch), target);
   Trail trail = parse_trail(options.schedule);
   std::string about;
@@ -234,7 +249,8 @@ std::string compile_launch(const engine::TileSource& source, const CompileOption
   const auto raised = try_raise(launch);
   if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
     return compile_blocks(std::move(launch), refused->why, options);
-  return compile_kernels(engine::pick_kernels(std::get<ir::Module>(raised), options.selection.only), true, options);
+  return compile_kernels(engine::pick_kernels(std::get<ir::Module>(raised), options.selection.only), true, options,
+                         Backend(options));
 }
 
 std::string compile_graph(const engine::Source& source, const CompileOptions& options) {
@@ -254,10 +270,14 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
     observer.found = [&](const rules::FoundAttention& attention) { text += trace(attention); };
     observer.parted = [&](const rules::KeyParts& parts) { text += trace(parts); };
   }
-  const ir::Module module = engine::lower_to_module(graph, passes, observer);
-  return text + (options.summary
-                     ? print_summary(module, options.width)
-                     : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options));
+  Backend backend(options);
+  const engine::GraphSchedule schedule =
+      backend.cache ? backend.cache->find_graph(graph, passes) : engine::GraphSchedule{};
+  if (backend.cache && options.level != "cubin") text += remark(schedule, *backend.cache, options);
+  const ir::Module module = engine::lower_by_trail(graph, passes, schedule.trail, observer).value_or_throw().module;
+  return text + (options.summary ? print_summary(module, options.width)
+                                 : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options,
+                                                   std::move(backend)));
 }
 
 /// Options that say nothing about what is compiled.
@@ -296,7 +316,7 @@ std::string compile(CompileOptions options) {
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));
   if (source.is_graph()) return compile_graph(source, options);
   if (tile != nullptr) return compile_launch(*tile, options);
-  return compile_kernels({{0, engine::read_kernel(source)}}, false, options);
+  return compile_kernels({{0, engine::read_kernel(source)}}, false, options, Backend(options));
 }
 
 }  // namespace deplo::apps

@@ -56,7 +56,7 @@ struct Listed {
   std::size_t first = 0;
 };
 
-std::vector<Listed> read_kernels(const BenchOptions& options) {
+std::vector<Listed> read_kernels(const BenchOptions& options, engine::TunedCache& cache, std::string& graph_note) {
   std::vector<Listed> listed;
   if (options.config) {
     for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.source_options,
@@ -69,8 +69,15 @@ std::vector<Listed> read_kernels(const BenchOptions& options) {
     }
     return listed;
   }
-  std::vector<engine::LoadedKernel> kernels =
-      engine::load(options.selection, engine::fusion_target(options.target, options.device), options.inputs);
+  const Target for_fusion = engine::fusion_target(options.target, options.device);
+  engine::KernelSelection selection = options.selection;
+  if (engine::Source& source = selection.source; source.is_graph()) {
+    const engine::GraphSchedule schedule =
+        cache.find_graph(engine::read_graph(source), engine::passes_of(source.options, for_fusion));
+    source.fusion = schedule.trail;
+    graph_note = schedule.note;
+  }
+  std::vector<engine::LoadedKernel> kernels = engine::load(selection, for_fusion, options.inputs);
   std::vector<ir::Program> programs;
   for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
@@ -106,7 +113,9 @@ class Bencher {
   }
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
-    const std::vector<Listed> kernels = read_kernels(options_);
+    std::string graph_note;
+    const std::vector<Listed> kernels = read_kernels(options_, cache_, graph_note);
+    if (!graph_note.empty()) progress_.line("warning: " + graph_note);
     if (options_.require_tuned) require_tuned(kernels);
     if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
     if (!options_.ab.empty() && kernels.size() != 1)

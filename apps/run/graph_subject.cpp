@@ -57,9 +57,10 @@ void raise_to_mean(std::vector<double>& most) {
 class GraphSubject : public Subject {
  public:
   GraphSubject(const engine::Source& source, const RunOptions& options)
-      : seed_(options.seed), graph_(read_given(source, options.inputs)) {
-    module_ = engine::lower_to_module(
-        graph_, engine::passes_of(source.options, engine::fusion_target(options.target, options.device)));
+      : seed_(options.seed),
+        graph_(read_given(source, options.inputs)),
+        whole_(graph_),
+        passes_(engine::passes_of(source.options, engine::fusion_target(options.target, options.device))) {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
       const bool is_empty = ir::element_count(node.type.shape) == 0;
@@ -68,6 +69,12 @@ class GraphSubject : public Subject {
     std::erase_if(graph_.outputs, [&](int output) {
       return ir::element_count(graph_.nodes[static_cast<std::size_t>(output)].type.shape) == 0;
     });
+  }
+
+  engine::GraphSchedule lower(engine::TunedCache& cache) override {
+    engine::GraphSchedule schedule = cache.find_graph(whole_, passes_);
+    module_ = engine::lower_by_trail(whole_, passes_, schedule.trail).value_or_throw().module;
+    return schedule;
   }
 
   ir::Numbers values(const ir::Tensor& tensor) const override {
@@ -108,7 +115,9 @@ class GraphSubject : public Subject {
   }
 
   std::uint64_t seed_;
-  ir::torch::Graph graph_;
+  ir::torch::Graph graph_;        // without outputs that have no elements
+  const ir::torch::Graph whole_;  // with them
+  const engine::Passes passes_;
 };
 
 }  // namespace

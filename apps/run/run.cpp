@@ -51,11 +51,12 @@ class Runner {
       : options_(options),
         progress_(progress),
         subject_(std::move(subject)),
-        module_(subject_->module()),
-        plan_(engine::plan_buffers(module_)),
         device_(measure::open_device(options.device)),
         target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
-        cache_(options.tuned, device_->info(), target_, options.nearest, options.tolerance) {}
+        cache_(options.tuned, device_->info(), target_, options.nearest, options.tolerance),
+        graph_(subject_->lower(cache_)),
+        module_(subject_->module()),
+        plan_(engine::plan_buffers(module_)) {}
 
   RunReport run() {
     check_memory(*subject_, options_.whole, plan_, device_->info());
@@ -96,11 +97,12 @@ class Runner {
   const RunOptions& options_;
   Progress& progress_;
   std::unique_ptr<Subject> subject_;
-  const ir::Module& module_;
-  engine::Plan plan_;
   std::unique_ptr<measure::Device> device_;
   Target target_;
   engine::TunedCache cache_;
+  const engine::GraphSchedule graph_;
+  const ir::Module& module_;
+  engine::Plan plan_;
   engine::CompiledModule compiled_;
   std::vector<std::unique_ptr<measure::Executable>> executables_;  // of its kernels, and as the next
   std::vector<std::size_t> first_;                                 // the number of the first launch
@@ -111,6 +113,8 @@ class Runner {
 void Runner::build_all() {
   compiled_ = engine::compile(module_, [&](const ir::Program& loop) { return cache_.find(loop); });
   if (options_.require_tuned) cache_.require_tuned("--require-tuned");
+  report_.graph_trail = print(graph_.trail);
+  report_.graph_note = graph_.note;
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
     const ir::Program& loop = module_.kernels[i];
     progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");

@@ -75,7 +75,8 @@ struct RunReport {
   bool timed = true;                          // false: RunOptions::no_measure
   double buffer_bytes = 0, tensor_bytes = 0;  // of all slots; of all tensors without sharing slots
   std::vector<KernelLaunch> kernels;
-  std::optional<BlocksLaunch> blocks;  // instead of kernels; the outputs are then the arrays that changed
+  std::string graph_trail, graph_note;  // as in engine::GraphSchedule
+  std::optional<BlocksLaunch> blocks;   // instead of kernels; the outputs are then the arrays that changed
   std::vector<OutputCheck> outputs;
   std::string protocol;                  // of `whole` and `beside`
   std::optional<measure::Timing> whole;  // of all kernels in one chain

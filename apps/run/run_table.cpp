@@ -45,6 +45,8 @@ std::string schedules_text(const RunReport& report) {
     text += fmt::format("{} {} {}", comma, count, name(origin));
     comma = ",";
   }
+  if (!report.graph_trail.empty()) text += fmt::format("\nkernels of the graph as tuned: {}", report.graph_trail);
+  if (!report.graph_note.empty()) text += fmt::format("\nthe graph: {}", report.graph_note);
   return text + "\n" + notes;
 }
 
@@ -174,6 +176,10 @@ std::string print_json(const RunReport& report) {
                             {"right", report.right()},
                             {"buffer_bytes", report.buffer_bytes},
                             {"tensor_bytes", report.tensor_bytes},
+                            {"graph_trail", report.graph_trail},
+                            {"graph_note", report.graph_note},
+                            {"graph_trail", report.graph_trail},
+                            {"graph_note", report.graph_note},
                             {"kernels", Json::array(report.kernels, launch_json)},
                             {"outputs", Json::array(report.outputs, output_json)}});
   if (report.blocks) json.set("blocks", blocks_json(*report.blocks));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/run/run.h"
+#include "engine/compile/tuned.h"
 #include "ir/module.h"
 #include "ir/torch/evaluate.h"
 #include "measure/baselines/tile_call.h"
@@ -27,6 +28,8 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
+  /// Makes the kernels of a graph as its store says. Call it before module().
+  virtual engine::GraphSchedule lower(engine::TunedCache&) { return {}; }
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
   /// Outputs of a graph without elements, which no kernel writes.

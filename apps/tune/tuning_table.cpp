@@ -59,11 +59,14 @@ std::string label(const engine::Row& row, std::size_t width) {
 
 std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(row.name) + 24)); }
 
-// Every kernel as often as it stands for one; all zero while a kernel has no valid time.
+// Every kernel of the heuristic's decisions of fusion as often as it stands for one; all zero while such a kernel has no
+// valid time. Of the best times, a graph has those of the kernels that it becomes.
 engine::Row total(const engine::Summary& summary) {
   engine::Row sum;
   sum.name = "total";
+  for (const engine::GraphRow& graph : summary.graphs) sum.best_us += graph.best_us - graph.heuristic_us;
   for (const engine::Row& row : summary.rows) {
+    if (row.alternative) continue;
     if (row.best_us <= 0 || row.heuristic_us <= 0) return {};
     const auto count = static_cast<double>(row.count());
     sum.heuristic_us += count * row.heuristic_us;
@@ -123,6 +126,17 @@ std::string title(const engine::Summary& summary) {
   return summary.name.empty() ? summary.experiment : fmt::format("{} ({})", summary.name, summary.experiment);
 }
 
+/// Which kernels a graph becomes, in one line.
+std::string describe(const engine::GraphRow& graph) {
+  const std::string sets = fmt::format("of {} that were timed", counted(static_cast<std::int64_t>(graph.sets), "set"));
+  if (graph.changes == 0)
+    return fmt::format("{}: the heuristic's kernels are the fastest {} ({} µs)\n", graph.name, sets,
+                       significant(graph.best_us));
+  return fmt::format("{}: {} are the fastest {} ({} µs, the heuristic's {} µs), by {}\n", graph.name,
+                     join(graph.kernels, ", "), sets, significant(graph.best_us), significant(graph.heuristic_us),
+                     graph.trail);
+}
+
 std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0;
   std::string unconfirmed;
@@ -130,7 +144,8 @@ std::string notes(const engine::Summary& summary) {
   for (const engine::Row& row : summary.rows) {
     known += row.known;
     if (!row.finished) unfinished.push_back(row.name);
-    if (!row.confirmed && row.stop != engine::untunable) unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+    if (!row.confirmed && row.stop != engine::untunable && row.stop != engine::not_needed)
+      unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
   }
   std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
                                  summary.strategy, summary.seed, duration(summary.seconds));
@@ -142,6 +157,7 @@ std::string notes(const engine::Summary& summary) {
     if (row.stop == engine::strategy_failed) text += fmt::format("{}: {}\n", row.name, row.fault);
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
   }
+  for (const engine::GraphRow& graph : summary.graphs) text += describe(graph);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),
@@ -167,7 +183,18 @@ Json row_json(const engine::Row& row) {
                        {"trail", row.trail},
                        {"confirmed", row.confirmed},
                        {"stop", row.stop},
-                       {"finished", row.finished}});
+                       {"finished", row.finished},
+                       {"alternative", row.alternative}});
+}
+
+Json graph_json(const engine::GraphRow& graph) {
+  return Json::object({{"graph", graph.name},
+                       {"sets", static_cast<std::int64_t>(graph.sets)},
+                       {"trail", graph.trail},
+                       {"changes", graph.changes},
+                       {"kernels", Json::array(graph.kernels)},
+                       {"heuristic_us", graph.heuristic_us},
+                       {"best_us", graph.best_us}});
 }
 
 }  // namespace
@@ -190,7 +217,8 @@ std::string print_json(const engine::Summary& summary) {
                        {"interrupted", summary.interrupted},
                        {"total_heuristic_us", Json::or_null(sum.heuristic_us)},
                        {"total_best_us", Json::or_null(sum.best_us)},
-                       {"kernels", Json::array(summary.rows, row_json)}})
+                       {"kernels", Json::array(summary.rows, row_json)},
+                       {"graphs", Json::array(summary.graphs, graph_json)}})
       .print_lines(2);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/compile/compiled.h"
+#include "engine/source/graph.h"
 #include "engine/source/opaque_kernel.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
@@ -40,6 +41,13 @@ struct OpaqueSchedule {
   std::string note;        // as of Schedule
 };
 
+/// The decisions of fusion that a graph is lowered with.
+struct GraphSchedule {
+  Origin origin = Origin::heuristic;  // or tuned
+  Trail trail;                        // empty: the heuristic's
+  std::string note;                   // why a stored trail is not followed, and what to do about it
+};
+
 /// The first option of every fork, for verified Loop IR.
 Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
 
@@ -66,8 +74,12 @@ class TunedCache {
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
   OpaqueSchedule find(const OpaqueKernel&);
-  /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared. The Error begins with `place` and
-  /// names each such kernel, the nearest entry of the store, and why that entry does not fit.
+  /// The decisions that a tuning run on this device chose for the graph. They count only if they still lead to exactly the
+  /// kernels that were measured.
+  GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
+  /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared, or if find_graph() returned a
+  /// note. The Error begins with `place` and names each such kernel, the nearest entry of the store, and why that entry
+  /// does not fit.
   void require_tuned(std::string_view place);
   /// The store's file; "" if there is none.
   const std::string& file() const { return file_; }
@@ -100,6 +112,7 @@ class TunedCache {
   std::optional<measure::Store> store_;
   std::optional<std::int64_t> device_;  // its id in the store; nullopt: nothing was measured on it
   std::vector<Miss> misses_;
+  std::string graph_fault_;  // the note of find_graph()
 };
 
 }  // namespace deplo::engine

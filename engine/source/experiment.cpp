@@ -149,7 +149,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    std::ranges::move(kernels_of(std::move(entry), inputs, for_fusion), std::back_inserter(experiment.kernels));
+    add(experiment, entry, inputs, for_fusion);
   }
   check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));

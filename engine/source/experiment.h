@@ -11,6 +11,7 @@
 #include "engine/source/inputs.h"
 #include "engine/source/options.h"
 #include "engine/source/restrict.h"
+#include "engine/source/source.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
 #include "search/searcher.h"
@@ -33,7 +34,18 @@ struct KernelCase {
   std::optional<measure::TileCall> tile = {};       // for a kernel of a tile program: the program's launch
   std::shared_ptr<const OpaqueKernel> opaque = {};  // `loop` then is its signature
   std::vector<std::string> same = {};  // names of the other kernels that are equal to it; all are tuned as one
+  bool alternative = false;            // the heuristic's decisions of fusion make no such kernel
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
+};
+
+/// A graph among the sources of an experiment. Other decisions of fusion may give it other kernels
+/// (engine/tune/kernel_sets.h).
+struct GraphCase {
+  std::string name, place;
+  Source source;
+  std::vector<Inputs> inputs;  // a later one overrides an earlier one
+  Restrictions restrictions;
+  std::vector<std::string> kernels;  // the heuristic's, by name, in order
 };
 
 /// The text by which a store knows the kernel.
@@ -52,6 +64,7 @@ struct Experiment {
   std::int64_t trials = 100;   // new measurements per kernel, including the heuristic's
   std::int64_t patience = 60;  // consecutive new measurements of one kernel without a new best
   std::vector<KernelCase> kernels;
+  std::vector<GraphCase> graphs;
 };
 
 /// The name in an experiment's text; "" if there is none, or if the text is not an experiment. For texts from a store.

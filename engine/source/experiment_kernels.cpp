@@ -174,6 +174,21 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
   return kernels;
 }
 
+void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Target& target) {
+  std::vector<KernelCase> kernels = kernels_of(entry, inputs, target);
+  if (!entry.file && entry.source.is_graph()) {
+    GraphCase& graph = experiment.graphs.emplace_back(
+        GraphCase{entry.name, entry.place, entry.source, {entry.inputs, inputs}, entry.restrictions, {}});
+    for (const KernelCase& kernel : kernels) graph.kernels.push_back(kernel.name);
+  }
+  std::ranges::move(kernels, std::back_inserter(experiment.kernels));
+}
+
+std::string identity(const KernelCase& kernel) {
+  return kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
+                     : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions);
+}
+
 std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
   std::map<std::string, std::string> places;  // by name
   std::map<std::string, std::size_t> known;   // by what is computed
@@ -183,10 +198,7 @@ std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
     if (!is_new)
       throw Error(fmt::format("{}: expected each name once, found '{}' again (first at {})", kernel.place, kernel.name,
                               named->second));
-    const auto [first, differs] =
-        known.emplace(kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
-                                    : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions),
-                      result.size());
+    const auto [first, differs] = known.emplace(identity(kernel), result.size());
     if (differs)
       result.push_back(std::move(kernel));
     else

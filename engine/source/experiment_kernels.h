@@ -31,6 +31,11 @@ Entry read_entry(const Config&, const std::filesystem::path& folder, const Sourc
 /// entry's own. Throws Error with the entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, const Target&);
 
+/// Adds these kernels, and the graph if the entry is one.
+void add(Experiment&, const Entry&, Inputs& inputs, const Target&);
+
+/// Equal for kernels that are tuned as one.
+std::string identity(const KernelCase&);
 /// Merges equal kernels with equal restrictions into the first of them, which counts for all. Throws Error if a name
 /// occurs twice.
 std::vector<KernelCase> merge_equal(std::vector<KernelCase>);

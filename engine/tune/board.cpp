@@ -18,6 +18,11 @@ void Board::set(std::size_t row, Row value) {
   summary_.rows.at(row) = std::move(value);
 }
 
+void Board::set(std::vector<GraphRow> graphs) {
+  const std::lock_guard lock(mutex_);
+  summary_.graphs = std::move(graphs);
+}
+
 Summary Board::read() const {
   const std::lock_guard lock(mutex_);
   Summary summary = summary_;

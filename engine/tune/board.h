@@ -12,6 +12,7 @@ class Board {
  public:
   void start(Summary summary);
   void set(std::size_t row, Row);
+  void set(std::vector<GraphRow>);
   /// The current state, with the time since the start.
   Summary read() const;
 

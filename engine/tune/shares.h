@@ -12,8 +12,8 @@ inline constexpr double search_share = 0.8;
 /// What is known about the tuning of a kernel. Gains are logarithms of ratios of times, so that the sum of the rows' gains
 /// is the gain of their geometric mean.
 struct Prospect {
-  double count = 1;                                       // rows that the kernel stands for
-  double gain = 0;                                        // of its best over its heuristic
+  double count = 1;  // rows that the kernel stands for; below 1 if a graph may do without it
+  double gain = 0;   // of its best over its heuristic
   double room = std::numeric_limits<double>::infinity();  // further gain that the device's ceilings allow
   std::int64_t trials = 0;
   double seconds = 0;  // that its trials took

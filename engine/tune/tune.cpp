@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -16,6 +18,7 @@
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
 #include "engine/tune/board.h"
+#include "engine/tune/kernel_sets.h"
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
 #include "engine/tune/tune_kernel.h"
@@ -71,6 +74,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
     Row& row = summary.rows.emplace_back();
     row.name = kernel.name;
     row.same = kernel.same;
+    row.alternative = kernel.alternative;
     row.stop = name(search::Stop::cancelled);  // unless its turn comes
   }
   return summary;
@@ -101,8 +105,10 @@ std::string settings_of(const KernelCase& kernel, const Session& session) {
 class Tuner {
  public:
   using OnTrial = std::function<bool(const TrialNews&)>;
-  Tuner(const Experiment& experiment, Session& session, Progress& progress, Board& board, const OnTrial& on_trial)
+  Tuner(const Experiment& experiment, const std::vector<KernelSets>& graphs, Session& session, Progress& progress,
+        Board& board, const OnTrial& on_trial)
       : experiment_(experiment),
+        graphs_(graphs),
         session_(session),
         progress_(progress),
         board_(board),
@@ -111,6 +117,8 @@ class Tuner {
         prospects_(rows_.size()) {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       prospects_[i].count = static_cast<double>(experiment.kernels[i].count());
+      numbers_[rows_[i].name] = i;
+      for (const std::string& name : rows_[i].same) numbers_[name] = i;
       recall(i);
     }
     session.cancelled = [this] { return stopped_ || interrupted() != 0; };
@@ -118,10 +126,13 @@ class Tuner {
 
   /// Kernels whose search an earlier run finished get the time that the others leave.
   void run() {
+    screen_sets();
     std::vector<std::size_t> unfinished, finished;
-    for (std::size_t i = 0; i < rows_.size(); ++i) (rows_[i].finished ? finished : unfinished).push_back(i);
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].stop != not_needed) (rows_[i].finished ? finished : unfinished).push_back(i);
     run(std::move(unfinished));
     if (left() > worth_another_pass * experiment_.seconds) run(std::move(finished));
+    choose_sets();
   }
 
  private:
@@ -130,6 +141,72 @@ class Tuner {
       tuned = pass(pending) && left() > worth_another_pass * experiment_.seconds;
       std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
     }
+  }
+
+  /// Measures the heuristic's schedules of all kernels that a graph may become, and gives those that the heuristic would
+  /// not make the time that they deserve.
+  void screen_sets() {
+    std::map<std::size_t, double> weights;
+    for (const KernelSets& graph : graphs_)
+      for (const KernelSet& set : graph.sets())
+        for (const std::string& kernel : set.kernels) weights[numbers_.at(kernel)] = 0;
+    for (const auto& [i, weight] : weights)
+      if (!session_.cancelled() && rows_[i].heuristic_us <= 0) screen(i);
+    const auto time_of = [&](const std::string& kernel) { return rows_[numbers_.at(kernel)].heuristic_us; };
+    for (const KernelSets& graph : graphs_)
+      for (const auto& [kernel, weight] : graph.weights(time_of)) {
+        double& most = weights[numbers_.at(kernel)];
+        most = std::max(most, weight);
+      }
+    for (const auto& [i, weight] : weights)
+      if (rows_[i].alternative) give_weight(i, weight);
+  }
+
+  void give_weight(std::size_t i, double weight) {
+    prospects_[i].count = weight;
+    if (weight > 0) return;
+    rows_[i].stop = not_needed;
+    rows_[i].finished = true;
+    board_.set(i, rows_[i]);
+  }
+
+  void screen(std::size_t i) {
+    Narrator narrator = narrator_of(i);
+    Prospect prospect;  // its own one begins with its turn
+    try {
+      rows_[i] = screen_kernel(experiment_.kernels[i], experiment_, session_, narrator, prospect);
+    } catch (const measure::worker::Untunable&) {
+      // Its own turn says so.
+    }
+  }
+
+  /// Stores which kernels each graph becomes.
+  void choose_sets() {
+    const auto time_of = [&](const std::string& kernel) {
+      const Row& row = rows_[numbers_.at(kernel)];
+      return row.confirmed ? row.best_us : 0;
+    };
+    std::vector<GraphRow> chosen;
+    for (const KernelSets& graph : graphs_) {
+      const auto choice = graph.choose(time_of);
+      if (!choice || session_.cancelled()) continue;
+      const auto& [set, sets, heuristic_us, best_us] = *choice;
+      session_.store.append(measure::GraphRecord{session_.run_id, graph.key(), graph.name(), print(set.trail),
+                                                 set.digest, heuristic_us, best_us});
+      chosen.push_back(
+          {graph.name(), sets, print(set.trail), std::ssize(set.changes), set.kernels, heuristic_us, best_us});
+    }
+    board_.set(std::move(chosen));
+  }
+
+  Narrator narrator_of(std::size_t i) {
+    const auto publish = [this, i](const Row& row) { board_.set(i, merge(rows_[i], row)); };
+    const std::string label = fmt::format("[{}/{}] {}", i + 1, rows_.size(), experiment_.kernels[i].name);
+    Narrator narrator{progress_, label, deadline_, publish};
+    narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
+      if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
+    };
+    return narrator;
   }
 
   /// The result of an earlier run that finished the kernel's search stands until the kernel's turn comes.
@@ -178,11 +255,7 @@ class Tuner {
       const KernelCase& kernel = experiment_.kernels[i];
       const KernelBudget budget{left(), left() * prospects_[i].count / rows, experiment_.trials - rows_[i].trials,
                                 least_gain, expectation};
-      const auto publish = [&](const Row& row) { board_.set(i, merge(rows_[i], row)); };
-      Narrator narrator{progress_, fmt::format("[{}/{}] {}", i + 1, rows_.size(), kernel.name), deadline_, publish};
-      narrator.on_trial = [this](const Row& row, const search::Candidate& candidate, const search::Measured& measured) {
-        if (on_trial_ && !on_trial_({row, candidate, measured})) stopped_ = true;
-      };
+      Narrator narrator = narrator_of(i);
       try {
         rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator, prospects_[i]));
       } catch (const measure::worker::Untunable& error) {  // the others can be
@@ -197,6 +270,7 @@ class Tuner {
   }
 
   const Experiment& experiment_;
+  const std::vector<KernelSets>& graphs_;
   Session& session_;
   Progress& progress_;
   Board& board_;
@@ -204,7 +278,8 @@ class Tuner {
   bool stopped_ = false;
   const double deadline_ = now() + experiment_.seconds;
   std::vector<Row> rows_;
-  std::vector<Prospect> prospects_;  // of the same kernels
+  std::vector<Prospect> prospects_;                          // of the same kernels
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // of rows, by all their names
 };
 
 /// After a failure in the middle of a candidate, which is not at fault: this process may live on, and others would wait
@@ -233,7 +308,7 @@ std::string text_of_run(const Experiment& experiment, const TuneOptions& options
 
 }  // namespace
 
-void tune(const Experiment& experiment, const TuneOptions& options, Progress& progress, Board& board) {
+void tune(Experiment experiment, const TuneOptions& options, Progress& progress, Board& board) {
   if (!options.warm_start.empty()) store_keys(options.warm_start);  // what is no store is told before anything is begun
   make_default_folder(options.store);
   auto store = measure::Store::open(options.store);
@@ -262,9 +337,11 @@ void tune(const Experiment& experiment, const TuneOptions& options, Progress& pr
       store.add_run({session.device_id, std::string(revision()), text_of_run(experiment, options, session.restrictions),
                      experiment.strategy, experiment.options.seed, host, measure::this_process(),
                      rules::version_of(rules::pipeline())});
+  const std::vector<KernelSets> graphs =
+      add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));
   board.start(blank_summary(experiment, options, session));
   try {
-    Tuner(experiment, session, progress, board, options.on_trial).run();
+    Tuner(experiment, graphs, session, progress, board, options.on_trial).run();
     store.check_files();  // what is told now is in it
   } catch (...) {
     forget_begun(store, host);

@@ -48,25 +48,34 @@ class KernelTuner {
         work_(ir::work(kernel.loop)) {
     row_.name = kernel.name;
     row_.same = kernel.same;
+    row_.alternative = kernel.alternative;
     row_.flops = work_.flops;
     row_.bytes = work_.bytes;
     row_.stop = name(search::Stop::cancelled);  // until it is known better
   }
 
   Row run() {
-    heuristic_ = search::heuristic(space_);
-    if (!cancelled_()) {
-      first_ = measure(heuristic_).outcome;
-      row_.heuristic_us = first_.microseconds;
-      started_ = now();
-      narrator_.publish(row_);
-    }
+    measure_heuristic();
     row_.stop = search();
     if (!cancelled_()) confirm();
     return std::move(row_);
   }
 
+  Row screen() {
+    measure_heuristic();
+    return std::move(row_);
+  }
+
  private:
+  void measure_heuristic() {
+    heuristic_ = search::heuristic(space_);
+    if (cancelled_()) return;
+    first_ = measure(heuristic_).outcome;
+    row_.heuristic_us = first_.microseconds;
+    started_ = now();
+    narrator_.publish(row_);
+  }
+
   /// Why the search ended, as in Row::stop.
   std::string search() {
     search::SearchOptions options = experiment_.options;
@@ -263,6 +272,12 @@ Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const Ke
   return KernelTuner(kernel, experiment, budget, session, narrator, prospect).run();
 }
 
+Row screen_kernel(const KernelCase& kernel, const Experiment& experiment, Session& session, Narrator& narrator,
+                  Prospect& prospect) {
+  narrator.progress.status(narrator.label, "preparing");
+  return KernelTuner(kernel, experiment, {}, session, narrator, prospect).screen();
+}
+
 Row recall_kernel(const KernelCase& kernel, Session& session) {
   Measurer measurer(kernel, session);
   const search::Candidate heuristic = search::heuristic(measurer.space());
@@ -270,6 +285,7 @@ Row recall_kernel(const KernelCase& kernel, Session& session) {
   Row row;
   row.name = kernel.name;
   row.same = kernel.same;
+  row.alternative = kernel.alternative;
   row.flops = work.flops;
   row.bytes = work.bytes;
   if (const auto outcome = measurer.recalled(heuristic); outcome && outcome->ok())

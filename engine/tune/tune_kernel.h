@@ -34,6 +34,9 @@ struct Narrator {
 /// The prospect comes from earlier passes and is updated.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&, Prospect&);
 
+/// Measures only the heuristic's schedule.
+Row screen_kernel(const KernelCase&, const Experiment&, Session&, Narrator&, Prospect&);
+
 /// What the store knows about the kernel, without measuring anything: the heuristic's time and the best.
 Row recall_kernel(const KernelCase&, Session&);
 

@@ -10,6 +10,9 @@ namespace deplo::engine {
 /// Row::stop of a kernel that cannot be measured with any schedule; Row::fault says why.
 inline constexpr const char* untunable = "cannot be tuned";
 
+/// Row::stop of a kernel that only slow alternatives of its graph need (engine/tune/kernel_sets.h).
+inline constexpr const char* not_needed = "its graph is faster without it";
+
 /// Row::stop of a kernel whose strategy, a program of the user's, failed. What was measured is kept; Row::fault says
 /// why.
 inline constexpr const char* strategy_failed = "the strategy failed";
@@ -26,8 +29,19 @@ struct Row {
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended
-  bool finished = false;  // a search of this run or an earlier one was cut short neither by time nor by the user
+  bool finished = false;     // a search of this run or an earlier one was cut short neither by time nor by the user
+  bool alternative = false;  // as in KernelCase
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
+};
+
+/// The kernels that tuning chose for a graph.
+struct GraphRow {
+  std::string name;
+  std::size_t sets = 0;                  // how many sets of kernels had times
+  std::string trail;                     // the decisions of fusion
+  std::int64_t changes = 0;              // the number of them that are not the heuristic's
+  std::vector<std::string> kernels;      // by the names of their rows
+  double heuristic_us = 0, best_us = 0;  // the sum of the best times of the heuristic's kernels, and of `kernels`
 };
 
 struct Summary {
@@ -36,6 +50,7 @@ struct Summary {
   double seconds = 0;
   bool interrupted = false;
   std::vector<Row> rows;
+  std::vector<GraphRow> graphs = {};  // those with several sets of kernels
 };
 
 }  // namespace deplo::engine

@@ -37,8 +37,8 @@ struct Source {
   std::string grid;                    // with `tile`: the launch's number of blocks: "64,2"
   std::string dtype;        // the type of floats for which the source names none: "f32", "f16", "bf16"; "": f32
   bool allow_tf32 = false;  // tensor cores may round f32 factors of a sum to tf32, like PyTorch's flag of that name
-  std::string attention;    // "fused": one kernel if that is correct; "split": several; "": one kernel if that pays
-  std::string key_parts;  // the number of parts for the keys of a one-kernel attention: "4"; "": chosen for the target
+  std::string attention;    // "fused": one kernel if that is correct; "split": several; "": as tuned, else if it pays
+  std::string key_parts;  // the number of parts for the keys of a one-kernel attention: "4"; "": as tuned, else chosen
   std::string name = "graph";  // the kernel's name if there is only one; with several: NAME.WHAT_IT_COMPUTES
 };
 
@@ -91,11 +91,13 @@ struct Tuned {
   std::string trail;             // the best schedule
   bool confirmed = false;        // the best was timed against the heuristic's, and its whole result was checked
   std::int64_t trials = 0;       // new measurements
+  bool alternative = false;      // the heuristic would not make this kernel of the graph; tuning compares both
   std::string stop, last_fault;  // why the search ended; the message of the latest failure
 };
 
 /// Tunes every kernel of the source: measures the heuristic's schedule, then searches, then times the fastest few
-/// against each other. Each trial is stored, then `on_trial` is called in this thread. If `on_trial` returns false or
+/// against each other. Of a graph it also tunes other kernels that it may become, and stores which are the fastest
+/// together; compile() with the store follows that. Each trial is stored, then `on_trial` is called in this thread. If `on_trial` returns false or
 /// throws, tuning ends at once, without confirmation. Candidates run in a separate process (PREFIX/bin/deplo), so that
 /// the caller survives a candidate that crashes or hangs. Their results are checked against a reference in double
 /// precision.

@@ -90,6 +90,8 @@ struct Program {
   std::vector<Launch> launches;      // in order: each may read the results of earlier ones
   std::vector<std::size_t> outputs;  // indices into `tensors`, in the order of the graph's outputs
   std::vector<std::int64_t> slots;   // the bytes of each slot, which must begin at a multiple of 128 bytes
+  std::string graph_trail;           // the decisions of fusion that tuning chose for the graph; "": the heuristic's
+  std::string graph_note;            // why a stored choice is not followed; "": nothing to say
 };
 
 }  // namespace deplo
