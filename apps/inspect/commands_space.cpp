@@ -49,8 +49,9 @@ int run_space(SpaceFlags flags) {
   } else {
     Progress progress(stderr, flags.json);
     const std::vector<SpaceReport> reports = explore(flags.options, kernels, progress);
-    text = flags.json ? print_json(flags.options, reports)
-                      : print_table(flags.options, reports, terminal_width(STDOUT_FILENO));
+    const std::vector<KernelSetReport> sets = explore_graph(flags.options);
+    text = flags.json ? print_json(flags.options, sets, reports)
+                      : print_table(flags.options, sets, reports, terminal_width(STDOUT_FILENO));
   }
   print_result(text);
   return interrupted() == 0 ? 0 : 128 + interrupted();
@@ -64,7 +65,8 @@ void add_space(Command command, int& exit_code) {
   command.describe(
       "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
-      "rules do not apply. The column \"no effect\" shows how often another value of the knob gave the same kernel.");
+      "rules do not apply. Of a graph it also shows the sets of kernels that it may become. The column \"no effect\" "
+      "shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
   command.option("--space", flags->file.space, "FILE",
                  "Show the configurations of a kernel of yours: FILE is its T1 or YAML file (docs/kernel_files.md).");

@@ -169,6 +169,16 @@ std::string title_of(const engine::LoadedKernel& kernel, const SpaceOptions& opt
 
 }  // namespace
 
+std::vector<KernelSetReport> explore_graph(const SpaceOptions& options) {
+  const engine::Source& source = options.selection.source;
+  if (!source.is_graph()) return {};
+  std::vector<KernelSetReport> reports;
+  for (const engine::Variation& variation : engine::vary_decisions(
+           engine::read_graph(source), engine::passes_of(source.options, engine::fusion_target(options.target, ""))))
+    reports.push_back({print(variation.changes), variation.fused.module.kernels.size()});
+  return reports.size() > 1 ? reports : std::vector<KernelSetReport>();
+}
+
 std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<engine::LoadedKernel>& kernels,
                                  Progress& progress) {
   const Target target = load_target(options.target);

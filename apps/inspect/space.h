@@ -52,6 +52,14 @@ struct SpaceReport {
   std::vector<RuleSkips> skips;  // in the order of the pipeline
 };
 
+/// The kernels that a graph becomes by other decisions of fusion than the heuristic's.
+struct KernelSetReport {
+  std::string changes;  // the decisions that are not the heuristic's; "": none
+  std::size_t kernels = 0;
+};
+/// The first is the heuristic's. Empty if the source is not a graph, or if it has no decisions.
+std::vector<KernelSetReport> explore_graph(const SpaceOptions&);
+
 /// Returns a report for each kernel. Ends early after an interrupt (core/interrupt.h), with the results so far. Throws
 /// Error if a space exceeds the limit of an enumeration.
 std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::LoadedKernel>&, Progress&);
@@ -59,7 +67,8 @@ std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::
 std::string sample(const SpaceOptions&, const std::vector<engine::LoadedKernel>&);
 
 /// `width`: of the window, in columns; 0: no limit.
-std::string print_table(const SpaceOptions&, const std::vector<SpaceReport>&, std::size_t width);
-std::string print_json(const SpaceOptions&, const std::vector<SpaceReport>&);
+std::string print_table(const SpaceOptions&, const std::vector<KernelSetReport>&, const std::vector<SpaceReport>&,
+                        std::size_t width);
+std::string print_json(const SpaceOptions&, const std::vector<KernelSetReport>&, const std::vector<SpaceReport>&);
 
 }  // namespace deplo::apps

@@ -108,15 +108,27 @@ Json report_json(const SpaceOptions& options, const SpaceReport& report) {
 
 }  // namespace
 
-std::string print_table(const SpaceOptions& options, const std::vector<SpaceReport>& reports, std::size_t width) {
+std::string print_table(const SpaceOptions& options, const std::vector<KernelSetReport>& sets,
+                        const std::vector<SpaceReport>& reports, std::size_t width) {
   std::string text;
+  if (!sets.empty()) {
+    std::vector<std::vector<std::string>> rows{{"decisions of fusion", "kernels"}};
+    for (const KernelSetReport& set : sets)
+      rows.push_back({set.changes.empty() ? "the heuristic's" : set.changes, std::to_string(set.kernels)});
+    text += align_columns(rows, {false, true}, width);
+  }
   for (const SpaceReport& report : reports) (text += text.empty() ? "" : "\n") += print(options, report, width);
   return text;
 }
 
-std::string print_json(const SpaceOptions& options, const std::vector<SpaceReport>& reports) {
+std::string print_json(const SpaceOptions& options, const std::vector<KernelSetReport>& sets,
+                       const std::vector<SpaceReport>& reports) {
   const Json kernels = Json::array(reports, [&](const SpaceReport& report) { return report_json(options, report); });
-  return Json::object({{"target", options.target}, {"seed", options.seed}, {"kernels", kernels}}).print_lines(2);
+  const Json graph = Json::array(sets, [](const KernelSetReport& set) {
+    return Json::object({{"changes", set.changes}, {"kernels", static_cast<std::int64_t>(set.kernels)}});
+  });
+  return Json::object({{"target", options.target}, {"seed", options.seed}, {"graph", graph}, {"kernels", kernels}})
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -96,6 +96,13 @@ struct TunedRun {
   std::int64_t trials = 0;
 };
 
+/// The kernels that the latest run chose for a graph.
+struct TunedGraph {
+  std::string name, device;
+  std::string trail;  // the decisions of fusion
+  double heuristic_us = 0, best_us = 0;
+};
+
 /// A snapshot of a store at the moment when it is opened; tuners may continue to write. Kernels are read one at a time,
 /// because all of them with their trials may take gigabytes. Not thread-safe.
 class TunedStore {
@@ -116,6 +123,7 @@ class TunedStore {
   TunedKernel read(const Entry&);
   /// The runs of all kernels.
   std::vector<TunedRun> runs();
+  std::vector<TunedGraph> graphs();
   /// Rows that read() left out, because a tuner cannot have written them; one line each.
   const std::vector<std::string>& damaged() const { return damaged_; }
 

@@ -85,6 +85,14 @@ HtmlTable runs_table(const std::vector<TunedRun>& runs) {
   return table;
 }
 
+HtmlTable graphs_table(const std::vector<TunedGraph>& graphs) {
+  HtmlTable table{{"graph", "device", "heuristic's kernels", "best kernels", "decisions of fusion"}, {}, {}};
+  for (const TunedGraph& graph : graphs)
+    table.rows.push_back(
+        {graph.name, graph.device, print_time(graph.heuristic_us), print_time(graph.best_us), graph.trail});
+  return table;
+}
+
 std::string_view summary_of(std::string_view rule) {
   const rules::Rule* known = rules::find_rule(rule);
   return known == nullptr ? "" : known->summary;
@@ -207,6 +215,12 @@ Page tuning_page(std::vector<TunedStore>& stores) {
   page.section("How to read the plots", true);
   page.text(legend);
   page.append(std::move(kernels));
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const std::vector<TunedGraph> graphs = stores[i].graphs();
+    if (graphs.empty()) continue;
+    page.section(stores.size() > 1 ? "Graphs of " + letter(i) : "Graphs", true);
+    page.table(graphs_table(graphs));
+  }
   for (std::size_t i = 0; i < stores.size(); ++i) {
     const std::vector<TunedRun> runs = stores[i].runs();
     page.section(stores.size() > 1 ? "Runs of " + letter(i) : "Runs", true);

@@ -253,6 +253,16 @@ void TunedStore::read_library(const Entry& entry, TunedKernel& kernel) {
     }
 }
 
+std::vector<TunedGraph> TunedStore::graphs() {
+  Statement rows(*database_,
+                 "SELECT g.name, d.name, g.trail, g.heuristic_us, g.median_us FROM graph g JOIN run r ON r.id = g.run "
+                 "JOIN device d ON d.id = r.device WHERE g.id IN (SELECT max(h.id) FROM graph h JOIN run q ON q.id = "
+                 "h.run GROUP BY h.key, q.device) ORDER BY g.id");
+  std::vector<TunedGraph> graphs;
+  while (rows.step()) graphs.push_back({rows.text(0), rows.text(1), rows.text(2), rows.real(3), rows.real(4)});
+  return graphs;
+}
+
 std::vector<TunedRun> TunedStore::runs() {
   Statement rows(*database_,
                  "SELECT r.started, r.searcher, r.revision, r.host, d.name, r.config, r.seed, "
