@@ -138,8 +138,7 @@ void Compiler::choose_target() {
 void Compiler::read_module() {
   const Target for_fusion = engine::fusion_target(options_.target, options_.device);
   if (cache_ && own_source_.is_graph()) {
-    engine::GraphSchedule schedule =
-        cache_->find_graph(engine::read_graph(own_source_), engine::passes_of(own_source_.options, for_fusion));
+    engine::GraphSchedule schedule = cache_->find_graph(own_source_, for_fusion);
     own_source_.fusion = schedule.trail;
     program_.graph_trail = print(schedule.trail);
     program_.graph_note = std::move(schedule.note);

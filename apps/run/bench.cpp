@@ -56,11 +56,13 @@ struct Listed {
   std::size_t first = 0;
 };
 
-std::vector<Listed> read_kernels(const BenchOptions& options, engine::TunedCache& cache, std::string& graph_note) {
+using FusionOf = std::function<Trail(const engine::Source&, const Target&)>;
+
+std::vector<Listed> read_kernels(const BenchOptions& options, const FusionOf& fusion_of) {
   std::vector<Listed> listed;
   if (options.config) {
     for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.source_options,
-                                                              {options.target, options.device})
+                                                              {options.target, options.device, fusion_of})
                                           .kernels) {
       const std::size_t first = listed.size();
       const std::vector<std::string> same = std::move(kernel.same);
@@ -71,12 +73,7 @@ std::vector<Listed> read_kernels(const BenchOptions& options, engine::TunedCache
   }
   const Target for_fusion = engine::fusion_target(options.target, options.device);
   engine::KernelSelection selection = options.selection;
-  if (engine::Source& source = selection.source; source.is_graph()) {
-    const engine::GraphSchedule schedule =
-        cache.find_graph(engine::read_graph(source), engine::passes_of(source.options, for_fusion));
-    source.fusion = schedule.trail;
-    graph_note = schedule.note;
-  }
+  if (selection.source.is_graph()) selection.source.fusion = fusion_of(selection.source, for_fusion);
   std::vector<engine::LoadedKernel> kernels = engine::load(selection, for_fusion, options.inputs);
   std::vector<ir::Program> programs;
   for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
@@ -113,9 +110,12 @@ class Bencher {
   }
 
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
-    std::string graph_note;
-    const std::vector<Listed> kernels = read_kernels(options_, cache_, graph_note);
-    if (!graph_note.empty()) progress_.line("warning: " + graph_note);
+    const std::vector<Listed> kernels =
+        read_kernels(options_, [this](const engine::Source& graph, const Target& for_fusion) {
+          engine::GraphSchedule schedule = cache_.find_graph(graph, for_fusion);
+          if (!schedule.note.empty()) progress_.line("warning: " + schedule.note);
+          return std::move(schedule.trail);
+        });
     if (options_.require_tuned) require_tuned(kernels);
     if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
     if (!options_.ab.empty() && kernels.size() != 1)

@@ -298,6 +298,10 @@ GraphSchedule TunedCache::find_graph(const ir::torch::Graph& graph, const Passes
   return {Origin::heuristic, {}, graph_fault_};
 }
 
+GraphSchedule TunedCache::find_graph(const Source& source, const Target& for_fusion) {
+  return find_graph(read_graph(source), passes_of(source.options, for_fusion));
+}
+
 void TunedCache::require_tuned(std::string_view place) {
   if (!graph_fault_.empty()) throw Error(fmt::format("{}: {}", place, graph_fault_));
   if (misses_.empty()) return;

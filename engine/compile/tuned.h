@@ -10,6 +10,7 @@
 #include "engine/compile/compiled.h"
 #include "engine/source/graph.h"
 #include "engine/source/opaque_kernel.h"
+#include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
 
@@ -74,9 +75,10 @@ class TunedCache {
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
   OpaqueSchedule find(const OpaqueKernel&);
-  /// The decisions that a tuning run on this device chose for the graph. They count only if they still lead to exactly the
-  /// kernels that were measured.
+  /// The decisions that a tuning run on this device chose for the graph, or for the source, which must be one. They count
+  /// only if they still lead to exactly the kernels that were measured.
   GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
+  GraphSchedule find_graph(const Source&, const Target& for_fusion);
   /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared, or if find_graph() returned a
   /// note. The Error begins with `place` and names each such kernel, the nearest entry of the store, and why that entry
   /// does not fit.

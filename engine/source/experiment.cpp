@@ -149,6 +149,8 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
+    if (place.fusion && !entry.file && entry.source.is_graph())
+      entry.source.fusion = place.fusion(entry.source, for_fusion);
     add(experiment, entry, inputs, for_fusion);
   }
   check_met(inputs);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,9 +70,11 @@ struct Experiment {
 
 /// The name in an experiment's text; "" if there is none, or if the text is not an experiment. For texts from a store.
 std::string experiment_name(const std::string& text);
-/// Where the experiment runs, overriding what it says itself.
+/// Where the experiment runs, overriding what it says itself, and as what kernels.
 struct Place {
   std::optional<std::string> target = {}, device = {};
+  /// The decisions of fusion of a graph; empty: the heuristic's.
+  std::function<Trail(const Source&, const Target&)> fusion = {};
 };
 /// `inputs` go to every kernel and graph that has inputs of these names, and override what their entries say. `options` and
 /// `place` override the experiment's own. Throws Error `file:line: expected …, found …`.

@@ -176,7 +176,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
 
 void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Target& target) {
   std::vector<KernelCase> kernels = kernels_of(entry, inputs, target);
-  if (!entry.file && entry.source.is_graph()) {
+  if (!entry.opaque && entry.source.is_graph()) {
     GraphCase& graph = experiment.graphs.emplace_back(
         GraphCase{entry.name, entry.place, entry.source, {entry.inputs, inputs}, entry.restrictions, {}});
     for (const KernelCase& kernel : kernels) graph.kernels.push_back(kernel.name);

@@ -81,8 +81,11 @@ TEST_F(TuneGraph, ChoosesTheLeastSumAndEveryCommandFollows) {
     EXPECT_EQ(ran["graph_trail"], std::string(knob) + (number == 0 ? "=fused" : "=split"));
     EXPECT_EQ(ran["kernels"].size(), kernels);
     for (const Json& kernel : ran["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned");
-    const Json bench = run_json({"deplo", "bench", "-c", attention, "--tuned", store(), "--time", "0.1"});
-    EXPECT_EQ(bench["kernels"].size(), kernels);
+    for (const std::vector<std::string>& source : {std::vector<std::string>{"-c", attention}, {"--config", config_}}) {
+      std::vector<std::string> flags{"deplo", "bench", "--tuned", store(), "--time", "0.1"};
+      flags.insert(flags.end(), source.begin(), source.end());
+      EXPECT_EQ(run_json(flags)["kernels"].size(), kernels);
+    }
     const Ran compiled = run_program({"deplo", "compile", "-c", attention, "--tuned", store(), "--ir", "tile",
                                       "--target", tuned["target"].get<std::string>()},
                                      {});
