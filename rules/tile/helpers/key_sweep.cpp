@@ -11,8 +11,6 @@
 namespace deplo::rules {
 namespace {
 
-constexpr const char* row_key = "row of a block";  // no program has such a name
-
 // Does the statement define the name, itself or inside it?
 bool makes(const ir::Stmt& stmt, const std::string& name) {
   if (ir::defined(stmt) == name) return true;
@@ -195,12 +193,13 @@ bool share_keys(const ir::Program& program, const KeySweep& sweep, std::int64_t 
   const ir::Tile& tile = tile_of(program);
   const ir::Loop& keys = loop_of(tile, sweep);
   const ir::Axis& m = tile.axes[*sweep.m];
-  const ir::Ranges scope = {{m.name, {0, ceil_div(m.extent, rows) - 1}}, {row_key, {0, rows - 1}}};
+  const std::string row = ir::fresh_axis(program);
+  const ir::Ranges scope = {{m.name, {0, ceil_div(m.extent, rows) - 1}}, {row, {0, rows - 1}}};
   for (const ir::Load* load : key_loads(keys, sweep)) {
     if (!ir::depends_on(load->index, m.name) || lies_along_keys(program, *load, keys.axis.name)) continue;
     for (const ir::Expr& e : load->index) {
-      const ir::Expr at = ir::substitute(e, {{m.name, ir::var(m.name) * rows + ir::var(row_key)}});
-      if (m.extent % rows != 0 || ir::depends_on(ir::simplify(at, scope), row_key)) return false;
+      const ir::Expr at = ir::substitute(e, {{m.name, ir::var(m.name) * rows + ir::var(row)}});
+      if (m.extent % rows != 0 || ir::depends_on(ir::simplify(at, scope), row)) return false;
     }
   }
   return true;
