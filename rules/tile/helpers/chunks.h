@@ -1,0 +1,120 @@
+// The lowering of a sweep over keys to chunks of keys: what the three ways have in common (helpers/key_chunks.h).
+#pragma once
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/walk.h"
+#include "rules/tile/helpers/key_chunks.h"
+
+namespace deplo::rules::key_chunks {
+
+/// Appends statements to a body, and invents names for their values.
+class Writer {
+ public:
+  explicit Writer(std::set<std::string, std::less<>> names) : names_(std::move(names)) {}
+
+  std::set<std::string, std::less<>>& names() { return names_; }
+  std::string fresh(const std::string& stem);
+  template <class S>
+  void add(S&& stmt) {
+    to_->emplace_back(std::forward<S>(stmt));
+  }
+  std::string assign(ir::Op, std::vector<ir::Arg>);
+  /// Statements go to `body` from now on. Returns where they went before.
+  ir::Body* write_to(ir::Body& body) { return std::exchange(to_, &body); }
+  ir::Body& body() { return *to_; }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+  ir::Body* to_ = nullptr;
+};
+
+/// The scores of a chunk are in registers, and the threads of a row exchange exponentials through shared memory or
+/// registers: GPUs. Derived classes say who has which rows, keys and values.
+class Chunks {
+ public:
+  virtual ~Chunks() = default;
+  Chunks(const Chunks&) = delete;
+  Chunks& operator=(const Chunks&) = delete;
+  ir::Program run();
+
+ protected:
+  Chunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);
+
+  /// Sets the places of the program's axes, and all members below `dealt out`.
+  virtual void deal_out() = 0;
+  /// Stages what scores and weights read of a chunk.
+  virtual void add_inputs() = 0;
+  /// Says how the loop is computed that sums up scores, or weighted values.
+  virtual void mark_scores(ir::Loop&) const = 0;
+  virtual void mark_weights(ir::Loop&) const = 0;
+  /// The memory in which exponentials wait for their weights, if there are weights.
+  virtual ir::Smem probabilities();
+  virtual void add_chunk();
+  virtual void simplify_scores() {}
+  /// Do threads of a row wait for each other before they read exponentials?
+  virtual bool threads_meet() const { return !thread_.empty(); }
+  /// The greatest score so far, at least a number whose difference from any score is defined.
+  virtual std::string bound(const std::string& greatest);
+  /// e^(score - bound).
+  virtual std::string exponential(const ir::Arg& score);
+
+  ir::Tile& tile();
+  std::string add_axis(std::int64_t extent, ir::Bind);
+  void replace_axes(const ir::Substitution&);
+  /// All axes but `n` are blocks. Returns the place of the one that is left: the rows of a block.
+  std::size_t deal_blocks(const std::string& n);
+
+  /// A variable that stands for the expression until the program is complete: its ranges then simplify the result.
+  ir::Expr later(ir::Expr);
+  /// The statements of the sweep's body for this key.
+  ir::Body copied(const std::vector<std::size_t>& slice, const ir::Expr& key) const;
+  /// The statements that compute the scores from what is staged.
+  ir::Body scores() const;
+  void read_staged(ir::Body&) const;
+  /// The score, if the key is new: a last chunk that is shifted inwards has keys of the chunk before.
+  ir::Arg new_only(const ir::Arg& score, const ir::Expr& key);
+  void combine(const std::string& acc, ir::Op);
+  /// The maximum takes in the chunk's; `factor_` scales the sums so far.
+  void raise_maximum(const std::string& greatest);
+  /// Adds to the sums without weights.
+  void add_counts(const std::string& sum);
+  /// Adds to the sums with weights: a contraction over the chunk, of what all threads of a row have made.
+  void add_weighted();
+
+  ir::Program program_;
+  const KeySweep sweep_;
+  const ChunkShape shape_;
+  const Target& target_;
+  Writer out_;
+  ir::Loop keys_, chunk_;
+  ir::SoftmaxSum step_;
+  std::int64_t values_ = 1;  // of a row
+  ir::Smem probabilities_;
+  std::vector<ir::Smem> kept_;                         // the memory that is declared besides
+  ir::Body before_;                                    // the chunk loop
+  std::vector<std::pair<ir::Load, ir::Load>> staged_;  // loads of the program, and of what is staged
+  ir::Expr origin_ = 0;                                // the chunk's first key
+  ir::Expr key_in_chunk_ = 0, key_of_score_ = 0;       // later(key_), later(origin_ + key_)
+  std::string weighted_;                               // the loop's axis of add_weighted()
+  std::string bound_, factor_;
+  // dealt out:
+  ir::Expr key_ = 0, row_ = 0;     // in the chunk, and in the block
+  std::vector<std::string> over_;  // axes along which a row's keys lie
+  std::string lane_, thread_;      // axes of the tile; "": there is none
+  std::int64_t lanes_ = 1;
+
+ private:
+  ir::Loop chunk_loop();
+  void leave_out_masked();
+
+  ir::Substitution placed_;  // by later()
+};
+
+bool has_weights(const ir::SoftmaxSum&);
+/// Has sum `i` no weights?
+bool counts(const ir::SoftmaxSum&, std::size_t i);
+
+}  // namespace deplo::rules::key_chunks
