@@ -189,7 +189,7 @@ class Tuner {
     std::vector<GraphRow> chosen;
     for (const KernelSets& graph : graphs_) {
       const auto choice = graph.choose(time_of);
-      if (!choice || session_.cancelled()) continue;
+      if (!choice || session_.cancelled() || knows_less(graph, *choice)) continue;
       const auto& [set, sets, heuristic_us, best_us] = *choice;
       session_.store.append(measure::GraphRecord{session_.run_id, graph.key(), graph.name(), print(set.trail),
                                                  set.digest, heuristic_us, best_us});
@@ -197,6 +197,16 @@ class Tuner {
           {graph.name(), sets, print(set.trail), std::ssize(set.changes), set.kernels, heuristic_us, best_us});
     }
     board_.set(std::move(chosen));
+  }
+
+  /// Did an earlier run choose for the graph, while this one had no time for some sets?
+  bool knows_less(const KernelSets& graph, const KernelSets::Chosen& choice) const {
+    const auto is_needed = [&](const KernelSet& set) {
+      return std::ranges::none_of(
+          set.kernels, [&](const std::string& kernel) { return rows_[numbers_.at(kernel)].stop == not_needed; });
+    };
+    const auto needed = static_cast<std::size_t>(std::ranges::count_if(graph.sets(), is_needed));
+    return choice.sets < needed && session_.store.graph(graph.key(), session_.device_id).has_value();
   }
 
   Narrator narrator_of(std::size_t i) {
