@@ -83,11 +83,11 @@ class Lifter {
     std::vector<ValueId> gathered;
     for (std::size_t i = 1; gathers(map) && i < node.args.size(); ++i)
       gathered.push_back(load(node.args[i], identity(node.type.shape)));
-    ValueId result = -1;
+    ValueId result = ValueId::none;
     for (std::size_t b = map.branches.size(); b-- > 0;) {
       const auto& branch = map.branches[b];
       const ValueId element = load(node.args[static_cast<std::size_t>(branch.arg)], branch.coordinates, gathered);
-      if (result < 0 || branch.condition.is_constant(1)) {
+      if (result == ValueId::none || branch.condition.is_constant(1)) {
         result = element;
         continue;
       }

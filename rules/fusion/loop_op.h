@@ -23,9 +23,9 @@ struct Cost {
 };
 
 struct LoopOp {
-  int output = -1;              // tensor: a node of the Tensor IR
-  ValueId root = -1;            // value of an element, by the free axes: one per dimension of the output
-  std::vector<int> reads = {};  // tensors, sorted
+  int output = -1;               // tensor: a node of the Tensor IR
+  ValueId root = ValueId::none;  // value of an element, by the free axes: one per dimension of the output
+  std::vector<int> reads = {};   // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
   // Set by split_axes() if the free axes are not the output's dimensions: their extents, and the element that is written.

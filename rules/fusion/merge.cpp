@@ -4,9 +4,9 @@
 // σ needs no solving here: a kernel's output is indexed by its own free axes, so a load of it is σ. A reduce axis is
 // carried along, bound by its reduction; where statements stand is nest.h.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/error.h"
 #include "rules/fusion/guard.h"
@@ -123,7 +123,7 @@ class Merger {
 
   /// splice, once for each pair: a merge that is refused is tried again in every pass.
   const std::optional<LoopOp>& spliced(const LoopOp& producer, const LoopOp& consumer) {
-    const std::array key = {producer.output, producer.root, consumer.output, consumer.root};
+    const Pair key = {producer.output, producer.root, consumer.output, consumer.root};
     const auto known = spliced_.find(key);
     if (known != spliced_.end()) return known->second;
     return spliced_.emplace(key, splice(fusion_, producer, consumer)).first->second;
@@ -216,8 +216,9 @@ class Merger {
 
   Fusion& fusion_;
   bool guard_;
-  std::set<int> kept_;                                           // outputs that a decision leaves in memory
-  std::map<std::array<int, 4>, std::optional<LoopOp>> spliced_;  // by output and root of producer and consumer
+  std::set<int> kept_;                                  // outputs that a decision leaves in memory
+  using Pair = std::tuple<int, ValueId, int, ValueId>;  // output and root of producer and consumer
+  std::map<Pair, std::optional<LoopOp>> spliced_;
 };
 
 }  // namespace

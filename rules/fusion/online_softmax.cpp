@@ -208,7 +208,7 @@ class OnlineSoftmax {
 
   Values& values_;
   const ir::Shape& shape_;
-  ValueId root_, maximum_, score_ = -1, softmax_ = -1, total_ = -1;
+  ValueId root_, maximum_, score_ = ValueId::none, softmax_ = ValueId::none, total_ = ValueId::none;
   int old_axis_, axis_ = -1;
   std::map<ValueId, WeighedSum> sums_;  // by their reduction
   std::vector<ValueId> parts_;

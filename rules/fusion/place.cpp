@@ -14,7 +14,7 @@ namespace deplo::rules::fusion {
 namespace {
 
 // Until the kernel is whole, value 12 is called t12; axes are single letters, or r and a number.
-std::string temporary_name(ValueId id) { return "t" + std::to_string(id); }
+std::string temporary_name(ValueId id) { return "t" + std::to_string(static_cast<int>(id)); }
 std::string temporary_name(ValueId softmax, std::size_t part) {
   return temporary_name(softmax) + "_" + std::to_string(part);
 }

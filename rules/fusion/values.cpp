@@ -157,7 +157,7 @@ ValueId Values::add(Value value) {
     if ((*this)[it->second] == value) return it->second;
   live_.push_back(find_live(value));
   values_.push_back(std::move(value));
-  const auto id = static_cast<ValueId>(values_.size()) - 1;
+  const auto id = static_cast<ValueId>(values_.size() - 1);
   by_hash_.emplace(h, id);
   return id;
 }

@@ -14,7 +14,8 @@
 
 namespace deplo::rules::fusion {
 
-using ValueId = int;
+/// A value in the table of its graph; none: it is not known yet. No number of a tensor or an axis converts to it.
+enum class ValueId : int { none = -1 };
 
 /// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is the
 /// greatest score, part n the sum of the n-th weight times e^(score - greatest).

@@ -23,7 +23,7 @@ std::vector<ValueId> name_arguments(Index& index) {
   std::vector<ValueId> args;
   ir::Substitution renamed;
   for (const std::string& name : names)
-    if (const ValueId id = loaded(name); id >= 0 && std::ranges::find(args, id) == args.end()) {
+    if (const ValueId id = loaded(name); id != ValueId::none && std::ranges::find(args, id) == args.end()) {
       args.push_back(id);
       renamed.emplace_back(name, ir::var("g" + std::to_string(args.size())));
     }
@@ -55,18 +55,18 @@ void collect_ends(const ir::Expr& e, const std::string& variable, std::set<std::
 
 }  // namespace
 
-std::string loaded_name(ValueId id) { return "t" + std::to_string(id); }
+std::string loaded_name(ValueId id) { return "t" + std::to_string(static_cast<int>(id)); }
 
 ValueId loaded(const std::string& name) {
-  ValueId id = -1;
+  int id = static_cast<int>(ValueId::none);
   if (name.size() > 1 && name[0] == 't') std::from_chars(name.data() + 1, name.data() + name.size(), id);
-  return id;
+  return static_cast<ValueId>(id);
 }
 
 bool names_loaded(const ir::Expr& e) {
   std::vector<std::string> names;
   ir::collect_variables(e, names);
-  return std::ranges::any_of(names, [](const std::string& name) { return loaded(name) >= 0; });
+  return std::ranges::any_of(names, [](const std::string& name) { return loaded(name) != ValueId::none; });
 }
 
 ir::Ranges Elements::ranges(const ir::Expr& e) const {
@@ -97,7 +97,7 @@ ValueId Elements::index(const ir::Expr& expression, ir::DType dtype) {
   if (dtype == ir::DType::boolean) e = simplify(without_quotients(e));
   if (e.kind() == ir::Expr::Kind::constant) return constant(static_cast<double>(e.value()));
   if (e.kind() == ir::Expr::Kind::variable && dtype == ir::DType::i32)
-    if (const ValueId id = loaded(e.name()); id >= 0) return id;
+    if (const ValueId id = loaded(e.name()); id != ValueId::none) return id;
   Value value{.kind = Value::Kind::index, .dtype = dtype, .index = {e}};
   value.args = name_arguments(value.index);
   return values.add(std::move(value));
@@ -157,9 +157,9 @@ ir::Ranges Elements::loaded_ranges(const ir::Expr& condition) const {
   std::vector<std::string> names;
   ir::collect_variables(condition, names);
   for (const std::string& name : names)
-    if (loaded(name) >= 0) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
+    if (loaded(name) != ValueId::none) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
   ir::Ranges result = ir::narrowed(std::move(all), condition);
-  std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) < 0; });
+  std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) == ValueId::none; });
   return result;
 }
 

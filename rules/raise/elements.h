@@ -18,14 +18,14 @@ using fusion::ValueId;
 /// loaded_name. Floats and other i1 are values. A pointer is an array and an offset in elements.
 struct Element {
   ir::Expr index;
-  ValueId value = -1;  // -1: `index` is set instead
-  int array = -1;      // of a pointer
+  ValueId value = ValueId::none;  // none: `index` is set instead
+  int array = -1;                 // of a pointer
 };
 using Index = std::vector<ir::Expr>;  // of an element in its tile
 
 /// The name of a value of the table in index expressions.
 std::string loaded_name(ValueId);
-/// The value that has such a name; -1: none.
+/// The value that has such a name, or ValueId::none.
 ValueId loaded(const std::string& name);
 bool names_loaded(const ir::Expr&);
 

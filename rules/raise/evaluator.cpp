@@ -158,7 +158,7 @@ std::int64_t Evaluator::number(const tp::Operation& op, tp::ValueId id, std::str
 }
 
 ValueId Evaluator::value_of(const tp::Type& of, const Element& element) {
-  if (element.value >= 0) return element.value;
+  if (element.value != ValueId::none) return element.value;
   return elements.index(element.index, of.element == ir::DType::boolean ? ir::DType::boolean : ir::DType::i32);
 }
 

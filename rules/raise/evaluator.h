@@ -37,8 +37,8 @@ using ElementAt = std::function<Element(const Index&)>;
 /// Where an element of a tile lies: which element of the array it is, and under which condition it is accessed.
 struct Place {
   Index at;
-  ir::Expr condition = 1;  // stated by the operation: it accesses the element only if this holds
-  ValueId mask = -1;       // a further condition, which is a value
+  ir::Expr condition = 1;        // stated by the operation: it accesses the element only if this holds
+  ValueId mask = ValueId::none;  // a further condition, which is a value
 };
 
 /// The trips of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low + t step. A block
@@ -172,7 +172,7 @@ struct Output {
   const tp::Operation* store = nullptr;
   ir::Shape axes;
   Index index;  // empty for a scatter
-  ValueId root = -1;
+  ValueId root = ValueId::none;
 };
 Output raise_store(Evaluator&, const tp::Operation& store, const std::vector<const tp::Operation*>& around);
 

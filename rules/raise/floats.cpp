@@ -94,8 +94,8 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
     const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
     if (!truth && !(range && range->low >= 0)) in.refuse(op, "expected a number known to be at least 0");
   }
-  const ValueId number =
-      a.value >= 0 ? in.elements.assign(ir::Op::copy, {a.value}) : in.elements.index(a.index, ir::DType::f32);
+  const ValueId number = a.value != ValueId::none ? in.elements.assign(ir::Op::copy, {a.value})
+                                                  : in.elements.index(a.index, ir::DType::f32);
   return {0, rounded(in, op, number, in.type(op.results[0]).element)};
 }
 
@@ -103,7 +103,7 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
 Element integer_power(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const Element exponent = in.at(op.operands[1], index);
   constexpr std::int64_t most = std::int64_t{1} << 24;
-  const auto range = exponent.value >= 0 ? std::nullopt : in.elements.bounds(exponent.index);
+  const auto range = exponent.value != ValueId::none ? std::nullopt : in.elements.bounds(exponent.index);
   if (!range || range->low < -most || range->high > most)
     in.refuse(op, fmt::format("expected an exponent known to be within {}, found another", most));
   const ValueId n = in.elements.index(exponent.index, ir::DType::f32);

@@ -174,7 +174,7 @@ template <tp::Rmw mode>
 Element bits(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const Element a = now.element(0), b = now.element(1);
-  if (now.type() == ir::DType::boolean && (a.value >= 0 || b.value >= 0)) {
+  if (now.type() == ir::DType::boolean && (a.value != ValueId::none || b.value != ValueId::none)) {
     const tp::Type& type = in.type(op.results[0]);
     const ir::Op word = mode == tp::Rmw::band  ? ir::Op::logical_and
                         : mode == tp::Rmw::bor ? ir::Op::logical_or
@@ -219,7 +219,7 @@ Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
   const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
   if (truth) {
     const Element condition = now.element(0);
-    if (condition.value >= 0) {
+    if (condition.value != ValueId::none) {
       const ValueId number = in.elements.assign(ir::Op::copy, {condition.value}, ir::DType::i32);
       return {now.is_signed() ? 0 - ir::var(loaded_name(number)) : ir::var(loaded_name(number))};
     }

@@ -31,10 +31,11 @@ Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const
     return element;
   };
   const ir::Expr known = in.elements.simplify(condition.index);
-  if (condition.value < 0 && known.kind() == ir::Expr::Kind::constant) return taken(known.value() != 0 ? 0 : 1);
+  if (condition.value == ValueId::none && known.kind() == ir::Expr::Kind::constant)
+    return taken(known.value() != 0 ? 0 : 1);
   const tp::Type& type = in.type(op.results[result]);
   if (type.pointer || !type.is_tile()) in.refuse(op, "expected a condition that the arguments decide");
-  const ValueId c = condition.value >= 0 ? condition.value : in.elements.index(known, ir::DType::boolean);
+  const ValueId c = condition.value != ValueId::none ? condition.value : in.elements.index(known, ir::DType::boolean);
   const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
                           : ir::is_integral(type.element)    ? ir::DType::i32
                                                              : ir::DType::f32;
@@ -132,7 +133,7 @@ Element Evaluator::in_trip(const tp::Operation& loop, std::size_t carried, const
   for (std::size_t i = 0; i < all.size(); ++i)
     arguments[all[i]] = [&, i](const Index& other) -> Element {
       if (i != carried || other != index) refuse(loop, fmt::format("carried value {} is no counter", carried + 1));
-      return {ir::var(before), -1, result.array};
+      return {ir::var(before), ValueId::none, result.array};
     };
   arguments[loop.regions[0].arguments[0]] = [&](const Index&) -> Element {
     refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
@@ -141,7 +142,7 @@ Element Evaluator::in_trip(const tp::Operation& loop, std::size_t carried, const
   const Element next = at(terminator(loop.regions[0]).operands[carried], index);
   leave();
   const ir::Expr step = elements.simplify(next.index - ir::var(before));
-  if (next.value >= 0 || next.array != result.array || ir::depends_on(step, before) ||
+  if (next.value != ValueId::none || next.array != result.array || ir::depends_on(step, before) ||
       (step.kind() != ir::Expr::Kind::constant && trip.kind() != ir::Expr::Kind::constant))
     refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
   result.index = elements.simplify(

@@ -143,7 +143,7 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
   for (std::size_t d = 0; d < of.shape.size(); ++d) {
     ir::Expr& at = place.at[d];
     const auto range = in.elements.bounds(at);
-    const bool always = place.condition.is_constant(1) && place.mask < 0;
+    const bool always = place.condition.is_constant(1) && place.mask == ValueId::none;
     if (always && range && (range->low < 0 || range->high >= of.shape[d]))
       in.refuse(op, fmt::format("expected elements within dimension {} of {}, of {}, found {} to {}", d, of.name,
                                 of.shape[d], range->low, range->high));
@@ -161,7 +161,7 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
   };
   ValueId value = in.elements.load(array, dtype, place.at);
   if (!inside.is_constant(1)) value = with(in.elements.index(inside, ir::DType::boolean), value);
-  if (place.mask >= 0) value = with(place.mask, value);
+  if (place.mask != ValueId::none) value = with(place.mask, value);
   if (dtype != ir::DType::i32) return {0, value};
   const auto number = [&](std::optional<ValueId> id) -> std::optional<std::int64_t> {
     if (!id || in.elements.values[*id].kind != fusion::Value::Kind::constant) return std::nullopt;
@@ -262,7 +262,7 @@ Place Evaluator::place(const tp::Operation& op, const Index& index) {
   if (op.has("mask")) {
     const Element mask = at(op.operand("mask"), index);
     place.mask = mask.value;
-    if (mask.value < 0) place.condition = elements.simplify(mask.index);
+    if (mask.value == ValueId::none) place.condition = elements.simplify(mask.index);
   }
   std::vector<ir::Expr> conditions;
   split_conditions(place.condition, conditions);

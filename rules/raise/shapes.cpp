@@ -70,14 +70,14 @@ Element extract(Evaluator& in, const tp::Operation& op, std::size_t, const Index
 /// One of two elements; of integers c * a + (1 - c) * b would bound nothing, so the condition must be known.
 Element choose(Evaluator& in, const tp::Operation& op, const Element& condition, const Element& a, const Element& b) {
   const tp::Type& type = in.type(op.results[0]);
-  const ir::Expr known = condition.value >= 0 ? ir::Expr(0) : in.elements.simplify(condition.index);
-  if (condition.value < 0 && known.kind() == ir::Expr::Kind::constant) return known.value() != 0 ? a : b;
+  const ir::Expr known = condition.value != ValueId::none ? ir::Expr(0) : in.elements.simplify(condition.index);
+  if (condition.value == ValueId::none && known.kind() == ir::Expr::Kind::constant) return known.value() != 0 ? a : b;
   if (type.pointer) in.refuse(op, "expected a condition that is known, found a choice of pointers");
-  const ValueId c = condition.value >= 0 ? condition.value : in.elements.index(known, ir::DType::boolean);
+  const ValueId c = condition.value != ValueId::none ? condition.value : in.elements.index(known, ir::DType::boolean);
   const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
                           : ir::is_integral(type.element)    ? ir::DType::i32
                                                              : ir::DType::f32;
-  if (dtype == ir::DType::i32 && type.shape.empty() && condition.value < 0)
+  if (dtype == ir::DType::i32 && type.shape.empty() && condition.value == ValueId::none)
     return {in.unknown("select " + ir::print(known) + " " + ir::print(a.index) + " " + ir::print(b.index))};
   const ValueId value = in.elements.assign(ir::Op::select, {c, in.value_of(type, a), in.value_of(type, b)}, dtype);
   if (dtype == ir::DType::i32) return {ir::var(loaded_name(value))};
@@ -139,7 +139,8 @@ Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const
 Element assume(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const Element element = in.at(op.operands[0], index);
   const auto& stated = std::get<tp::Predicate>(op.attribute("predicate"));
-  if (element.array >= 0 || element.index.kind() != ir::Expr::Kind::constant || element.value >= 0) return element;
+  if (element.array >= 0 || element.index.kind() != ir::Expr::Kind::constant || element.value != ValueId::none)
+    return element;
   const std::int64_t n = element.index.value();
   const auto divisor = static_cast<std::int64_t>(stated.divisor);
   if (stated.kind == tp::Predicate::Kind::div_by && !stated.every && n % divisor != 0)

@@ -173,7 +173,8 @@ class Store {
   /// Where the tile's elements lie along each dimension: C, q, and the parts of e.
   void cut() {
     const Place place = in_.place(op_, tile_variables());
-    if (place.mask >= 0) in_.refuse(op_, "its mask depends on data, so some elements keep their old values");
+    if (place.mask != ValueId::none)
+      in_.refuse(op_, "its mask depends on data, so some elements keep their old values");
     find_coordinates(place);
     const Index at = coordinates(place);
     for (std::size_t d = 0; d < at.size(); ++d) {
