@@ -55,6 +55,8 @@ const std::vector<TorchCase>& special_cases() {
   return cases;
 }
 
+std::vector<TensorValues> tensor_values(const std::filesystem::path& file) { return tensors(load(file)); }
+
 double special_tolerance(ir::DType dtype) {
   return dtype == ir::DType::f32 ? 1e-5 : 4 * ir::unit_roundoff(dtype);  // of 16 bits: stored once or twice
 }

@@ -24,6 +24,8 @@ struct TorchCase {
 const std::vector<TorchCase>& torch_cases();
 /// Every case of special.json, computed in its dtype: inputs with NaN, infinities and zeros of both signs.
 const std::vector<TorchCase>& special_cases();
+/// A file of a list of tensors.
+std::vector<TensorValues> tensor_values(const std::filesystem::path&);
 /// How far results in the dtype may be from PyTorch's, as relative_error says.
 double special_tolerance(ir::DType);
 /// The inputs (in order) and outputs beside a .pt2 file of tests/data/pt2: of

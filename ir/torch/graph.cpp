@@ -100,6 +100,15 @@ Id Builder::parameter(std::string_view name, TensorType type, ValueSource source
   return id;
 }
 
+void Builder::drop_input(Id id) {
+  Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+  CHECK(node.kind == Node::Kind::input);
+  names_.erase(node.name);
+  node.kind = Node::Kind::parameter;
+  node.name = fmt::format("drawn_{}", id);
+  names_.emplace(node.name, 0);
+}
+
 Id Builder::scalar(double value, DType dtype, std::string_view name) {
   return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, f32_constant(value), {}},
              name.empty() ? "scalar" : name);

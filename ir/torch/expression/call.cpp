@@ -13,6 +13,7 @@ struct Call::Formal {
   std::string_view name;
   std::string_view fallback;  // as Python writes it; empty: required
   bool collects = false;      // *size
+  bool keywords = false;      // **options
   bool keyword_only = false;
 };
 
@@ -23,8 +24,9 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-// None, True, False, a number or a quoted string: what the signatures hold.
+// None, True, False, a number or a quoted string: what the signatures hold. `?`: no default, but not required.
 Value literal(std::string_view s) {
+  if (s == "?") return {Missing{"?"}};
   if (s == "None") return {};
   if (s == "True" || s == "False") return {s == "True"};
   if (s.starts_with('\'')) return {s.substr(1, s.size() - 2)};
@@ -56,7 +58,14 @@ std::vector<Call::Formal> Call::formals(std::string_view signature) {
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     Formal f;
     f.keyword_only = keyword_only;
-    f.collects = one.starts_with('*') && one.size() > 1;
+    f.keywords = one.starts_with("**");
+    f.collects = !f.keywords && one.starts_with('*') && one.size() > 1;
+    if (f.keywords) {
+      f.name = one.substr(2);
+      f.keyword_only = true;
+      out.push_back(f);
+      continue;
+    }
     if (one.starts_with('*')) {
       keyword_only = true;
       one.remove_prefix(1);
@@ -86,6 +95,7 @@ Call::Call(Session& s, std::string_view callee, std::string_view signature, Argu
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (bound[i]) continue;
     const Formal& f = expected[i];
+    if (f.keywords) continue;
     if (!f.collects && f.fallback.empty()) misfit(fmt::format("a value for {}", f.name), "none");
     values_[i].second = f.collects ? make_list({}, true) : literal(f.fallback);
   }
@@ -98,7 +108,8 @@ void Call::bind_positions(const std::vector<Formal>& expected, Values& positiona
   std::size_t next = 0;
   for (std::size_t i = 0; i < expected.size() && next < positional.size() && !expected[i].keyword_only; ++i) {
     bound[i] = true;
-    if (expected[i].collects && (positional.size() - next > 1 || !positional[next].as<List>())) {
+    const bool apart = expected[i].name == "iterables" || expected[i].name == "objects";  // Python's `*`
+    if (expected[i].collects && (apart || positional.size() - next > 1 || !positional[next].as<List>())) {
       const auto first = positional.begin() + static_cast<std::ptrdiff_t>(next);
       values_[i].second = make_list(Values(first, positional.end()), true);
       next = positional.size();
@@ -111,9 +122,18 @@ void Call::bind_positions(const std::vector<Formal>& expected, Values& positiona
 }
 
 void Call::bind_keywords(const std::vector<Formal>& expected, Arguments& arguments, std::vector<bool>& bound) {
+  Dict* rest = nullptr;
+  if (!expected.empty() && expected.back().keywords) {
+    rest = session.make_dict();
+    values_.back().second = Value{rest};
+  }
   for (auto& [keyword, value] : arguments.keywords) {
     auto at = std::ranges::find(expected, keyword, &Formal::name);
     if (at == expected.end()) at = std::ranges::find(expected, synonym(keyword), &Formal::name);
+    if (rest && (at == expected.end() || at->keywords)) {
+      set_item(*rest, {keyword}, std::move(value));
+      continue;
+    }
     if (at == expected.end()) {
       std::vector<std::string> known;
       for (const Formal& f : expected) known.emplace_back(f.name);
@@ -205,6 +225,10 @@ std::string_view Call::text(std::string_view parameter) const {
 
 DType Call::dtype(std::string_view parameter) const {
   const DType* d = value(parameter).as<DType>();
+  const Builtin* b = value(parameter).as<Builtin>();  // Python's types
+  if (b && b->function->name == "bool") return DType::boolean;
+  if (b && b->function->name == "int") return DType::i64;
+  if (b && b->function->name == "float") return DType::f32;
   if (!d) fail(parameter, "a dtype such as torch.float16");
   return *d;
 }

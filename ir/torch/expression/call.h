@@ -9,11 +9,6 @@
 
 namespace deplo::ir::torch::python {
 
-struct Arguments {
-  Values positional;
-  std::vector<std::pair<std::string_view, Value>> keywords;
-};
-
 /// The accessors throw Error `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
 class Call {
  public:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
@@ -8,47 +9,93 @@
 namespace deplo::ir::torch::python {
 
 Value Interpreter::call(const Expr& e, Scope& scope) {
-  const Value function = evaluate(e.children[0], scope);
+  const bool to_super = e.children[0].kind == Expr::Kind::name && e.children[0].text == "super";
+  const Value function = to_super ? Value{} : evaluate(e.children[0], scope);
   Arguments arguments;
   for (std::size_t i = 1; i < e.children.size(); ++i) {
     const std::string_view keyword = e.keywords[i - 1];
-    if (keyword.empty())
+    if (e.children[i].kind == Expr::Kind::star_star)
+      add_keywords(e.children[i], arguments, scope);
+    else if (keyword.empty())
       append(e.children[i], arguments.positional, scope);
     else
       arguments.keywords.emplace_back(keyword, evaluate(e.children[i], scope));
   }
-  return placed(e.place, [&] { return invoke(function, std::move(arguments)); });
+  return placed(e.place,
+                [&] { return to_super ? super(std::move(arguments), scope) : invoke(function, std::move(arguments)); });
+}
+
+void Interpreter::add_keywords(const Expr& e, Arguments& arguments, Scope& scope) {
+  const Value value = evaluate(e.children[0], scope);
+  auto* const* dict = value.as<Dict*>();
+  if (!dict) fail(where_, e.place, fmt::format("expected a dict after `**`, found {}", describe(value)));
+  for (const auto& [key, item] : (*dict)->items) {
+    const auto* name = key.as<std::string_view>();
+    if (!name) fail(where_, e.place, fmt::format("expected the name of an argument as a key, found {}", describe(key)));
+    arguments.keywords.emplace_back(*name, item);
+  }
+}
+
+// super() in a method, and super(Class, self).
+Value Interpreter::super(Arguments arguments, const Scope& scope) const {
+  Super result;
+  for (const Scope* s = &scope; s && !result.owner; s = s->outer) {
+    result.owner = s->owner;
+    if (auto* const* o = s->self ? s->self->as<Object*>() : nullptr) result.self = *o;
+  }
+  if (arguments.positional.size() == 2) {
+    auto* const* type = arguments.positional[0].as<Class*>();
+    auto* const* self = arguments.positional[1].as<Object*>();
+    if (!type || !self) throw Error("super: expected a class and an object of it");
+    result = {*type, *self};
+  }
+  if (!result.owner || !result.self) throw Error("super: expected to be called in a method of a class");
+  return {result};
 }
 
 Value Interpreter::invoke(const Value& function, Arguments arguments) {
   session_.spend();
   if (calls_ >= most_calls) throw Error(fmt::format("expected at most {} calls inside each other", most_calls));
   ++calls_;
-  Value result;
-  if (const Builtin* b = function.as<Builtin>())
-    result = invoke_builtin(*b, std::move(arguments));
-  else if (const Method* m = function.as<Method>())
-    result = invoke_function(*m->closure, m->self, std::move(arguments));
-  else if (auto* const* type = function.as<const Class*>())
-    result = construct(**type, std::move(arguments));
-  else if (auto* const* module = function.as<const ModuleType*>())
-    result = construct(**module, std::move(arguments));
-  else if (auto* const* object = function.as<Object*>())
-    result = invoke_object(*object, std::move(arguments));
-  else if (function.as<Super>())
-    result = function;  // super() and super().__init__()
-  else
-    throw Error(fmt::format("expected a function, found {}", describe(function)));
+  Value result = invoke_any(function, std::move(arguments));
   --calls_;
   return result;
 }
 
-Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
-  if (b.self) arguments.positional.insert(arguments.positional.begin(), *b.self);
-  return b.function->run(Call(session_, *b.function, std::move(arguments)));
+Value Interpreter::invoke_any(const Value& function, Arguments arguments) {
+  if (const Builtin* b = function.as<Builtin>()) return invoke_builtin(*b, std::move(arguments));
+  if (const Method* m = function.as<Method>()) return invoke_function(*m->closure, m->self.get(), std::move(arguments));
+  if (auto* const* type = function.as<Class*>()) return construct(**type, std::move(arguments));
+  if (auto* const* module = function.as<const ModuleType*>()) return construct(**module, std::move(arguments));
+  if (auto* const* object = function.as<Object*>()) return invoke_object(*object, std::move(arguments));
+  if (const Super* super = function.as<Super>()) {  // super().__init__(…), or forward of an object that has a module
+    if (super->self->module) return invoke_module(super->self, std::move(arguments));
+    if (super->owner->module) initialise(super->self, *super->owner->module, std::move(arguments));
+    return {};
+  }
+  throw Error(fmt::format("expected a function, found {}", describe(function)));
 }
 
-Scope Interpreter::bind(const Closure& closure, Object* self, Arguments arguments) {
+Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
+  if (b.self) arguments.positional.insert(arguments.positional.begin(), *b.self);
+  return run(*b.function, std::move(arguments), b.in_place);
+}
+
+// A function with `inplace=True` changes its first argument, too.
+Value Interpreter::run(const Function& function, Arguments arguments, bool in_place) {
+  const Id first_new = session_.size();
+  const Call call(session_, function, std::move(arguments));
+  Value result = function.run(call);
+  const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
+  if (!in_place && !(asked && *asked)) return result;
+  const Value& target = call.all()[0].second;
+  if (!is_tensor(target) || !is_tensor(result))
+    throw Error(fmt::format("{}: expected a tensor to change in place, found {}", call.name, describe(target)));
+  session_.assign(target, session_.tensor(result), first_new);
+  return target;
+}
+
+Scope* Interpreter::bind(const Closure& closure, Arguments arguments) {
   const Statement& def = *closure.definition;
   const std::vector<Parameter>& parameters = def.parameters;
   const auto misfit = [&](std::string_view expected, std::string_view found) {
@@ -57,87 +104,124 @@ Scope Interpreter::bind(const Closure& closure, Object* self, Arguments argument
     throw Error(
         fmt::format("{}: expected {}, found {}; the signature is {}({})", def.name, expected, found, def.name, names));
   };
+  Scope* scope = session_.make_scope();
+  scope->outer = closure.outer;
+  auto& variables = scope->variables;
   Values& given = arguments.positional;
-  if (self) given.insert(given.begin(), Value{self});
-  if (given.size() > parameters.size())
-    misfit(fmt::format("at most {} arguments", parameters.size()), std::to_string(given.size()));
-  Scope scope;
-  for (std::size_t i = 0; i < given.size(); ++i) scope.insert_or_assign(parameters[i].name, std::move(given[i]));
-  for (auto& [keyword, value] : arguments.keywords) {
-    if (std::ranges::find(parameters, keyword, &Parameter::name) == parameters.end())
-      misfit("one of its arguments", fmt::format("{}=", keyword));
-    if (!scope.emplace(keyword, std::move(value)).second) misfit(fmt::format("{} once", keyword), "it twice");
+  std::size_t next = 0;
+  for (const Parameter& p : parameters) {
+    if (p.kind == Parameter::Kind::plain && next < given.size()) variables.emplace(p.name, given[next++]);
+    if (p.kind != Parameter::Kind::rest) continue;
+    variables.emplace(p.name, make_list(Values(given.begin() + static_cast<std::ptrdiff_t>(next), given.end())));
+    next = given.size();
   }
-  const std::size_t first_default = parameters.size() - closure.defaults.size();
+  if (next < given.size()) misfit(fmt::format("at most {} arguments", next), std::to_string(given.size()));
+  const auto rest = std::ranges::find(parameters, Parameter::Kind::keywords, &Parameter::kind);
+  Dict* others = rest == parameters.end() ? nullptr : session_.make_dict();
+  if (others) variables.emplace(rest->name, Value{others});
+  for (auto& [keyword, value] : arguments.keywords) {
+    const auto p = std::ranges::find(parameters, keyword, &Parameter::name);
+    const bool named =
+        p != parameters.end() && p->kind != Parameter::Kind::rest && p->kind != Parameter::Kind::keywords;
+    if (!named && !others) misfit("one of its arguments", fmt::format("{}=", keyword));
+    if (!named)
+      set_item(*others, {keyword}, std::move(value));
+    else if (!variables.emplace(keyword, std::move(value)).second)
+      misfit(fmt::format("{} once", keyword), "it twice");
+  }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (scope.contains(parameters[i].name)) continue;
-    if (i < first_default) misfit(fmt::format("a value for {}", parameters[i].name), "none");
-    scope.emplace(parameters[i].name, closure.defaults[i - first_default]);
+    if (variables.contains(parameters[i].name)) continue;
+    if (closure.defaults[i].as<Missing>()) misfit(fmt::format("a value for {}", parameters[i].name), "none");
+    variables.emplace(parameters[i].name, closure.defaults[i]);
   }
   return scope;
 }
 
-Value Interpreter::invoke_function(const Closure& closure, Object* self, Arguments arguments) {
-  Scope scope = bind(closure, self, std::move(arguments));
-  for (const Statement& s : closure.definition->body) {
-    execute(s, scope);
-    if (!returned_) continue;
-    Value value = std::move(*returned_);
-    returned_.reset();
-    return value;
-  }
-  return {};
+Value Interpreter::invoke_function(const Closure& closure, const Value* self, Arguments arguments) {
+  if (self) arguments.positional.insert(arguments.positional.begin(), *self);
+  Scope* scope = bind(closure, std::move(arguments));
+  scope->owner = closure.owner;
+  if (closure.owner && !closure.definition->parameters.empty())
+    if (const auto first = scope->variables.find(closure.definition->parameters[0].name);
+        first != scope->variables.end())
+      scope->self = &session_.keep_value(first->second);
+  if (closure.written) return invoke_written(closure, *scope);
+  if (execute(closure.definition->body, *scope) != Flow::give_back) return {};
+  return std::exchange(returned_, {});
 }
 
-Value Interpreter::construct(const Class& type, Arguments arguments) {
+// An Error inside has the place of the call.
+Value Interpreter::invoke_written(const Closure& closure, Scope& scope) {
+  try {
+    if (execute(closure.definition->body, scope) != Flow::give_back) return {};
+    return std::exchange(returned_, {});
+  } catch (const PlacedError& e) {
+    const std::string_view message = e.what();
+    const std::size_t colon = message.find(": ");
+    throw Error(std::string(colon == std::string_view::npos ? message : message.substr(colon + 2)));
+  }
+}
+
+Value Interpreter::construct(Class& type, Arguments arguments) {
   Object* object = session_.make_object();
   object->type = &type;
-  const auto init = type.methods.find("__init__");
-  if (init != type.methods.end())
-    invoke_function(init->second, object, std::move(arguments));
+  const Value* init = find_attribute(&type, "__init__");
+  if (init)
+    invoke(bound(*init, {object}), std::move(arguments));
+  else if (type.module)
+    initialise(object, *type.module, std::move(arguments));
   else if (!arguments.positional.empty() || !arguments.keywords.empty())
     throw Error(fmt::format("{}: expected no arguments (it has no __init__), found some", type.definition->name));
   return {object};
 }
 
 Value Interpreter::construct(const ModuleType& type, Arguments arguments) {
-  const Call call(session_, type.name, type.signature, std::move(arguments));
   Object* object = session_.make_object();
-  object->module = &type;
-  for (const auto& [parameter, value] : call.all()) object->attributes.insert_or_assign(std::string(parameter), value);
-  if (type.build) type.build(call, *object);
+  initialise(object, type, std::move(arguments));
   return {object};
 }
 
+void Interpreter::initialise(Object* object, const ModuleType& type, Arguments arguments) {
+  const Call call(session_, type.name, type.signature, std::move(arguments));
+  object->module = &type;
+  for (const auto& [parameter, value] : call.all()) object->attributes.insert_or_assign(std::string(parameter), value);
+  if (type.build) type.build(call, *object);
+}
+
 Value Interpreter::invoke_object(Object* object, Arguments arguments) {
-  if (object->module) {
-    return invoke_module(object, std::move(arguments));
-  }
-  const auto forward = object->type->methods.find("forward");
-  if (forward == object->type->methods.end())
-    throw Error(fmt::format("{}: expected a method forward(self, …), found none", object->type->definition->name));
-  return invoke_function(forward->second, object, std::move(arguments));
+  const bool is_module = object->module || object->type->is_module;
+  const Value* method = find_attribute(object->type, is_module ? "forward" : "__call__");
+  for (const Value& argument : arguments.positional)  // inputs are in the order of the arguments
+    if (auto* const* leaf = argument.as<Leaf*>(); leaf && !(*leaf)->parameter) session_.tensor(argument);
+  if (method) return invoke(bound(*method, {object}), std::move(arguments));
+  if (object->module) return invoke_module(object, std::move(arguments));
+  throw Error(fmt::format("{}: expected a method {}(self, …), found none", object->type->definition->name,
+                          is_module ? "forward" : "__call__"));
 }
 
 Value Interpreter::invoke_module(Object* object, Arguments arguments) {
   const ModuleType& type = *object->module;
   if (holds_others(*object)) {
-    if (type.name != "Sequential") throw Error("ModuleList: expected one of its modules to call, found the list");
+    if (type.name != "Sequential")
+      throw Error(fmt::format("{}: expected one of its modules to call, found the {}", type.name,
+                              type.name == "ModuleList" ? "list" : "whole"));
     if (arguments.positional.size() != 1 || !arguments.keywords.empty())
       throw Error(fmt::format("{}: expected one argument, the input, found {}", type.name,
                               arguments.positional.size() + arguments.keywords.size()));
     Value x = arguments.positional[0];
-    for (const Value& item : object->items) x = invoke(item, {{x}, {}});
+    for (const auto& [name, item] : object->items) x = invoke(item, {{x}, {}});
     return x;
   }
   const Function* function = find_function(in_functional, type.function);
   if (!function) function = find_function(in_torch | of_modules_only, type.function);
   CHECK(function);
-  if (arguments.positional.empty())
+  if (arguments.positional.empty() && arguments.keywords.empty())
     throw Error(fmt::format("{}: expected one argument, the input, found 0", type.name));
-  for (const auto& [name, value] : object->attributes)
-    if (Call::takes(function->signature, name)) arguments.keywords.emplace_back(name, value);
-  return function->run(Call(session_, *function, std::move(arguments)));
+  for (const auto& [name, value] : object->attributes) {
+    const bool given = std::ranges::any_of(arguments.keywords, [&](const auto& k) { return k.first == name; });
+    if (!given && Call::takes(function->signature, name)) arguments.keywords.emplace_back(name, value);
+  }
+  return run(*function, std::move(arguments), false);
 }
 
 }  // namespace deplo::ir::torch::python

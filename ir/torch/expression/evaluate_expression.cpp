@@ -6,9 +6,17 @@
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/expression/operators.h"
-#include "ir/torch/operations/family.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
+
+Scope* find_scope(Scope& scope, Scope& globals, std::string_view name) {
+  for (Scope* s = &scope; s; s = s->outer) {
+    if (const auto other = s->others.find(name); other != s->others.end()) return other->second;
+    if (s->variables.contains(name)) return s;
+  }
+  return globals.variables.contains(name) ? &globals : nullptr;
+}
 
 Value Interpreter::evaluate(const Expr& e, Scope& scope) {
   if (expressions_ >= most_expressions)
@@ -36,14 +44,30 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
     case Expr::Kind::list:
       return list(e, scope);
     case Expr::Kind::unary: {
+      if (e.text == "not") return {!truth(e.children[0], scope)};
       const Value operand = evaluate(e.children[0], scope);
       return placed(e.place, [&] { return apply_unary(session_, e.text, operand); });
     }
-    case Expr::Kind::binary:
-    case Expr::Kind::compare: {
+    case Expr::Kind::binary: {
       const Value left = evaluate(e.children[0], scope), right = evaluate(e.children[1], scope);
       return placed(e.place, [&] { return apply_binary(session_, e.text, left, right); });
     }
+    case Expr::Kind::compare:
+      return compare(e, scope);
+    case Expr::Kind::logic:
+      return logic(e, scope);
+    case Expr::Kind::conditional:
+      return evaluate(e.children[truth(e.children[0], scope) ? 1 : 2], scope);
+    case Expr::Kind::lambda:
+      return {Method{session_.keep(closure(*e.function, scope)), nullptr}};
+    case Expr::Kind::dict:
+      return dict(e, scope);
+    case Expr::Kind::set:
+      return list(e, scope);
+    case Expr::Kind::joined:
+      return joined(e, scope);
+    case Expr::Kind::comprehension:
+      return comprehension(e, scope);
     case Expr::Kind::attribute:
       return attribute(e, scope);
     case Expr::Kind::subscript:
@@ -54,20 +78,21 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return call(e, scope);
     case Expr::Kind::absent:
     case Expr::Kind::star:
+    case Expr::Kind::star_star:
+    case Expr::Kind::clause:
+    case Expr::Kind::placeholder:
       break;
   }
   fail(where_, e.place, "expected an expression, found `*`");
 }
 
 Value Interpreter::name(const Expr& e, Scope& scope) {
-  if (const auto local = scope.find(e.text); local != scope.end()) return local->second;
-  if (const auto global = globals_.find(e.text); global != globals_.end()) return global->second;
-  if (e.text == "super") return {Super{}};
+  if (const Scope* found = find_scope(scope, globals_, e.text)) return found->variables.find(e.text)->second;
   Value found = find_global(e.text);
   if (!found.as<Missing>()) return found;
   std::vector<std::string> known = {"torch", "nn", "F", "math"};
   for (const Scope* s : {&scope, &globals_})
-    for (const auto& [variable, value] : *s)
+    for (const auto& [variable, value] : s->variables)
       if (known.size() < 1000) known.emplace_back(variable);
   fail(where_, e.place,
        fmt::format("expected a name that is defined, found `{}`{}", e.text, did_you_mean(e.text, known)));
@@ -79,17 +104,112 @@ void Interpreter::append(const Expr& item, Values& out, Scope& scope) {
     return;
   }
   const Value sequence = evaluate(item.children[0], scope);
-  const List* list = sequence.as<List>();
-  if (!list)
-    fail(where_, item.place, fmt::format("expected a tuple or a list after `*`, found {}", describe(sequence)));
-  placed(item.place, [&] { session_.spend(list->items->size()); });
-  out.insert(out.end(), list->items->begin(), list->items->end());
+  const Values items = placed(item.place, [&] { return items_of(session_, sequence); });
+  out.insert(out.end(), items.begin(), items.end());
 }
 
 Value Interpreter::list(const Expr& e, Scope& scope) {
   Values items;
   for (const Expr& item : e.children) append(item, items, scope);
-  return placed(e.place, [&] { return make_list(std::move(items), e.kind == Expr::Kind::tuple); });
+  return placed(e.place, [&] {
+    if (e.kind == Expr::Kind::set) items = without_repetitions(session_, items);
+    return e.kind == Expr::Kind::tuple ? make_list(std::move(items)) : session_.list(std::move(items));
+  });
+}
+
+Value Interpreter::dict(const Expr& e, Scope& scope) {
+  Dict* dict = session_.make_dict();
+  for (std::size_t i = 0; i < e.children.size(); i += 2) {
+    const Value value = evaluate(e.children[i + 1], scope);
+    if (e.children[i].kind != Expr::Kind::absent) {
+      const Value key = evaluate(e.children[i], scope);
+      placed(e.place, [&] { insert_item(session_, *dict, key, value); });
+      continue;
+    }
+    auto* const* other = value.as<Dict*>();
+    if (!other)
+      fail(where_, e.children[i + 1].place, fmt::format("expected a dict after `**`, found {}", describe(value)));
+    for (const auto& [key, item] : (*other)->items) placed(e.place, [&] { insert_item(session_, *dict, key, item); });
+  }
+  return {dict};
+}
+
+// `a < b < c` is `a < b and b < c`. A single comparison may be of tensors.
+Value Interpreter::compare(const Expr& e, Scope& scope) {
+  Value left = evaluate(e.children[0], scope), result;
+  for (std::size_t i = 0; i < e.keywords.size(); ++i) {
+    Value right = evaluate(e.children[i + 1], scope);
+    result = compare(e, e.keywords[i], left, right);
+    const bool last = i + 1 == e.keywords.size();
+    if (!last && !placed(e.place, [&] { return is_true(session_, result); })) break;
+    left = std::move(right);
+  }
+  return result;
+}
+
+Value Interpreter::compare(const Expr& e, std::string_view op, const Value& left, const Value& right) {
+  return placed(e.place, [&]() -> Value {
+    if (op == "is" || op == "is not") return {is_same(left, right) == (op == "is")};
+    if (op == "in" || op == "not in") return {contains(session_, right, left) == (op == "in")};
+    const bool plain = !is_tensor(left) && !is_tensor(right) && !(to_number(left) && to_number(right));
+    if (plain && (op == "==" || op == "!=")) return {equal(left, right) == (op == "==")};
+    return apply_binary(session_, op, left, right);
+  });
+}
+
+// `and` and `or` give one of their sides.
+Value Interpreter::logic(const Expr& e, Scope& scope) {
+  Value left = evaluate(e.children[0], scope);
+  const bool truth = placed(e.children[0].place, [&] { return is_true(session_, left); });
+  return truth == (e.text == "or") ? left : evaluate(e.children[1], scope);
+}
+
+Value Interpreter::joined(const Expr& e, Scope& scope) {
+  std::string text;
+  for (const Expr& part : e.children) {
+    if (part.kind == Expr::Kind::string)
+      text += part.text;
+    else
+      text += placed(part.place, [&] { return formatted(evaluate(part.children[0], scope), part.text); });
+  }
+  return placed(e.place, [&] { return Value{session_.text(std::move(text))}; });
+}
+
+template <class F>
+void Interpreter::for_each(const Expr& e, std::size_t clause, std::size_t clauses, Scope& scope, const F& element) {
+  if (clause == clauses) return element();
+  const Expr& c = e.children[clause];
+  const Value sequence = evaluate(c.children[1], scope);
+  for (const Value& item : placed(c.place, [&] { return items_of(session_, sequence); })) {
+    placed(c.place, [&] { session_.spend(); });
+    assign(c.children[0], item, scope);
+    bool taken = true;
+    for (std::size_t i = 2; i < c.children.size() && taken; ++i) taken = truth(c.children[i], scope);
+    if (taken) for_each(e, clause + 1, clauses, scope, element);
+  }
+}
+
+// Its variables are its own. A generator is the tuple of its elements.
+Value Interpreter::comprehension(const Expr& e, Scope& outside) {
+  Scope* scope = session_.make_scope();
+  scope->outer = &outside == &globals_ ? nullptr : &outside;
+  const std::size_t clauses = std::ranges::count(e.children, Expr::Kind::clause, &Expr::kind);
+  const bool is_dict = e.children.size() == clauses + 2;
+  const Expr& first = e.children[clauses];
+  Values items;
+  Dict* dict = is_dict ? session_.make_dict() : nullptr;
+  for_each(e, 0, clauses, *scope, [&] {
+    const Value key = evaluate(first, *scope);
+    if (is_dict)
+      placed(e.place, [&] { insert_item(session_, *dict, key, evaluate(e.children.back(), *scope)); });
+    else
+      items.push_back(key);
+  });
+  if (is_dict) return {dict};
+  return placed(e.place, [&] {
+    if (e.text == "{") items = without_repetitions(session_, items);
+    return e.text == "[" || e.text == "{" ? session_.list(std::move(items)) : make_list(std::move(items));
+  });
 }
 
 Value Interpreter::subscript(const Expr& e, Scope& scope) {
@@ -115,58 +235,6 @@ Value Interpreter::slice(const Expr& e, Scope& scope) {
 Value Interpreter::attribute(const Expr& e, Scope& scope) {
   const Value object = evaluate(e.children[0], scope);
   return placed(e.place, [&] { return attribute_of(object, e.text); });
-}
-
-Value Interpreter::attribute_of(const Value& object, std::string_view name) {
-  if (const Namespace* space = object.as<Namespace>()) return find_member(*space, name);
-  if (is_tensor(object)) return tensor_attribute(object, name);
-  if (auto* const* o = object.as<Object*>()) return object_attribute(*o, name);
-  if (object.as<Super>() && name == "__init__") return object;
-  if (const List* list = object.as<List>(); list && list->pair && (name == "values" || name == "indices"))
-    return (*list->items)[name == "values" ? 0 : 1];
-  throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
-}
-
-Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) {
-  if (const Function* f = find_function(as_method, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
-  const Id id = session_.tensor(tensor);
-  const TensorType type = session_.type(id);
-  const auto rank = static_cast<std::int64_t>(type.shape.size());
-  const Tensor* pair = tensor.as<Tensor>();
-  if (name == "shape") return make_tuple(type.shape);
-  if (name == "dtype") return {type.dtype};
-  if (name == "ndim") return {rank};
-  if (name == "device") return {std::string_view("cpu")};
-  if (pair && pair->pair && name == "values") return {Tensor{id}};
-  if (pair && pair->pair && name == "indices")
-    return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};
-  if (name == "mT" && rank < 2)
-    throw Error(fmt::format("expected at least two dimensions for mT, found {}", print(type)));
-  if (name == "mT" || (name == "T" && rank == 2))
-    return {Tensor{session_.call("transpose", {id}, {{"dim0", rank - 2}, {"dim1", rank - 1}})}};
-  if (name == "T") {
-    Shape reversed;
-    for (std::int64_t d = rank; d-- > 0;) reversed.push_back(d);
-    return {Tensor{rank < 2 ? id : session_.call("permute", {id}, {{"dims", reversed}})}};
-  }
-  std::vector<std::string> known = function_names(as_method);
-  for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
-  throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
-                          did_you_mean(name, known)));
-}
-
-Value Interpreter::object_attribute(Object* object, std::string_view name) {
-  if (const auto a = object->attributes.find(name); a != object->attributes.end()) return a->second;
-  if (object->type)
-    if (const auto m = object->type->methods.find(name); m != object->type->methods.end())
-      return {Method{&m->second, object}};
-  if (const Function* f = find_function(of_module, name))
-    return {Builtin{f, std::make_shared<const Value>(Value{object})}};
-  std::vector<std::string> known = function_names(of_module);
-  for (const auto& [attribute, value] : object->attributes)
-    if (known.size() < 1000) known.push_back(attribute);
-  throw Error(fmt::format("expected an attribute of {}, found `{}`{}", describe(Value{object}), name,
-                          did_you_mean(name, known)));
 }
 
 }  // namespace deplo::ir::torch::python

@@ -9,7 +9,7 @@ class Call;
 struct Value;
 
 /// Where the name of a function is found; values may be combined by |.
-enum Space : std::uint16_t {
+enum Space : std::uint32_t {
   in_torch = 1,            // torch.
   in_functional = 2,       // torch.nn.functional.
   in_nn = 4,               // torch.nn.
@@ -21,6 +21,12 @@ enum Space : std::uint16_t {
   as_infix = 256,          // an operator between two values, one of them a tensor
   stateless_module = 512,  // a module of torch.nn without parameters, which calls the operation; it has no `run`
   of_modules_only = 1024,  // what a module of torch.nn calls, under a name that PyTorch does not have
+  of_list = 2048,          // a method of a list or a tuple, which is the first argument
+  of_dict = 4096,          // a method of a dict
+  of_text = 8192,          // a method of a string
+  in_init = 16384,         // torch.nn.init.
+  in_einops = 32768,       // einops.
+  in_library = 65536,      // of Python's library: functools, itertools, collections, copy
   either = in_torch | as_method
 };
 

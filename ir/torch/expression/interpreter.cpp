@@ -6,9 +6,14 @@
 
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/expression/functions/library.h"
-#include "ir/torch/expression/operators.h"
 
 namespace deplo::ir::torch::python {
+
+Interpreter::Interpreter(std::string_view where, DType default_dtype) : where_(where) {
+  session_.default_dtype = default_dtype;
+  session_.invoke = [this](const Value& f, Arguments arguments) { return invoke(f, std::move(arguments)); };
+  session_.attribute = [this](const Value& object, std::string_view name) { return attribute_of(object, name); };
+}
 
 Graph Interpreter::run(const std::vector<Statement>& program) {
   for (const Statement& s : program) top_level(s);
@@ -20,19 +25,37 @@ Graph Interpreter::run(const std::vector<Statement>& program) {
 
 void Interpreter::top_level(const Statement& s) {
   if (s.kind == Statement::Kind::expression && s.value.kind != Expr::Kind::string) {
-    expression_ = evaluate(s.value, globals_);
+    Value value = evaluate(s.value, globals_);
+    if (value.none()) return;  // print(…)
+    expression_ = std::move(value);
     expression_at_ = s.place;
     return;
   }
   execute(s, globals_);
   if (s.kind != Statement::Kind::assign && s.kind != Statement::Kind::augment) return;
-  const Expr& target = s.targets.back();
-  assigned_at_ = target.place;
-  assigned_ = evaluate(target, globals_);
+  const Expr* target = &s.targets.back();
+  while (target->kind == Expr::Kind::subscript) target = &target->children[0];
+  assigned_at_ = target->place;
+  assigned_ = evaluate(*target, globals_);
 }
 
-void Interpreter::execute(const Statement& s, Scope& scope) {
+Interpreter::Flow Interpreter::execute(const Statement& s, Scope& scope) {
   placed(s.place, [&] { session_.spend(); });
+  if (statements_ >= most_statements)
+    fail(where_, s.place, fmt::format("expected at most {} statements inside each other", most_statements));
+  ++statements_;
+  const Flow flow = dispatch(s, scope);
+  --statements_;
+  return flow;
+}
+
+Interpreter::Flow Interpreter::execute(const std::vector<Statement>& body, Scope& scope) {
+  for (const Statement& s : body)
+    if (const Flow flow = execute(s, scope); flow != Flow::next) return flow;
+  return Flow::next;
+}
+
+Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
   switch (s.kind) {
     case Statement::Kind::expression:
       evaluate(s.value, scope);
@@ -47,110 +70,146 @@ void Interpreter::execute(const Statement& s, Scope& scope) {
       break;
     case Statement::Kind::give_back:
       returned_ = s.value.kind == Expr::Kind::absent ? Value{} : evaluate(s.value, scope);
-      break;
-    case Statement::Kind::pass:
-      break;
+      return Flow::give_back;
     case Statement::Kind::import:
       import(s, scope);
       break;
     case Statement::Kind::define:
-      scope.insert_or_assign(s.name, Value{Method{session_.keep(closure(s, scope)), nullptr}});
+      define(s, scope);
       break;
     case Statement::Kind::declare:
       declare(s, scope);
       break;
+    case Statement::Kind::choose:
+      return choose(s, scope);
+    case Statement::Kind::loop_for:
+      return loop_for(s, scope);
+    case Statement::Kind::loop_while:
+      return loop_while(s, scope);
+    case Statement::Kind::leave:
+      return Flow::leave;
+    case Statement::Kind::resume:
+      return Flow::resume;
+    case Statement::Kind::require:
+      require(s, scope);
+      break;
+    case Statement::Kind::refuse:
+      refuse(s, scope);
+    case Statement::Kind::with:
+      return with(s, scope);
+    case Statement::Kind::remove:
+      for (const Expr& target : s.targets) remove(target, scope);
+      break;
+    case Statement::Kind::outer:
+      outer(s, scope);
+      break;
+    case Statement::Kind::pass:
+    case Statement::Kind::arm:
+      break;
   }
-}
-
-void Interpreter::assign(const Expr& target, const Value& value, Scope& scope) {
-  switch (target.kind) {
-    case Expr::Kind::name:
-      placed(target.place, [&] { session_.give_name(value, nullptr, target.text); });
-      scope.insert_or_assign(target.text, value);
-      return;
-    case Expr::Kind::attribute:
-      return assign_attribute(target, value, scope);
-    case Expr::Kind::tuple:
-    case Expr::Kind::list:
-      return unpack(target, value, scope);
-    case Expr::Kind::subscript:
-      fail(where_, target.place, "expected a variable, found an element: tensors are not changed in place");
-    default:
-      fail(where_, target.place, "expected a variable or an attribute to the left of `=`");
-  }
-}
-
-void Interpreter::unpack(const Expr& target, const Value& value, Scope& scope) {
-  const Tensor* tensor = value.as<Tensor>();
-  const List* list = value.as<List>();
-  const std::size_t count = list ? list->items->size() : 2;
-  if (!list && !(tensor && tensor->pair))
-    fail(where_, target.place, fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
-  if (count != target.children.size())
-    fail(where_, target.place, fmt::format("expected {} values, found {}", target.children.size(), count));
-  for (std::size_t i = 0; i < count; ++i)
-    assign(target.children[i],
-           list ? (*list->items)[i]
-                : placed(target.place, [&] { return apply_subscript(session_, value, {std::int64_t(i)}); }),
-           scope);
-}
-
-void Interpreter::assign_attribute(const Expr& target, const Value& value, Scope& scope) {
-  const Value object = evaluate(target.children[0], scope);
-  auto* const* o = object.as<Object*>();
-  if (!o || !(*o)->type)
-    fail(where_, target.place, fmt::format("expected a module of a class before `.`, found {}", describe(object)));
-  placed(target.place, [&] { session_.give_name(value, *o, target.text); });
-  (*o)->attributes.insert_or_assign(std::string(target.text), value);
-}
-
-void Interpreter::augment(const Statement& s, Scope& scope) {
-  const Expr& target = s.targets[0];
-  if (target.kind != Expr::Kind::name && target.kind != Expr::Kind::attribute)
-    fail(where_, target.place, "expected a variable or an attribute before an operator with `=`");
-  const Value left = evaluate(target, scope), right = evaluate(s.value, scope);
-  assign(target, placed(s.place, [&] { return apply_binary(session_, s.name, left, right); }), scope);
+  return Flow::next;
 }
 
 void Interpreter::import(const Statement& s, Scope& scope) {
   placed(s.place, [&] {
-    const std::size_t dot = std::min(s.module.find('.'), s.module.size());
-    const std::string root = s.module.substr(0, dot);
-    Value found = root == "torch" || root == "math" ? find_global(root) : Value{Missing{}};
-    for (std::size_t at = dot; at < s.module.size() && found.as<Namespace>();) {
-      const std::size_t end = std::min(s.module.find('.', at + 1), s.module.size());
-      found = find_member(*found.as<Namespace>(), std::string_view(s.module).substr(at + 1, end - at - 1));
-      at = end;
-    }
-    if (found.as<Missing>())
-      throw Error(fmt::format("expected torch, torch.nn, torch.nn.functional, math or a name in one of them, found {}",
-                              s.module));
-    scope.insert_or_assign(s.name, std::move(found));
+    const auto member_of = [&](const Namespace& space, std::string_view name) { return member(space, name); };
+    scope.variables.insert_or_assign(s.name, find_import(s.module, member_of));
   });
+}
+
+// The definitions are read when the first of their names is used.
+Value Interpreter::member(const Namespace& space, std::string_view name) {
+  if (!is_written(space.name, name)) return find_member(space, name);
+  static const std::vector<Statement> definitions = parse(written_text(), "torch.nn");
+  const bool known = std::ranges::any_of(definitions, [&](const Statement& s) { return s.name == name; });
+  if (!known) return find_member(space, name);
+  if (!written_) {
+    written_ = session_.make_scope();
+    defining_ = true;
+    for (const Statement& s : definitions) execute(s, *written_);
+    defining_ = false;
+  }
+  return written_->variables.find(name)->second;
 }
 
 Closure Interpreter::closure(const Statement& s, Scope& scope) {
   Closure c;
   c.definition = &s;
+  c.written = defining_;
+  c.outer = &scope == &globals_ ? nullptr : &scope;
   for (const Parameter& p : s.parameters)
-    if (p.value.kind != Expr::Kind::absent) c.defaults.push_back(evaluate(p.value, scope));
+    c.defaults.push_back(p.value.kind == Expr::Kind::absent ? Value{Missing{}} : evaluate(p.value, scope));
   return c;
 }
 
-void Interpreter::declare(const Statement& s, Scope& scope) {
-  const Value base = evaluate(s.value, scope);
-  if (!base.as<ModuleBase>())
-    fail(where_, s.value.place, fmt::format("expected torch.nn.Module as the base, found {}", describe(base)));
-  Class type;
-  type.definition = &s;
-  for (const Statement& inner : s.body) {
-    const bool text = inner.kind == Statement::Kind::expression && inner.value.kind == Expr::Kind::string;
-    if (inner.kind == Statement::Kind::define)
-      type.methods.insert_or_assign(inner.name, closure(inner, scope));
-    else if (!text && inner.kind != Statement::Kind::pass)
-      fail(where_, inner.place, "expected def or pass in a class, found another statement");
+// Those that change nothing here, and those of methods.
+void Interpreter::decorate(const Expr& decorator, Closure& c, Scope& scope) {
+  if (decorator.kind == Expr::Kind::name && decorator.text == "property") {
+    c.kind = Closure::Kind::property;
+  } else if (decorator.kind == Expr::Kind::name && decorator.text == "staticmethod") {
+    c.kind = Closure::Kind::free;
+  } else if (decorator.kind == Expr::Kind::name && decorator.text == "classmethod") {
+    c.kind = Closure::Kind::of_class;
+  } else {
+    const Value value = evaluate(decorator, scope);
+    const Builtin* b = value.as<Builtin>();
+    const bool ignored = value.none() || value.as<Opaque>() || (b && is_mode(b->function->name));
+    if (!ignored)
+      fail(where_, decorator.place,
+           fmt::format("expected property, staticmethod, classmethod or torch.no_grad as a decorator, found {}",
+                       describe(value)));
   }
-  scope.insert_or_assign(s.name, Value{session_.keep(std::move(type))});
+}
+
+void Interpreter::define(const Statement& s, Scope& scope) {
+  Closure c = closure(s, scope);
+  for (const Expr& decorator : s.extras) decorate(decorator, c, scope);
+  scope.variables.insert_or_assign(s.name, Value{Method{session_.keep(std::move(c)), nullptr}});
+}
+
+void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
+  const Value base = evaluate(expr, scope);
+  const Builtin* b = base.as<Builtin>();
+  const bool nothing = base.as<Opaque>() || (b && b->function->name == "object");
+  if (nothing) return;
+  if (type.base || type.module || type.is_module)
+    fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
+  if (auto* const* c = base.as<Class*>()) {
+    type.base = *c;
+    type.module = (*c)->module;
+    type.is_module = (*c)->is_module;
+  } else if (auto* const* m = base.as<const ModuleType*>()) {
+    type.module = *m;
+    type.is_module = true;
+  } else if (base.as<ModuleBase>()) {
+    type.is_module = true;
+  } else {
+    fail(where_, expr.place,
+         fmt::format("expected torch.nn.Module or another class as the base, found {}", describe(base)));
+  }
+}
+
+// The body runs in a scope of its own, which functions inside do not see.
+void Interpreter::declare(const Statement& s, Scope& scope) {
+  Class* type = session_.keep(Class{});
+  type->definition = &s;
+  for (const Expr& base : s.targets) add_base(*type, base, scope);
+  for (const Expr& decorator : s.extras) evaluate(decorator, scope);
+  Scope* body = session_.make_scope();
+  body->outer = &scope == &globals_ ? nullptr : &scope;
+  for (const Statement& inner : s.body) {
+    if (inner.kind != Statement::Kind::define) {
+      execute(inner, *body);
+      continue;
+    }
+    Closure c = closure(inner, *body);
+    c.outer = body->outer;
+    c.owner = type;
+    for (const Expr& decorator : inner.extras) decorate(decorator, c, *body);
+    body->variables.insert_or_assign(inner.name, Value{Method{session_.keep(std::move(c)), nullptr}});
+  }
+  type->attributes = body->variables;
+  scope.variables.insert_or_assign(s.name, Value{type});
 }
 
 }  // namespace deplo::ir::torch::python

@@ -1,6 +1,5 @@
-// Evaluates the syntax tree. Private to interpreter.cpp, evaluate_expression.cpp and calls.cpp.
+// Evaluates the syntax tree. Private to the files of this folder that define its functions.
 #pragma once
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -11,60 +10,107 @@ namespace deplo::ir::torch::python {
 
 inline constexpr int most_calls = 200;          // nested calls
 inline constexpr int most_expressions = 1'000;  // nested expressions, across calls: bounds the stack
-
-using Scope = std::map<std::string_view, Value>;
+inline constexpr int most_statements = 1'000;   // nested statements, across calls
 
 class Interpreter {
  public:
-  Interpreter(std::string_view where, DType default_dtype) : where_(where) { session_.default_dtype = default_dtype; }
+  Interpreter(std::string_view where, DType default_dtype);
   Graph run(const std::vector<Statement>&);
 
  private:
+  /// What comes after a statement: the next one, or the end of a loop's pass, of a loop, or of a function.
+  enum class Flow : std::uint8_t { next, resume, leave, give_back };
+
   // interpreter.cpp: statements. `self` in a method is an ordinary variable.
-  void execute(const Statement&, Scope&);
+  Flow execute(const Statement&, Scope&);
+  Flow execute(const std::vector<Statement>&, Scope&);
+  Flow dispatch(const Statement&, Scope&);
   void top_level(const Statement&);
+  void import(const Statement&, Scope&);
+  Value member(const Namespace&, std::string_view name);
+  Closure closure(const Statement&, Scope&);
+  void define(const Statement&, Scope&);
+  void declare(const Statement&, Scope&);
+  void add_base(Class&, const Expr&, Scope&);
+  void decorate(const Expr& decorator, Closure&, Scope&);
+
+  // flow.cpp: conditions, loops and what guards them.
+  bool truth(const Expr&, Scope&);
+  Flow choose(const Statement&, Scope&);
+  Flow loop_for(const Statement&, Scope&);
+  Flow loop_while(const Statement&, Scope&);
+  Flow with(const Statement&, Scope&);
+  void require(const Statement&, Scope&);
+  [[noreturn]] void refuse(const Statement&, Scope&);
+  void remove(const Expr& target, Scope&);
+  void outer(const Statement&, Scope&);
+
+  // assignment.cpp
   void assign(const Expr& target, const Value&, Scope&);
+  void assign_name(const Expr& target, const Value&, Scope&);
   void unpack(const Expr& target, const Value&, Scope&);
   void assign_attribute(const Expr& target, const Value&, Scope&);
+  void assign_item(const Expr& target, const Value&, Scope&);
   void augment(const Statement&, Scope&);
-  void import(const Statement&, Scope&);
-  Closure closure(const Statement&, Scope&);
-  void declare(const Statement&, Scope&);
 
   // evaluate_expression.cpp
   Value evaluate(const Expr&, Scope&);
   Value dispatch(const Expr&, Scope&);
   Value name(const Expr&, Scope&);
   Value list(const Expr&, Scope&);
+  Value dict(const Expr&, Scope&);
+  Value compare(const Expr&, Scope&);
+  Value compare(const Expr&, std::string_view op, const Value& left, const Value& right);
+  Value logic(const Expr&, Scope&);
+  Value joined(const Expr&, Scope&);
+  Value comprehension(const Expr&, Scope&);
+  template <class F>
+  void for_each(const Expr& comprehension, std::size_t clause, std::size_t clauses, Scope&, const F& element);
   void append(const Expr& item, Values& out, Scope&);
   Value subscript(const Expr&, Scope&);
   Value slice(const Expr&, Scope&);
   Value attribute(const Expr&, Scope&);
-  Value attribute_of(const Value& object, std::string_view name);
-  Value tensor_attribute(const Value& tensor, std::string_view name);
-  Value object_attribute(Object* object, std::string_view name);
   template <class F>
   auto placed(Place place, F&& f);  // adds the place to an Error of f that has none
 
+  // attributes.cpp
+  Value attribute_of(const Value& object, std::string_view name);
+  Value tensor_attribute(const Value& tensor, std::string_view name);
+  Value object_attribute(Object* object, std::string_view name);
+  Value class_attribute(const Class&, const Value& self, std::string_view name);
+  Value super_attribute(const Super&, std::string_view name);
+  Value bound(const Value& found, const Value& self);
+
   // calls.cpp
   Value call(const Expr&, Scope&);
+  void add_keywords(const Expr& dict, Arguments&, Scope&);
   Value invoke(const Value& function, Arguments);
+  Value invoke_any(const Value& function, Arguments);
   Value invoke_builtin(const Builtin&, Arguments);
-  Value invoke_function(const Closure&, Object* self, Arguments);
+  Value invoke_function(const Closure&, const Value* self, Arguments);
+  Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
   Value invoke_module(Object*, Arguments);
-  Value construct(const Class&, Arguments);
+  Value run(const Function&, Arguments, bool in_place);
+  Value super(Arguments, const Scope&) const;
+  Value construct(Class&, Arguments);
   Value construct(const ModuleType&, Arguments);
-  Scope bind(const Closure&, Object* self, Arguments);
+  void initialise(Object*, const ModuleType&, Arguments);
+  Scope* bind(const Closure&, Arguments);
 
   std::string_view where_;
   Session session_;
   Scope globals_;
-  int calls_ = 0, expressions_ = 0;
+  int calls_ = 0, expressions_ = 0, statements_ = 0;
   std::optional<Value> expression_, assigned_;  // values of the last expression and assignment at top level
   Place expression_at_, assigned_at_;
-  std::optional<Value> returned_;
+  Value returned_;
+  Scope* written_ = nullptr;  // the definitions of functions/written.cpp
+  bool defining_ = false;
 };
+
+/// The scope that has a variable: this one, one around it, or the text's. Null: none has it.
+Scope* find_scope(Scope&, Scope& globals, std::string_view name);
 
 template <class F>
 auto Interpreter::placed(Place place, F&& f) {

@@ -11,15 +11,14 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-constexpr bool is_truth_operator(std::string_view op) { return op == "&" || op == "|"; }
+constexpr bool is_truth_operator(std::string_view op) { return op == "&" || op == "|" || op == "^"; }
 
 [[noreturn]] void misfit(std::string_view op, std::string_view expected, const Value& left, const Value& right) {
   throw Error(fmt::format("expected {} around `{}`, found {} and {}", expected, op, describe(left), describe(right)));
 }
 
-void check_truth(const Session& session, std::string_view op, const Value& v) {
-  const Tensor* t = v.as<Tensor>();
-  if (v.as<bool>() || (t && session.type(t->id).dtype == DType::boolean)) return;
+void check_truth(Session& session, std::string_view op, const Value& v) {
+  if (v.as<bool>() || (is_tensor(v) && session.type(session.tensor(v)).dtype == DType::boolean)) return;
   throw Error(fmt::format("expected truth values around `{}`, found {}", op, describe(v)));
 }
 
@@ -65,6 +64,8 @@ std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64
     if (b < 0) throw Error(fmt::format("expected a number of bits of at least 0 after `{}`, found {}", op, b));
     fits = op == ">>" || a == 0 || (b < 63 && !__builtin_mul_overflow(a, std::int64_t{1} << b, &out));
     if (op == ">>") out = a >> std::min<std::int64_t>(b, 63);
+  } else if (is_truth_operator(op)) {
+    out = op == "&" ? a & b : op == "|" ? a | b : a ^ b;
   } else if (op == "//" || op == "%") {
     if (b == 0) throw Error(fmt::format("expected a divisor other than 0 after `{}`", op));
     fits = b != -1 || a != std::numeric_limits<std::int64_t>::min();
@@ -77,8 +78,11 @@ std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64
 }
 
 Value on_doubles(std::string_view op, double a, double b) {
-  if (op == "/" && b == 0) throw Error("expected a divisor other than 0 after `/`");
+  if ((op == "/" || op == "//" || op == "%") && b == 0)
+    throw Error(fmt::format("expected a divisor other than 0 after `{}`", op));
   double out = 0;
+  if (op == "//") out = std::floor(a / b);
+  if (op == "%") out = a - b * std::floor(a / b);
   if (op == "+") out = a + b;
   if (op == "-") out = a - b;
   if (op == "*") out = a * b;
@@ -98,19 +102,28 @@ std::optional<Value> compare(std::string_view op, double a, double b) {
   return {};
 }
 
+// [0] * 3
+Value repeated(Session& session, const List& list, const Value& times) {
+  const auto* count = times.as<std::int64_t>();
+  if (!count) throw Error(fmt::format("expected an integer beside a list around `*`, found {}", describe(times)));
+  Values items;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    session.spend(1 + list.items->size());
+    items.insert(items.end(), list.items->begin(), list.items->end());
+  }
+  return list.tuple ? make_list(std::move(items)) : session.list(std::move(items));
+}
+
 Value on_numbers(std::string_view op, const Value& left, const Value& right) {
   const double x = *to_number(left), y = *to_number(right);
   const bool *p = left.as<bool>(), *q = right.as<bool>();
-  if (is_truth_operator(op)) {
-    if (!p || !q) misfit(op, "truth values", left, right);
-    return {op == "&" ? *p && *q : *p || *q};
-  }
+  if (is_truth_operator(op) && p && q) return {op == "&" ? *p && *q : op == "|" ? *p || *q : *p != *q};
   if (const std::optional<Value> truth = compare(op, x, y)) return *truth;
   const std::optional<std::int64_t> a = to_integer(left), b = to_integer(right);
   if (a && b)
     if (const std::optional<Value> v = on_integers(op, *a, *b)) return *v;
-  if (op == "@") misfit(op, "tensors", left, right);
-  if (op == "//" || op == "%" || op == "<<" || op == ">>") misfit(op, "integers", left, right);
+  if (op == "@" || is_truth_operator(op)) misfit(op, op == "@" ? "tensors" : "integers", left, right);
+  if (op == "<<" || op == ">>") misfit(op, "integers", left, right);
   return on_doubles(op, x, y);
 }
 
@@ -123,8 +136,11 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
     Values joined = *a->items;
     session.spend(a->items->size() + b->items->size());
     joined.insert(joined.end(), b->items->begin(), b->items->end());
-    return make_list(std::move(joined), a->tuple);
+    return a->tuple ? make_list(std::move(joined)) : session.list(std::move(joined));
   }
+  if (op == "*" && (a || b)) return repeated(session, a ? *a : *b, a ? right : left);
+  const auto *s = left.as<std::string_view>(), *t = right.as<std::string_view>();
+  if (op == "+" && s && t) return {session.text(std::string(*s).append(*t))};
   return on_tensors(session, op, left, right);
 }
 

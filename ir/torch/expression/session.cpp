@@ -46,7 +46,43 @@ Id Session::call(std::string_view op, std::vector<Id> args, Attributes attribute
 }
 
 Id Session::tensor(const Value& value) {
-  if (const Tensor* t = value.as<Tensor>()) return t->id;
+  const Tensor* t = value.as<Tensor>();
+  const Id tensor = t ? t->id : node_of(value);
+  if (in_place_.is_stale(builder_, tensor))
+    throw Error(
+        "expected a tensor whose memory was not changed through another view of it: that is not supported; export the "
+        "module to a .pt2 file (docs/expressions.md)");
+  return in_place_.current(tensor);
+}
+
+void Session::assign(const Value& value, Id result, Id first_new) {
+  const Id old = tensor(value);
+  if (result == old) return;
+  const TensorType type = builder_.type(old);
+  if (is_float(builder_.type(result).dtype) && !is_float(type.dtype))
+    throw Error(fmt::format("expected a result of {} to put in place, found {}", torch_name(type.dtype),
+                            print(builder_.type(result))));
+  result = cast(result, type.dtype);
+  if (builder_.type(result).shape != type.shape) {
+    if (builder_.type(result).shape.size() > type.shape.size())
+      throw Error(fmt::format("expected a result of the shape {} to put in place, found {}", print(type.shape),
+                              print(builder_.type(result).shape)));
+    result = call("expand", {result}, {{"shape", type.shape}});
+  }
+  if (result < first_new || origin(builder_, result) != result)  // a node of its own, which is no view
+    result = call("add", {result, builder_.scalar(0, DType::i64, "add_c1")});
+  const Tensor* t = value.as<Tensor>();
+  in_place_.write(builder_, t ? t->id : node_of(value), result);
+}
+
+void Session::put(const Value& value, const Value& source) {
+  const Id first_new = size();
+  assign(value, operand(source, "copy_", 1), first_new);
+}
+
+Tensor Session::copy(Id node, bool is_copy) { return {in_place_.handle(node, is_copy)}; }
+
+Id Session::node_of(const Value& value) {
   CHECK(value.as<Leaf*>());
   Leaf& leaf = **value.as<Leaf*>();
   if (!leaf.id) {
@@ -78,7 +114,23 @@ Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
 
 Object* Session::make_object() { return &objects_.emplace_back(); }
 const Closure* Session::keep(Closure closure) { return &closures_.emplace_back(std::move(closure)); }
-const Class* Session::keep(Class type) { return &classes_.emplace_back(std::move(type)); }
+Class* Session::keep(Class type) { return &classes_.emplace_back(std::move(type)); }
+const Value& Session::keep_value(Value value) { return values_.emplace_back(std::move(value)); }
+Scope* Session::make_scope() { return &scopes_.emplace_back(); }
+Dict* Session::make_dict() { return &dicts_.emplace_back(); }
+
+// The session alone owns the items: lists may hold themselves, and may be nested as deeply as steps allow.
+Value Session::list(Values items) {
+  spend(items.size());
+  List list;
+  list.items = std::shared_ptr<Values>(std::shared_ptr<void>(), &lists_.emplace_back(std::move(items)));
+  return {std::move(list)};
+}
+
+std::string_view Session::text(std::string text) {
+  spend(text.size() / 16);
+  return texts_.emplace_back(std::move(text));
+}
 
 void Session::give_name(const Value& value, Object* parent, std::string_view name) {
   if (auto* const* object = value.as<Object*>();

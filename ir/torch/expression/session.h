@@ -1,29 +1,58 @@
-// The graph that an evaluation builds, and the limits of the evaluation.
+// The graph that an evaluation builds, what the evaluation owns, and its limits.
 #pragma once
 #include <deque>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/torch/expression/in_place.h"
 #include "ir/torch/expression/value.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::python {
 
 inline constexpr std::size_t most_nodes = 20'000;
-inline constexpr std::size_t most_steps = 200'000;   // evaluated expressions plus created list elements
+inline constexpr std::size_t most_steps =
+    200'000;  // evaluated expressions and statements, created elements and letters
 inline constexpr std::size_t most_path_bytes = 200;  // of a parameter's name
+
+struct Arguments {
+  Values positional;
+  std::vector<std::pair<std::string_view, Value>> keywords;
+};
+struct Scope {
+  std::map<std::string_view, Value> variables;
+  std::map<std::string_view, Scope*> others;  // variables that `global` or `nonlocal` finds elsewhere
+  Scope* outer = nullptr;                     // of the function around it; null: the text's
+  const Class* owner = nullptr;               // in a method: its class
+  const Value* self = nullptr;                // in a method: its first argument
+};
 
 class Session {
  public:
+  /// What the interpreter does for functions that take functions, such as `map`.
+  std::function<Value(const Value& function, Arguments)> invoke;
+  std::function<Value(const Value& object, std::string_view name)> attribute;
+
   DType default_dtype = DType::f32;  // of floats for which no dtype is given
 
   /// Counts steps. Throws Error if there are more than most_steps.
   void spend(std::size_t steps = 1);
   /// Adds a node. Throws Error as Builder::call does, and if there are too many nodes.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
-  /// The node of a tensor. A leaf without a node gets one. CHECKs that the value is a tensor.
+  /// The node that a tensor is now. A leaf without a node gets one. CHECKs that the value is a tensor. Throws Error if
+  /// its memory was changed through another view.
   Id tensor(const Value&);
+  /// Changes a tensor in place: it and its other names are `result` from here on, converted to the tensor's dtype and
+  /// expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result does not fit.
+  void assign(const Value& tensor, Id result, Id first_new);
+  /// `tensor.data = value`, `tensor.copy_(value)`
+  void put(const Value& tensor, const Value& value);
+  Id size() const { return static_cast<Id>(builder_.size()); }
+  /// A tensor of its own with these values. `is_copy` false: the text does not tell whether it shares memory.
+  Tensor copy(Id, bool is_copy);
   /// The node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error for other
   /// values, and for NaN.
   Id operand(const Value&, std::string_view op, int position);
@@ -31,10 +60,16 @@ class Session {
   const Node& node(Id id) const { return builder_.node(id); }
   Id cast(Id tensor, DType);  // returns the same node if it has that dtype
 
+  void drop_input(Id id) { builder_.drop_input(id); }
   Leaf* make_leaf(TensorType, Fill, bool parameter);
   Object* make_object();
   const Closure* keep(Closure);
-  const Class* keep(Class);
+  Class* keep(Class);
+  Scope* make_scope();
+  const Value& keep_value(Value);
+  Value list(Values items);  // of Python: it can be changed
+  Dict* make_dict();
+  std::string_view text(std::string);
   /// Called for an assignment `name = value` to an attribute of the module `parent`, or to a variable (`parent` is
   /// null). Gives the name to a leaf that has none. Gives name and parent to a module that is assigned to its first
   /// parent.
@@ -42,6 +77,7 @@ class Session {
   Graph finish(const Value& output);
 
  private:
+  Id node_of(const Value& leaf);
   void add_output(const Value&, std::vector<Id>& outputs);
   Builder builder_;
   std::size_t steps_ = 0;
@@ -50,6 +86,12 @@ class Session {
   std::deque<Object> objects_;
   std::deque<Closure> closures_;
   std::deque<Class> classes_;
+  std::deque<Scope> scopes_;
+  std::deque<Values> lists_;
+  std::deque<Dict> dicts_;
+  std::deque<std::string> texts_;
+  std::deque<Value> values_;
+  InPlace in_place_;
 };
 
 }  // namespace deplo::ir::torch::python

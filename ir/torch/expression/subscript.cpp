@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/operators.h"
+#include "ir/torch/expression/sequence.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch::python {
@@ -12,6 +14,22 @@ std::int64_t in_range(std::int64_t index, std::int64_t count) {
   if (index < -count || index >= count)
     throw Error(fmt::format("expected an index from {} to {}, found {}", -count, count - 1, index));
   return index < 0 ? index + count : index;
+}
+
+// The places that a slice takes of `count` items.
+std::vector<std::int64_t> places_of(const Slice& s, std::int64_t count) {
+  const std::int64_t step = s.step.value_or(1);
+  if (step == 0) throw Error("expected a step other than 0 in a slice");
+  const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
+  const auto bound = [&](std::optional<std::int64_t> b, std::int64_t otherwise) {
+    if (!b) return otherwise;
+    return std::clamp(*b < 0 ? std::max(*b, -count - 1) + count : *b, low, high);
+  };
+  const std::int64_t start = bound(s.start, step > 0 ? low : high), stop = bound(s.stop, step > 0 ? high : low);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = start; step > 0 ? i < stop : i > stop; i += std::clamp(step, -count - 1, count + 1))
+    places.push_back(i);
+  return places;
 }
 
 // x[start:stop:step] of one dimension; the same tensor where that is all of it.
@@ -75,38 +93,210 @@ Value of_tensor(Session& session, Id x, const Values& indices) {
   return {Tensor{x}};
 }
 
-Value of_list(Session& session, const List& list, const Value& index) {
+Value element_of(Session& session, const List& list, const Value& index) {
   const auto count = static_cast<std::int64_t>(list.items->size());
   if (const auto* i = index.as<std::int64_t>()) return (*list.items)[static_cast<std::size_t>(in_range(*i, count))];
   const Slice* s = index.as<Slice>();
-  if (!s || s->step.value_or(1) != 1)
-    throw Error(fmt::format("expected an integer or a slice of step 1 as an index, found {}", describe(index)));
-  const auto bound = [&](std::int64_t b) {
-    return std::clamp<std::int64_t>(b < 0 ? std::max(b, -count) + count : b, 0, count);
-  };
-  const std::int64_t start = bound(s->start.value_or(0)), stop = std::max(start, bound(s->stop.value_or(count)));
-  session.spend(static_cast<std::size_t>(stop - start));
-  return make_list(Values(list.items->begin() + start, list.items->begin() + stop), list.tuple);
+  if (!s) throw Error(fmt::format("expected an integer or a slice as an index, found {}", describe(index)));
+  Values part;
+  for (const std::int64_t i : places_of(*s, count)) part.push_back((*list.items)[static_cast<std::size_t>(i)]);
+  session.spend(part.size());
+  return list.tuple ? make_list(std::move(part)) : session.list(std::move(part));
+}
+
+Value letters_of(Session& session, std::string_view text, const Value& index) {
+  const auto count = static_cast<std::int64_t>(text.size());
+  if (const auto* i = index.as<std::int64_t>()) return {text.substr(static_cast<std::size_t>(in_range(*i, count)), 1)};
+  const Slice* s = index.as<Slice>();
+  if (!s) throw Error(fmt::format("expected an integer or a slice as an index, found {}", describe(index)));
+  std::string part;
+  for (const std::int64_t i : places_of(*s, count)) part += text[static_cast<std::size_t>(i)];
+  return {session.text(std::move(part))};
+}
+
+// Of modules that hold others: a slice is another such module.
+Value of_modules(Session& session, Object& object, const Value& index) {
+  const auto count = static_cast<std::int64_t>(object.items.size());
+  if (const auto* i = index.as<std::int64_t>())
+    return object.items[static_cast<std::size_t>(in_range(*i, count))].second;
+  if (const auto* name = index.as<std::string_view>()) {
+    const auto found = std::ranges::find(object.items, *name, &std::pair<std::string, Value>::first);
+    if (found != object.items.end()) return found->second;
+  }
+  const Slice* s = index.as<Slice>();
+  if (!s) throw Error(fmt::format("expected an integer, a slice or a name as an index, found {}", describe(index)));
+  Object* part = session.make_object();
+  part->module = object.module;
+  for (const std::int64_t i : places_of(*s, count)) part->items.push_back(object.items[static_cast<std::size_t>(i)]);
+  return {part};
+}
+
+// A list of integers counts as a tensor of them.
+Values indices_of(Session& session, const Value& index) {
+  const List* several = index.as<List>();
+  Values indices = several && several->tuple ? *several->items : Values{index};
+  for (Value& i : indices)
+    if (const List* list = i.as<List>()) {
+      std::vector<Id> numbers;
+      for (const Value& item : *list->items) {
+        if (!item.as<std::int64_t>())
+          throw Error(fmt::format("expected integers in a list of indices, found {}", describe(item)));
+        numbers.push_back(
+            session.call("full", {}, {{"shape", Shape{1}}, {"value", *to_number(item)}, {"dtype", DType::i64}}));
+      }
+      if (numbers.empty()) throw Error("expected integers in a list of indices, found none");
+      i = {Tensor{numbers.size() == 1 ? numbers[0] : session.call("cat", numbers, {{"dim", std::int64_t{0}}})}};
+    }
+  return indices;
+}
+
+Id fitting(Session& session, Id part, Id place) {
+  const TensorType type = session.type(place);
+  if (is_float(session.type(part).dtype) && !is_float(type.dtype))
+    throw Error(fmt::format("expected values of {} to put into a tensor, found {}", torch_name(type.dtype),
+                            print(session.type(part))));
+  part = session.cast(part, type.dtype);
+  Shape shape = session.type(part).shape;
+  const auto extra = static_cast<std::ptrdiff_t>(shape.size()) - static_cast<std::ptrdiff_t>(type.shape.size());
+  if (extra > 0 && std::all_of(shape.begin(), shape.begin() + extra, [](std::int64_t n) { return n == 1; })) {
+    shape.erase(shape.begin(), shape.begin() + extra);
+    part = session.call("reshape", {part}, {{"shape", shape}});
+  }
+  return shape == type.shape ? part : session.call("expand", {part}, {{"shape", type.shape}});
+}
+
+// x with `part` at [start, end) of a dimension; with a step, by the numbers of the places.
+Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const std::function<Id(Id)>& changed) {
+  const std::int64_t extent = session.type(x).shape[static_cast<std::size_t>(dim)];
+  const std::vector<std::int64_t> places = places_of(s, extent);
+  if (s.step.value_or(1) < 1) throw Error("expected a step of at least 1 in a slice of a tensor");
+  if (places.empty()) return x;
+  const Id part = changed(slice(session, x, dim, s));
+  if (places.size() == static_cast<std::size_t>(extent)) return part;
+  if (s.step.value_or(1) != 1) {
+    const Id numbers =
+        session.call("arange", {}, {{"start", places.front()}, {"end", places.back() + 1}, {"step", *s.step}});
+    std::vector<std::optional<Id>> indices(static_cast<std::size_t>(dim) + 1);
+    indices.back() = numbers;
+    return put_by_tensors(caller_of(session, "[]"), x, indices, part, false);
+  }
+  std::vector<Id> parts;
+  if (places.front() > 0) parts.push_back(slice(session, x, dim, {{}, places.front(), {}}));
+  parts.push_back(part);
+  if (places.back() + 1 < extent) parts.push_back(slice(session, x, dim, {places.back() + 1, {}, {}}));
+  return session.call("cat", parts, {{"dim", dim}});
+}
+
+// Truth values choose elements; numbers choose places.
+Id with_tensors(Session& session, Id x, const Values& indices, Id part) {
+  const Caller caller = caller_of(session, "[]");
+  std::vector<std::optional<Id>> tensors;
+  for (const Value& index : indices) {
+    const Slice* s = index.as<Slice>();
+    const bool whole = s && !s->start && !s->stop && !s->step;
+    if (!is_tensor(index) && !whole)
+      throw Error(fmt::format("expected tensors and `:` beside tensors of indices, found {}", describe(index)));
+    tensors.push_back(whole ? std::nullopt : std::optional(session.tensor(index)));
+  }
+  const bool mask = tensors[0] && session.type(*tensors[0]).dtype == DType::boolean;
+  if (!mask) return put_by_tensors(caller, x, tensors, part, false);
+  const Shape shape = session.type(*tensors[0]).shape, whole = session.type(x).shape;
+  if (tensors.size() > 1 || session.type(part).shape.size() > 0 || shape.size() > whole.size())
+    throw Error("expected one tensor of truth values as the index, and a number to put there");
+  Shape wide = shape;
+  wide.resize(whole.size(), 1);
+  const Id condition = wide == shape ? *tensors[0] : session.call("reshape", {*tensors[0]}, {{"shape", wide}});
+  return session.call("where", {condition, session.cast(part, session.type(x).dtype), x});
+}
+
+// x[indices] = part, from index `i` on, which belongs to dimension `dim`. Each index leads into a part of x.
+Id with_part(Session& session, Id x, const Values& indices, std::int64_t dim, Id part) {
+  if (std::ranges::any_of(indices, is_tensor)) return with_tensors(session, x, indices, part);
+  const auto rank = static_cast<std::int64_t>(session.type(x).shape.size()) - dim;
+  const auto takes_one = [](const Value& v) { return !v.none() && !v.as<Dots>(); };
+  if (indices.empty()) return fitting(session, part, x);
+  const Values rest(indices.begin() + 1, indices.end());
+  const std::int64_t taken = std::ranges::count_if(indices, takes_one);
+  if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
+  const Value& index = indices[0];
+  if (index.as<Dots>()) return with_part(session, x, rest, dim + rank - taken, part);
+  if (const Slice* s = index.as<Slice>())
+    return with_slice(session, x, dim, *s, [&](Id inner) { return with_part(session, inner, rest, dim + 1, part); });
+  if (index.none()) {
+    const Id inner = session.call("unsqueeze", {x}, {{"dim", dim}});
+    return session.call("squeeze", {with_part(session, inner, rest, dim + 1, part)}, {{"dims", Shape{dim}}});
+  }
+  const auto* i = index.as<std::int64_t>();
+  if (!i)
+    throw Error(
+        fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
+  const std::int64_t at = in_range(*i, session.type(x).shape[static_cast<std::size_t>(dim)]);
+  return with_slice(session, x, dim, {at, at + 1, {}}, [&](Id inner) {
+    const Id one = session.call("select", {inner}, {{"dim", dim}, {"index", std::int64_t{0}}});
+    return session.call("unsqueeze", {with_part(session, one, rest, dim, part)}, {{"dim", dim}});
+  });
+}
+
+void set_module(Session& session, Object& object, const Value& index, const Value& value) {
+  const auto* i = index.as<std::int64_t>();
+  const auto* name = index.as<std::string_view>();
+  if (name) return add_module(session, object, *name, value);
+  if (!i) throw Error(fmt::format("expected an integer or a name as an index, found {}", describe(index)));
+  auto& [key, item] =
+      object.items[static_cast<std::size_t>(in_range(*i, static_cast<std::int64_t>(object.items.size())))];
+  session.give_name(value, &object, key);
+  item = value;
 }
 
 }  // namespace
 
+void add_module(Session& session, Object& object, std::string_view name, const Value& value) {
+  if (!value.as<Object*>())
+    throw Error(fmt::format("{}: expected modules, found {}", object.module->name, describe(value)));
+  session.give_name(value, &object, name);
+  const auto found = std::ranges::find(object.items, name, &std::pair<std::string, Value>::first);
+  if (found != object.items.end())
+    found->second = value;
+  else
+    object.items.emplace_back(name, value);
+}
+
 Value apply_subscript(Session& session, const Value& object, const Value& index) {
-  if (const List* list = object.as<List>()) return of_list(session, *list, index);
-  if (auto* const* o = object.as<Object*>()) {
-    if (const auto* i = index.as<std::int64_t>(); i && holds_others(**o))
-      return (*o)->items[static_cast<std::size_t>(in_range(*i, static_cast<std::int64_t>((*o)->items.size())))];
+  if (const List* list = object.as<List>()) return element_of(session, *list, index);
+  if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
+  if (object.as<Opaque>()) return object;  // Optional[int]
+  if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
+  if (auto* const* dict = object.as<Dict*>()) {
+    if (const Value* found = find_item(**dict, index)) return *found;
+    throw Error(fmt::format("expected a key of the dict, found {}", describe(index)));
   }
   if (!is_tensor(object))
     throw Error(fmt::format("expected a tensor, a tuple or a list before `[`, found {}", describe(object)));
   if (const Tensor* t = object.as<Tensor>(); t && t->pair) {  // max(dim)[0]
     const auto* i = index.as<std::int64_t>();
     if (i && *i == 0) return {Tensor{t->id}};
-    if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(t->id))}};
+    if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(session.tensor(object)))}};
   }
-  const List* several = index.as<List>();
-  if (several && !several->tuple) throw Error("expected integers, slices, None or ... as indices, found a list");
-  return of_tensor(session, session.tensor(object), several ? *several->items : Values{index});
+  return of_tensor(session, session.tensor(object), indices_of(session, index));
+}
+
+void set_subscript(Session& session, const Value& object, const Value& index, const Value& value) {
+  if (const List* list = object.as<List>(); list && !list->tuple) {
+    const auto* i = index.as<std::int64_t>();
+    if (!i) throw Error(fmt::format("expected an integer as the index of an element, found {}", describe(index)));
+    (*list->items)[static_cast<std::size_t>(in_range(*i, static_cast<std::int64_t>(list->items->size())))] = value;
+    return;
+  }
+  if (auto* const* dict = object.as<Dict*>()) {
+    session.spend(1 + (*dict)->items.size() / 8);
+    return set_item(**dict, index, value);
+  }
+  if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return set_module(session, **o, index, value);
+  if (!is_tensor(object))
+    throw Error(fmt::format("expected a tensor, a list or a dict before `[`, found {}", describe(object)));
+  const Id first_new = session.size(), x = session.tensor(object);
+  const Id part = session.operand(value, "[]", 1);
+  session.assign(object, with_part(session, x, indices_of(session, index), 0, part), first_new);
 }
 
 }  // namespace deplo::ir::torch::python

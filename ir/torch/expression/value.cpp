@@ -25,11 +25,13 @@ std::string describe(const Value& value) {
       [](const Object* o) { return fmt::format("a {}", o->type ? o->type->definition->name : o->module->name); },
       [](const Builtin& b) { return fmt::format("the function {}", b.function->name); },
       [](const Method& m) { return fmt::format("the function {}", m.closure->definition->name); },
-      [](const Class* c) { return fmt::format("the class {}", c->definition->name); },
+      [](Class* c) { return fmt::format("the class {}", c->definition->name); },
       [](const ModuleType* m) { return fmt::format("the class {}", m->name); },
       [](const Namespace& n) { return fmt::format("the module {}", n.name); },
       [](const ModuleBase&) -> string { return "the class Module"; }, [](const Super&) -> string { return "super()"; },
-      [](const Missing& m) { return fmt::format("{} (not supported)", m.what); });
+      [](const Missing& m) { return fmt::format("{} (not supported)", m.what); },
+      [](Dict* d) { return fmt::format("a dict of {}", d->items.size()); },
+      [](const Opaque& o) { return fmt::format("{} (not supported)", o.name); });
 }
 
 std::optional<std::int64_t> to_integer(const Value& value) {
@@ -48,18 +50,71 @@ bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*
 
 bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }
 
+namespace {
+
+bool equal_lists(const List& a, const List& b, int levels) {
+  if (levels == 0) throw Error(fmt::format("expected at most {} lists inside each other", most_levels));
+  const auto same = [&](const Value& x, const Value& y) {
+    const List *p = x.as<List>(), *q = y.as<List>();
+    return p && q ? equal_lists(*p, *q, levels - 1) : equal(x, y);
+  };
+  return a.tuple == b.tuple && a.items->size() == b.items->size() &&
+         std::equal(a.items->begin(), a.items->end(), b.items->begin(), same);
+}
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) {
+  if (const auto x = to_number(a), y = to_number(b); x && y) return *x == *y;
+  if (a.is.index() != b.is.index()) return false;
+  const auto same = [&]<class T>(const T& x) {
+    if constexpr (requires { x == x; })
+      return x == *b.as<T>();
+    else
+      return false;
+  };
+  return match(
+      a.is, [&](const None&) { return true; },
+      [&](const List& x) { return equal_lists(x, *b.as<List>(), most_levels); },
+      [&](const Builtin& x) { return x.function == b.as<Builtin>()->function && x.self == b.as<Builtin>()->self; },
+      [&](const Method& x) { return x.closure == b.as<Method>()->closure && x.self == b.as<Method>()->self; },
+      [&](const Opaque& x) { return x.name == b.as<Opaque>()->name; },
+      [&](const Tensor& x) { return x.id == b.as<Tensor>()->id; }, [&](const ModuleBase&) { return true; }, same);
+}
+
+const Value* find_attribute(const Class* type, std::string_view name) {
+  for (; type; type = type->base)
+    if (const auto found = type->attributes.find(name); found != type->attributes.end()) return &found->second;
+  return nullptr;
+}
+
+const Value* find_item(const Dict& dict, const Value& key) {
+  for (const auto& [k, value] : dict.items)
+    if (equal(k, key)) return &value;
+  return nullptr;
+}
+
+void set_item(Dict& dict, const Value& key, Value value) {
+  for (auto& [k, old] : dict.items)
+    if (equal(k, key)) {
+      old = std::move(value);
+      return;
+    }
+  dict.items.emplace_back(key, std::move(value));
+}
+
 Value make_list(Values items, bool tuple) {
   List list;
   list.tuple = tuple;
   for (const Value& item : items)
     if (const List* inner = item.as<List>()) list.depth = std::max(list.depth, inner->depth + 1);
   if (list.depth > most_levels) throw Error(fmt::format("expected at most {} lists inside each other", most_levels));
-  list.items = std::make_shared<const Values>(std::move(items));
+  list.items = std::make_shared<Values>(std::move(items));
   return {std::move(list)};
 }
 
 Value make_pair(Value values, Value indices) {
-  List list{std::make_shared<const Values>(Values{std::move(values), std::move(indices)}), 1, true, true};
+  List list{std::make_shared<Values>(Values{std::move(values), std::move(indices)}), 1, true, true};
   return {std::move(list)};
 }
 

@@ -24,14 +24,19 @@ struct Dots {};
 struct Slice {
   std::optional<std::int64_t> start, stop, step;
 };
+/// A tuple, whose items stay as they are, or a list, whose items belong to the session (Session::list).
 struct List {
-  std::shared_ptr<const Values> items;
-  int depth = 1;  // of nested lists
+  std::shared_ptr<Values> items;
+  int depth = 1;  // of nested tuples
   bool tuple = false;
   bool pair = false;  // the result of sort or topk: values and indices, which also have names
 };
+/// In the order of the first insertions. Belongs to the session.
+struct Dict {
+  std::vector<std::pair<Value, Value>> items;
+};
 struct Tensor {
-  Id id = 0;
+  Id id = 0;          // of a node, or a handle (Session::copy)
   bool pair = false;  // the result of max or min along a dimension: the tensor of values; the indices do not exist
 };
 /// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used; a tensor of random
@@ -47,30 +52,49 @@ struct Leaf {
 struct Builtin {
   const Function* function = nullptr;
   std::shared_ptr<const Value> self;  // of a method; else null
+  bool in_place = false;              // relu_: the result replaces the first argument
 };
+/// The variables of a call, of a class or of the text. Belongs to the session.
+struct Scope;
+struct Class;
 struct Closure {
+  enum class Kind : std::uint8_t { plain, property, of_class, free };  // property, classmethod, staticmethod
   const Statement* definition = nullptr;
-  Values defaults;  // of the last parameters
+  Values defaults;               // one for each parameter; Missing: none
+  Scope* outer = nullptr;        // where it was defined
+  const Class* owner = nullptr;  // the class that has it as a method
+  Kind kind = Kind::plain;
+  bool written = false;  // of the language's own definitions (functions/written.cpp)
 };
 struct Method {
   const Closure* closure = nullptr;
-  Object* self = nullptr;  // null: a plain function
+  std::shared_ptr<const Value> self;  // null: a plain function
 };
+/// A class of the text. Belongs to the session.
 struct Class {
   const Statement* definition = nullptr;
-  std::map<std::string_view, Closure> methods;
+  const Class* base = nullptr;
+  const ModuleType* module = nullptr;  // a base in torch.nn
+  bool is_module = false;              // a base is nn.Module
+  std::map<std::string_view, Value> attributes;
 };
 struct Namespace {
   std::string_view name;  // "torch", "torch.nn", "torch.nn.functional", "math"
 };
 struct ModuleBase {};  // torch.nn.Module
-struct Super {};       // super()
+struct Super {         // super() in a method of `owner`
+  const Class* owner = nullptr;
+  Object* self = nullptr;
+};
+struct Opaque {  // a name without a meaning here, such as typing.Optional
+  std::string_view name;
+};
 struct Missing {
   std::string_view what;
 };
 struct Value {
   std::variant<None, bool, std::int64_t, double, std::string_view, DType, Dots, Slice, List, Tensor, Leaf*, Object*,
-               Builtin, Method, const Class*, const ModuleType*, Namespace, ModuleBase, Super, Missing>
+               Builtin, Method, Class*, const ModuleType*, Namespace, ModuleBase, Super, Missing, Dict*, Opaque>
       is;
   template <class T>
   const T* as() const {
@@ -79,14 +103,14 @@ struct Value {
   bool none() const { return as<None>() != nullptr; }
 };
 
-/// A module: an instance of a class in the text, or of a module of torch.nn.
+/// An instance of a class in the text, of a module of torch.nn, or of a class derived from one.
 struct Object {
   const Class* type = nullptr;
   const ModuleType* module = nullptr;
   const Object* parent = nullptr;  // the first object with this object as an attribute
   std::string name;                // the name of that attribute
   std::map<std::string, Value, std::less<>> attributes;
-  Values items;  // Sequential, ModuleList
+  std::vector<std::pair<std::string, Value>> items;  // Sequential, ModuleList, ModuleDict: with names
 };
 
 /// "a tensor", "the integer 3", "a tuple of 2": for messages.
@@ -95,9 +119,15 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
-bool holds_others(const Object&);           // Sequential, ModuleList
-Value make_list(Values items, bool tuple);  // throws Error if lists are nested too deeply
+bool holds_others(const Object&);                  // Sequential, ModuleList, ModuleDict
+Value make_list(Values items, bool tuple = true);  // throws Error if tuples are nested too deeply
+/// Python's `==` of what is no tensor. Values of different kinds differ.
+bool equal(const Value&, const Value&);
+/// The attribute of the class or of the nearest base that has it; null if there is none.
+const Value* find_attribute(const Class*, std::string_view name);
 Value make_pair(Value values, Value indices);
 Value make_tuple(const std::vector<std::int64_t>&);
+const Value* find_item(const Dict&, const Value& key);  // null: none
+void set_item(Dict&, const Value& key, Value);
 
 }  // namespace deplo::ir::torch::python

@@ -38,6 +38,10 @@ std::vector<Id> read_clamp(pt2::Call& call) {
 
 python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
 
+// A tensor of its own; contiguous() may be one, or the same tensor.
+python::Value call_clone(const python::Call& c) { return {c.session.copy(c.tensor("input"), true)}; }
+python::Value call_contiguous(const python::Call& c) { return {c.session.copy(c.tensor("input"), false)}; }
+
 std::vector<Id> read_identity(pt2::Call& call) {
   call.ignore({"memory_format"});
   return {call.tensor("self")};
@@ -136,8 +140,8 @@ Composites other_composites() {
       {"clip", either, "input, min=None, max=None", call_clamp},
       {"clamp_min", either, "input, min", call_clamp},
       {"clamp_max", either, "input, max", call_clamp},
-      {"contiguous", as_method, "input", call_identity},
-      {"clone", either, "input", call_identity},
+      {"contiguous", as_method, "input, memory_format=None", call_contiguous},
+      {"clone", either, "input, *, memory_format=None", call_clone},
       {"detach", either, "input", call_identity},
       {"cpu", as_method, "input", call_identity},
       {"cuda", as_method, "input", call_identity},
@@ -181,9 +185,10 @@ Composites other_composites() {
 // clang-format on
 
 std::vector<Composites> composites() {
-  return {other_composites(), activations(),    bitwise_names(), channel_norms(), contractions(),
-          histograms(),       interpolations(), losses(),        placements(),    poolings(),
-          rearrangements(),   recurrences(),    vector_norms()};
+  return {other_composites(), activations(),          bitwise_names(), channel_norms(),
+          contractions(),     elementary_functions(), histograms(),    interpolations(),
+          losses(),           placements(),           poolings(),      rearrangements(),
+          recurrences(),      vector_norms()};
 }
 
 }  // namespace deplo::ir::torch

@@ -174,6 +174,37 @@ python::Value call_full_like(const python::Call& c) {
   return filled(c, type.shape, literal(c, "fill_value"), type.dtype);
 }
 
+// x.new_zeros(…): the dtype is that of x.
+template <int value>
+python::Value call_new(const python::Call& c) {
+  return filled(c, c.integers("size"), static_cast<double>(value), c.type(c.tensor("input")).dtype);
+}
+python::Value call_new_full(const python::Call& c) {
+  return filled(c, c.integers("size"), literal(c, "fill_value"), c.type(c.tensor("input")).dtype);
+}
+
+python::Value call_eye(const python::Call& c) {
+  const std::int64_t n = c.integer("n"), m = c.given("m") ? c.integer("m") : n;
+  const auto numbers = [&](std::int64_t end, std::int64_t dim) {
+    const Id along = c.session.call("arange", {}, {{"end", end}});
+    return c.session.call("unsqueeze", {along}, {{"dim", dim}});
+  };
+  const Id equal = c.session.call("eq", {numbers(n, 1), numbers(m, 0)});
+  return {python::Tensor{c.session.cast(equal, c.dtype("dtype", c.session.default_dtype))}};
+}
+
+python::Value call_linspace(const python::Call& c) {
+  const double start = c.number("start"), end = c.number("end");
+  const std::int64_t steps = c.integer("steps");
+  if (steps < 1) c.fail("steps", "at least 1");
+  const auto number = [&](double value) { return c.session.operand({value}, "linspace", 1); };
+  const Id places = c.session.call("arange", {}, {{"end", steps}});
+  const Id numbers = c.session.cast(places, c.dtype("dtype", c.session.default_dtype));
+  const double step = steps == 1 ? 0 : (end - start) / static_cast<double>(steps - 1);
+  const Id scaled = c.session.call("mul", {numbers, number(step)});
+  return {python::Tensor{c.session.call("add", {scaled, number(start)})}};
+}
+
 std::vector<Id> filled(pt2::Call& call, double value) {
   ignore_type(call);
   const TensorType& type = call.output_type();
@@ -198,7 +229,9 @@ std::vector<Id> read_filled(pt2::Call& call) {
 
 std::vector<Id> read_scalar(pt2::Call& call) { return filled(call, call.number("s", 0)); }
 
-constexpr std::string_view sized = "*size, dtype=None, device=None", like = "input, *, dtype=None, device=None";
+constexpr std::string_view sized = "*size, dtype=None, device=None, requires_grad=False",
+                           like = "input, *, dtype=None, device=None, requires_grad=False, memory_format=None",
+                           fresh = "input, *size, dtype=None, device=None, requires_grad=False";
 
 }  // namespace
 
@@ -206,12 +239,21 @@ constexpr std::string_view sized = "*size, dtype=None, device=None", like = "inp
 std::vector<Operation> creation_operations() {
   return {
       {"arange", 0, 0, arange_attributes, infer_arange, evaluate_arange, decompose_arange,
-       {{"arange", in_torch, "start=None, end=None, step=1, *, dtype=None, device=None", call_arange}},
+       {{"arange", in_torch, "start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False",
+         call_arange}},
        {{"aten.arange", read_arange}}},
       {"full", 0, 0, full_attributes, infer_full, evaluate_full, decompose_full,
        {{"zeros", in_torch, sized, call_zeros},
         {"ones", in_torch, sized, call_ones},
-        {"full", in_torch, "size, fill_value, *, dtype=None, device=None", call_full},
+        {"full", in_torch, "size, fill_value, *, dtype=None, device=None, requires_grad=False", call_full},
+        {"empty", in_torch, sized, call_zeros},
+        {"empty_like", in_torch, like, call_constant_like<0>},
+        {"eye", in_torch, "n, m=None, *, dtype=None, device=None, requires_grad=False", call_eye},
+        {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False", call_linspace},
+        {"new_empty", as_method, fresh, call_new<0>},
+        {"new_zeros", as_method, fresh, call_new<0>},
+        {"new_ones", as_method, fresh, call_new<1>},
+        {"new_full", as_method, "input, size, fill_value, *, dtype=None, device=None", call_new_full},
         {"zeros_like", in_torch, like, call_constant_like<0>},
         {"ones_like", in_torch, like, call_constant_like<1>},
         {"full_like", in_torch, "input, fill_value, *, dtype=None, device=None", call_full_like}},

@@ -50,6 +50,7 @@ Composites activations();
 Composites bitwise_names();
 Composites channel_norms();
 Composites contractions();
+Composites elementary_functions();
 Composites interpolations();
 Composites histograms();
 Composites losses();

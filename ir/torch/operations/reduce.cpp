@@ -279,6 +279,13 @@ std::vector<Id> read_truth(pt2::Call& call) {
   return {call.to(call.add(call.op, {x}, dims_of(call)), DType::boolean)};
 }
 
+python::Value call_truth(const python::Call& c) {
+  const Id x = c.session.cast(c.session.cast(c.tensor("input"), DType::boolean), DType::i32);
+  Attributes attributes = {{"keepdim", c.flag("keepdim")}};
+  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, std::move(attributes)), DType::boolean)}};
+}
+
 Id variance(pt2::Call& call) {
   const Id x = call.tensor("self");
   Attributes attributes = dims_of(call);
@@ -293,6 +300,7 @@ std::vector<Id> read_std(pt2::Call& call) { return {call.add("sqrt", {variance(c
 
 constexpr std::string_view some = "input, dim=None, keepdim=False, *, dtype=None";
 constexpr std::string_view extremum = "input, dim=None, keepdim=False";
+constexpr std::string_view some_dims = "input, dim=None, keepdim=False";
 constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=False, *, correction=None";
 
 }  // namespace
@@ -317,12 +325,12 @@ Id extreme_index(const Caller& c, const Node& extreme) {
 std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
-       {{"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
+       {{"any", either, some_dims, call_truth}, {"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
         {"argmax", either, extremum, call_arg_extreme}},
        {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth},
         {"aten.argmax", read_arg_extreme}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
-       {{"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
+       {{"all", either, some_dims, call_truth}, {"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
         {"argmin", either, extremum, call_arg_extreme}},
        {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth},
         {"aten.argmin", read_arg_extreme}}},

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/file.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression_calls.h"
 #include "torch_values.h"
@@ -411,6 +413,8 @@ TEST(ExpressionFunctions, EveryFunctionHasACase) {
        {&elementwise_cases, &reduction_cases, &network_cases, &shape_cases, &creation_cases, &module_cases})
     for (const Case& c : *cases) all.append("\n").append(c.text);
   for (const tests::TorchCase& c : tests::torch_cases()) all.append("\n").append(c.code);
+  for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/data/torch_modules"))
+    if (entry.path().extension() == ".py") all.append("\n").append(read_file(entry.path()));
   for (const std::string& name : python::function_names(named))
     EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
   for (const std::string& name : python::function_names(python::as_infix))

@@ -23,7 +23,9 @@ const std::vector<Function>& functions() {
     for (const Composites& family : composites())
       for (const Function& f : family.functions)
         if (f.spaces != stateless_module) found.push_back(f);
-    for (const std::span<const Function> others : {random_functions(), number_functions()})
+    for (const std::span<const Function> others :
+         {random_functions(), number_functions(), sequence_functions(), object_functions(), container_functions(),
+          initialisers(), einops_functions()})
       found.insert(found.end(), others.begin(), others.end());
     return found;
   }();
@@ -48,8 +50,24 @@ struct NamedSpace {
   std::string_view name;
   unsigned functions;
 };
-constexpr std::array named_spaces = {NamedSpace{"torch", in_torch}, NamedSpace{"torch.nn", in_nn},
-                                     NamedSpace{"torch.nn.functional", in_functional}, NamedSpace{"math", in_math}};
+constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
+                                     NamedSpace{"torch.nn", in_nn},
+                                     NamedSpace{"torch.nn.functional", in_functional},
+                                     NamedSpace{"torch.nn.init", in_init},
+                                     NamedSpace{"math", in_math},
+                                     NamedSpace{"numpy", in_math},
+                                     NamedSpace{"einops", in_einops},
+                                     NamedSpace{"collections", in_library},
+                                     NamedSpace{"copy", in_library},
+                                     NamedSpace{"functools", in_library},
+                                     NamedSpace{"itertools", in_library}};
+// Of these, no name has a meaning here. They may be imported, for annotations and the like.
+constexpr std::array opaque_modules = std::to_array<std::string_view>(
+    {"__future__", "abc", "dataclasses", "enum", "logging", "os", "random", "sys", "time", "typing", "warnings"});
+constexpr std::array opaque_members = std::to_array<std::string_view>(
+    {"Size", "autograd", "backends", "cuda", "device", "fx", "jit", "modules", "profiler", "utils"});
+constexpr std::array modes =
+    std::to_array<std::string_view>({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"});
 
 unsigned functions_of(std::string_view name) {
   const auto* const s = std::ranges::find(named_spaces, name, &NamedSpace::name);
@@ -67,14 +85,46 @@ Value constant(unsigned space, std::string_view name) {
 }
 
 [[noreturn]] void unknown_member(const Namespace& space, std::string_view name) {
+  constexpr std::string_view export_instead = "; export the module to a .pt2 file if it has no equivalent";
   std::vector<std::string> known = function_names(functions_of(space.name));
   if (space.name == "torch.nn")
     for (const ModuleType& m : module_types()) known.emplace_back(m.name);
+  const std::string meant = did_you_mean(name, known);
   throw Error(fmt::format("expected a name that {} has (docs/expressions.md), found `{}`{}", space.name, name,
-                          did_you_mean(name, known)));
+                          meant.empty() ? export_instead : meant));
 }
 
+bool is_library(const Namespace& space) { return (functions_of(space.name) & (in_library | in_einops)) != 0; }
+
 }  // namespace
+
+bool is_mode(std::string_view name) { return std::ranges::find(modes, name) != modes.end(); }
+
+const Function* find_in_place(unsigned spaces, std::string_view name) {
+  if (!name.ends_with('_') || name.ends_with("__")) return nullptr;
+  const Function* f = find_function(spaces, name.substr(0, name.size() - 1));
+  return f && f->signature.starts_with("input") ? f : nullptr;
+}
+
+Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member) {
+  const std::string_view root = module.substr(0, module.find('.'));
+  if (std::ranges::find(opaque_modules, root) != opaque_modules.end()) return {Opaque{root}};
+  Value found = find_global(root);
+  for (const NamedSpace& space : named_spaces)
+    if (space.name == root) found = {Namespace{space.name}};
+  for (std::size_t at = root.size(); at < module.size() && !found.as<Opaque>();) {
+    const std::size_t end = std::min(module.find('.', at + 1), module.size());
+    if (!found.as<Namespace>()) break;
+    found = member(*found.as<Namespace>(), module.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  const bool known = found.as<Namespace>() || found.as<Opaque>() || root.size() < module.size();
+  if (!known || found.as<Missing>() || (root != module && find_global(root).as<Builtin>()))
+    throw Error(fmt::format(
+        "expected torch, math, numpy, einops, a module of Python's library or a name in one of them, found {}",
+        module));
+  return found;
+}
 
 std::span<const ModuleType> module_types() {
   static const std::vector<ModuleType> all = [] {
@@ -113,6 +163,9 @@ const ModuleType* find_module(std::string_view name) {
 Value find_member(const Namespace& space, std::string_view name) {
   const unsigned functions = functions_of(space.name);
   if (const Function* f = find_function(functions, name)) return {Builtin{f, nullptr}};
+  if (const Function* f = find_in_place(functions & (in_torch | in_functional), name))
+    return {Builtin{f, nullptr, true}};
+  if (space.name == "torch.nn" && name == "parameter") return {space};
   if (Value v = constant(functions, name); !v.none()) return v;
   for (const NamedSpace& inner : named_spaces)
     if (inner.name == fmt::format("{}.{}", space.name, name)) return {Namespace{inner.name}};
@@ -122,6 +175,9 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (space.name == "torch" && std::ranges::find(other_types, name) != other_types.end())
     throw Error(fmt::format(
         "expected a type that kernels have (float32, float16, bfloat16, int32, int64, bool), found `{}`", name));
+  if (space.name.starts_with("torch") && std::ranges::find(opaque_members, name) != opaque_members.end())
+    return {Opaque{name}};
+  if (is_library(space) && (functions & in_library)) return {Opaque{name}};
   unknown_member(space, name);
 }
 
@@ -131,6 +187,8 @@ Value find_global(std::string_view name) {
   if (name == "F") return {Namespace{"torch.nn.functional"}};
   if (name == "nn") return {Namespace{"torch.nn"}};
   if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
+  if (name == "__name__") return {std::string_view("deplo")};
+  if (name == "NotImplemented" || name == "Ellipsis") return {Opaque{name}};
   if (const Function* f = find_function(in_python, name)) return {Builtin{f, nullptr}};
   return {Missing{}};
 }

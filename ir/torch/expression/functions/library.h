@@ -1,6 +1,7 @@
 // The part of PyTorch that the language knows: functions of operations (operations/operation.h), other functions,
 // modules.
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,11 +23,25 @@ struct ModuleType {
 // Functions and modules that belong to no single operation.
 std::span<const Function> random_functions();
 std::span<const Function> number_functions();
+std::span<const Function> sequence_functions();
+std::span<const Function> object_functions();
+std::span<const Function> container_functions();
+std::span<const Function> initialisers();
+std::span<const Function> einops_functions();
 std::span<const ModuleType> other_modules();
 
 std::span<const ModuleType> module_types();
 
 const Function* find_function(unsigned spaces, std::string_view name);  // nullptr: none
+/// The function whose result replaces its first argument under this name: relu for "relu_". nullptr: none.
+const Function* find_in_place(unsigned spaces, std::string_view name);
+/// The meaning of `import a.b`, by the members that `member` finds. Throws Error if it has none.
+Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member);
+/// Definitions in the language itself, and whether a namespace has one of their names.
+std::string_view written_text();
+bool is_written(std::string_view space, std::string_view name);
+/// Whether a function gives a mode of PyTorch without a meaning here, such as no_grad.
+bool is_mode(std::string_view name);
 const ModuleType* find_module(std::string_view name);
 /// `object.name` of a namespace. Throws Error with the nearest name if there is no such member.
 Value find_member(const Namespace&, std::string_view name);

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/operators.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -156,19 +158,23 @@ void build_recurrent(const Call& c, Object& o) {
   o.attributes.insert_or_assign("weights", make_list(std::move(weights), true));
 }
 
-// The items are attributes "0", "1", … as well: their parameters are named so.
+// Parameters of the items are named by their places or their keys.
 void build_list(const Call& c, Object& o) {
-  o.attributes.clear();
+  o.attributes.erase("modules");
   if (!c.given("modules")) return;
-  const List* list = c.value("modules").as<List>();
-  if (!list) c.fail("modules", "modules");
-  for (std::size_t i = 0; i < list->items->size(); ++i) {
-    const Value& item = (*list->items)[i];
-    if (!item.as<Object*>()) throw Error(fmt::format("{}: expected modules, found {}", c.name, describe(item)));
-    c.session.give_name(item, &o, std::to_string(i));
-    o.attributes.insert_or_assign(std::to_string(i), item);
-    o.items.push_back(item);
+  const Value& given = c.value("modules");
+  const List* only = given.as<List>();
+  auto* const* dict = given.as<Dict*>();
+  if (!dict && only && only->items->size() == 1) dict = (*only->items)[0].as<Dict*>();  // Sequential(OrderedDict(…))
+  if (dict) {
+    for (const auto& [key, item] : (*dict)->items) {
+      if (!key.as<std::string_view>()) c.fail("modules", "modules by names");
+      add_module(c.session, o, *key.as<std::string_view>(), item);
+    }
+    return;
   }
+  if (!only && !given.as<Object*>()) c.fail("modules", "modules");
+  for (const Value& item : items_of(c.session, given)) add_module(c.session, o, std::to_string(o.items.size()), item);
 }
 
 // clang-format off
@@ -207,6 +213,7 @@ constexpr std::array modules = {
     ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},
     ModuleType{"Sequential", "*modules", "", build_list},
     ModuleType{"ModuleList", "modules=None", "", build_list},
+    ModuleType{"ModuleDict", "modules=None", "", build_list},
 };
 // clang-format on
 

@@ -5,8 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/operators.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -25,7 +28,20 @@ Value of_number(const Call& c) {
 
 Value power(const Call& c) { return checked(c, std::pow(c.number("x"), c.number("y"))); }
 
+Value known(const Call& c) {
+  const torch::Values values = known_values(c.session, c.value("x"));
+  if (values.size() != 1) c.fail("x", "a tensor of one element");
+  return {values[0]};
+}
+
 Value to_int(const Call& c) {
+  if (is_tensor(c.value("x"))) return {static_cast<std::int64_t>(std::get<double>(known(c).is))};
+  if (const auto* s = c.value("x").as<std::string_view>()) {
+    std::int64_t i = 0;
+    const auto [end, error] = std::from_chars(s->data(), s->data() + s->size(), i);
+    if (error != std::errc() || end != s->data() + s->size()) c.fail("x", "an integer");
+    return {i};
+  }
   if (const auto i = to_integer(c.value("x"))) return {*i};
   const double d = std::trunc(c.number("x"));
   if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that 64 bits hold");
@@ -41,6 +57,7 @@ Value rounded(const Call& c) {
 
 // float(3), float('-inf')
 Value to_float(const Call& c) {
+  if (is_tensor(c.value("x"))) return known(c);
   const auto* s = c.value("x").as<std::string_view>();
   if (!s) return {c.number("x")};
   constexpr double inf = std::numeric_limits<double>::infinity();
@@ -53,11 +70,13 @@ Value to_float(const Call& c) {
   return {d};
 }
 
-Value to_bool(const Call& c) { return {c.number("x") != 0}; }
+Value to_bool(const Call& c) { return {is_true(c.session, c.value("x"))}; }
 
 Value length(const Call& c) {
   const Value& x = c.value("x");
   if (const List* list = x.as<List>()) return {static_cast<std::int64_t>(list->items->size())};
+  if (const auto* s = x.as<std::string_view>()) return {static_cast<std::int64_t>(s->size())};
+  if (auto* const* dict = x.as<Dict*>()) return {static_cast<std::int64_t>((*dict)->items.size())};
   if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
     return {static_cast<std::int64_t>((*object)->items.size())};
   if (!is_tensor(x) || c.type(c.tensor("x")).shape.empty()) c.fail("x", "a tuple, a list or a tensor");
@@ -72,24 +91,41 @@ Value absolute(const Call& c) {
   return {std::abs(*i)};
 }
 
-// Of several numbers, or of a list of them.
+// Of several numbers, or of a sequence of them.
 template <bool largest>
 Value extreme(const Call& c) {
-  const List* list = c.value("values").as<List>();
-  if (!list || list->items->empty()) c.fail("values", "numbers");
+  Values all = *c.value("values").as<List>()->items;
+  if (all.size() == 1 && !to_number(all[0])) all = items_of(c.session, all[0]);
+  if (all.empty()) c.fail("values", "numbers");
   const Value* best = nullptr;
-  for (const Value& v : *list->items) {
+  for (const Value& v : all) {
     if (!to_number(v)) throw Error(fmt::format("{}: expected numbers, found {}", c.name, describe(v)));
     if (!best || (largest ? *to_number(v) > *to_number(*best) : *to_number(v) < *to_number(*best))) best = &v;
   }
   return *best;
 }
 
+Value gcd(const Call& c) {
+  const std::int64_t a = c.integer("a"), b = c.integer("b");
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  if (a == least || b == least) c.fail("a", "integers whose sizes 64 bits hold");
+  return {std::gcd(a, b)};
+}
+
+Value product(const Call& c) {
+  Value result{std::int64_t{1}};
+  for (const Value& item : items_of(c.session, c.value("iterable"))) {
+    if (!to_number(item)) throw Error(fmt::format("prod: expected numbers, found {}", describe(item)));
+    result = apply_binary(c.session, "*", result, item);
+  }
+  return result;
+}
+
 Value itself(const Call& c) { return c.value("self"); }
 
 Value register_buffer(const Call& c) {
   auto* const* self = c.value("self").as<Object*>();
-  if (!self || !is_tensor(c.value("tensor"))) c.fail("tensor", "a tensor");
+  if (!self || (!is_tensor(c.value("tensor")) && c.given("tensor"))) c.fail("tensor", "a tensor");
   c.session.give_name(c.value("tensor"), *self, c.text("name"));
   (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
   return {};
@@ -98,6 +134,17 @@ Value register_buffer(const Call& c) {
 // clang-format off
 constexpr std::array number_rows = {
     Function{"sqrt", in_math, "x", of_number<std::sqrt>},
+    Function{"log2", in_math, "x", of_number<std::log2>},
+    Function{"log10", in_math, "x", of_number<std::log10>},
+    Function{"log1p", in_math, "x", of_number<std::log1p>},
+    Function{"tan", in_math, "x", of_number<std::tan>},
+    Function{"atan", in_math, "x", of_number<std::atan>},
+    Function{"erf", in_math, "x", of_number<std::erf>},
+    Function{"fabs", in_math, "x", of_number<std::fabs>},
+    Function{"gcd", in_math, "a, b", gcd},
+    Function{"prod", in_math, "iterable", product},
+    Function{"array", in_math, "object", [](const Call& c) { return c.value("object"); }},
+    Function{"isinf", in_math, "x", [](const Call& c) { return Value{std::isinf(c.number("x"))}; }},
     Function{"exp", in_math, "x", of_number<std::exp>},
     Function{"log", in_math, "x", of_number<std::log>},
     Function{"sin", in_math, "x", of_number<std::sin>},

@@ -1,9 +1,13 @@
 // Functions that make a tensor without an operation: random ones are inputs of the graph.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -48,35 +52,132 @@ Value set_default_dtype(const Call& c) {
 
 Value get_default_dtype(const Call& c) { return {c.session.default_dtype}; }
 
-Value tensor(const Call& c) {
-  const Value& data = c.value("data");
-  if (!to_number(data)) c.fail("data", "a number (make larger tensors by torch.arange, full, stack, …)");
-  const Id scalar = c.session.operand(data, "tensor", 0);
-  return {Tensor{c.given("dtype") ? c.session.cast(scalar, c.dtype("dtype")) : scalar}};
+/// The numbers of nested lists, and their shape.
+void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, std::vector<Value>& numbers) {
+  const List* list = data.as<List>();
+  if (!list) {
+    if (level != shape.size() || !to_number(data)) c.fail("data", "numbers in lists of equal lengths");
+    numbers.push_back(data);
+    return;
+  }
+  const auto count = static_cast<std::int64_t>(list->items->size());
+  if (level >= most_dimensions) c.fail("data", fmt::format("at most {} lists inside each other", most_dimensions));
+  if (numbers.empty() && level == shape.size()) shape.push_back(count);
+  if (level >= shape.size() || shape[level] != count) c.fail("data", "numbers in lists of equal lengths");
+  c.session.spend(list->items->size());
+  for (const Value& item : *list->items) flatten(c, item, level + 1, shape, numbers);
 }
 
-// Takes a tensor that no other expression uses: torch.randn(…), rand(…), zeros(…), ones(…) or full(…).
+// Of a list: its numbers, joined and reshaped.
+Value tensor(const Call& c) {
+  const Value& data = c.value("data");
+  if (is_tensor(data)) return {Tensor{c.converted("data")}};
+  const auto typed = [&](Id id) { return Value{Tensor{c.given("dtype") ? c.session.cast(id, c.dtype("dtype")) : id}}; };
+  if (!data.as<List>()) {
+    if (!to_number(data)) c.fail("data", "a number or a list of numbers");
+    return typed(c.session.operand(data, "tensor", 0));
+  }
+  Shape shape;
+  std::vector<Value> numbers;
+  flatten(c, data, 0, shape, numbers);
+  if (numbers.empty()) c.fail("data", "at least one number");
+  const bool real = std::ranges::any_of(numbers, [](const Value& v) { return v.as<double>() != nullptr; });
+  const bool truth = std::ranges::all_of(numbers, [](const Value& v) { return v.as<bool>() != nullptr; });
+  const DType dtype = real ? c.session.default_dtype : truth ? DType::boolean : DType::i64;
+  std::vector<Id> parts;
+  for (const Value& number : numbers)
+    parts.push_back(c.session.call("full", {}, {{"shape", Shape{1}}, {"value", *to_number(number)}, {"dtype", dtype}}));
+  const Id flat = parts.size() == 1 ? parts[0] : c.session.call("cat", parts, {{"dim", std::int64_t{0}}});
+  return typed(c.session.call("reshape", {flat}, {{"shape", shape}}));
+}
+
+/// What random numbers become by arithmetic with numbers.
+struct Drawing {
+  Id input;  // the random numbers
+  Fill fill;
+};
+
+std::optional<Drawing> scaled(const Node& node, double number, bool number_left, Drawing d) {
+  const bool is_normal = d.fill.draw == Fill::Draw::normal;
+  if (node.op == "mul" || (node.op == "div" && !number_left)) {
+    const double factor = node.op == "mul" ? number : 1 / number;
+    d.fill = {d.fill.draw, d.fill.a * factor, is_normal ? std::abs(d.fill.b * factor) : d.fill.b * factor};
+    return d;
+  }
+  if (node.op == "add" || (node.op == "sub" && !number_left)) {
+    const double shift = node.op == "add" ? number : -number;
+    d.fill = {d.fill.draw, d.fill.a + shift, is_normal ? d.fill.b : d.fill.b + shift};
+    return d;
+  }
+  return {};
+}
+
+/// nullopt: the node is something else.
+std::optional<Drawing> drawing_of(const Session& session, Id id) {
+  const Node& node = session.node(id);
+  const bool random = node.kind == Node::Kind::input && node.source.fill.draw != Fill::Draw::integers;
+  if (random) return Drawing{id, node.source.fill};
+  if (node.op == "reshape") return drawing_of(session, node.args[0]);
+  if (node.args.size() != 2) return {};
+  const Node &left = session.node(node.args[0]), &right = session.node(node.args[1]);
+  const bool number_left = left.kind == Node::Kind::scalar;
+  if (!number_left && right.kind != Node::Kind::scalar) return {};
+  const std::optional<Drawing> drawing = drawing_of(session, node.args[number_left ? 1 : 0]);
+  return drawing ? scaled(node, number_left ? left.value : right.value, number_left, *drawing) : drawing;
+}
+
+/// The value that all elements have, if the text alone determines them and they are equal.
+std::optional<double> constant_of(const Call& c, const Value& data) {
+  try {
+    const torch::Values values = known_values(c.session, data);
+    const bool equal = !values.empty() && std::ranges::all_of(values, [&](double v) { return v == values[0]; });
+    return equal ? std::optional(values[0]) : std::nullopt;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// A new tensor of random or equal numbers becomes a parameter; one that is computed stays what it is.
 Value parameter(const Call& c) {
   const Value& data = c.value("data");
-  constexpr std::string_view expected = "a new tensor: torch.randn(…), rand(…), zeros(…), ones(…) or full(…)";
+  if (!is_tensor(data)) c.fail("data", "a tensor");
   if (const auto* leaf = data.as<Leaf*>()) {
-    if ((*leaf)->id || (*leaf)->parameter) c.fail("data", expected);
-    (*leaf)->parameter = true;
+    if (!(*leaf)->id) (*leaf)->parameter = true;
     return data;
   }
-  if (!is_tensor(data) || c.session.node(c.tensor("data")).op != "full") c.fail("data", expected);
-  const Node& made = c.session.node(c.tensor("data"));
-  return {c.session.make_leaf(made.type, {Fill::Draw::constant, made.number("value"), 0}, true)};
+  const Id id = c.tensor("data");
+  const TensorType type = c.session.type(id);
+  if (const auto drawing = drawing_of(c.session, id)) {
+    c.session.drop_input(drawing->input);
+    return {c.session.make_leaf(type, drawing->fill, true)};
+  }
+  const auto constant = constant_of(c, data);
+  return constant ? Value{c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)} : data;
+}
+
+// torch.Tensor(2, 3) has no values yet: zeros; torch.Tensor([1, 2]) has these.
+Value new_tensor(const Call& c) {
+  const List* size = c.value("size").as<List>();
+  const bool shape =
+      size->tuple && std::ranges::all_of(*size->items, [](const Value& v) { return v.as<std::int64_t>(); });
+  if (!shape)
+    return tensor(Call(c.session, "Tensor", "data, *, dtype=None",
+                       {{c.value("size")}, {{"dtype", Value{c.session.default_dtype}}}}));
+  return {Tensor{
+      c.session.call("full", {}, {{"shape", c.integers("size")}, {"value", 0.0}, {"dtype", c.session.default_dtype}})}};
 }
 
 // clang-format off
 constexpr std::array random_rows = {
     Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", randn},
     Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", rand},
-    Function{"randn_like", in_torch, "input, *, dtype=None, device=None", randn_like},
-    Function{"rand_like", in_torch, "input, *, dtype=None, device=None", rand_like},
-    Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
-    Function{"tensor", in_torch, "data, *, dtype=None, device=None", tensor},
+    Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", randn_like},
+    Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", rand_like},
+    Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None, generator=None", randint},
+    Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
+    Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
+    Function{"Tensor", in_torch, "*size", new_tensor},
+    Function{"FloatTensor", in_torch, "*size", new_tensor},
     Function{"set_default_dtype", in_torch, "d", set_default_dtype},
     Function{"get_default_dtype", in_torch, "", get_default_dtype},
     Function{"Parameter", in_nn, "data, requires_grad=True", parameter},

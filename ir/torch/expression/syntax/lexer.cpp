@@ -15,12 +15,15 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 constexpr std::array<std::string_view, 24> long_signs = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
                                                          ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
                                                          "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
+// Before a string. Escapes are kept as they stand, so `r` changes nothing.
+constexpr std::array<std::string_view, 6> string_prefixes = {"r", "R", "u", "U", "f", "F"};
 constexpr std::string_view single_signs = "()[]{},:;.+-*/%@&|^~<>=";
 
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where) : text_(text), where_(where) {}
   std::vector<Token> run();
+  std::vector<Token> run_expression(Place begin);
 
  private:
   Place place(std::size_t at) const { return {line_, at - line_begin_ + 1}; }
@@ -32,7 +35,8 @@ class Lexer {
   void indentation(std::size_t width);
   void word();
   void number();
-  void string();
+  void string(Token::Kind kind);
+  void next();
   void sign();
   void take(Token::Kind kind, std::size_t length);
 
@@ -101,7 +105,12 @@ void Lexer::word() {
   if (end - at_ > most_name_bytes)
     fail(where_, place(at_),
          fmt::format("expected a name of at most {} letters, found {}", most_name_bytes, end - at_));
-  take(Token::Kind::name, end - at_);
+  const std::string_view prefix = text_.substr(at_, end - at_);
+  const bool quoted = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
+  if (!quoted || std::ranges::find(string_prefixes, prefix) == string_prefixes.end())
+    return take(Token::Kind::name, end - at_);
+  at_ = end;
+  string(prefix == "f" || prefix == "F" ? Token::Kind::format : Token::Kind::string);
 }
 
 void Lexer::number() {
@@ -128,7 +137,7 @@ void Lexer::number() {
 }
 
 // Escapes are kept as they stand: the strings of this language are names.
-void Lexer::string() {
+void Lexer::string(Token::Kind kind) {
   const Place begin = place(at_);
   const std::string_view quote = text_.substr(at_, starts("\"\"\"") || starts("'''") ? 3 : 1);
   const std::size_t first = at_ += quote.size();
@@ -143,7 +152,7 @@ void Lexer::string() {
       line_begin_ = at_ + 1;
     }
   }
-  add(Token::Kind::string, text_.substr(first, at_ - first), begin);
+  add(kind, text_.substr(first, at_ - first), begin);
   at_ += quote.size();
 }
 
@@ -159,20 +168,35 @@ void Lexer::sign() {
   take(Token::Kind::sign, 1);
 }
 
+void Lexer::next() {
+  const char c = text_[at_];
+  if (is_letter(c)) {
+    word();
+  } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+    number();
+  } else if (c == '"' || c == '\'') {
+    string(Token::Kind::string);
+  } else {
+    sign();
+  }
+}
+
+std::vector<Token> Lexer::run_expression(Place begin) {
+  line_ = begin.line;
+  line_begin_ = 0 - (begin.column - 1);  // wraps: place() adds it again
+  while (at_ < text_.size()) {
+    if (skip_blank()) next();
+    if (at_ < text_.size() && text_[at_] == '\n') end_line();
+  }
+  add(Token::Kind::end, {}, place(at_));
+  return std::move(tokens_);
+}
+
 std::vector<Token> Lexer::run() {
   open_line();
   while (at_ < text_.size()) {
     if (skip_blank()) {
-      const char c = text_[at_];
-      if (is_letter(c)) {
-        word();
-      } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
-        number();
-      } else if (c == '"' || c == '\'') {
-        string();
-      } else {
-        sign();
-      }
+      next();
     } else if (at_ < text_.size()) {
       const bool blank = tokens_.empty() || tokens_.back().kind == Token::Kind::newline;
       if (brackets_ == 0 && !blank) add(Token::Kind::newline, {}, place(at_));
@@ -198,6 +222,10 @@ std::vector<Token> tokenize(std::string_view text, std::string_view where) {
   return Lexer(text, where).run();
 }
 
+std::vector<Token> tokenize_expression(std::string_view text, std::string_view where, Place begin) {
+  return Lexer(text, where).run_expression(begin);
+}
+
 std::string describe(const Token& t) {
   switch (t.kind) {
     case Token::Kind::newline:
@@ -209,6 +237,7 @@ std::string describe(const Token& t) {
     case Token::Kind::end:
       return "the end of the text";
     case Token::Kind::string:
+    case Token::Kind::format:
       return "a string";
     default:
       break;

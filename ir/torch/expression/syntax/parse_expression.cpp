@@ -14,19 +14,15 @@ struct Infix {
   std::string_view text;
   int precedence;
 };
-constexpr std::array infix_operators = {Infix{"|", 1}, Infix{"&", 2},  Infix{"<<", 3}, Infix{">>", 3},
-                                        Infix{"+", 4}, Infix{"-", 4},  Infix{"*", 5},  Infix{"/", 5},
-                                        Infix{"%", 5}, Infix{"//", 5}, Infix{"@", 5}};
+constexpr std::array infix_operators = {Infix{"|", 1},  Infix{"^", 2}, Infix{"&", 3},  Infix{"<<", 4},
+                                        Infix{">>", 4}, Infix{"+", 5}, Infix{"-", 5},  Infix{"*", 6},
+                                        Infix{"/", 6},  Infix{"%", 6}, Infix{"//", 6}, Infix{"@", 6}};
 constexpr std::array<std::string_view, 6> comparison_signs = {"<", "<=", ">", ">=", "==", "!="};
 
 int precedence(const Token& t) {
   const auto* const i =
       std::find_if(infix_operators.begin(), infix_operators.end(), [&](const Infix& o) { return t.is(o.text); });
   return i == infix_operators.end() ? 0 : i->precedence;
-}
-
-bool is_comparison(const Token& t) {
-  return std::any_of(comparison_signs.begin(), comparison_signs.end(), [&](std::string_view c) { return t.is(c); });
 }
 
 }  // namespace
@@ -43,7 +39,8 @@ Expr Parser::make(Expr::Kind kind, const Token& at, std::vector<Expr> children) 
 }
 
 bool Parser::ends_expressions() const {
-  return peek().kind == Token::Kind::newline || peek().is(";") || peek().is(")") || peek().is("]") || peek().is("=");
+  return peek().kind == Token::Kind::newline || peek().is(";") || peek().is(")") || peek().is("]") || peek().is("=") ||
+         peek().is(":") || peek().is("in");
 }
 
 Expr Parser::expressions() {
@@ -63,15 +60,115 @@ Expr Parser::starred() {
   return make(Expr::Kind::star, at, std::move(child));
 }
 
+Parser::Level::Level(Parser& p) : parser(p) {
+  if (p.level_ == most_levels) p.fail_at(p.peek(), fmt::format("at most {} levels of nesting", most_levels));
+  ++p.level_;
+}
+
+// `value if test else other`
 Expr Parser::expression() {
-  Expr left = binary(1);
-  if (!is_comparison(peek())) return left;
+  if (peek().is("lambda")) return lambda();
+  Expr left = logic(true);
+  const Token at = peek();
+  if (!take_if("if")) return left;
+  const Level level(*this);
+  std::vector<Expr> parts;
+  parts.push_back(logic(true));
+  parts.push_back(std::move(left));
+  expect("else");
+  parts.push_back(expression());
+  return make(Expr::Kind::conditional, at, std::move(parts));
+}
+
+Expr Parser::lambda() {
+  const Level level(*this);
   const Token at = take();
+  Statement f;
+  f.kind = Statement::Kind::define;
+  f.place = at.place;
+  f.name = at.text;
+  f.parameters = parameters(":", false);
+  Statement& body = f.body.emplace_back();
+  body.kind = Statement::Kind::give_back;
+  body.place = peek().place;
+  body.value = expression();
+  Expr e = make(Expr::Kind::lambda, at);
+  e.function = std::make_shared<const Statement>(std::move(f));
+  return e;
+}
+
+Expr Parser::logic(bool is_or) {
+  const auto side = [&] { return is_or ? logic(false) : inversion(); };
+  Expr left = side();
+  for (Token at = peek(); take_if(is_or ? "or" : "and"); at = peek()) {
+    std::vector<Expr> sides;
+    sides.push_back(std::move(left));
+    sides.push_back(side());
+    left = make(Expr::Kind::logic, at, std::move(sides));
+  }
+  return left;
+}
+
+Expr Parser::inversion() {
+  const Token at = peek();
+  if (!take_if("not")) return comparison();
+  const Level level(*this);
+  std::vector<Expr> operand;
+  operand.push_back(inversion());
+  return make(Expr::Kind::unary, at, std::move(operand));
+}
+
+// Takes an operator; empty if there is none.
+std::string_view Parser::comparison_operator() {
+  for (const std::string_view sign : comparison_signs)
+    if (take_if(sign)) return sign;
+  if (take_if("in")) return "in";
+  if (take_if("is")) return take_if("not") ? "is not" : "is";
+  if (peek().is("not") && tokens_[at_ + 1].is("in")) {
+    at_ += 2;
+    return "not in";
+  }
+  return {};
+}
+
+Expr Parser::comparison() {
+  Expr left = binary(1);
+  const Token at = peek();
+  std::vector<std::string_view> operators;
   std::vector<Expr> sides;
-  sides.push_back(std::move(left));
-  sides.push_back(binary(1));
-  if (is_comparison(peek())) fail_at(peek(), "one comparison (join two with & and parentheses)");
-  return make(Expr::Kind::compare, at, std::move(sides));
+  for (std::string_view sign = comparison_operator(); !sign.empty(); sign = comparison_operator()) {
+    if (sides.empty()) sides.push_back(std::move(left));
+    operators.push_back(sign);
+    sides.push_back(binary(1));
+  }
+  if (sides.empty()) return left;
+  Expr e = make(Expr::Kind::compare, at, std::move(sides));
+  e.keywords = std::move(operators);
+  return e;
+}
+
+Expr Parser::target() {
+  const Token first = peek();
+  std::vector<Expr> items;
+  items.push_back(binary(1));
+  if (!peek().is(",")) return std::move(items[0]);
+  while (take_if(",") && !ends_expressions()) items.push_back(binary(1));
+  return make(Expr::Kind::tuple, first, std::move(items));
+}
+
+// After the element: `for target in sequence if condition …`.
+Expr Parser::comprehension(std::vector<Expr> element, const Token& bracket) {
+  std::vector<Expr> parts;
+  for (Token at = peek(); take_if("for"); at = peek()) {
+    std::vector<Expr> clause;
+    clause.push_back(target());
+    expect("in");
+    clause.push_back(logic(true));
+    while (take_if("if")) clause.push_back(logic(true));
+    parts.push_back(make(Expr::Kind::clause, at, std::move(clause)));
+  }
+  for (Expr& e : element) parts.push_back(std::move(e));
+  return make(Expr::Kind::comprehension, bracket, std::move(parts));
 }
 
 Expr Parser::binary(int least) {
@@ -90,8 +187,7 @@ Expr Parser::binary(int least) {
 // Every recursion of expressions passes through here. `-x ** 2` is -(x ** 2).
 Expr Parser::unary() {
   const Token at = peek();
-  if (level_ == most_levels) fail_at(at, fmt::format("at most {} levels of nesting", most_levels));
-  ++level_;
+  const Level level(*this);
   Expr e;
   if (at.is("-") || at.is("+") || at.is("~")) {
     take();
@@ -107,7 +203,6 @@ Expr Parser::unary() {
       e = make(Expr::Kind::binary, power, std::move(sides));
     }
   }
-  --level_;
   return e;
 }
 
@@ -131,22 +226,37 @@ Expr Parser::postfix() {
   }
 }
 
+// `value`, `name=value`, `*sequence`, `**dict` or the elements of a comprehension.
+Expr Parser::argument(std::string_view& keyword) {
+  const Token at = peek();
+  if (take_if("**")) {
+    std::vector<Expr> child;
+    child.push_back(binary(1));
+    return make(Expr::Kind::star_star, at, std::move(child));
+  }
+  std::vector<Expr> value;
+  value.push_back(starred());
+  if (peek().is("for")) return comprehension(std::move(value), at);
+  if (value[0].kind != Expr::Kind::name || !take_if("=")) return std::move(value[0]);
+  keyword = at.text;
+  return expression();
+}
+
 Expr Parser::call(Expr function) {
   Token at = take();
   at.place = function.place;
   std::vector<Expr> children;
   std::vector<std::string_view> keywords;
+  bool by_name = false;
   children.push_back(std::move(function));
   while (!take_if(")")) {
-    const Token argument = peek();
-    children.push_back(starred());
+    const Token first = peek();
     std::string_view keyword;
-    if (children.back().kind == Expr::Kind::name && take_if("=")) {
-      keyword = argument.text;
-      children.back() = expression();
-    } else if (!keywords.empty() && !keywords.back().empty()) {
-      fail_at(argument, "positional arguments before keywords");
-    }
+    children.push_back(argument(keyword));
+    const Expr::Kind kind = children.back().kind;
+    const bool positional = keyword.empty() && kind != Expr::Kind::star && kind != Expr::Kind::star_star;
+    if (positional && by_name) fail_at(first, "positional arguments before keywords");
+    by_name |= !keyword.empty() || kind == Expr::Kind::star_star;
     keywords.push_back(keyword);
     if (!peek().is(")") && !take_if(",")) fail_at(peek(), "an operator, `,` or `)`");
   }
@@ -187,7 +297,8 @@ Expr Parser::atom() {
     case Token::Kind::real:
       return number();
     case Token::Kind::string:
-      return make(Expr::Kind::string, take());
+    case Token::Kind::format:
+      return string();
     case Token::Kind::name:
       if (is_keyword(at.text)) fail_at(at, "an expression");
       return make(Expr::Kind::name, take());
@@ -197,6 +308,7 @@ Expr Parser::atom() {
   if (take_if("...")) return make(Expr::Kind::dots, at);
   if (at.is("(")) return parenthesised();
   if (at.is("[")) return list();
+  if (at.is("{")) return braces();
   fail_at(at, "an expression");
 }
 
@@ -216,6 +328,11 @@ Expr Parser::parenthesised() {
   const Token at = take();
   if (take_if(")")) return make(Expr::Kind::tuple, at);
   Expr e = expressions();
+  if (peek().is("for")) {
+    std::vector<Expr> element;
+    element.push_back(std::move(e));
+    e = comprehension(std::move(element), at);
+  }
   if (!take_if(")")) fail_at(peek(), "an operator, `,` or `)`");
   return e;
 }
@@ -225,9 +342,47 @@ Expr Parser::list() {
   std::vector<Expr> items;
   while (!take_if("]")) {
     items.push_back(starred());
+    if (items.size() == 1 && peek().is("for")) {
+      Expr e = comprehension(std::move(items), at);
+      if (!take_if("]")) fail_at(peek(), "an operator, `,` or `]`");
+      return e;
+    }
     if (!peek().is("]") && !take_if(",")) fail_at(peek(), "an operator, `,` or `]`");
   }
   return make(Expr::Kind::list, at, std::move(items));
+}
+
+// `key: value`, `**dict` or an element of a set.
+void Parser::braced_item(std::vector<Expr>& items, bool& is_dict) {
+  const bool first = items.empty();
+  if (take_if("**")) {
+    is_dict |= first;
+    items.emplace_back();
+    items.push_back(binary(1));
+    return;
+  }
+  items.push_back(expression());
+  if (first) is_dict = peek().is(":");
+  if (!is_dict) return;
+  expect(":");
+  items.push_back(expression());
+}
+
+Expr Parser::braces() {
+  const Token at = take();
+  std::vector<Expr> items;
+  bool is_dict = true;  // {}
+  while (!take_if("}")) {
+    const bool first = items.empty();
+    braced_item(items, is_dict);
+    if (first && peek().is("for")) {
+      Expr e = comprehension(std::move(items), at);
+      if (!take_if("}")) fail_at(peek(), "an operator, `,` or `}`");
+      return e;
+    }
+    if (!peek().is("}") && !take_if(",")) fail_at(peek(), "an operator, `,` or `}`");
+  }
+  return make(is_dict ? Expr::Kind::dict : Expr::Kind::set, at, std::move(items));
 }
 
 }  // namespace deplo::ir::torch::python

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/torch/expression/syntax/parser.h"
 
@@ -9,56 +10,50 @@ namespace deplo::ir::torch::python {
 namespace {
 
 struct Keyword {
-  std::string_view word, note;
+  std::string_view word, note = {};
 };
-constexpr std::string_view about_loops = "loops and comprehensions are not supported: write the steps out";
-constexpr std::string_view about_conditions = "conditions are not supported: use torch.where";
-constexpr std::string_view about_logic = "on tensors use & | ~";
-constexpr std::string_view about_others =
-    "supported are expressions, assignments, def, class, return, pass and import: docs/expressions.md";
-constexpr std::array keywords = {Keyword{"for", about_loops},
-                                 Keyword{"while", about_loops},
-                                 Keyword{"break", about_loops},
-                                 Keyword{"continue", about_loops},
-                                 Keyword{"if", about_conditions},
-                                 Keyword{"elif", about_conditions},
-                                 Keyword{"else", about_conditions},
-                                 Keyword{"and", about_logic},
-                                 Keyword{"or", about_logic},
-                                 Keyword{"not", about_logic},
-                                 Keyword{"in", about_logic},
-                                 Keyword{"is", about_logic},
-                                 Keyword{"lambda", "use def"},
-                                 Keyword{"with", about_others},
-                                 Keyword{"try", about_others},
-                                 Keyword{"except", about_others},
-                                 Keyword{"finally", about_others},
-                                 Keyword{"raise", about_others},
-                                 Keyword{"assert", about_others},
-                                 Keyword{"del", about_others},
-                                 Keyword{"global", about_others},
-                                 Keyword{"nonlocal", about_others},
-                                 Keyword{"async", about_others},
-                                 Keyword{"await", about_others},
-                                 Keyword{"yield", about_others},
-                                 Keyword{"as", about_others},
-                                 Keyword{"class", about_others},
-                                 Keyword{"def", about_others},
-                                 Keyword{"return", about_others},
-                                 Keyword{"pass", about_others},
-                                 Keyword{"import", about_others},
-                                 Keyword{"from", about_others},
-                                 Keyword{"{", "dicts and sets are not supported"},
-                                 Keyword{":=", "assign in a statement of its own"},
-                                 Keyword{"^", "use != on truth values"},
-                                 Keyword{"->", about_others}};
+constexpr std::string_view export_instead = "not supported; export the module to a .pt2 file (docs/expressions.md)";
+constexpr std::array keywords = {Keyword{"for"},
+                                 Keyword{"while"},
+                                 Keyword{"break"},
+                                 Keyword{"continue"},
+                                 Keyword{"if"},
+                                 Keyword{"elif"},
+                                 Keyword{"else"},
+                                 Keyword{"and"},
+                                 Keyword{"or"},
+                                 Keyword{"not"},
+                                 Keyword{"in"},
+                                 Keyword{"is"},
+                                 Keyword{"lambda"},
+                                 Keyword{"with"},
+                                 Keyword{"assert"},
+                                 Keyword{"raise"},
+                                 Keyword{"del"},
+                                 Keyword{"global"},
+                                 Keyword{"nonlocal"},
+                                 Keyword{"as"},
+                                 Keyword{"class"},
+                                 Keyword{"def"},
+                                 Keyword{"return"},
+                                 Keyword{"pass"},
+                                 Keyword{"import"},
+                                 Keyword{"from"},
+                                 Keyword{"try", export_instead},
+                                 Keyword{"except", export_instead},
+                                 Keyword{"finally", export_instead},
+                                 Keyword{"async", export_instead},
+                                 Keyword{"await", export_instead},
+                                 Keyword{"yield", export_instead},
+                                 Keyword{":=", "assign in a statement of its own"}};
 
 const Keyword* find_keyword(const Token& t) {
   const auto* const k = std::find_if(keywords.begin(), keywords.end(), [&](const Keyword& w) { return t.is(w.word); });
   return k == keywords.end() ? nullptr : k;
 }
 
-constexpr std::array<std::string_view, 8> augmented_signs = {"+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="};
+constexpr std::array<std::string_view, 13> augmented_signs = {
+    "+=", "-=", "*=", "/=", "//=", "%=", "**=", "@=", "&=", "|=", "^=", "<<=", ">>="};
 
 }  // namespace
 
@@ -66,8 +61,9 @@ bool is_keyword(std::string_view word) { return find_keyword({Token::Kind::name,
 
 void Parser::fail_at(const Token& t, std::string_view expected) const {
   const Keyword* k = find_keyword(t);
+  const bool noted = k && !k->note.empty();
   fail(where_, t.place,
-       fmt::format("expected {}, found {}{}{}", expected, describe(t), k ? ": " : "", k ? k->note : ""));
+       fmt::format("expected {}, found {}{}{}", expected, describe(t), noted ? ": " : "", noted ? k->note : ""));
 }
 
 bool Parser::take_if(std::string_view w) {
@@ -98,10 +94,18 @@ std::vector<Statement> Parser::program() {
 }
 
 void Parser::line(std::vector<Statement>& out, Block inside) {
-  if (peek().is("def") && inside != Block::function)
+  if (peek().is("@"))
+    out.push_back(decorated());
+  else if (peek().is("def"))
     out.push_back(define());
-  else if (peek().is("class") && inside == Block::top)
+  else if (peek().is("class"))
     out.push_back(declare());
+  else if (peek().is("if"))
+    out.push_back(choose(inside));
+  else if (peek().is("for") || peek().is("while"))
+    out.push_back(loop(inside));
+  else if (peek().is("with"))
+    out.push_back(with(inside));
   else
     simple_line(out, inside);
 }
@@ -135,6 +139,18 @@ Statement Parser::simple(Block inside) {
   Statement s;
   s.place = peek().place;
   if (take_if("pass")) return s;
+  if (loops_ > 0 && (peek().is("break") || peek().is("continue"))) {
+    s.kind = take().text == "break" ? Statement::Kind::leave : Statement::Kind::resume;
+    return s;
+  }
+  if (take_if("assert")) return require(std::move(s));
+  if (take_if("del")) return remove(std::move(s));
+  if (peek().is("global") || peek().is("nonlocal")) return outer(std::move(s));
+  if (take_if("raise")) {
+    s.kind = Statement::Kind::refuse;
+    s.value = expressions();
+    return s;
+  }
   if (peek().is("return") && inside == Block::function) {
     take();
     s.kind = Statement::Kind::give_back;
@@ -146,6 +162,8 @@ Statement Parser::simple(Block inside) {
 }
 
 Statement Parser::assignment(Statement s) {
+  annotation(s);
+  if (s.value.kind == Expr::Kind::absent) return s;
   const auto* const augmented =
       std::find_if(augmented_signs.begin(), augmented_signs.end(), [&](std::string_view w) { return peek().is(w); });
   s.kind = Statement::Kind::expression;
@@ -165,12 +183,143 @@ Statement Parser::assignment(Statement s) {
   return s;
 }
 
-Parameter Parser::parameter() {
+// `x: int = 3`. What an annotation says is not needed; `x: int` alone does nothing.
+void Parser::annotation(Statement& s) {
+  const Expr::Kind kind = s.value.kind;
+  const bool is_target = kind == Expr::Kind::name || kind == Expr::Kind::attribute || kind == Expr::Kind::subscript;
+  if (!is_target || !take_if(":")) return;
+  expression();
+  if (!peek().is("=")) s.value = Expr{};
+}
+
+Statement Parser::choose(Block inside) {
+  Statement s;
+  s.kind = Statement::Kind::choose;
+  s.place = peek().place;
+  bool last = false;
+  while (!last && (s.body.empty() || peek().is("elif") || peek().is("else"))) {
+    Statement arm;
+    arm.kind = Statement::Kind::arm;
+    arm.place = peek().place;
+    last = take().is("else");
+    if (!last) arm.value = expression();
+    expect(":");
+    arm.body = block(inside);
+    s.body.push_back(std::move(arm));
+  }
+  return s;
+}
+
+Statement Parser::loop(Block inside) {
+  Statement s;
+  s.place = peek().place;
+  s.kind = take().is("for") ? Statement::Kind::loop_for : Statement::Kind::loop_while;
+  if (s.kind == Statement::Kind::loop_for) {
+    s.targets.push_back(target());
+    expect("in");
+  }
+  s.value = s.kind == Statement::Kind::loop_for ? expressions() : expression();
+  expect(":");
+  ++loops_;
+  s.body = block(inside);
+  --loops_;
+  if (!take_if("else")) return s;
+  expect(":");
+  s.otherwise = block(inside);
+  return s;
+}
+
+Statement Parser::with(Block inside) {
+  Statement s;
+  s.kind = Statement::Kind::with;
+  const Token at = take();
+  s.place = at.place;
+  std::vector<Expr> items;
+  do {
+    items.push_back(expression());
+    s.targets.push_back(take_if("as") ? postfix() : Expr{});
+  } while (take_if(","));
+  s.value = make(Expr::Kind::tuple, at, std::move(items));
+  expect(":");
+  s.body = block(inside);
+  return s;
+}
+
+Statement Parser::require(Statement s) {
+  s.kind = Statement::Kind::require;
+  s.value = expression();
+  if (take_if(",")) s.extras.push_back(expression());
+  return s;
+}
+
+Statement Parser::remove(Statement s) {
+  s.kind = Statement::Kind::remove;
+  do s.targets.push_back(postfix());
+  while (take_if(","));
+  return s;
+}
+
+Statement Parser::outer(Statement s) {
+  s.kind = Statement::Kind::outer;
+  s.name = take().text;
+  do s.names.push_back(word("the name of a variable"));
+  while (take_if(","));
+  return s;
+}
+
+Statement Parser::decorated() {
+  std::vector<Expr> decorators;
+  while (take_if("@")) {
+    decorators.push_back(expression());
+    if (!take_if(Token::Kind::newline)) fail_at(peek(), "the end of the line");
+  }
+  if (!peek().is("def") && !peek().is("class")) fail_at(peek(), "def or class");
+  Statement s = peek().is("def") ? define() : declare();
+  s.extras = std::move(decorators);
+  return s;
+}
+
+Parameter Parser::parameter(bool annotated) {
   Parameter p;
-  p.name = word("the name of a parameter (*args and **kwargs are not supported)");
-  if (take_if(":")) expression();  // what an annotation says is not needed
-  if (take_if("=")) p.value = expression();
+  if (take_if("**"))
+    p.kind = Parameter::Kind::keywords;
+  else if (take_if("*"))
+    p.kind = Parameter::Kind::rest;
+  if (p.kind == Parameter::Kind::rest && peek().is(",")) return p;  // `*,`
+  p.name = word("the name of a parameter");
+  if (annotated && take_if(":")) expression();  // what an annotation says is not needed
+  if (p.kind == Parameter::Kind::plain && take_if("=")) p.value = expression();
   return p;
+}
+
+void Parser::check_parameter(const std::vector<Parameter>& all, const Token& at) const {
+  const Parameter& last = all.back();
+  for (std::size_t i = 0; i + 1 < all.size(); ++i)
+    if (!last.name.empty() && all[i].name == last.name) fail_at(at, "another name for each parameter");
+  if (all.size() > most_levels) fail_at(at, fmt::format("at most {} parameters", most_levels));
+  if (all.size() < 2) return;
+  const Parameter& before = all[all.size() - 2];
+  if (before.kind == Parameter::Kind::keywords) fail_at(at, "`**` at the last parameter");
+  if (last.kind == Parameter::Kind::plain && last.value.kind == Expr::Kind::absent &&
+      before.value.kind != Expr::Kind::absent)
+    fail_at(at, "a default value here as well");
+}
+
+std::vector<Parameter> Parser::parameters(std::string_view end, bool annotated) {
+  std::vector<Parameter> all;
+  bool keyword_only = false;
+  while (!take_if(end)) {
+    const Token at = peek();
+    all.push_back(parameter(annotated));
+    Parameter& last = all.back();
+    if (last.kind == Parameter::Kind::plain && keyword_only) last.kind = Parameter::Kind::keyword_only;
+    if (last.kind == Parameter::Kind::rest && keyword_only) fail_at(at, "one parameter with `*`");
+    keyword_only |= last.kind == Parameter::Kind::rest;
+    check_parameter(all, at);
+    if (!peek().is(end)) expect(",");
+  }
+  std::erase_if(all, [](const Parameter& p) { return p.name.empty(); });
+  return all;
 }
 
 Statement Parser::define() {
@@ -179,21 +328,12 @@ Statement Parser::define() {
   s.place = take().place;
   s.name = word("the name of the function");
   expect("(");
-  while (!take_if(")")) {
-    const Token at = peek();
-    s.parameters.push_back(parameter());
-    const Parameter& last = s.parameters.back();
-    for (std::size_t i = 0; i + 1 < s.parameters.size(); ++i)
-      if (s.parameters[i].name == last.name) fail_at(at, "another name for each parameter");
-    if (s.parameters.size() > most_levels) fail_at(at, fmt::format("at most {} parameters", most_levels));
-    if (last.value.kind == Expr::Kind::absent && s.parameters.size() > 1 &&
-        s.parameters[s.parameters.size() - 2].value.kind != Expr::Kind::absent)
-      fail_at(at, "a default value here as well");
-    if (!peek().is(")")) expect(",");
-  }
+  s.parameters = parameters(")", true);
   if (take_if("->")) expression();
   expect(":");
+  const int loops = std::exchange(loops_, 0);
   s.body = block(Block::function);
+  loops_ = loops;
   return s;
 }
 
@@ -202,11 +342,15 @@ Statement Parser::declare() {
   s.kind = Statement::Kind::declare;
   s.place = take().place;
   s.name = word("the name of the class");
-  expect("(");
-  s.value = expression();
-  expect(")");
+  if (take_if("("))
+    while (!take_if(")")) {
+      s.targets.push_back(expression());
+      if (!peek().is(")")) expect(",");
+    }
   expect(":");
+  const int loops = std::exchange(loops_, 0);
   s.body = block(Block::type);
+  loops_ = loops;
   return s;
 }
 
@@ -236,7 +380,9 @@ void Parser::from_import(std::vector<Statement>& out) {
   take();
   const std::string from = dotted_name();
   expect("import");
+  const bool brackets = take_if("(");
   do {
+    if (brackets && peek().is(")")) break;
     Statement s;
     s.kind = Statement::Kind::import;
     s.place = peek().place;
@@ -245,6 +391,7 @@ void Parser::from_import(std::vector<Statement>& out) {
     if (take_if("as")) s.name = word("a name");
     out.push_back(std::move(s));
   } while (take_if(","));
+  if (brackets) expect(")");
 }
 
 std::vector<Statement> parse(std::string_view text, std::string_view where) { return Parser(text, where).program(); }

@@ -1,4 +1,4 @@
-// Recursive descent over the tokens. Private to parse_statement.cpp and parse_expression.cpp.
+// Recursive descent over the tokens. Private to the files parse_….cpp.
 #pragma once
 #include <string>
 #include <utility>
@@ -15,6 +15,16 @@ class Parser {
 
  private:
   enum class Block : std::uint8_t { top, type, function };
+  /// Counts a level of nesting. Throws PlacedError if there are more than most_levels.
+  struct Level {
+    explicit Level(Parser&);
+    ~Level() { --parser.level_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    Parser& parser;
+  };
+  Parser(std::vector<Token> tokens, std::string_view where, int level)
+      : tokens_(std::move(tokens)), where_(where), level_(level) {}
 
   // parse_statement.cpp
   void line(std::vector<Statement>& out, Block inside);
@@ -22,9 +32,19 @@ class Parser {
   void simple_line(std::vector<Statement>& out, Block inside);
   Statement simple(Block inside);
   Statement assignment(Statement s);
+  void annotation(Statement& s);
+  Statement choose(Block inside);
+  Statement loop(Block inside);
+  Statement with(Block inside);
+  Statement require(Statement s);
+  Statement remove(Statement s);
+  Statement outer(Statement s);
+  Statement decorated();
   Statement define();
   Statement declare();
-  Parameter parameter();
+  Parameter parameter(bool annotated);
+  std::vector<Parameter> parameters(std::string_view end, bool annotated);
+  void check_parameter(const std::vector<Parameter>&, const Token& at) const;
   void imports(std::vector<Statement>& out);
   void from_import(std::vector<Statement>& out);
   std::string dotted_name();
@@ -33,6 +53,13 @@ class Parser {
   // parse_expression.cpp
   Expr expressions();  // `a, b`: a tuple
   Expr expression();
+  Expr lambda();
+  Expr logic(bool is_or);
+  Expr inversion();
+  Expr comparison();
+  std::string_view comparison_operator();
+  Expr target();  // of a `for`: `a, (b, c)`
+  Expr comprehension(std::vector<Expr> element, const Token& bracket);
   Expr binary(int precedence);
   Expr unary();
   Expr postfix();
@@ -40,10 +67,19 @@ class Parser {
   Expr number();
   Expr parenthesised();
   Expr list();
+  Expr braces();
+  void braced_item(std::vector<Expr>& items, bool& is_dict);
   Expr call(Expr function);
   Expr subscript(Expr object);
   Expr slice();
   Expr starred();
+  Expr argument(std::string_view& keyword);
+
+  // parse_string.cpp
+  Expr string();
+  void format_parts(const Token&, std::vector<Expr>& parts);
+  Expr placeholder(const Token&, std::size_t begin, std::size_t end);
+
   Expr make(Expr::Kind kind, const Token& at, std::vector<Expr> children = {}) const;
   bool ends_expressions() const;
 
@@ -58,6 +94,7 @@ class Parser {
   std::string_view where_;
   std::size_t at_ = 0;
   int level_ = 0;
+  int loops_ = 0;  // around the statement, within its function
 };
 
 bool is_keyword(std::string_view);

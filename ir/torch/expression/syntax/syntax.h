@@ -1,6 +1,7 @@
 // The syntax tree of the expression language: plain values with views into the text.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,15 @@ inline constexpr int most_levels = 200;
 inline constexpr std::size_t most_bytes = 1'000'000;
 inline constexpr std::size_t most_name_bytes = 100;
 
+struct Statement;
+
 struct Expr {
-  // The children by kind. unary: operand. binary, compare: both sides. attribute: object. subscript: object, index.
-  // slice: start, stop, step (absent if omitted). call: function, arguments. star: the sequence.
+  // The children by kind. unary: operand. binary: both sides. compare: two sides or more. logic (`and`, `or`): both
+  // sides. conditional: test, value, other value. attribute: object. subscript: object, index. slice: start, stop, step
+  // (absent if omitted). call: function, arguments. star, star_star: the sequence or the dict. joined: the parts of a
+  // string. placeholder: the value in an f-string. dict: key, value, …; an absent key: all items of the value.
+  // comprehension: a clause, then the element (dict: key, value); clause: target, sequence, conditions; each clause
+  // after the first is in front of the element.
   enum class Kind : std::uint8_t {
     absent,
     integer,
@@ -44,33 +51,71 @@ struct Expr {
     attribute,
     subscript,
     slice,
-    call
+    call,
+    star_star,
+    logic,
+    conditional,
+    lambda,
+    dict,
+    set,
+    comprehension,
+    clause,
+    joined,
+    placeholder
   };
   Kind kind = Kind::absent;
   int depth = 1;
   Place place;  // binary: of the operator; attribute, and its call: of the attribute's name; subscript: of `[`
-  std::string_view text;  // name, string, attribute, operator
+  std::string_view text;  // name, string, attribute, operator; placeholder: its format; comprehension: its bracket
   double number = 0;      // real
   std::int64_t integer = 0;
   std::vector<Expr> children;
-  std::vector<std::string_view> keywords;  // call: one per argument, "" if positional
+  std::vector<std::string_view> keywords;     // call: one per argument, "" if positional; compare: the operators
+  std::shared_ptr<const Statement> function;  // lambda
 };
 
 struct Parameter {
+  enum class Kind : std::uint8_t { plain, keyword_only, rest, keywords };  // rest: *args; keywords: **kwargs
   std::string_view name;
   Expr value;  // absent: none
+  Kind kind = Kind::plain;
 };
 
 struct Statement {
-  enum class Kind : std::uint8_t { expression, assign, augment, give_back, pass, import, define, declare };
+  enum class Kind : std::uint8_t {
+    expression,
+    assign,
+    augment,
+    give_back,
+    pass,
+    import,
+    define,
+    declare,
+    choose,  // `if`: its arms are the body
+    arm,
+    loop_for,
+    loop_while,
+    leave,    // break
+    resume,   // continue
+    require,  // assert
+    refuse,   // raise
+    with,
+    remove,  // del
+    outer    // global, nonlocal
+  };
   Kind kind = Kind::pass;
   Place place;
-  std::string_view name;              // define, declare; import: the name bound; augment: the operator without `=`
-  std::string module;                 // import: "torch.nn"
-  std::vector<Expr> targets;          // assign, augment
-  Expr value;                         // expression, assign, augment, give_back (may be absent); declare: the base
-  std::vector<Parameter> parameters;  // define
-  std::vector<Statement> body;        // define, declare
+  std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
+  std::string module;         // import: "torch.nn"
+  std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
+  // expression, assign, augment, give_back (may be absent); arm (absent: else), loop_while, require: the condition;
+  // loop_for: the sequence; refuse; with: a tuple
+  Expr value;
+  std::vector<Parameter> parameters;    // define
+  std::vector<Statement> body;          // define, declare, choose, arm, loops, with
+  std::vector<Statement> otherwise;     // loops: after a loop that no break ended
+  std::vector<Expr> extras;             // define, declare: decorators; require: the message, if there is one
+  std::vector<std::string_view> names;  // outer
 };
 
 /// Throws PlacedError.

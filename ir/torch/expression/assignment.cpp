@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/torch/expression/interpreter.h"
+#include "ir/torch/expression/operators.h"
+#include "ir/torch/expression/sequence.h"
+
+namespace deplo::ir::torch::python {
+
+void Interpreter::assign(const Expr& target, const Value& value, Scope& scope) {
+  switch (target.kind) {
+    case Expr::Kind::name:
+      return assign_name(target, value, scope);
+    case Expr::Kind::attribute:
+      return assign_attribute(target, value, scope);
+    case Expr::Kind::tuple:
+    case Expr::Kind::list:
+      return unpack(target, value, scope);
+    case Expr::Kind::subscript:
+      return assign_item(target, value, scope);
+    default:
+      fail(where_, target.place, "expected a variable, an attribute or an element to the left of `=`");
+  }
+}
+
+void Interpreter::assign_name(const Expr& target, const Value& value, Scope& scope) {
+  placed(target.place, [&] { session_.give_name(value, nullptr, target.text); });
+  const auto other = scope.others.find(target.text);
+  (other == scope.others.end() ? scope : *other->second).variables.insert_or_assign(target.text, value);
+}
+
+// `a, *b, c = …`: b takes what the others leave.
+void Interpreter::unpack(const Expr& target, const Value& value, Scope& scope) {
+  const Values items = placed(target.place, [&] { return items_to_unpack(session_, value); });
+  const std::vector<Expr>& targets = target.children;
+  const auto star = std::ranges::find(targets, Expr::Kind::star, &Expr::kind);
+  const bool fits = star == targets.end() ? items.size() == targets.size() : items.size() + 1 >= targets.size();
+  if (!fits) fail(where_, target.place, fmt::format("expected {} values, found {}", targets.size(), items.size()));
+  auto next = items.begin();
+  for (auto t = targets.begin(); t != targets.end(); ++t) {
+    if (t != star) {
+      assign(*t, *next++, scope);
+      continue;
+    }
+    const auto end = next + static_cast<std::ptrdiff_t>(items.size() + 1 - targets.size());
+    assign(t->children[0], placed(t->place, [&] { return session_.list(Values(next, end)); }), scope);
+    next = end;
+  }
+}
+
+void Interpreter::assign_attribute(const Expr& target, const Value& value, Scope& scope) {
+  const Value object = evaluate(target.children[0], scope);
+  if (auto* const* type = object.as<Class*>()) {
+    (*type)->attributes.insert_or_assign(target.text, value);
+    return;
+  }
+  if (is_tensor(object) && (target.text == "data" || target.text == "requires_grad")) {
+    if (target.text == "data") placed(target.place, [&] { session_.put(object, value); });
+    return;
+  }
+  auto* const* o = object.as<Object*>();
+  if (!o)
+    fail(where_, target.place,
+         fmt::format("expected a module or another object before `.`, found {}", describe(object)));
+  placed(target.place, [&] { set_attribute(session_, **o, target.text, value); });
+}
+
+void Interpreter::assign_item(const Expr& target, const Value& value, Scope& scope) {
+  const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
+  placed(target.place, [&] { set_subscript(session_, object, index, value); });
+}
+
+// In place where Python does it: `y = x; x += 1` changes y if it is a tensor or a list.
+void Interpreter::augment(const Statement& s, Scope& scope) {
+  const Expr& target = s.targets[0];
+  const bool has_place =
+      target.kind == Expr::Kind::name || target.kind == Expr::Kind::attribute || target.kind == Expr::Kind::subscript;
+  if (!has_place)
+    fail(where_, target.place, "expected a variable, an attribute or an element before an operator with `=`");
+  const Value left = evaluate(target, scope), right = evaluate(s.value, scope);
+  const List* list = left.as<List>();
+  if (list && !list->tuple && s.name == "+") {
+    placed(s.place, [&] {
+      Values more = items_of(session_, right);
+      session_.spend(more.size());
+      list->items->insert(list->items->end(), more.begin(), more.end());
+    });
+    return;
+  }
+  const Id first_new = session_.size();
+  const Value result = placed(s.place, [&] { return apply_binary(session_, s.name, left, right); });
+  if (target.kind == Expr::Kind::subscript || !is_tensor(left) || !is_tensor(result))
+    return assign(target, result, scope);
+  placed(s.place, [&] { session_.assign(left, session_.tensor(result), first_new); });
+}
+
+}  // namespace deplo::ir::torch::python

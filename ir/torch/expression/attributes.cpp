@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include "core/text/nearest.h"
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/interpreter.h"
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch::python {
+
+namespace {
+
+// A method of a list, a dict or a string.
+const Function* find_method(const Value& object, std::string_view name) {
+  if (object.as<List>()) return find_function(of_list, name);
+  if (object.as<Dict*>()) return find_function(of_dict, name);
+  return object.as<std::string_view>() ? find_function(of_text, name) : nullptr;
+}
+
+}  // namespace
+
+Value Interpreter::attribute_of(const Value& object, std::string_view name) {
+  if (const Namespace* space = object.as<Namespace>()) return member(*space, name);
+  if (is_tensor(object)) return tensor_attribute(object, name);
+  if (auto* const* o = object.as<Object*>()) return object_attribute(*o, name);
+  if (auto* const* type = object.as<Class*>()) return class_attribute(**type, object, name);
+  if (const Super* super = object.as<Super>()) return super_attribute(*super, name);
+  if (object.as<Opaque>()) return {Opaque{name}};
+  if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
+  if (const Function* f = find_method(object, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
+  if (const List* list = object.as<List>(); list && list->pair && (name == "values" || name == "indices"))
+    return (*list->items)[name == "values" ? 0 : 1];
+  throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
+}
+
+Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) {
+  if (const Function* f = find_function(as_method, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
+  if (const Function* f = find_in_place(as_method, name))
+    return {Builtin{f, std::make_shared<const Value>(tensor), true}};
+  const Id id = session_.tensor(tensor);
+  const TensorType type = session_.type(id);
+  const auto rank = static_cast<std::int64_t>(type.shape.size());
+  const Tensor* pair = tensor.as<Tensor>();
+  if (name == "shape") return make_tuple(type.shape);
+  if (name == "dtype") return {type.dtype};
+  if (name == "ndim") return {rank};
+  if (name == "device") return {std::string_view("cpu")};
+  if (name == "is_cuda" || name == "requires_grad") return {false};
+  if (name == "data") return tensor;
+  if (pair && pair->pair && name == "values") return {Tensor{id}};
+  if (pair && pair->pair && name == "indices")
+    return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};
+  if (name == "mT" && rank < 2)
+    throw Error(fmt::format("expected at least two dimensions for mT, found {}", print(type)));
+  if (name == "mT" || (name == "T" && rank == 2))
+    return {Tensor{session_.call("transpose", {id}, {{"dim0", rank - 2}, {"dim1", rank - 1}})}};
+  if (name == "T") {
+    Shape reversed;
+    for (std::int64_t d = rank; d-- > 0;) reversed.push_back(d);
+    return {Tensor{rank < 2 ? id : session_.call("permute", {id}, {{"dims", reversed}})}};
+  }
+  std::vector<std::string> known = function_names(as_method);
+  for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
+  throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
+                          did_you_mean(name, known)));
+}
+
+Value Interpreter::bound(const Value& found, const Value& self) {
+  const Method* m = found.as<Method>();
+  if (!m || m->self || m->closure->kind == Closure::Kind::free) return found;
+  if (m->closure->kind == Closure::Kind::property)
+    return invoke(Value{Method{m->closure, std::make_shared<const Value>(self)}}, {});
+  auto* const* o = self.as<Object*>();
+  const bool of_class = m->closure->kind == Closure::Kind::of_class && o;
+  const Value first = of_class ? Value{const_cast<Class*>((*o)->type)} : self;
+  return {Method{m->closure, std::make_shared<const Value>(first)}};
+}
+
+Value Interpreter::class_attribute(const Class& type, const Value& self, std::string_view name) {
+  if (name == "__name__") return {type.definition->name};
+  const Value* found = find_attribute(&type, name);
+  if (!found) {
+    std::vector<std::string> known;
+    for (const auto& [attribute, value] : type.attributes) known.emplace_back(attribute);
+    throw Error(
+        fmt::format("expected an attribute of {}, found `{}`{}", describe(self), name, did_you_mean(name, known)));
+  }
+  const Method* m = found->as<Method>();
+  return m && m->closure->kind == Closure::Kind::of_class ? bound(*found, self) : *found;
+}
+
+// What the base of a method's class has: a method of the text, the constructor or `forward` of a module of torch.nn.
+Value Interpreter::super_attribute(const Super& super, std::string_view name) {
+  if (const Value* found = find_attribute(super.owner->base, name)) return bound(*found, {super.self});
+  if (name == "__init__") return {super};
+  if (name == "forward" && super.self->module) return {super};
+  if (const Function* f = find_function(of_module, name))
+    return {Builtin{f, std::make_shared<const Value>(Value{super.self})}};
+  throw Error(fmt::format("expected a method of the base class, found `{}`", name));
+}
+
+Value Interpreter::object_attribute(Object* object, std::string_view name) {
+  if (const auto a = object->attributes.find(name); a != object->attributes.end()) return a->second;
+  if (const Value* found = find_attribute(object->type, name)) return bound(*found, {object});
+  for (const auto& [item, value] : object->items)
+    if (item == name) return value;
+  if (name == "__class__") return object->type ? Value{const_cast<Class*>(object->type)} : Value{object->module};
+  if (name == "training") return {false};
+  const bool is_module = object->module || (object->type && object->type->is_module);
+  if (const Function* f = is_module ? find_function(of_module, name) : nullptr)
+    return {Builtin{f, std::make_shared<const Value>(Value{object})}};
+  std::vector<std::string> known = function_names(of_module);
+  for (const auto& [attribute, value] : object->attributes)
+    if (known.size() < 1000) known.push_back(attribute);
+  throw Error(fmt::format("expected an attribute of {}, found `{}`{}", describe(Value{object}), name,
+                          did_you_mean(name, known)));
+}
+
+}  // namespace deplo::ir::torch::python

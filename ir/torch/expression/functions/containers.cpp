@@ -1,0 +1,160 @@
+// Methods of modules: of those that hold others, and what all have.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/operators.h"
+#include "ir/torch/expression/sequence.h"
+
+namespace deplo::ir::torch::python {
+namespace containers {
+namespace {
+
+Object& self(const Call& c) {
+  auto* const* object = c.value("self").as<Object*>();
+  CHECK(object);
+  return **object;
+}
+
+Object& holder(const Call& c) {
+  if (!holds_others(self(c))) c.fail("self", "a module that holds others");
+  return self(c);
+}
+
+Value append(const Call& c) {
+  Object& object = holder(c);
+  add_module(c.session, object, std::to_string(object.items.size()), c.value("module"));
+  return c.value("self");
+}
+Value extend(const Call& c) {
+  Object& object = holder(c);
+  for (const Value& item : items_of(c.session, c.value("modules")))
+    add_module(c.session, object, std::to_string(object.items.size()), item);
+  return c.value("self");
+}
+// The modules behind it move up.
+Value insert(const Call& c) {
+  Object& object = holder(c);
+  const std::int64_t at = c.integer("index"), count = static_cast<std::int64_t>(object.items.size());
+  if (at < 0 || at > count) c.fail("index", fmt::format("0 to {}", count));
+  if (!c.value("module").as<Object*>()) c.fail("module", "a module");
+  c.session.give_name(c.value("module"), &object, std::to_string(at));
+  object.items.emplace(object.items.begin() + at, std::to_string(at), c.value("module"));
+  for (std::size_t i = 0; i < object.items.size(); ++i) {
+    Object* item = *object.items[i].second.as<Object*>();
+    object.items[i].first = std::to_string(i);
+    if (item->parent == &object) item->name = std::to_string(i);
+  }
+  return {};
+}
+Value add(const Call& c) {
+  Object& object = self(c);
+  if (holds_others(object))
+    add_module(c.session, object, c.text("name"), c.value("module"));
+  else
+    set_attribute(c.session, object, c.text("name"), c.value("module"));
+  return {};
+}
+
+Value names(const Call& c) {
+  Values all;
+  for (const auto& [name, item] : holder(c).items) all.push_back({std::string_view(name)});
+  return make_list(std::move(all));
+}
+Value held(const Call& c) {
+  Values all;
+  for (const auto& [name, item] : holder(c).items) all.push_back(item);
+  return make_list(std::move(all));
+}
+Value pairs(const Call& c) {
+  Values all;
+  for (const auto& [name, item] : holder(c).items) all.push_back(make_list({{std::string_view(name)}, item}));
+  return make_list(std::move(all));
+}
+
+/// The modules and parameters of a module, each once, by their paths.
+class Contents {
+ public:
+  explicit Contents(Session& session) : session_(session) {}
+  void add(Object& object, const std::string& path) {
+    if (!seen_.insert(&object).second) return;
+    session_.spend();
+    modules.push_back(make_list({{session_.text(path)}, {&object}}));
+    for (const auto& [name, value] : object.attributes) add(value, path.empty() ? name : path + "." + name);
+    for (const auto& [name, value] : object.items) add(value, path.empty() ? name : path + "." + name);
+  }
+  Values modules, parameters;  // pairs of a path and a value
+
+ private:
+  void add(const Value& value, const std::string& path) {
+    if (auto* const* object = value.as<Object*>()) add(**object, path);
+    auto* const* leaf = value.as<Leaf*>();
+    if (leaf && (*leaf)->parameter && seen_.insert(*leaf).second)
+      parameters.push_back(make_list({{session_.text(path)}, value}));
+  }
+  Session& session_;
+  std::set<const void*> seen_;
+};
+
+Value without_paths(const Values& pairs) {
+  Values all;
+  for (const Value& pair : pairs) all.push_back((*pair.as<List>()->items)[1]);
+  return make_list(std::move(all));
+}
+Contents contents(const Call& c) {
+  Contents all(c.session);
+  all.add(self(c), "");
+  return all;
+}
+Value modules(const Call& c) { return without_paths(contents(c).modules); }
+Value named_modules(const Call& c) { return make_list(contents(c).modules); }
+Value parameters(const Call& c) { return without_paths(contents(c).parameters); }
+Value named_parameters(const Call& c) { return make_list(contents(c).parameters); }
+Value children(const Call& c) {
+  Values all;
+  for (const auto& [name, value] : self(c).attributes)
+    if (value.as<Object*>()) all.push_back(value);
+  for (const auto& [name, value] : self(c).items) all.push_back(value);
+  return make_list(std::move(all));
+}
+Value apply(const Call& c) {
+  const Value all = modules(c);
+  for (const Value& module : *all.as<List>()->items) c.session.invoke(c.value("fn"), {{module}, {}});
+  return c.value("self");
+}
+Value itself(const Call& c) { return c.value("self"); }
+Value register_parameter(const Call& c) {
+  set_attribute(c.session, self(c), c.text("name"), c.value("param"));
+  return {};
+}
+
+// clang-format off
+constexpr std::array rows = {
+    Function{"append", of_module, "self, module", append},
+    Function{"extend", of_module, "self, modules", extend},
+    Function{"insert", of_module, "self, index, module", insert},
+    Function{"add_module", of_module, "self, name, module", add},
+    Function{"register_module", of_module, "self, name, module", add},
+    Function{"register_parameter", of_module, "self, name, param", register_parameter},
+    Function{"keys", of_module, "self", names},
+    Function{"values", of_module, "self", held},
+    Function{"items", of_module, "self", pairs},
+    Function{"modules", of_module, "self", modules},
+    Function{"named_modules", of_module, "self", named_modules},
+    Function{"children", of_module, "self", children},
+    Function{"parameters", of_module, "self, recurse=True", parameters},
+    Function{"named_parameters", of_module, "self, prefix='', recurse=True", named_parameters},
+    Function{"apply", of_module, "self, fn", apply},
+    Function{"to", of_module, "self, *args", itself},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace containers
+
+std::span<const Function> container_functions() { return containers::rows; }
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,128 @@
+// einops.rearrange and repeat: dimensions by names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch::python {
+namespace einops {
+namespace {
+
+using Group = std::vector<std::string>;  // the axes of one dimension
+
+/// "b (c l) ..." of a tensor; `...` stands for `others` axes of their own.
+std::vector<Group> groups_of(const Call& c, std::string_view text, std::size_t others) {
+  std::vector<Group> groups;
+  bool inside = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const char letter = text[at];
+    const std::size_t end = std::min(text.find_first_of(" ()", at), text.size());
+    if (letter == ' ' || letter == ')') {
+      if (letter == ')') inside = false;
+      ++at;
+    } else if (letter == '(') {
+      if (inside) c.fail("pattern", "no parentheses inside parentheses");
+      inside = true;
+      groups.emplace_back();
+      ++at;
+    } else {
+      const std::string name(text.substr(at, end - at));
+      if (!inside && name != "...") groups.emplace_back();
+      for (std::size_t i = 0; name == "..." && i < others; ++i) {
+        if (!inside) groups.emplace_back();
+        groups.back().push_back(fmt::format("...{}", i));
+      }
+      if (name != "..." && name != "1") groups.back().push_back(name);
+      at = end;
+    }
+  }
+  return groups;
+}
+
+/// The extents of all axes of the left side, by name. One axis of a group may be unknown.
+std::map<std::string, std::int64_t> extents_of(const Call& c, const std::vector<Group>& left, const Shape& shape,
+                                               std::map<std::string, std::int64_t> known) {
+  if (left.size() != shape.size()) c.fail("pattern", fmt::format("{} dimensions on the left", shape.size()));
+  for (std::size_t d = 0; d < left.size(); ++d) {
+    std::int64_t rest = shape[d];
+    const std::string* unknown = nullptr;
+    for (const std::string& axis : left[d]) {
+      const auto found = known.find(axis);
+      if (found == known.end() && unknown) c.fail("pattern", fmt::format("the extent of {} or {}", *unknown, axis));
+      if (found == known.end()) unknown = &axis;
+      if (found == known.end()) continue;
+      if (found->second < 1 || rest % found->second != 0)
+        c.fail("pattern", fmt::format("extents whose product is {}", shape[d]));
+      rest /= found->second;
+    }
+    if (unknown) known[*unknown] = rest;
+    if (!unknown && rest != 1) c.fail("pattern", fmt::format("extents whose product is {}", shape[d]));
+  }
+  return known;
+}
+
+Group joined(const std::vector<Group>& groups) {
+  Group all;
+  for (const Group& g : groups) all.insert(all.end(), g.begin(), g.end());
+  return all;
+}
+
+Value rearranged(const Call& c, bool repeats) {
+  const Given g(c);
+  const std::string pattern(c.text("pattern"));
+  const std::size_t arrow = pattern.find("->");
+  if (arrow == std::string::npos) c.fail("pattern", "a text such as 'b (h w) c -> b c h w'");
+  std::map<std::string, std::int64_t> known;
+  for (const auto& [key, item] : (*c.value("axes").as<Dict*>())->items) {
+    const auto* extent = item.as<std::int64_t>();
+    if (!extent) throw Error(fmt::format("{}: expected extents of axes, found {}", c.name, describe(item)));
+    known[std::string(*key.as<std::string_view>())] = *extent;
+  }
+  const bool listed = c.value("tensor").as<List>() != nullptr;
+  const Id x = listed ? c.session.call("stack", c.tensors("tensor"), {{"dim", std::int64_t{0}}}) : c.tensor("tensor");
+  const Shape shape = c.type(x).shape;
+  const std::size_t named = groups_of(c, std::string_view(pattern).substr(0, arrow), 0).size();
+  const std::size_t others = shape.size() - std::min(shape.size(), named);
+  const std::vector<Group> left = groups_of(c, std::string_view(pattern).substr(0, arrow), others);
+  const std::vector<Group> right = groups_of(c, std::string_view(pattern).substr(arrow + 2), others);
+  const auto extents = extents_of(c, left, shape, known);
+  const Group from = joined(left), to = joined(right);
+  Shape apart, order, wide, whole, spread;
+  for (const std::string& axis : from) apart.push_back(extents.at(axis));
+  for (const std::string& axis : to) {
+    const auto place = std::ranges::find(from, axis);
+    const auto extent = extents.find(axis);
+    if (extent == extents.end() || (place == from.end() && !repeats))
+      c.fail("pattern", fmt::format("axis {} on the left", axis));
+    if (place != from.end()) order.push_back(place - from.begin());
+    wide.push_back(place == from.end() ? 1 : extent->second);
+    spread.push_back(extent->second);
+  }
+  if (order.size() != from.size()) c.fail("pattern", "every axis of the left once on the right");
+  for (const Group& group : right) {
+    std::int64_t extent = 1;
+    for (const std::string& axis : group) extent *= extents.at(axis);
+    whole.push_back(extent);
+  }
+  const Id permuted = g.permute(g.reshape(x, apart), order);
+  return {Tensor{g.reshape(g.expand(g.reshape(permuted, wide), spread), whole)}};
+}
+
+Value rearrange(const Call& c) { return rearranged(c, false); }
+Value repeat(const Call& c) { return rearranged(c, true); }
+
+constexpr std::array rows = {
+    Function{"rearrange", in_einops, "tensor, pattern, **axes", rearrange},
+    Function{"repeat", in_einops, "tensor, pattern, **axes", repeat},
+};
+
+}  // namespace
+}  // namespace einops
+
+std::span<const Function> einops_functions() { return einops::rows; }
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,219 @@
+// Python's built-in functions of objects, and PyTorch's functions without a result.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/sequence.h"
+
+namespace deplo::ir::torch::python {
+namespace objects {
+namespace {
+
+bool derives(const Class* type, const Class* base) {
+  for (; type; type = type->base)
+    if (type == base) return true;
+  return false;
+}
+
+bool is_builtin_instance(const Value& value, std::string_view name) {
+  const List* list = value.as<List>();
+  auto* const* leaf = value.as<Leaf*>();
+  if (name == "int") return value.as<std::int64_t>() || value.as<bool>();
+  if (name == "float") return value.as<double>() != nullptr;
+  if (name == "bool") return value.as<bool>() != nullptr;
+  if (name == "str") return value.as<std::string_view>() != nullptr;
+  if (name == "list") return list && !list->tuple;
+  if (name == "tuple") return list && list->tuple;
+  if (name == "dict") return value.as<Dict*>() != nullptr;
+  if (name == "Tensor") return is_tensor(value);
+  if (name == "Parameter") return leaf && (*leaf)->parameter;
+  return name == "object";
+}
+
+bool is_instance(const Value& value, const Value& type) {
+  auto* const* object = value.as<Object*>();
+  if (const List* several = type.as<List>())
+    return std::ranges::any_of(*several->items, [&](const Value& t) { return is_instance(value, t); });
+  if (type.as<ModuleBase>()) return object && ((*object)->module || (*object)->type->is_module);
+  if (auto* const* c = type.as<Class*>()) return object && derives((*object)->type, *c);
+  if (auto* const* m = type.as<const ModuleType*>()) return object && (*object)->module == *m;
+  if (const Builtin* b = type.as<Builtin>()) return is_builtin_instance(value, b->function->name);
+  if (const Opaque* o = type.as<Opaque>())
+    return (o->name == "Iterable" || o->name == "Sequence" || o->name == "abc") &&
+           (value.as<List>() || value.as<std::string_view>() || value.as<Dict*>());
+  throw Error(fmt::format("isinstance: expected a class, found {}", describe(type)));
+}
+
+Value instance(const Call& c) { return {is_instance(c.value("object"), c.value("class"))}; }
+
+Value has_attribute(const Call& c) {
+  try {
+    c.session.attribute(c.value("object"), c.text("name"));
+    return {true};
+  } catch (const Error&) {
+    return {false};
+  }
+}
+Value get_attribute(const Call& c) {
+  const bool fallback = !c.value("default").as<Missing>();
+  if (!fallback || std::get<bool>(has_attribute(c).is)) return c.session.attribute(c.value("object"), c.text("name"));
+  return c.value("default");
+}
+Value put_attribute(const Call& c) {
+  auto* const* object = c.value("object").as<Object*>();
+  if (!object) c.fail("object", "a module or another object");
+  set_attribute(c.session, **object, c.text("name"), c.value("value"));
+  return {};
+}
+
+Value type_of(const Call& c) { return c.session.attribute(c.value("object"), "__class__"); }
+Value is_callable(const Call& c) {
+  const Value& x = c.value("object");
+  return {x.as<Builtin>() || x.as<Method>() || x.as<Class*>() || x.as<const ModuleType*>() || x.as<Object*>()};
+}
+Value nothing(const Call&) { return {}; }
+Value object(const Call& c) { return {c.session.make_object()}; }
+
+/// A copy of a module, with parameters and modules of its own that are drawn alike.
+class Copies {
+ public:
+  explicit Copies(Session& session) : session_(session) {}
+  Value of(const Value& value, int level = 0) {
+    if (level > most_levels) throw Error(fmt::format("deepcopy: expected at most {} levels", most_levels));
+    session_.spend();
+    if (auto* const* object = value.as<Object*>()) return {of(**object, level)};
+    if (auto* const* leaf = value.as<Leaf*>(); leaf && !(*leaf)->id)
+      return {session_.make_leaf((*leaf)->type, (*leaf)->source.fill, (*leaf)->parameter)};
+    const List* list = value.as<List>();
+    if (!list) return value;
+    Values items;
+    for (const Value& item : *list->items) items.push_back(of(item, level + 1));
+    return list->tuple ? make_list(std::move(items)) : session_.list(std::move(items));
+  }
+
+ private:
+  Object* of(const Object& object, int level) {
+    if (const auto found = made_.find(&object); found != made_.end()) return found->second;
+    Object* copy = made_[&object] = session_.make_object();
+    copy->type = object.type;
+    copy->module = object.module;
+    for (const auto& [name, value] : object.attributes) set_attribute(session_, *copy, name, of(value, level + 1));
+    for (const auto& [name, value] : object.items) {
+      copy->items.emplace_back(name, of(value, level + 1));
+      session_.give_name(copy->items.back().second, copy, name);
+    }
+    return copy;
+  }
+  Session& session_;
+  std::map<const Object*, Object*> made_;
+};
+
+Value deep_copy(const Call& c) { return Copies(c.session).of(c.value("x")); }
+
+// slice(stop), slice(start, stop, step)
+Value slice(const Call& c) {
+  const auto part = [&](std::string_view name) {
+    return c.given(name) ? std::optional(c.integer(name)) : std::nullopt;
+  };
+  const bool one = c.value("stop").as<Missing>() != nullptr;
+  if (one) return {Slice{{}, part("start"), {}}};
+  return {Slice{part("start"), part("stop"), part("step")}};
+}
+
+// Python rounds halves to even.
+Value round(const Call& c) {
+  if (c.given("ndigits")) {
+    const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(c.integer("ndigits"), -300, 300)));
+    return {std::nearbyint(c.number("number") * scale) / scale};
+  }
+  const double d = std::nearbyint(c.number("number"));
+  if (!(std::abs(d) < 0x1p63)) c.fail("number", "a number that 64 bits hold");
+  return {static_cast<std::int64_t>(d)};
+}
+
+Value div_mod(const Call& c) {
+  const std::int64_t a = c.integer("a"), b = c.integer("b");
+  if (b == 0 || b == -1) c.fail("b", "a divisor other than 0 and -1");
+  const std::int64_t quotient = a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+  return make_tuple({quotient, a - b * quotient});
+}
+
+// Values of tensors that the text alone determines
+
+Value number_of(const Call& c, double value, DType dtype) {
+  if (dtype == DType::boolean) return {value != 0};
+  if (is_integer(dtype)) return {static_cast<std::int64_t>(value)};
+  if (!std::isfinite(value) && std::isnan(value)) c.fail("input", "a number");
+  return {value};
+}
+Value item(const Call& c) {
+  const torch::Values values = known_values(c.session, c.value("input"));
+  if (values.size() != 1) c.fail("input", "a tensor of one element");
+  return number_of(c, values[0], c.type(c.tensor("input")).dtype);
+}
+Value nested(const Call& c, const torch::Values& values, const TensorType& type, std::size_t dim, std::size_t& at) {
+  if (dim == type.shape.size()) return number_of(c, values[at++], type.dtype);
+  Values parts;
+  for (std::int64_t i = 0; i < type.shape[dim]; ++i) parts.push_back(nested(c, values, type, dim + 1, at));
+  return c.session.list(std::move(parts));
+}
+Value to_list(const Call& c) {
+  const torch::Values values = known_values(c.session, c.value("input"));
+  std::size_t at = 0;
+  return nested(c, values, c.type(c.tensor("input")), 0, at);
+}
+
+Value put(const Call& c) {
+  c.session.put(c.value("input"), c.value("src"));
+  return c.value("input");
+}
+Value filled(const Call& c, const Value& value) {
+  auto* const* leaf = c.value("input").as<Leaf*>();
+  const auto number = to_number(value);
+  if (leaf && !(*leaf)->id && (*leaf)->parameter && number)
+    (*leaf)->source.fill = {Fill::Draw::constant, *number, 0};
+  else
+    c.session.put(c.value("input"), value);
+  return c.value("input");
+}
+Value fill(const Call& c) { return filled(c, c.value("value")); }
+Value zero(const Call& c) { return filled(c, Value{std::int64_t{0}}); }
+
+// clang-format off
+constexpr std::array rows = {
+    Function{"isinstance", in_python, "object, class", instance},
+    Function{"hasattr", in_python, "object, name", has_attribute},
+    Function{"getattr", in_python, "object, name, default=?", get_attribute},
+    Function{"setattr", in_python, "object, name, value", put_attribute},
+    Function{"type", in_python, "object", type_of},
+    Function{"callable", in_python, "object", is_callable},
+    Function{"object", in_python, "", object},
+    Function{"print", in_python, "*objects, **options", nothing},
+    Function{"slice", in_python, "start, stop=?, step=None", slice},
+    Function{"round", in_python, "number, ndigits=None", round},
+    Function{"divmod", in_python, "a, b", div_mod},
+    Function{"deepcopy", in_library, "x", deep_copy},
+    Function{"no_grad", in_torch, "", nothing},
+    Function{"enable_grad", in_torch, "", nothing},
+    Function{"inference_mode", in_torch, "mode=True", nothing},
+    Function{"set_grad_enabled", in_torch, "mode", nothing},
+    Function{"manual_seed", in_torch, "seed", nothing},
+    Function{"is_tensor", in_torch, "object", [](const Call& c) -> Value { return {is_tensor(c.value("object"))}; }},
+    Function{"item", as_method, "input", item},
+    Function{"tolist", as_method, "input", to_list},
+    Function{"copy_", as_method, "input, src, non_blocking=False", put},
+    Function{"fill_", as_method, "input, value", fill},
+    Function{"zero_", as_method, "input", zero},
+};
+// clang-format on
+
+}  // namespace
+}  // namespace objects
+
+std::span<const Function> object_functions() { return objects::rows; }
+
+}  // namespace deplo::ir::torch::python

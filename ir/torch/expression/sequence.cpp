@@ -1,0 +1,179 @@
+#include "ir/torch/expression/sequence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch::python {
+namespace {
+
+constexpr std::int64_t most_known = 1'000'000;  // elements of a tensor whose values are computed
+constexpr std::size_t most_text = 1000;
+
+/// Copies a node with all that it needs to a graph of its own. Throws Error if that has an input or a parameter.
+Id copy_known(const Session& session, Id id, Graph& graph, std::map<Id, Id>& copies) {
+  if (const auto found = copies.find(id); found != copies.end()) return found->second;
+  Node node = session.node(id);
+  const bool known = node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
+  if (!known || element_count(node.type.shape) > most_known)
+    throw Error(
+        "expected a number that does not depend on the values of inputs and parameters: use torch.where, or export the "
+        "module to a .pt2 file (docs/expressions.md)");
+  for (Id& arg : node.args) arg = copy_known(session, arg, graph, copies);
+  graph.nodes.push_back(std::move(node));
+  return copies[id] = static_cast<Id>(graph.nodes.size()) - 1;
+}
+
+std::string quoted(const Value& value) {
+  const auto* s = value.as<std::string_view>();
+  return s ? fmt::format("'{}'", *s) : to_text(value);
+}
+
+std::string list_text(const List& list) {
+  std::string text;
+  for (const Value& item : *list.items) {
+    if (text.size() > most_text) return text + "…";
+    text += (text.empty() ? "" : ", ") + (item.as<List>() ? describe(item) : quoted(item));
+  }
+  if (!list.tuple) return "[" + text + "]";
+  return "(" + text + (list.items->size() == 1 ? ",)" : ")");
+}
+
+}  // namespace
+
+torch::Values known_values(Session& session, const Value& tensor) {
+  Graph graph;
+  std::map<Id, Id> copies;
+  session.spend(100);
+  const Id id = copy_known(session, session.tensor(tensor), graph, copies);
+  graph.outputs.push_back(id);
+  return evaluate(graph, std::vector<torch::Values>(graph.nodes.size()))[0];
+}
+
+bool is_true(Session& session, const Value& value) {
+  if (value.none()) return false;
+  if (const auto number = to_number(value)) return *number != 0;
+  if (const auto* s = value.as<std::string_view>()) return !s->empty();
+  if (const List* list = value.as<List>()) return !list->items->empty();
+  if (auto* const* dict = value.as<Dict*>()) return !(*dict)->items.empty();
+  if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return !(*object)->items.empty();
+  if (!is_tensor(value)) return true;
+  const torch::Values values = known_values(session, value);
+  if (values.size() != 1)
+    throw Error(fmt::format("expected a tensor of one element as a condition, found {}", values.size()));
+  return values[0] != 0;
+}
+
+Values items_to_unpack(Session& session, const Value& value) {
+  const Tensor* tensor = value.as<Tensor>();
+  const List* list = value.as<List>();
+  if (list) {
+    session.spend(list->items->size());
+    return *list->items;
+  }
+  if (tensor && tensor->pair)
+    return {{Tensor{tensor->id}},
+            {Tensor{extreme_index(caller_of(session, "[]"), session.node(session.tensor(value)))}}};
+  if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return items_of(session, value);
+  if (!is_tensor(value)) throw Error(fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
+  const Id id = session.tensor(value);
+  const Shape shape = session.type(id).shape;
+  if (shape.empty()) throw Error("expected a tensor of at least one dimension to unpack, found one of none");
+  session.spend(static_cast<std::size_t>(std::min<std::int64_t>(shape[0], most_known)));
+  Values parts;
+  for (std::int64_t i = 0; i < shape[0]; ++i)
+    parts.push_back({Tensor{session.call("select", {id}, {{"dim", std::int64_t{0}}, {"index", i}})}});
+  return parts;
+}
+
+Values items_of(Session& session, const Value& value) {
+  Values items;
+  if (auto* const* dict = value.as<Dict*>()) {
+    for (const auto& [key, item] : (*dict)->items) items.push_back(key);
+  } else if (const auto* s = value.as<std::string_view>()) {
+    for (std::size_t i = 0; i < s->size(); ++i) items.push_back({s->substr(i, 1)});
+  } else if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) {
+    const bool by_name = (*object)->module->name == "ModuleDict";
+    for (const auto& [name, item] : (*object)->items) items.push_back(by_name ? Value{std::string_view(name)} : item);
+  } else if (value.as<List>() || is_tensor(value)) {
+    return items_to_unpack(session, value);
+  } else {
+    throw Error(fmt::format("expected a tuple, a list or another sequence, found {}", describe(value)));
+  }
+  session.spend(items.size());
+  return items;
+}
+
+bool contains(Session& session, const Value& sequence, const Value& value) {
+  const auto *text = sequence.as<std::string_view>(), *part = value.as<std::string_view>();
+  if (text && part) return text->find(*part) != std::string_view::npos;
+  const Values items = items_of(session, sequence);
+  return std::ranges::any_of(items, [&](const Value& item) { return equal(item, value); });
+}
+
+bool is_same(const Value& a, const Value& b) {
+  const List *p = a.as<List>(), *q = b.as<List>();
+  if (p && q) return p->items.get() == q->items.get();
+  return a.is.index() == b.is.index() && equal(a, b);
+}
+
+Values without_repetitions(Session& session, const Values& values) {
+  Values kept;
+  for (const Value& value : values) {
+    session.spend(1 + kept.size() / 8);
+    if (std::ranges::none_of(kept, [&](const Value& k) { return equal(k, value); })) kept.push_back(value);
+  }
+  return kept;
+}
+
+void insert_item(Session& session, Dict& dict, const Value& key, const Value& value) {
+  session.spend(1 + dict.items.size() / 8);
+  const List* list = key.as<List>();
+  if (key.as<Dict*>() || (list && !list->tuple))
+    throw Error(fmt::format("expected a key that cannot change, found {}", describe(key)));
+  set_item(dict, key, value);
+}
+
+void set_attribute(Session& session, Object& object, std::string_view name, const Value& value) {
+  session.give_name(value, &object, name);
+  object.attributes.insert_or_assign(std::string(name), value);
+}
+
+std::string to_text(const Value& value) {
+  if (const auto* s = value.as<std::string_view>()) return std::string(*s);
+  if (const auto* i = value.as<std::int64_t>()) return std::to_string(*i);
+  if (const auto* d = value.as<double>()) {
+    std::string text = fmt::format("{}", *d);
+    const bool whole = std::isfinite(*d) && text.find_first_of(".e") == std::string::npos;
+    return whole ? text + ".0" : text;
+  }
+  if (const List* list = value.as<List>()) return list_text(*list);
+  return describe(value);
+}
+
+std::string formatted(const Value& value, std::string_view format) {
+  const std::size_t colon = format.find(':');
+  const std::string_view spec = colon == std::string_view::npos ? std::string_view() : format.substr(colon + 1);
+  const std::string plain = format.starts_with("!r") ? quoted(value) : to_text(value);
+  if (spec.empty()) return plain;
+  const std::optional<double> number = to_number(value);
+  int digits = 6;
+  if (spec.starts_with('.')) std::from_chars(spec.data() + 1, spec.data() + spec.size(), digits);
+  digits = std::clamp(digits, 0, 60);
+  if (number && spec.ends_with('f')) return fmt::format("{:.{}f}", *number, digits);
+  if (number && spec.ends_with('e')) return fmt::format("{:.{}e}", *number, digits);
+  std::size_t width = 0;
+  const auto [end, error] = std::from_chars(spec.data(), spec.data() + spec.size(), width);
+  const bool fits = error == std::errc() && width <= most_text && (end == spec.data() + spec.size() || *end == 'd');
+  if (!fits) throw Error(fmt::format("expected a format such as .2f or 3d, found {}", spec));
+  if (!number) return fmt::format("{:<{}}", plain, width);
+  return spec.starts_with('0') ? fmt::format("{:0>{}}", plain, width) : fmt::format("{:>{}}", plain, width);
+}
+
+}  // namespace deplo::ir::torch::python

@@ -1,0 +1,33 @@
+// What Python asks of any value: its truth, its items, its text. All throw Error.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/torch/evaluate.h"
+#include "ir/torch/expression/session.h"
+
+namespace deplo::ir::torch::python {
+
+/// Python's truth. That of a tensor is known only if no input and no parameter has a part in it.
+bool is_true(Session&, const Value&);
+/// The values of a tensor that no input and no parameter has a part in; throws Error for others.
+torch::Values known_values(Session&, const Value& tensor);
+/// What a loop goes through: items of a list, keys of a dict, letters, modules, parts of a tensor along its first
+/// dimension.
+Values items_of(Session&, const Value&);
+/// The same without strings and dicts.
+Values items_to_unpack(Session&, const Value&);
+bool contains(Session&, const Value& sequence, const Value&);
+/// Python's `is`.
+bool is_same(const Value&, const Value&);
+Values without_repetitions(Session&, const Values&);
+void insert_item(Session&, Dict&, const Value& key, const Value&);
+/// `object.name = value`
+void set_attribute(Session&, Object&, std::string_view name, const Value&);
+/// str(value)
+std::string to_text(const Value&);
+/// The text of a value in an f-string with a format such as ":.2f".
+std::string formatted(const Value&, std::string_view format);
+
+}  // namespace deplo::ir::torch::python

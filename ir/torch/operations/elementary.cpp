@@ -1,0 +1,184 @@
+// Elementary functions, and those of rounding, that several elementwise operations make: floor, sign, log2, …
+#include <limits>
+#include <numbers>
+
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace elementary {
+namespace {
+
+Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
+Id choose(const Given& g, Id condition, double a, Id b) { return g.call("where", {condition, g.scalar(a), b}); }
+Id choose(const Given& g, Id condition, Id a, double b) { return g.call("where", {condition, a, g.scalar(b)}); }
+
+/// The input, as floats.
+Id float_input(const Given& g) {
+  const Id x = g.tensor("input");
+  return is_float(g.dtype(x)) ? x : g.to(x, DType::f32);
+}
+
+// Rounding: by integers of 32 bits. An f32 of at least 2^23 has no fraction.
+constexpr double whole = 0x1p23;
+
+using Rounding = Id (*)(const Given&, Id x, Id truncated);
+
+template <Rounding rounding>
+Id rounded(const Given& g) {
+  const Id x = g.tensor("input");
+  if (!is_float(g.dtype(x))) return x;
+  const Id small = g.apply("lt", g.apply("abs", x), whole), safe = choose(g, small, x, 0.0);
+  const Id truncated = g.to(g.to(safe, DType::i32), g.dtype(x));
+  return choose(g, small, rounding(g, safe, truncated), x);
+}
+
+Id truncated(const Given&, Id, Id t) { return t; }
+Id down(const Given& g, Id x, Id t) { return choose(g, g.apply("gt", t, x), g.apply("sub", t, 1.0), t); }
+Id up(const Given& g, Id x, Id t) { return choose(g, g.apply("lt", t, x), g.apply("add", t, 1.0), t); }
+
+// That of NaN is 0, as in PyTorch.
+Id sign_of(const Given& g, Id x) {
+  const Id positive = g.to(g.apply("gt", x, 0.0), DType::i32), negative = g.to(g.apply("lt", x, 0.0), DType::i32);
+  return g.to(g.apply("sub", positive, negative), g.dtype(x));
+}
+
+// Halves go to even numbers.
+Id nearest(const Given& g, Id x, Id t) {
+  const Id rest = g.apply("abs", g.apply("sub", x, t)),
+           half = g.to(g.to(g.apply("mul", t, 0.5), DType::i32), g.dtype(x));
+  const Id odd = g.apply("ne", g.apply("mul", half, 2.0), t);
+  const Id away =
+      g.apply("logical_or", g.apply("gt", rest, 0.5), g.apply("logical_and", g.apply("eq", rest, 0.5), odd));
+  return choose(g, away, g.apply("add", t, sign_of(g, x)), t);
+}
+
+Id round(const Given& g) {
+  if (g.integer("decimals", 0) != 0) g.fail("decimals", "0");
+  return rounded<nearest>(g);
+}
+
+Id frac(const Given& g) { return g.apply("sub", g.tensor("input"), rounded<truncated>(g)); }
+Id sign(const Given& g) { return sign_of(g, g.tensor("input")); }
+
+// Logarithms and exponentials
+
+Id scaled_log(const Given& g, double scale) { return g.apply("mul", g.apply("log", float_input(g)), scale); }
+Id log2(const Given& g) { return scaled_log(g, std::numbers::log2e); }
+Id log10(const Given& g) { return scaled_log(g, std::numbers::log10e); }
+Id log1p(const Given& g) { return g.apply("log", g.apply("add", float_input(g), 1.0)); }
+Id exp2(const Given& g) { return g.apply("exp", g.apply("mul", float_input(g), std::numbers::ln2)); }
+Id expm1(const Given& g) { return g.apply("sub", g.apply("exp", float_input(g)), 1.0); }
+Id logit(const Given& g) {
+  Id x = float_input(g);
+  if (g.has("eps")) x = g.apply("minimum", g.apply("maximum", x, g.number("eps", 0)), 1 - g.number("eps", 0));
+  return g.apply("log", g.apply("div", x, g.apply("sub", 1.0, x)));
+}
+/// log(e^a + e^b), which does not overflow.
+Id logaddexp(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("other"), most = g.apply("maximum", a, b);
+  const Id apart = g.apply("neg", g.apply("abs", g.apply("sub", a, b)));
+  return g.apply("add", most, g.apply("log", g.apply("add", g.apply("exp", apart), 1.0)));
+}
+
+// Angles
+
+Id tan(const Given& g) { return g.apply("div", g.apply("sin", float_input(g)), g.apply("cos", float_input(g))); }
+Id half_sum(const Given& g, std::string_view op) {
+  const Id x = float_input(g), up = g.apply("exp", x), down = g.apply("exp", g.apply("neg", x));
+  return g.apply("mul", g.apply(op, up, down), 0.5);
+}
+Id sinh(const Given& g) { return half_sum(g, "sub"); }
+Id cosh(const Given& g) { return half_sum(g, "add"); }
+Id erfc(const Given& g) { return g.apply("sub", 1.0, g.apply("erf", float_input(g))); }
+
+// Kinds of numbers
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Id isnan(const Given& g) { return g.apply("ne", g.tensor("input"), g.tensor("input")); }
+Id isinf(const Given& g) { return g.apply("eq", g.apply("abs", float_input(g)), infinity); }
+Id isfinite(const Given& g) { return g.apply("lt", g.apply("abs", float_input(g)), infinity); }
+Id nan_to_num(const Given& g) {
+  const Id x = g.tensor("input");
+  if (!is_float(g.dtype(x))) return x;
+  const double most = g.dtype(x) == DType::f16    ? 65504
+                      : g.dtype(x) == DType::bf16 ? 0x1.fep127
+                                                  : static_cast<double>(std::numeric_limits<float>::max());
+  const Id finite = choose(g, g.apply("eq", x, infinity), g.number("posinf", most),
+                           choose(g, g.apply("eq", x, -infinity), g.number("neginf", -most), x));
+  return choose(g, g.apply("ne", x, x), g.number("nan", 0), finite);
+}
+
+// Of several tensors
+
+Id scaled(const Given& g, std::string_view op) {
+  const Id x = g.tensor("input"), product = g.apply(op, g.tensor("tensor1"), g.tensor("tensor2"));
+  const double value = g.number("value", 1);
+  return g.apply("add", x, value == 1 ? product : g.apply("mul", product, value));
+}
+Id addcmul(const Given& g) { return scaled(g, "mul"); }
+Id addcdiv(const Given& g) { return scaled(g, "div"); }
+Id lerp(const Given& g) {
+  const Id x = g.tensor("input"), end = g.tensor("end");
+  return g.apply("add", x, g.apply("mul", g.apply("sub", end, x), g.operand("weight")));
+}
+Id hypot(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("other");
+  return g.apply("sqrt", g.apply("add", g.apply("mul", a, a), g.apply("mul", b, b)));
+}
+Id dot(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor(g.has("tensor") ? "tensor" : "other");
+  if (g.rank(a) != 1 || g.rank(b) != 1) g.refuse("two vectors", a);
+  return g.apply("matmul", a, b);
+}
+Id mv(const Given& g) { return g.apply("matmul", g.tensor("input"), g.tensor("vec")); }
+Id outer(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("vec2");
+  return g.apply("mul", g.reshape(a, {g.shape(a)[0], 1}), b);
+}
+Id logical_xor(const Given& g) {
+  const Id zero = g.scalar(0);
+  return g.apply("ne", g.apply("ne", g.tensor("input"), zero), g.apply("ne", g.tensor("other"), zero));
+}
+
+constexpr std::string_view one = "input";
+
+}  // namespace
+}  // namespace elementary
+
+// clang-format off
+Composites elementary_functions() {
+  using namespace elementary;
+  return {
+      {{"addcdiv", either, "input, tensor1, tensor2, *, value=1", call_made<addcdiv>},
+       {"addcmul", either, "input, tensor1, tensor2, *, value=1", call_made<addcmul>},
+       {"ceil", either, one, call_made<rounded<up>>}, {"cosh", either, one, call_made<cosh>},
+       {"dot", either, "input, tensor", call_made<dot>}, {"erfc", either, one, call_made<erfc>},
+       {"exp2", either, one, call_made<exp2>}, {"expm1", either, one, call_made<expm1>},
+       {"fix", either, one, call_made<rounded<truncated>>}, {"floor", either, one, call_made<rounded<down>>},
+       {"frac", either, one, call_made<frac>}, {"hypot", either, "input, other", call_made<hypot>},
+       {"isfinite", either, one, call_made<isfinite>}, {"isinf", either, one, call_made<isinf>},
+       {"isnan", either, one, call_made<isnan>}, {"lerp", either, "input, end, weight", call_made<lerp>},
+       {"log10", either, one, call_made<log10>}, {"log1p", either, one, call_made<log1p>},
+       {"log2", either, one, call_made<log2>}, {"logaddexp", either, "input, other", call_made<logaddexp>},
+       {"logical_xor", either, "input, other", call_made<logical_xor>},
+       {"logit", either, "input, eps=None", call_made<logit>}, {"mv", either, "input, vec", call_made<mv>},
+       {"nan_to_num", either, "input, nan=0.0, posinf=None, neginf=None", call_made<nan_to_num>},
+       {"round", either, "input, *, decimals=0", call_made<round>}, {"sgn", either, one, call_made<sign>},
+       {"sign", either, one, call_made<sign>}, {"sinh", either, one, call_made<sinh>},
+       {"tan", either, one, call_made<tan>}, {"trunc", either, one, call_made<rounded<truncated>>}},
+      {{"aten.addcdiv", read_made<addcdiv>}, {"aten.addcmul", read_made<addcmul>},
+       {"aten.ceil", read_made<rounded<up>>}, {"aten.cosh", read_made<cosh>}, {"aten.dot", read_made<dot>},
+       {"aten.erfc", read_made<erfc>}, {"aten.exp2", read_made<exp2>}, {"aten.expm1", read_made<expm1>},
+       {"aten.floor", read_made<rounded<down>>}, {"aten.frac", read_made<frac>}, {"aten.hypot", read_made<hypot>},
+       {"aten.isfinite", read_made<isfinite>}, {"aten.isinf", read_made<isinf>}, {"aten.isnan", read_made<isnan>},
+       {"aten.lerp", read_made<lerp>}, {"aten.log10", read_made<log10>}, {"aten.log1p", read_made<log1p>},
+       {"aten.log2", read_made<log2>}, {"aten.logaddexp", read_made<logaddexp>},
+       {"aten.logical_xor", read_made<logical_xor>}, {"aten.logit", read_made<logit>},
+       {"aten.nan_to_num", read_made<nan_to_num>}, {"aten.outer", read_made<outer>}, {"aten.round", read_made<round>},
+       {"aten.sgn", read_made<sign>}, {"aten.sign", read_made<sign>}, {"aten.sinh", read_made<sinh>},
+       {"aten.tan", read_made<tan>}, {"aten.trunc", read_made<rounded<truncated>>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch
