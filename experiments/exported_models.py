@@ -31,8 +31,16 @@ def read_npy(data):
     count = math.prod(header["shape"])
     format = FORMATS[header["descr"].lstrip("<|=")]
     values = struct.unpack_from(f"<{count}{format}", data, 8 + size + length)
-    assert not header["fortran_order"]
-    return tuple(header["shape"]), values
+    return tuple(header["shape"]), in_rows(values, header["shape"]) if header["fortran_order"] else values
+
+
+def in_rows(values, shape):
+    """Row-major order of values whose first index changes fastest."""
+    strides = [math.prod(shape[:d]) for d in range(len(shape))]
+    places = [0]
+    for extent, stride in zip(shape, strides):
+        places = [p + i * stride for p in places for i in range(extent)]
+    return tuple(values[p] for p in places)
 
 
 def error(found, expected):

@@ -64,8 +64,10 @@ class NpyFile {
     if (found.type == "<f8") return read<double>(count, type.dtype, is);
     if (found.type == "<i4") return read<std::int32_t>(count, type.dtype, is);
     if (found.type == "<i8") return read<std::int64_t>(count, type.dtype, is);
-    if (found.type == "|b1") return read<std::uint8_t>(count, type.dtype, is);
-    fail("elements of bool, int32, int64, float16, float32 or float64 ('<f4', …)", "'" + found.type + "'");
+    if (found.type == "<i2") return read<std::int16_t>(count, type.dtype, is);
+    if (found.type == "|i1") return read<std::int8_t>(count, type.dtype, is);
+    if (found.type == "|u1" || found.type == "|b1") return read<std::uint8_t>(count, type.dtype, is);
+    fail("elements of bool, integers of 8 to 64 bits, float16, float32 or float64 ('<f4', …)", "'" + found.type + "'");
   }
 
  private:

@@ -46,7 +46,8 @@ class Session {
   /// its memory was changed through another view.
   Id tensor(const Value&);
   /// Changes a tensor in place: it and its other names are `result` from here on, converted to the tensor's dtype and
-  /// expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result does not fit.
+  /// expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result does not
+  /// fit.
   void assign(const Value& tensor, Id result, Id first_new);
   /// `tensor.data = value`, `tensor.copy_(value)`
   void put(const Value& tensor, const Value& value);

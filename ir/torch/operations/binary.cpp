@@ -254,7 +254,23 @@ python::Value call_commuting(const python::Call& c) {
   return c.node({first, c.operand(swap ? "left" : "right", 1)});
 }
 
+/// x op a multiple of the divisor: `//` and `%` of floats. A remainder has the divisor's sign.
+Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
+  const Id quotient = floor_of(c, c.call("div", {x, divisor}, {}));
+  return remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {}) : quotient;
+}
+
+bool by_floats(const Caller& c, Id x, std::optional<Id> divisor) {
+  return is_float(c.node(x).type.dtype) || (divisor && is_float(c.node(*divisor).type.dtype));
+}
+
 python::Value call_floor_divide(const python::Call& c) {
+  if (!is_tensor(c.value("input")) || is_tensor(c.value("other")) || c.value("other").as<double>() ||
+      by_floats(caller_of(c), c.tensor("input"), std::nullopt)) {
+    const Id x = c.operand("input", 0), divisor = c.operand("other", 1);
+    if (by_floats(caller_of(c), x, divisor))
+      return {python::Tensor{divided_down(caller_of(c), x, divisor, c.op == "remainder")}};
+  }
   return c.node({c.tensor("input")}, {{"divisor", c.integer("other")}});
 }
 
@@ -262,7 +278,14 @@ python::Value call_floor_divide(const python::Call& c) {
 python::Value call_divide(const python::Call& c) {
   const Id input = c.tensor("input");
   if (!c.given("rounding_mode")) return c.node({input, c.operand("other", 1)});
-  if (c.text("rounding_mode") != "floor") c.fail("rounding_mode", "None or 'floor'");
+  if (c.text("rounding_mode") != "floor" && c.text("rounding_mode") != "trunc")
+    c.fail("rounding_mode", "None, 'floor' or 'trunc'");
+  if (by_floats(caller_of(c), input, std::nullopt)) {
+    const Id quotient = c.node({input, c.operand("other", 1)}).as<python::Tensor>()->id;
+    const bool down = c.text("rounding_mode") == "floor";
+    return {python::Tensor{down ? floor_of(caller_of(c), quotient) : trunc_of(caller_of(c), quotient)}};
+  }
+  if (c.text("rounding_mode") != "floor") c.fail("rounding_mode", "None or 'floor' (of integers)");
   return {python::Tensor{c.session.call("floor_divide", {input}, {{"divisor", c.integer("other")}})}};
 }
 
@@ -303,14 +326,23 @@ std::vector<Id> read_binary(pt2::Call& call) {
 }
 
 std::vector<Id> read_floor_divide(pt2::Call& call) {
-  const Id self = call.tensor("self");
+  const Id self = call.operand("self");
+  const Id divisor = call.operand("other");
+  if (by_floats(caller_of(call), self, divisor))
+    return {divided_down(caller_of(call), self, divisor, call.op == "remainder")};
   return call.node({self}, {{"divisor", call.integer("other")}});
 }
 
 std::vector<Id> read_divide(pt2::Call& call) {
   const Id self = call.operand("self");
   if (!call.has("rounding_mode")) return call.node({self, call.operand("other")});
-  if (call.text("rounding_mode", "") != "floor") call.fail("rounding_mode", "None or 'floor'");
+  const std::string mode = call.text("rounding_mode", "");
+  if (mode != "floor" && mode != "trunc") call.fail("rounding_mode", "None, 'floor' or 'trunc'");
+  if (const Id other = call.operand("other"); by_floats(caller_of(call), self, other)) {
+    const Id quotient = call.add("div", {self, other});
+    return {mode == "floor" ? floor_of(caller_of(call), quotient) : trunc_of(caller_of(call), quotient)};
+  }
+  if (mode != "floor") call.fail("rounding_mode", "None or 'floor' (of integers)");
   return {call.add("floor_divide", {self}, {{"divisor", call.integer("other")}})};
 }
 

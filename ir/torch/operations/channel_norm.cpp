@@ -99,6 +99,14 @@ std::vector<Id> read_native_group_norm(pt2::Call& call) {
   return {by_groups(g, g.tensor("input"), g.integer("group", 1))};
 }
 
+// aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps): without running statistics.
+std::vector<Id> read_batch_statistics(pt2::Call& call) {
+  call.ignore({"momentum", "running_mean", "running_var"});
+  const Given g(call);
+  if (!g.flag("training", false)) call.fail("training", "True (as there are no running statistics)");
+  return {by_batch(g, g.tensor("input"))};
+}
+
 // x / (k + alpha * mean of x² over `size` neighbouring channels)^beta; beyond the channels there are zeros.
 Id local_response_norm(const Given& g) {
   const Id x = g.tensor("input");
@@ -137,7 +145,7 @@ Composites channel_norms() {
        {"LocalResponseNorm", stateless_module, "size, alpha=0.0001, beta=0.75, k=1.0", nullptr, "local_response_norm"}},
       {{"aten.batch_norm", read_made<batch_norm>}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
        {"aten.group_norm", read_made<group_norm>}, {"aten.native_group_norm", read_native_group_norm},
-       {"aten.instance_norm", read_made<instance_norm>}}};
+       {"aten.instance_norm", read_made<instance_norm>}, {"aten._native_batch_norm_legit", read_batch_statistics}}};
 }
 // clang-format on
 

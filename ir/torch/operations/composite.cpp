@@ -49,7 +49,7 @@ std::vector<Id> read_identity(pt2::Call& call) {
 
 // Dropout: as in evaluation mode.
 std::vector<Id> read_dropout(pt2::Call& call) {
-  const Id x = call.tensor("input");
+  const Id x = call.tensor(call.has("input") ? "input" : "self");
   if (call.flag("train", true) && call.number("p", 0.5) != 0) call.fail("train", "False (a model in eval mode)");
   call.ignore({"p"});
   return {x};
@@ -185,10 +185,10 @@ Composites other_composites() {
 // clang-format on
 
 std::vector<Composites> composites() {
-  return {other_composites(), activations(),          bitwise_names(), channel_norms(),
-          contractions(),     elementary_functions(), histograms(),    interpolations(),
-          losses(),           placements(),           poolings(),      rearrangements(),
-          recurrences(),      vector_norms()};
+  return {
+      other_composites(),     activations(), bitwise_names(),  channel_norms(), contractions(), composed_functions(),
+      elementary_functions(), histograms(),  interpolations(), losses(),        placements(),   poolings(),
+      rearrangements(),       recurrences(), samplings(),      vector_norms()};
 }
 
 }  // namespace deplo::ir::torch

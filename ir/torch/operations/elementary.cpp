@@ -1,4 +1,6 @@
 // Elementary functions, and those of rounding, that several elementwise operations make: floor, sign, log2, …
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -8,9 +10,7 @@ namespace deplo::ir::torch {
 namespace elementary {
 namespace {
 
-Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
 Id choose(const Given& g, Id condition, double a, Id b) { return g.call("where", {condition, g.scalar(a), b}); }
-Id choose(const Given& g, Id condition, Id a, double b) { return g.call("where", {condition, a, g.scalar(b)}); }
 
 /// The input, as floats.
 Id float_input(const Given& g) {
@@ -21,20 +21,31 @@ Id float_input(const Given& g) {
 // Rounding: by integers of 32 bits. An f32 of at least 2^23 has no fraction.
 constexpr double whole = 0x1p23;
 
-using Rounding = Id (*)(const Given&, Id x, Id truncated);
+using Rounding = Id (*)(const Caller&, Id x, Id truncated);
+
+Id number(const Caller& c, double value) { return c.scalar(value, DType::f32); }
+
+Id rounded_by(const Caller& c, Id x, Rounding rounding) {
+  const DType dtype = c.node(x).type.dtype;
+  if (!is_float(dtype)) return x;
+  const Id small = c.call("lt", {c.call("abs", {x}, {}), number(c, whole)}, {});
+  const Id safe = c.call("where", {small, x, number(c, 0)}, {});
+  const Id integers = c.call("to", {safe}, {{"dtype", DType::i32}});
+  return c.call("where", {small, rounding(c, safe, c.call("to", {integers}, {{"dtype", dtype}})), x}, {});
+}
+
+Id truncated(const Caller&, Id, Id t) { return t; }
+Id down(const Caller& c, Id x, Id t) {
+  return c.call("where", {c.call("gt", {t, x}, {}), c.call("sub", {t, number(c, 1)}, {}), t}, {});
+}
+Id up(const Caller& c, Id x, Id t) {
+  return c.call("where", {c.call("lt", {t, x}, {}), c.call("add", {t, number(c, 1)}, {}), t}, {});
+}
 
 template <Rounding rounding>
 Id rounded(const Given& g) {
-  const Id x = g.tensor("input");
-  if (!is_float(g.dtype(x))) return x;
-  const Id small = g.apply("lt", g.apply("abs", x), whole), safe = choose(g, small, x, 0.0);
-  const Id truncated = g.to(g.to(safe, DType::i32), g.dtype(x));
-  return choose(g, small, rounding(g, safe, truncated), x);
+  return rounded_by(g.caller(), g.tensor("input"), rounding);
 }
-
-Id truncated(const Given&, Id, Id t) { return t; }
-Id down(const Given& g, Id x, Id t) { return choose(g, g.apply("gt", t, x), g.apply("sub", t, 1.0), t); }
-Id up(const Given& g, Id x, Id t) { return choose(g, g.apply("lt", t, x), g.apply("add", t, 1.0), t); }
 
 // That of NaN is 0, as in PyTorch.
 Id sign_of(const Given& g, Id x) {
@@ -43,18 +54,25 @@ Id sign_of(const Given& g, Id x) {
 }
 
 // Halves go to even numbers.
-Id nearest(const Given& g, Id x, Id t) {
-  const Id rest = g.apply("abs", g.apply("sub", x, t)),
-           half = g.to(g.to(g.apply("mul", t, 0.5), DType::i32), g.dtype(x));
-  const Id odd = g.apply("ne", g.apply("mul", half, 2.0), t);
-  const Id away =
-      g.apply("logical_or", g.apply("gt", rest, 0.5), g.apply("logical_and", g.apply("eq", rest, 0.5), odd));
-  return choose(g, away, g.apply("add", t, sign_of(g, x)), t);
+Id nearest(const Caller& c, Id x, Id t) {
+  const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}, {}); };
+  const DType dtype = c.node(x).type.dtype;
+  const Id rest = call("sub", x, t), size = c.call("abs", {rest}, {});
+  const Id half = trunc_of(c, call("mul", t, number(c, 0.5)));
+  const Id odd = call("ne", call("mul", half, number(c, 2)), t);
+  const Id tie = call("logical_and", call("eq", size, number(c, 0.5)), odd);
+  const Id away = call("logical_or", call("gt", size, number(c, 0.5)), tie);
+  const auto count = [&](std::string_view op) {
+    return c.call("to", {call("logical_and", away, call(op, rest, number(c, 0)))}, {{"dtype", dtype}});
+  };
+  return call("sub", call("add", t, count("gt")), count("lt"));
 }
 
 Id round(const Given& g) {
-  if (g.integer("decimals", 0) != 0) g.fail("decimals", "0");
-  return rounded<nearest>(g);
+  const std::int64_t decimals = g.integer("decimals", 0);
+  if (decimals == 0) return rounded<nearest>(g);
+  const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(decimals, -30, 30)));
+  return g.apply("div", rounded_by(g.caller(), g.apply("mul", g.tensor("input"), scale), nearest), scale);
 }
 
 Id frac(const Given& g) { return g.apply("sub", g.tensor("input"), rounded<truncated>(g)); }
@@ -145,6 +163,10 @@ constexpr std::string_view one = "input";
 
 }  // namespace
 }  // namespace elementary
+
+Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::down); }
+Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }
+Id trunc_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::truncated); }
 
 // clang-format off
 Composites elementary_functions() {

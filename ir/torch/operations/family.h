@@ -49,6 +49,7 @@ Composites other_composites();
 Composites activations();
 Composites bitwise_names();
 Composites channel_norms();
+Composites composed_functions();
 Composites contractions();
 Composites elementary_functions();
 Composites interpolations();
@@ -58,6 +59,7 @@ Composites placements();
 Composites poolings();
 Composites rearrangements();
 Composites recurrences();
+Composites samplings();
 Composites vector_norms();
 
 // Helpers that several families use.
@@ -87,6 +89,12 @@ Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& ind
 Id extreme_index(const Caller&, const Node& extreme);
 /// Whether an index tensor may have numbers below 0. False only if its graph proves that it has none.
 bool may_be_negative(const Caller&, Id index);
+/// floor(x) of floats.
+Id floor_of(const Caller&, Id x);
+/// round(x) of floats, halves to even numbers.
+Id round_of(const Caller&, Id x);
+/// trunc(x) of floats.
+Id trunc_of(const Caller&, Id x);
 /// Throws Error unless the first argument is a tensor of floats.
 void check_float(const Inference&);
 /// Throws Error if the first `count` arguments have different dtypes, or are truth values.

@@ -325,12 +325,14 @@ Id extreme_index(const Caller& c, const Node& extreme) {
 std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
-       {{"any", either, some_dims, call_truth}, {"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
+       {{"any", either, some_dims, call_truth},
+        {"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
         {"argmax", either, extremum, call_arg_extreme}},
        {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth},
         {"aten.argmax", read_arg_extreme}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
-       {{"all", either, some_dims, call_truth}, {"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
+       {{"all", either, some_dims, call_truth},
+        {"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
         {"argmin", either, extremum, call_arg_extreme}},
        {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth},
         {"aten.argmin", read_arg_extreme}}},

@@ -48,6 +48,15 @@ Id vector_norm(const Given& g) {
   return norm_of(g, x, g.number("ord", 2), along_of(g));
 }
 
+// Without an order: of all elements, or Euclidean. Norms of matrices by an order are not supported.
+Id linalg_norm(const Given& g) {
+  const Along along = along_of(g);
+  g.ignore({"dtype"});
+  const bool of_vectors = along.dims.size() == 1 || (along.dims.empty() && g.rank(g.tensor("input")) == 1);
+  if (g.has("ord") && !of_vectors) g.fail("ord", "None (norms of matrices are not supported)");
+  return norm_of(g, g.tensor("input"), g.number("ord", 2), along);
+}
+
 // x / max(norm, eps)
 Id normalize(const Given& g) {
   const Id x = g.tensor("input");
@@ -73,7 +82,7 @@ Composites vector_norms() {
        {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},
        {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
       {{"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
-       {"aten.linalg_vector_norm", read_made<vector_norm>}}};
+       {"aten.linalg_norm", read_made<linalg_norm>}, {"aten.linalg_vector_norm", read_made<vector_norm>}}};
 }
 // clang-format on
 

@@ -185,6 +185,11 @@ const TensorType& Call::output_type(std::size_t i) const {
   return found->second.type;
 }
 
+ScalarType Call::stated_type(std::size_t i) const {
+  output_type(i);
+  return graph_.tensors.find(outputs_[i])->second.stated;
+}
+
 bool Call::is_read(std::size_t output) const {
   return output < outputs_.size() && readers(graph_, outputs_[output]) > 0;
 }

@@ -37,11 +37,12 @@ Shape shape(const Json& sizes, std::string& problem) {
 TensorMeta tensor_meta(const Json& json) {
   TensorMeta meta;
   const ScalarType type = scalar_type(json.at("dtype"));
+  meta.stated = type;
   meta.type.shape = shape(json.at("sizes"), meta.problem);
   if (const std::optional<DType> d = dtype(type))
     meta.type.dtype = *d;
   else
-    meta.problem = "float32, float16, bfloat16, int64, int32 or bool, found " + scalar_type_name(type);
+    meta.problem = fmt::format("{}, found {}", supported_types, scalar_type_name(type));
   if (json.has("layout") && json.at("layout").integer() != strided)
     meta.problem = "a dense tensor, found another layout";
   return meta;

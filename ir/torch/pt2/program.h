@@ -17,6 +17,7 @@ namespace deplo::ir::torch::pt2 {
 struct TensorMeta {
   TensorType type;
   std::string problem;
+  ScalarType stated = ScalarType::unknown;
 };
 
 struct ProgramGraph;

@@ -55,12 +55,36 @@ struct Target {
   bool is_in_place() const { return name.ends_with('_') && !name.ends_with("__"); }
 };
 
+/// Names that PyTorch has for the same operation.
+std::string_view plain_name(std::string_view name) {
+  constexpr auto others =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"aten.absolute", "aten.abs"},
+                                                                    {"aten.clip", "aten.clamp"},
+                                                                    {"aten.concat", "aten.cat"},
+                                                                    {"aten.concatenate", "aten.cat"},
+                                                                    {"aten.divide", "aten.div"},
+                                                                    {"aten.fix", "aten.trunc"},
+                                                                    {"aten.greater", "aten.gt"},
+                                                                    {"aten.greater_equal", "aten.ge"},
+                                                                    {"aten.less", "aten.lt"},
+                                                                    {"aten.less_equal", "aten.le"},
+                                                                    {"aten.multiply", "aten.mul"},
+                                                                    {"aten.negative", "aten.neg"},
+                                                                    {"aten.not_equal", "aten.ne"},
+                                                                    {"aten.subtract", "aten.sub"},
+                                                                    {"aten.swapaxes", "aten.transpose"},
+                                                                    {"aten.swapdims", "aten.transpose"}});
+  const auto* const found = std::ranges::find(others, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == others.end() ? name : found->second;
+}
+
 // An operation in place is the one of the same name without the `_`. Throws Error.
 const Function& function_of(const std::string& target) {
   const Target parts(target);
   std::string_view name = parts.name;
   const std::string_view overload = parts.overload;
   if (parts.is_in_place()) name.remove_suffix(1);
+  name = plain_name(name);
   const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
   if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
@@ -257,6 +281,20 @@ class GraphReader {
                                 node.target, results.size(), call.outputs()[i]));
   }
 
+  // Integers of 8 and 16 bits have 32 in the graph. What arithmetic makes of them wraps around.
+  Id wrapped(const Call& call, ScalarType type, Id id) const {
+    constexpr auto arithmetic = std::to_array<std::string_view>(
+        {"aten.__lshift__", "aten._to_copy", "aten.abs", "aten.add", "aten.bitwise_left_shift", "aten.bitwise_not",
+         "aten.cumsum", "aten.mul", "aten.neg", "aten.pow", "aten.rsub", "aten.square", "aten.sub", "aten.sum",
+         "aten.to"});
+    if (!is_narrow(type) || !is_one_of(call.function, arithmetic)) return id;
+    const auto number = [&](std::int64_t n) { return builder_.scalar(static_cast<double>(n), DType::i64); };
+    const std::int64_t mask = type == ScalarType::int16 ? 0xffff : 0xff, half = (mask + 1) / 2;
+    if (type == ScalarType::uint8) return call.add("bitwise_and", {id, number(mask)});
+    const Id bits = call.add("bitwise_and", {call.add("add", {id, number(half)}), number(mask)});
+    return call.add("sub", {bits, number(half)});
+  }
+
   // Checks the result against the type that the file states.
   void bind(const Call& call, std::size_t i, Id result) {
     const TensorType &stated = call.output_type(i), found = builder_.type(result);
@@ -264,7 +302,7 @@ class GraphReader {
                        (is_integer(found.dtype) && is_integer(stated.dtype));  // out_int32 and the like
     if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
-    ids_.insert_or_assign(call.outputs()[i], call.to(result, stated.dtype));
+    ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
   }
 
   // (…, graph, operands…)

@@ -29,8 +29,11 @@ std::size_t width(ScalarType type) {
     case ScalarType::int32:
       return 4;
     case ScalarType::int64:
+    case ScalarType::float64:
       return 8;
     case ScalarType::boolean:
+    case ScalarType::uint8:
+    case ScalarType::int8:
       return 1;
     default:
       return 2;
@@ -41,6 +44,8 @@ float element(ScalarType type, const char* bytes) {
   switch (type) {
     case ScalarType::float32:
       return load<float>(bytes);
+    case ScalarType::float64:
+      return static_cast<float>(load<double>(bytes));
     case ScalarType::boolean:
       return *bytes ? 1.0F : 0.0F;
     case ScalarType::float16:
@@ -78,7 +83,14 @@ std::string scalar_type_name(ScalarType type) {
   return i < names.size() ? std::string(names[i]) : fmt::format("scalar type {}", i);
 }
 
-std::optional<DType> dtype(ScalarType type) { return parse_dtype(scalar_type_name(type)); }
+bool is_narrow(ScalarType type) {
+  return type == ScalarType::uint8 || type == ScalarType::int8 || type == ScalarType::int16;
+}
+
+std::optional<DType> dtype(ScalarType type) {
+  if (is_narrow(type)) return DType::i32;
+  return type == ScalarType::float64 ? DType::f32 : parse_dtype(scalar_type_name(type));
+}
 
 namespace {
 
@@ -107,11 +119,16 @@ auto read_all(const StoredTensor& t, std::int64_t n, const char* storage, std::s
 
 Numbers row_major(const StoredTensor& t, std::string_view storage, std::int64_t most, const std::string& where) {
   if (!dtype(t.type))
-    throw Error(fmt::format("{}: expected float32, float16, bfloat16, int64, int32 or bool, found {}", where,
-                            scalar_type_name(t.type)));
+    throw Error(fmt::format("{}: expected {}, found {}", where, supported_types, scalar_type_name(t.type)));
   const std::size_t bytes = width(t.type);
   const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), most, where);
   if (t.type == ScalarType::int64) return read_all(t, n, storage.data(), bytes, load<std::int64_t>);
+  const auto integers = [&]<class T>(T (*one)(const char*)) {
+    return read_all(t, n, storage.data(), bytes, [one](const char* from) { return std::int32_t{one(from)}; });
+  };
+  if (t.type == ScalarType::uint8) return integers(load<std::uint8_t>);
+  if (t.type == ScalarType::int8) return integers(load<std::int8_t>);
+  if (t.type == ScalarType::int16) return integers(load<std::int16_t>);
   if (t.type == ScalarType::int32) return read_all(t, n, storage.data(), bytes, load<std::int32_t>);
   return read_all(t, n, storage.data(), bytes, [&](const char* from) { return element(t.type, from); });
 }

@@ -30,8 +30,12 @@ enum class ScalarType : std::uint8_t {
 };
 std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
 
-/// nullopt for types that a graph cannot have (float64, int8, …).
+/// The type that a graph has for it: i32 for the integers of 8 and 16 bits, f32 for float64. nullopt: none.
 std::optional<DType> dtype(ScalarType);
+/// The types that a graph has, for messages.
+inline constexpr std::string_view supported_types = "a type of floats, integers or bool";
+/// Integers of 8 and 16 bits: arithmetic on them wraps around.
+bool is_narrow(ScalarType);
 
 /// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.
 struct StoredTensor {

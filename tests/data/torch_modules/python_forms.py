@@ -82,7 +82,8 @@ class Model(nn.Module):
         shift[:, 0] = 0
         shift[0, 1:3] += self.steps[1:]
         shift.clamp_(min=-1)
-        results = {name: head(F.pad(y, (0, 1))[:, :self.heads["small"].in_features]) for name, head in self.heads.items()}
+        results = {name: head(F.pad(y, (0, 1))[:, :self.heads["small"].in_features])
+                   for name, head in self.heads.items()}
         a, *rest = [v.mean(dim=-1) for v in results.values()]
         best = max(rest, key=None) if False else rest[-1]
         assert not flip and 1 <= n <= 3 and "small" in results, "unexpected"

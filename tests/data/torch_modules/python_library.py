@@ -25,7 +25,8 @@ def lists():
     return [last, first, len(other), len(unique), numbers.index(9), numbers.count(1), int(yes), numbers[::2][1],
             sum(numbers, 10), max(numbers), min(3, 2), *sorted(numbers, key=lambda n: -n)[:2], *reversed(numbers[-2:]),
             sum(i * n for i, n in enumerate(numbers, start=1)), sum(a * b for a, b in zip(numbers, numbers[1:])),
-            *map(lambda a, b: a - b, (5, 6), [1, 3]), *filter(lambda n: n > 7, numbers), *sorted([3, 1, 2], reverse=True),
+            *map(lambda a, b: a - b, (5, 6), [1, 3]), *filter(lambda n: n > 7, numbers),
+            *sorted([3, 1, 2], reverse=True),
             *chain([1], (2, 3)), *[a * b for a, b in product([1, 2], (3, 4))], *repeat(6, 2),
             reduce(lambda a, b: a * b, [1, 2, 3, 4]), *divmod(-7, 3), torch.zeros(2, 3).shape.numel(), 7 // 2 * -1 % 5]
 
@@ -48,12 +49,14 @@ def strings():
     parts = s.strip().split(",")
     name = "_".join(p.lower() for p in parts).replace("2d", "")
     return [len(s), len(parts), int(parts[0].startswith("Conv")), int(parts[1].endswith("U")), len(name),
-            int(name == "conv_relu"), int(name.upper() == "CONV_RELU"), len(f"{3.14159:.2f}{7:3d}{name!r}{{}}"), int("12"),
+            int(name == "conv_relu"), int(name.upper() == "CONV_RELU"), len(f"{3.14159:.2f}{7:3d}{name!r}{{}}"),
+            int("12"),
             len(str(1.0)), int(str((1, "a")) == "(1, 'a')"), len("a" "b"), int(f"{2}x" in "12x4")]
 
 
 def numbers():
-    return [math.log2(8), math.log10(100.0), math.log1p(0.5), math.tan(0.5), math.atan(2), math.erf(0.25), math.fabs(-3),
+    return [math.log2(8), math.log10(100.0), math.log1p(0.5), math.tan(0.5), math.atan(2), math.erf(0.25),
+            math.fabs(-3),
             math.gcd(12, 18), math.prod([2, 3.5]), np.array(4.0), int(np.isinf(1.0)), np.log2(4), np.pi, round(2.5),
             round(2.567, 1), 7.5 // 2, -7.5 % 2, 2 ** 0.5, 5 ^ 3, 6 & 3, 6 | 1, 1 << 4, ~2, float("2.5"), abs(-2.5),
             1 if 0 < 1 < 2 else 0, (None or 3), (2 and 4), int(not 1), int(None is None)]
@@ -123,8 +126,10 @@ class Model(nn.Module):
         return [len(list(self.modules())), len(list(self.children())), len(list(self.parameters())),
                 len(dict(self.named_parameters())), len(list(self.named_modules())), len(self.named.keys()),
                 len(list(self.named.values())), len([k for k, v in self.named.items()]), len(self.blocks[1:3]),
-                int(isinstance(self.blocks[0], (nn.ReLU, nn.Tanh))), int(hasattr(self, "named")), int(hasattr(self, "no")),
-                getattr(self, "no", 5), int(callable(len)), int(isinstance([1], list)), int(isinstance(2, (str, float))),
+                int(isinstance(self.blocks[0], (nn.ReLU, nn.Tanh))), int(hasattr(self, "named")),
+                int(hasattr(self, "no")),
+                getattr(self, "no", 5), int(callable(len)), int(isinstance([1], list)),
+                int(isinstance(2, (str, float))),
                 int(torch.is_tensor(self.scale)), int(isinstance(self.scale, nn.Parameter)),
                 torch.arange(6)[slice(1, 4)].sum().item(), sum(torch.eye(2).tolist()[0]), int(torch.arange(3)[2])]
 

@@ -209,8 +209,8 @@ class PatchMerging(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, img_size=8, patch_size=2, in_chans=3, num_classes=3, embed_dim=4, depths=[2, 1], num_heads=[1, 2],
-                 window_size=2, drop_path_rate=0.1, norm_layer=nn.LayerNorm, **kwargs):
+    def __init__(self, img_size=8, patch_size=2, in_chans=3, num_classes=3, embed_dim=4, depths=[2, 1],
+                 num_heads=[1, 2], window_size=2, drop_path_rate=0.1, norm_layer=nn.LayerNorm, **kwargs):
         super().__init__()
         self.num_layers = len(depths)
         self.num_features = int(embed_dim * 2 ** (self.num_layers - 1))

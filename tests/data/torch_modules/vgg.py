@@ -13,7 +13,8 @@ def make_layers(cfg: List[Union[str, int]], batch_norm=False) -> nn.Sequential:
             layers += [nn.MaxPool2d(kernel_size=2, stride=2)]
         elif isinstance(v, int) and v > 0:
             conv2d = nn.Conv2d(in_channels, v, kernel_size=3, padding=1)
-            layers += [conv2d, nn.BatchNorm2d(v), nn.ReLU(inplace=True)] if batch_norm else [conv2d, nn.ReLU(inplace=True)]
+            norm = [nn.BatchNorm2d(v)] if batch_norm else []
+            layers += [conv2d, *norm, nn.ReLU(inplace=True)]
             in_channels = v
         else:
             raise ValueError(f"unknown layer {v}")

@@ -2,12 +2,14 @@
 """Computes by PyTorch (2.5 or later), in float64, what the modules of this folder give, and writes NAME.json beside
 NAME.py. Read by tests/ir/torch/torch_modules_test.cpp.
 
-    python write.py [NAME ...]
+    python write.py [--export] [NAME ...]
 
-Each file is as a problem of KernelBench: a class Model, get_init_inputs and get_inputs. The values of parameters, buffers
-and inputs are not in the files: element i of a tensor with the key k is floor(256 u) / 256 - 0.5, where
-u = ((2654435761 i + crc32(k)) mod 2^32) / 2^32; variances are 1 more. The keys are p_a_b for the parameter a.b, the name of
-a tensor that is an attribute of the model, and in0, in1, ... for the inputs.
+Each file is as a problem of KernelBench: a class Model, get_init_inputs and get_inputs. The values of parameters,
+buffers and inputs are not in the files: element i of a tensor with the key k is floor(256 u) / 256 - 0.5, where
+u = ((2654435761 i + crc32(k)) mod 2^32) / 2^32; variances are 1 more. The keys are p_a_b for the parameter a.b, the
+name of a tensor that is an attribute of the model, and in0, in1, ... for the inputs.
+
+With --export it also writes NAME.pt2, in float32 (tests/rules/decompose/same_graph_test.cpp).
 """
 import json
 import pathlib
@@ -54,8 +56,16 @@ def load(file):
 
 def main():
     sys.path.insert(0, str(FOLDER))
-    files = [FOLDER / f"{n}.py" for n in sys.argv[1:]] or sorted(f for f in FOLDER.glob("*.py") if f.stem != "write")
+    exports = "--export" in sys.argv[1:]
+    names = [n for n in sys.argv[1:] if n != "--export"]
+    files = [FOLDER / f"{n}.py" for n in names] or sorted(f for f in FOLDER.glob("*.py") if f.stem != "write")
     for file in files:
+        if exports:
+            torch.set_default_dtype(torch.float32)
+            module = {"__name__": "module"}
+            exec(compile(file.read_text(), file, "exec"), module)
+            model = module["Model"](*module["get_init_inputs"]()).eval()
+            torch.export.save(torch.export.export(model, tuple(module["get_inputs"]())), file.with_suffix(".pt2"))
         model, inputs = load(file)
         with torch.no_grad():
             outputs = model(*inputs)

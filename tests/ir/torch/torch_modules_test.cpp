@@ -1,5 +1,5 @@
-// The modules of tests/data/torch_modules, read as KernelBench's files are, and evaluated in double: they give what PyTorch
-// computes. write.py there says what the values of parameters and inputs are.
+// The modules of tests/data/torch_modules, read as KernelBench's files are, and evaluated in double: they give what
+// PyTorch computes. write.py there says what the values of parameters and inputs are.
 #include <gtest/gtest.h>
 
 #include <cmath>

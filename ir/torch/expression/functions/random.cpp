@@ -173,7 +173,7 @@ constexpr std::array random_rows = {
     Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", rand},
     Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", randn_like},
     Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", rand_like},
-    Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None, generator=None", randint},
+    Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
     Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"Tensor", in_torch, "*size", new_tensor},

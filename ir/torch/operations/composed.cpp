@@ -1,0 +1,269 @@
+// Functions that compare pairs of places, or join and take elements, which other operations make.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace composed {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
+Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze", {x}, {{"dim", dim}}); }
+Id reduced(const Given& g, std::string_view op, Id x, std::int64_t dim) {
+  return g.call(op, {x}, {{"dims", Shape{dim}}});
+}
+/// 0, 1, … along the last dimension, or the one before it.
+Id numbers(const Given& g, std::int64_t count) { return g.call("arange", {}, {{"end", count}}); }
+
+/// The dimension of a tensor as its last one.
+Id moved_last(const Given& g, Id x, std::size_t dim) {
+  Shape order;
+  for (std::size_t d = 0; d < g.rank(x); ++d)
+    if (d != dim) order.push_back(static_cast<std::int64_t>(d));
+  order.push_back(static_cast<std::int64_t>(dim));
+  return g.permute(x, order);
+}
+Id moved_back(const Given& g, Id x, std::size_t dim) {
+  const auto last = static_cast<std::int64_t>(g.rank(x)) - 1;
+  Shape order;
+  for (std::int64_t d = 0; d < last; ++d) order.push_back(d);
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(dim), last);
+  return g.permute(x, order);
+}
+
+// cummax, cummin: at each place the extreme of those up to it, and the last index that has it.
+template <bool largest>
+std::vector<Id> running_extreme(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const Id line = moved_last(g, x, dim);
+  const std::int64_t count = g.shape(line).back();
+  const Id place = numbers(g, count), seen = g.apply("le", place, unsqueezed(g, place, 1));
+  const Id all = unsqueezed(g, line, -2);
+  const Id parts = choose(g, seen, all, g.scalar(largest ? -infinity : infinity));
+  const Id extreme = reduced(g, largest ? "amax" : "amin", parts, -1);
+  const Id value = unsqueezed(g, extreme, -1);
+  const Id equal = g.apply("logical_or", g.apply("eq", all, value), g.apply("ne", all, all));  // NaN is an extreme
+  const Id hits = g.apply("logical_and", seen, equal);
+  const Id index = reduced(g, "amax", choose(g, hits, place, g.caller().scalar(-1, DType::i32)), -1);
+  return {moved_back(g, extreme, dim), g.to(moved_back(g, index, dim), DType::i64)};
+}
+
+// The lower of two middle elements, and where it is; of all elements only the value.
+std::vector<Id> median(const Given& g) {
+  Id x = g.tensor("input");
+  const bool all = !g.has("dim");
+  if (all) x = g.reshape(x, {element_count(g.shape(x))});
+  const std::size_t dim = all ? 0 : g.dim(g.integer("dim", 0), g.rank(x));
+  const std::int64_t count = g.shape(x)[dim], along = static_cast<std::int64_t>(dim);
+  if (count == 0) g.refuse("at least one element", x);
+  const Id order = g.call("argsort", {x}, {{"dim", along}});
+  const Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
+  const Id value = g.call("gather", {x, middle}, {{"dim", along}});
+  const bool kept = !all && g.flag("keepdim", false);
+  const auto shaped = [&](Id id) { return kept ? id : g.call("squeeze", {id}, {{"dims", Shape{along}}}); };
+  if (all) return {shaped(value)};
+  return {shaped(value), shaped(middle)};
+}
+
+python::Value call_median(const python::Call& c) {
+  const std::vector<Id> results = median(Given(c));
+  return results.size() == 1 ? python::Value{python::Tensor{results[0]}} : results_of(results);
+}
+
+// cross: of vectors of three elements.
+Id cross(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("other");
+  const std::size_t dim = g.dim(g.integer("dim", -1), g.rank(a));
+  if (g.shape(a)[dim] != 3) g.refuse("vectors of 3 elements", a);
+  const auto turned = [&](Id x, std::int64_t by) {
+    return g.call("cat", {g.slice(x, dim, by, 3), g.slice(x, dim, 0, by)}, {{"dim", static_cast<std::int64_t>(dim)}});
+  };
+  return g.apply("sub", g.apply("mul", turned(a, 1), turned(b, 2)), g.apply("mul", turned(a, 2), turned(b, 1)));
+}
+
+// Distances of all pairs of rows.
+Id cdist(const Given& g) {
+  g.ignore({"compute_mode"});
+  const Id a = unsqueezed(g, g.tensor("x1"), -2), b = unsqueezed(g, g.tensor("x2"), -3);
+  const Id apart = g.apply("sub", a, b), size = g.apply("abs", apart);
+  const double p = g.number("p", 2);
+  if (p == 2) return g.apply("sqrt", reduced(g, "sum", g.apply("mul", apart, apart), -1));
+  if (p == 1) return reduced(g, "sum", size, -1);
+  if (p == infinity) return reduced(g, "amax", size, -1);
+  return g.apply("pow", reduced(g, "sum", g.apply("pow", size, p), -1), 1 / p);
+}
+
+Id fmod(const Given& g) {
+  const Id x = g.tensor("input"), divisor = g.operand("other");
+  g.require_float(x);
+  return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
+}
+
+// scatter_reduce: sum, mean, prod, amax and amin of what is sent to each place, with the element there.
+Id scatter_reduce(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("src");
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const std::string by = g.text("reduce", "");
+  if (!g.flag("include_self", true)) g.fail("include_self", "True");
+  if (g.shape(index) != g.shape(source)) g.refuse("an index of the source's shape", index);
+  const std::string op = by == "mean" ? "sum" : by;
+  if (op != "sum" && op != "prod" && op != "amax" && op != "amin")
+    g.fail("reduce", "'sum', 'mean', 'prod', 'amax' or 'amin'");
+  const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -infinity : infinity;
+  const Id target = moved_last(g, x, dim), places = unsqueezed(g, moved_last(g, index, dim), -2);
+  const Id values = unsqueezed(g, moved_last(g, source, dim), -2);
+  const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
+  const Id sent = reduced(g, op, choose(g, hits, values, g.scalar(neutral)), -1);
+  const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
+  Id result = g.apply(join, target, sent);
+  if (by == "mean") {
+    const Id count = reduced(g, "sum", g.to(hits, g.dtype(x)), -1);
+    result = g.apply("div", result, g.apply("add", count, 1.0));
+  }
+  return moved_back(g, result, dim);
+}
+
+// Elements by their numbers in row-major order.
+Id take(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index");
+  return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
+}
+
+Id take_along_dim(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("indices");
+  if (!g.has("dim") || g.rank(index) != g.rank(x)) g.fail("dim", "a dimension, and indices of as many dimensions");
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  Shape wide = g.shape(x), whole = g.shape(index);
+  for (std::size_t d = 0; d < wide.size(); ++d)
+    if (d != dim) whole[d] = wide[d] = std::max(wide[d], whole[d]);
+  return g.call("gather", {g.expand(x, wide), g.expand(index, whole)}, {{"dim", static_cast<std::int64_t>(dim)}});
+}
+
+Id index_fill(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index");
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const Id hits =
+      g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), g.reshape(index, {element_count(g.shape(index))}));
+  const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
+  Shape along(g.rank(x), 1);
+  along[dim] = g.shape(x)[dim];
+  return choose(g, g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
+}
+
+// hstack, vstack, dstack, column_stack
+
+Id at_least(const Given& g, Id x, std::size_t rank) {
+  const Shape shape = g.shape(x);
+  if (shape.size() >= rank) return x;
+  if (rank == 1) return g.reshape(x, {1});
+  if (rank == 2) return g.reshape(x, {1, element_count(shape)});
+  Shape deep = shape.size() == 2 ? shape : Shape{1, element_count(shape)};
+  deep.push_back(1);
+  return g.reshape(x, deep);
+}
+
+template <std::size_t rank>
+Id stacked(const Given& g) {
+  std::vector<Id> parts = g.tensors("tensors");
+  for (Id& part : parts) part = at_least(g, part, rank);
+  const std::int64_t dim = rank == 3 ? 2 : rank == 2 ? 0 : g.rank(parts[0]) == 1 ? 0 : 1;
+  return g.call("cat", parts, {{"dim", dim}});
+}
+
+// Bags of rows of an embedding, each from its offset to the next: their sum, mean or greatest.
+std::vector<Id> embedding_bag(const Given& g) {
+  g.ignore({"scale_grad_by_freq", "sparse", "include_last_offset", "padding_idx"});
+  const Id weight = g.tensor("weight"), indices = g.tensor("indices"), offsets = g.tensor("offsets");
+  const std::int64_t mode = g.integer("mode", 0), count = g.shape(indices)[0], bags = g.shape(offsets)[0];
+  if (g.has("per_sample_weights")) g.fail("per_sample_weights", "None");
+  if (g.flag("include_last_offset", false)) g.fail("include_last_offset", "False");
+  if (g.integer("padding_idx", -1) != -1) g.fail("padding_idx", "-1");
+  const Id rows = g.call("embedding", {weight, indices});
+  const Id begun = g.apply("ge", numbers(g, count), unsqueezed(g, offsets, 1));  // (bags, count)
+  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // from 1 on
+  const Id own = g.apply("add", unsqueezed(g, numbers(g, bags), 1), g.caller().scalar(1, DType::i32));
+  const Id hits = unsqueezed(g, g.apply("eq", bag, own), -1);  // (bags, count, 1)
+  const Id parts = choose(g, hits, rows, g.scalar(mode == 2 ? -infinity : 0));
+  const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
+  if (mode != 1) return {joined};
+  const Id size = g.apply("maximum", reduced(g, "sum", g.to(hits, g.dtype(rows)), 1), 1.0);
+  return {g.apply("div", joined, size)};
+}
+
+// col2im: the windows of F.unfold, added up where they overlap: a transposed convolution of each element of a window.
+Id fold(const Given& g) {
+  const Id x = g.tensor("input");
+  const Shape size = g.integers("output_size", 2, 1), kernel = g.integers("kernel_size", 2, 1);
+  const Shape dilation = g.integers("dilation", 2, 1), padding = g.integers("padding", 2, 0),
+              stride = g.integers("stride", 2, 1);
+  const bool batched = g.rank(x) == 3;
+  if (!batched && g.rank(x) != 2) g.refuse("columns (N, C * elements, L)", x);
+  const Shape columns = g.shape(x);
+  const std::int64_t elements = kernel[0] * kernel[1], all = columns[columns.size() - 2],
+                     batch = batched ? columns[0] : 1;
+  if (elements < 1 || all % elements != 0) g.refuse(fmt::format("channels times {} elements", elements), x);
+  Shape places, out_padding;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
+    places.push_back((size[d] + 2 * padding[d] - reach) / std::max<std::int64_t>(stride[d], 1) + 1);
+    out_padding.push_back(size[d] - ((places[d] - 1) * stride[d] - 2 * padding[d] + reach));
+  }
+  const Id image = g.reshape(x, {batch * (all / elements), elements, places[0], places[1]});
+  const Id place = numbers(g, elements), one = g.apply("eq", place, unsqueezed(g, place, 1));
+  const Id weight = g.reshape(g.to(one, g.dtype(x)), {elements, 1, kernel[0], kernel[1]});
+  const Id made = g.call("convolution", {image, weight},
+                         {{"stride", stride},
+                          {"padding", padding},
+                          {"dilation", dilation},
+                          {"transposed", true},
+                          {"output_padding", out_padding},
+                          {"groups", std::int64_t{1}}});
+  Shape whole = {batch, all / elements, size[0], size[1]};
+  if (!batched) whole.erase(whole.begin());
+  return g.reshape(made, whole);
+}
+
+}  // namespace
+}  // namespace composed
+
+// clang-format off
+Composites composed_functions() {
+  using namespace composed;
+  return {
+      {{"cdist", in_torch, "x1, x2, p=2.0, compute_mode=None", call_made<cdist>},
+       {"cross", either, "input, other, dim=-1", call_made<cross>},
+       {"cummax", either, "input, dim", call_made<running_extreme<true>>},
+       {"cummin", either, "input, dim", call_made<running_extreme<false>>},
+       {"dstack", in_torch, "tensors", call_made<stacked<3>>}, {"fmod", either, "input, other", call_made<fmod>},
+       {"fold", in_functional, "input, output_size, kernel_size, dilation=1, padding=0, stride=1", call_made<fold>},
+       {"Fold", stateless_module, "output_size, kernel_size, dilation=1, padding=0, stride=1", nullptr, "fold"},
+       {"hstack", in_torch, "tensors", call_made<stacked<1>>},
+       {"index_fill", either, "input, dim, index, value", call_made<index_fill>},
+       {"median", either, "input, dim=None, keepdim=False", call_median},
+       {"scatter_reduce", either, "input, dim, index, src, reduce, *, include_self=True", call_made<scatter_reduce>},
+       {"take", either, "input, index", call_made<take>},
+       {"take_along_dim", either, "input, indices, dim=None", call_made<take_along_dim>},
+       {"vstack", in_torch, "tensors", call_made<stacked<2>>}},
+      {{"aten._cdist_forward", read_made<cdist>}, {"aten._embedding_bag", read_made<embedding_bag>},
+       {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.cdist", read_made<cdist>},
+       {"aten.col2im", read_made<fold>}, {"aten.cross", read_made<cross>},
+       {"aten.cummax", read_made<running_extreme<true>>}, {"aten.cummin", read_made<running_extreme<false>>},
+       {"aten.dstack", read_made<stacked<3>>}, {"aten.embedding_bag", read_made<embedding_bag>},
+       {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
+       {"aten.index_fill", read_made<index_fill>}, {"aten.linalg_cross", read_made<cross>},
+       {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
+       {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
+       {"aten.vstack", read_made<stacked<2>>}}};
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch
