@@ -9,7 +9,6 @@
 #include "ir/hardware/mma.h"
 #include "ir/interpret/statements.h"
 #include "ir/simplify/simplify_impl.h"
-#include "ir/text/constant.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {
@@ -25,7 +24,8 @@ int position(const List& list, const std::string& name) {
 
 }  // namespace
 
-Machine::Machine(const Program& program, const FreeValues* free_values, const Limits& limits) {
+Machine::Machine(const Program& program, const FreeValues* free_values, const Limits& limits, const Arithmetic& floats)
+    : arithmetic(floats) {
   Compiler(*this, program, free_values, limits).run();
 }
 
@@ -49,6 +49,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
     note(stmt.as<Accum>());
   });
   if (limits.blocks > 0) machine.most_blocks = limits.blocks;
+  machine.clusters = limits.clusters;
   machine.seed = limits.seed;
   machine.global.once = program.level == Level::loop;
   if (program.level != Level::kernel) starts_ = accumulator_starts(program.body);
@@ -153,11 +154,12 @@ std::size_t Compiler::define(const std::string& name, int lanes) {
   return it->second.value;
 }
 
-Operand Compiler::operand(const Arg& arg, int lanes) {
+Operand Compiler::operand(const Arg& arg, int lanes, DType dtype) {
   if (const auto* constant = std::get_if<double>(&arg)) {
     std::vector<double>& values = machine.lanes.values;
     const std::size_t start = values.size();
-    values.resize(start + static_cast<std::size_t>(machine.lanes.count), f32_constant(*constant));
+    values.resize(start + static_cast<std::size_t>(machine.lanes.count),
+                  machine.arithmetic_of(dtype).constant(*constant));
     return {start, 1};
   }
   const auto& name = *std::get_if<std::string>(&arg);
@@ -221,6 +223,11 @@ Access Compiler::access(const std::string& buffer, const std::vector<Expr>& indi
     result.varies = result.varies || result.index.back().varies;
   }
   return result;
+}
+
+DType Compiler::dtype_of(const std::string& value) const {
+  const auto known = dtypes.find(value);
+  return known == dtypes.end() ? DType::f32 : known->second;
 }
 
 int Compiler::axis(const std::string& name) const {

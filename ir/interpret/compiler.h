@@ -60,9 +60,11 @@ class Compiler {
   int variable(bool varies);
   // Each of these fails if a name is not defined before the statement.
   Index index(const Expr& e);
+  const Layout& layout(const Access& access) const { return machine.layout(access); }
   Access access(const std::string& buffer, const std::vector<Expr>& indices, int lanes);
-  /// A constant, a scalar, or a value of `lanes` lanes (0: any number).
-  Operand operand(const Arg& arg, int lanes);
+  /// A constant of type `dtype`, a scalar, or a value of `lanes` lanes (0: any number).
+  Operand operand(const Arg& arg, int lanes, DType dtype = DType::f32);
+  DType dtype_of(const std::string& value) const;
   std::size_t define(const std::string& name, int lanes);  // returns the start of its lanes
 
   int global(const std::string& name) const;  // the buffer's number; -1: there is none

@@ -74,8 +74,13 @@ std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, 
 }
 
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const FreeValues& free_values) {
+  return evaluate_at(loop, read, free_values, reals());
+}
+
+std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const FreeValues& free_values,
+                               const Arithmetic& arithmetic) {
   check_free(loop, free_values);
-  exec::Machine machine(loop, &free_values);
+  exec::Machine machine(loop, &free_values, {}, arithmetic);
   std::vector<Point> points;
   machine.global.points = &points;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
@@ -83,6 +88,42 @@ std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read, const
       machine.global.buffers[i].element = [&read, &buffer](std::int64_t offset) { return read(buffer, offset); };
   machine.run();
   return points;
+}
+
+ElementFinder::ElementFinder(const Program& loop, std::string buffer, Evaluate evaluate)
+    : buffer_(std::move(buffer)), evaluate_(std::move(evaluate)) {
+  const Axes axes = free_axes(loop);
+  for (const auto& [axis, extent] : axes) zero_[axis] = 0;
+  const std::optional<Point> origin = at(zero_);
+  if (!origin) return;
+  for (const auto& [axis, extent] : axes) {
+    if (extent == 1) continue;
+    FreeValues values = zero_;
+    values[axis] = 1;
+    const std::optional<Point> next = at(values);
+    if (!next) return;
+    if (next->offset > origin->offset) steps_.push_back({axis, extent, next->offset - origin->offset});
+  }
+  std::ranges::stable_sort(steps_, std::ranges::greater(), &Step::offset);
+  origin_ = origin->offset;
+}
+
+std::optional<Point> ElementFinder::at(const FreeValues& values) const {
+  for (Point& point : evaluate_(values))
+    if (point.buffer == buffer_) return std::move(point);
+  return std::nullopt;
+}
+
+std::optional<Point> ElementFinder::find(std::int64_t offset) const {
+  if (!origin_) return std::nullopt;
+  FreeValues values = zero_;
+  std::int64_t rest = offset - *origin_;
+  for (const Step& step : steps_) {
+    std::int64_t& value = values[step.axis] = std::clamp<std::int64_t>(rest / step.offset, 0, step.extent - 1);
+    rest -= value * step.offset;
+  }
+  std::optional<Point> found = at(values);
+  return found && found->offset == offset ? found : std::nullopt;
 }
 
 }  // namespace deplo::ir

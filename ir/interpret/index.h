@@ -48,8 +48,6 @@ struct Layout {
   std::string name;
   std::vector<std::int64_t> shape, strides;
   DType dtype = DType::f32;
-  /// The element after `value` is stored: rounded if the type has 16 bits. All other types stay in double.
-  double stored(double value) const { return is_float16(dtype) ? rounded(value, dtype) : value; }
 };
 
 /// The offset of an access in each lane.

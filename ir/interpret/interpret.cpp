@@ -10,8 +10,9 @@ namespace deplo::ir {
 
 namespace {
 
-void run(const Program& program, Memory& memory, const Limits& limits, Outputs outputs, Memory* rounding) {
-  exec::Machine machine(program, nullptr, limits);
+void run(const Program& program, Memory& memory, const Arithmetic& arithmetic, const Limits& limits, Outputs outputs,
+         Memory* rounding) {
+  exec::Machine machine(program, nullptr, limits, arithmetic);
   machine.global.exact = outputs == Outputs::exact;
   if (rounding != nullptr) machine.roundings.start(machine.lanes);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -25,7 +26,7 @@ void run(const Program& program, Memory& memory, const Limits& limits, Outputs o
     machine.global.buffers[i].data = found->second;
     if (buffer.role != Role::output) {
       if (is_float16(buffer.dtype))
-        for (double& element : found->second) element = rounded(element, buffer.dtype);
+        for (double& element : found->second) element = arithmetic.stored(element, buffer.dtype);
       continue;
     }
     machine.global.buffers[i].writers.assign(found->second.size(), 0);
@@ -41,7 +42,11 @@ void run(const Program& program, Memory& memory, const Limits& limits, Outputs o
 }  // namespace
 
 void interpret(const Program& program, Memory& memory, const Limits& limits, Outputs outputs) {
-  run(program, memory, limits, outputs, nullptr);
+  run(program, memory, reals(), limits, outputs, nullptr);
+}
+
+void interpret(const Program& program, Memory& memory, const Arithmetic& arithmetic, const Limits& limits) {
+  run(program, memory, arithmetic, limits, Outputs::rounded, nullptr);
 }
 
 std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Array>& buffers, const Limits& limits) {
@@ -55,7 +60,7 @@ std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Ar
 Memory interpret_rounding(const Program& loop, Memory& memory) {
   CHECK(loop.level == Level::loop);
   Memory rounding;
-  run(loop, memory, {}, Outputs::exact, &rounding);
+  run(loop, memory, reals(), {}, Outputs::exact, &rounding);
   return rounding;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,16 @@
 
 namespace deplo::ir {
 
+class Arithmetic;
+
 /// The contents of each buffer in double: `span(buffer)` elements.
 using Memory = std::map<std::string, std::vector<double>, std::less<>>;
 
 struct Limits {
-  std::int64_t shared_bytes = 0;  // most shared memory of a block; 0: any
-  std::int64_t blocks = 0;        // run only the first so many blocks, in whole clusters; 0: all
-  std::uint64_t seed = 0;         // draws how the blocks of a cluster and their producers (Produce) interleave
+  std::int64_t shared_bytes = 0;            // most shared memory of a block; 0: any
+  std::int64_t blocks = 0;                  // run only the first so many blocks, in whole clusters; 0: all
+  std::vector<std::int64_t> clusters = {};  // run only these clusters, by number; empty: all
+  std::uint64_t seed = 0;  // draws how the blocks of a cluster and their producers (Produce) interleave
 };
 
 /// Whether elements of 16-bit outputs are rounded when they are written, or only when the program reads them again.
@@ -36,6 +40,9 @@ enum class Outputs : std::uint8_t { rounded, exact };
 /// a use of another block's shared memory or barriers without a ClusterSync before and after it; more shared memory
 /// than the limit.
 void interpret(const Program&, Memory& memory, const Limits& limits = {}, Outputs outputs = Outputs::rounded);
+
+/// The same with floats of another arithmetic, also in `memory`.
+void interpret(const Program&, Memory& memory, const Arithmetic&, const Limits& limits = {});
 
 /// The same for a Loop program, with exact outputs. Returns a bound on the f32 rounding error (rounding.cpp) of each
 /// element of each output, before it is rounded to 16 bits.
@@ -63,7 +70,34 @@ std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
 std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, Numbers, std::less<>>& inputs,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values,
                                bool rounding = false);
+/// The same with floats of another arithmetic, which `read` returns, too.
+std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
+                               const std::map<std::string, std::int64_t, std::less<>>& free_values, const Arithmetic&);
 /// Every free axis of a Loop program with its extent, outermost first.
 std::vector<std::pair<std::string, std::int64_t>> free_axes(const Program& loop);
+
+/// Finds the free axes' values of an output element.
+class ElementFinder {
+ public:
+  using FreeValues = std::map<std::string, std::int64_t, std::less<>>;
+  /// Computes the elements at these values of the axes, as evaluate_at() does.
+  using Evaluate = std::function<std::vector<Point>(const FreeValues&)>;
+  ElementFinder(const Program& loop, std::string buffer, Evaluate evaluate);
+  /// The element at the offset; nullopt if no steps along the free axes lead to it, as in a scatter.
+  std::optional<Point> find(std::int64_t offset) const;
+
+ private:
+  std::optional<Point> at(const FreeValues&) const;
+
+  struct Step {
+    std::string axis;
+    std::int64_t extent = 0, offset = 0;
+  };
+  std::string buffer_;
+  Evaluate evaluate_;
+  std::optional<std::int64_t> origin_;  // the offset at 0
+  FreeValues zero_;
+  std::vector<Step> steps_;  // the largest first
+};
 
 }  // namespace deplo::ir

@@ -56,7 +56,9 @@ struct RunTreeHalve {
         Cell* cell = &shared.cells[static_cast<std::size_t>(offsets[l])];
         const double a = m.shared.read(shared, cell[0], l);
         const double b = m.shared.read(shared, cell[s], l);
-        m.shared.write(shared, cell[0], l, ir::apply(op, std::array{a, b}));
+        double result = 0;
+        m.arithmetic_of(shared.dtype).apply(op, 1, &result, &a, &b, nullptr);
+        m.shared.write(shared, cell[0], l, result);
       }
       m.barrier(mask);
     }
@@ -66,6 +68,7 @@ struct RunTreeHalve {
 // A butterfly: in each step a thread takes the value of the one whose number differs in one bit.
 struct RunWarpShuffle {
   std::size_t dst, value;
+  DType dtype;
   Op op;
   int length;
 
@@ -76,7 +79,7 @@ struct RunWarpShuffle {
     std::copy_n(m.lanes.element(value, 0), n, out);
     for (int step = length / 2; step > 0; step /= 2) {
       for (int l = 0; l < n; ++l) m.result[static_cast<std::size_t>(l)] = out[l ^ step];
-      apply_lanes(op, n, out, out, m.result.data());
+      m.arithmetic_of(dtype).apply(op, n, out, out, m.result.data(), nullptr);
     }
   }
 };
@@ -268,7 +271,8 @@ void compile(Compiler& c, const Smem& s) {
 void compile(Compiler& c, const Init& s) {
   const std::optional<double> value = neutral(s.op);
   if (!value) c.fail("expected an operation with a neutral element for " + s.acc);
-  c.emit(RunInit{c.define(s.acc, s.type.lanes), s.type.lanes, *value});
+  const double start = c.machine.arithmetic_of(c.dtype_of(s.acc)).constant(*value);
+  c.emit(RunInit{c.define(s.acc, s.type.lanes), s.type.lanes, start});
 }
 
 void compile(Compiler& c, const Sync&) {
@@ -289,7 +293,7 @@ void compile(Compiler& c, const WarpShuffle& s) {
   if (s.length < 1 || (s.length & (s.length - 1)) != 0 || c.machine.lanes.count % s.length != 0)
     c.fail("expected a length that is a power of two and divides the number of threads");
   if (!neutral(s.op)) c.fail("expected an operation that reduces");
-  c.emit(RunWarpShuffle{c.define(s.dst, 1), value, s.op, static_cast<int>(s.length)});
+  c.emit(RunWarpShuffle{c.define(s.dst, 1), value, s.type.dtype, s.op, static_cast<int>(s.length)});
 }
 
 void compile(Compiler& c, const ClusterSync&) {

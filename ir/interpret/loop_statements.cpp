@@ -122,7 +122,7 @@ struct RunComputation {
   void operator()(Machine& m, Mask mask) const {
     if (computation.accumulates) m.products.touch(computation.dst);
     if (m.roundings.kept()) return m.roundings.compute(computation, m.lanes);
-    compute(computation, m.lanes, mask, m.result.data());
+    compute(computation, m.arithmetic, m.lanes, mask, m.result.data());
   }
 };
 
@@ -152,21 +152,32 @@ struct RunWrite {
         }
         Shared& shared = m.shared.buffers[buffer];
         Cell& cell = shared.cells[static_cast<std::size_t>(offset)];
-        if (adds(mode)) element += m.shared.read(shared, cell, l);
-        m.shared.write(shared, cell, l, shared.stored(element));
+        if (adds(mode)) {
+          const double before = m.shared.read(shared, cell, l);
+          m.arithmetic_of(shared.dtype).apply(Op::add, 1, &element, &element, &before, nullptr);
+        }
+        m.shared.write(shared, cell, l, m.stored(shared, element));
       }
     }
   }
 };
+
+/// The type of the constants among the arguments: that of the result, or of what is compared or converted.
+DType operand_type(const Compiler& c, Op op, DType result, const std::vector<Arg>& args) {
+  if (gives_truth(op) || op == Op::copy)
+    for (const Arg& arg : args)
+      if (const auto* value = std::get_if<std::string>(&arg)) return c.dtype_of(*value);
+  return gives_truth(op) ? DType::f32 : result;
+}
 
 Computation computation(Compiler& c, const std::string& dst, const Type& type, Op op, const std::vector<Arg>& args,
                         bool accumulates) {
   if (args.size() + (accumulates ? 1 : 0) != static_cast<std::size_t>(arity(op))) c.fail("wrong number of arguments");
   const bool reduces = is_horizontal(op);
   Computation result{op, type.dtype, 0, type.lanes, accumulates, {}};
-  for (const Arg& arg : args) result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes));
-  if (const auto* value = op == Op::copy ? std::get_if<std::string>(args.data()) : nullptr)
-    if (const auto known = c.dtypes.find(*value); known != c.dtypes.end()) result.from = known->second;
+  for (const Arg& arg : args)
+    result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes, operand_type(c, op, type.dtype, args)));
+  if (op == Op::copy) result.from = operand_type(c, op, type.dtype, args);
   if (!accumulates) {
     result.dst = c.define(dst, type.lanes);
     return result;
@@ -260,7 +271,9 @@ void compile(Compiler& c, const SoftmaxSum& s) {
 }
 
 void compile(Compiler& c, const Write& s) {
-  RunWrite run{c.access(s.buffer, s.index, s.lanes), c.operand(s.value, s.lanes), s.mode, {}};
+  Access access = c.access(s.buffer, s.index, s.lanes);
+  const Layout& to = c.layout(access);
+  RunWrite run{std::move(access), c.operand(s.value, s.lanes, to.dtype), s.mode, {}};
   run.to.scatters = names_value(c.program.body, s.index);
   const std::vector<int> first = c.groups.first_lanes(~c.groups.axes_of(c.statement()), c.machine.lanes.count);
   for (int l = 0; l < c.machine.lanes.count; ++l)

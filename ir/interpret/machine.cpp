@@ -25,6 +25,8 @@ void Machine::run() {
   if (cluster > 1)
     waiting_.assign(static_cast<std::size_t>(cluster),
                     BlockState{lanes.variables, lanes.values, shared, copies, products, producer, locals});
+  for (const std::int64_t number : clusters) first_ = number * cluster, run_cluster();
+  if (!clusters.empty()) return;
   for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
 }
 
@@ -167,8 +169,7 @@ void Machine::load(Access& from, std::size_t dst, Mask mask) {
 }
 
 Offsets Machine::locate(Access& access, Mask mask) {
-  const auto buffer = static_cast<std::size_t>(access.buffer);
-  const Layout& layout = access.shared ? static_cast<const Layout&>(shared.buffers[buffer]) : global.buffers[buffer];
+  const Layout& layout = this->layout(access);
   const std::size_t rank = access.index.size();
   std::int64_t base = 0;
   if (access.varies) std::fill(offset.begin(), offset.end(), 0);

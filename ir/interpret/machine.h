@@ -56,16 +56,18 @@ struct BlockState {
 
 struct Machine {
   /// Resolves the names. If `free_values` is given, each free loop runs only for its value.
-  explicit Machine(const Program&, const FreeValues* free_values = nullptr, const Limits& = {});
+  explicit Machine(const Program&, const FreeValues* free_values = nullptr, const Limits& = {},
+                   const Arithmetic& = reals());
   Machine(const Machine&) = delete;  // the members refer to each other
   Machine& operator=(const Machine&) = delete;
 
+  const Arithmetic& arithmetic;  // of the floats
   Lanes lanes;
   Roundings roundings;
-  GlobalMemory global{lanes, roundings};
+  GlobalMemory global{arithmetic, lanes, roundings};
   SharedMemory shared{lanes};
   AsyncCopies copies{lanes, shared};
-  MatrixProducts products{lanes, shared};
+  MatrixProducts products{arithmetic, lanes, shared};
   Producer producer{lanes};
   LocalState locals;
   AddressedMemory addressed{lanes, shared};
@@ -77,11 +79,13 @@ struct Machine {
   int cluster = 1;                                       // blocks of a cluster
   bool blocks_wait = false;                              // blocks may wait for each other, so all of them take turns
   std::int64_t most_blocks = INT64_MAX;                  // limit on the blocks that run
+  std::vector<std::int64_t> clusters;                    // only these run, by number; empty: all
   Code code;
   std::vector<std::int64_t> index, offset;  // scratch, one per lane
   std::vector<double> result;
 
   void run();  // all blocks
+  const Arithmetic& arithmetic_of(DType dtype) const { return is_float(dtype) ? arithmetic : reals(); }
   void execute(std::span<Instruction>, Mask);
   /// Calls f(rank) for each block of the cluster, as that block.
   template <class F>
@@ -101,6 +105,14 @@ struct Machine {
   /// Throws Error unless all threads of the block reach the statement.
   void converge(Mask) const;
   void barrier(Mask);
+  const Layout& layout(const Access& access) const {
+    const auto buffer = static_cast<std::size_t>(access.buffer);
+    return access.shared ? static_cast<const Layout&>(shared.buffers[buffer]) : global.buffers[buffer];
+  }
+  /// The element after `value` is stored there: rounded if the type has 16 bits.
+  double stored(const Layout& to, double value) const {
+    return is_float16(to.dtype) ? arithmetic.stored(value, to.dtype) : value;
+  }
   /// Computes the offsets of an access, in `offset`. Throws Error on an index out of range.
   Offsets locate(Access&, Mask);
   /// Loads the elements of an access to the value that starts at `dst`.

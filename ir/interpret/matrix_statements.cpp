@@ -1,5 +1,5 @@
 // The statements of Kernel IR that matrix instructions execute, by whole warps and warpgroups.
-#include <cmath>
+#include <span>
 #include <variant>
 
 #include "core/error.h"
@@ -59,7 +59,8 @@ struct RunPack {
         const double* from = m.lanes.element(value.value, lane);
         double* to = m.lanes.element(dst, w);
         for (int l = 0; l < m.lanes.count; ++l)
-          if (mask == nullptr || mask[l] != 0) to[l] = is_float16(dtype) ? rounded(from[l], dtype) : from[l];
+          if (mask == nullptr || mask[l] != 0)
+            to[l] = is_float16(dtype) ? m.arithmetic.stored(from[l], dtype) : from[l];
       }
   }
 };
@@ -74,7 +75,7 @@ struct RunMma {
   /// Of a register's element. The instruction does not say what it makes of the other bits of an f32.
   double operand(Machine& m, std::size_t value, int w, int lane) const {
     const double element = m.lanes.element(value, w)[lane];
-    if (atom->operands == mma::Operands::tf32 && std::isfinite(element) && element != rounded_tf32(element))
+    if (atom->operands == mma::Operands::tf32 && !m.arithmetic.is_tf32(element))
       m.lanes.fail("an operand of " + atom->name + " that is not rounded: " + std::to_string(element), lane);
     return element;
   }
@@ -84,7 +85,7 @@ struct RunMma {
     const auto packed = static_cast<int>(atom->packed()), depth = static_cast<int>(atom->depth());
     const auto k_of = [&](int matrix, int w, int t) { return matrix * depth + t * packed + w % packed; };
     for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
-      double left[16][16], right[16][8];
+      double left[16][16], right[8][16];  // both along k
       for (int lane = 0; lane < warp_lanes; ++lane) {
         const int g = lane / 4, t = lane % 4;
         for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g, and this along k
@@ -92,7 +93,7 @@ struct RunMma {
           left[g + matrix % 2 * 8][k_of(matrix / 2, w, t)] = operand(m, a, w, warp + lane);
         }
         for (int w = 0; w < packed * atom->b_matrices(); ++w)
-          right[k_of(w / packed, w, t)][g] = operand(m, b, packed * part + w, warp + lane);
+          right[g][k_of(w / packed, w, t)] = operand(m, b, packed * part + w, warp + lane);
       }
       for (int lane = 0; lane < warp_lanes; ++lane)
         for (std::size_t r = 0; r < 2; ++r)
@@ -102,7 +103,8 @@ struct RunMma {
             double& sum = m.lanes.element(of.value, vectors ? static_cast<int>(v) : 0)[warp + lane];
             const auto row = static_cast<std::size_t>(lane / 4) + 8 * r,
                        column = static_cast<std::size_t>(lane % 4) * 2 + v;
-            for (std::size_t k = 0; k < static_cast<std::size_t>(atom->k); ++k) sum += left[row][k] * right[k][column];
+            const auto depth_of_atom = static_cast<std::size_t>(atom->k);
+            sum = m.arithmetic.dot(sum, std::span(left[row], depth_of_atom), std::span(right[column], depth_of_atom));
           }
     }
   }

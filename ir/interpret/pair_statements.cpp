@@ -25,7 +25,8 @@ struct RunCopyPairs {
       if (mask != nullptr && mask[l] == 0) continue;
       for (int element = 0; element < to.lanes; ++element) {
         const double value = m.lanes.element(rows[static_cast<std::size_t>(element % depth)], element / depth)[l];
-        m.shared.write(buffer, buffer.cells[static_cast<std::size_t>(offsets[l] + element)], l, buffer.stored(value));
+        m.shared.write(buffer, buffer.cells[static_cast<std::size_t>(offsets[l] + element)], l,
+                       m.stored(buffer, value));
       }
     }
   }
@@ -44,7 +45,7 @@ struct RunCopyTransposed {
         if (mask != nullptr && mask[l] == 0) continue;
         for (std::size_t j = 0; j < from.size(); ++j)
           m.shared.write(buffer, buffer.cells[static_cast<std::size_t>(offsets[l]) + j], l,
-                         buffer.stored(m.lanes.element(rows[j], static_cast<int>(i))[l]));
+                         m.stored(buffer, m.lanes.element(rows[j], static_cast<int>(i))[l]));
       }
     }
   }
@@ -58,11 +59,12 @@ struct RunDotPairs {
   void operator()(Machine& m, Mask mask) {
     m.load(a, pair, mask);
     m.load(b, wide, mask);
-    for (int element = 0; element < b.lanes; ++element)
+    for (int element = 0; element < b.lanes; ++element) {
+      const double *left = m.lanes.element(pair, element % depth), *right = m.lanes.element(wide, element);
+      double* sum = m.lanes.element(sums, element / depth);
       for (int l = 0; l < m.lanes.count; ++l)
-        if (mask == nullptr || mask[l] != 0)
-          m.lanes.element(sums, element / depth)[l] +=
-              m.lanes.element(pair, element % depth)[l] * m.lanes.element(wide, element)[l];
+        if (is_active(mask, l)) m.arithmetic.apply(Op::fma, 1, sum + l, left + l, right + l, sum + l);
+    }
   }
 };
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "ir/interpret/arithmetic.h"
+#include "ir/interpret/computation.h"
 
 namespace deplo::ir::exec {
 

@@ -104,6 +104,7 @@ constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 struct RunCombine {
   std::size_t acc;
+  DType dtype;
   Op op;
   bool across_threads;
   std::vector<int> first;  // of each lane: the first lane of its group
@@ -113,10 +114,11 @@ struct RunCombine {
     if (across_threads) m.barrier(mask);
     double* value = m.lanes.element(acc, 0);
     std::vector<double>& total = m.result;
-    std::fill(total.begin(), total.end(), *neutral(op));
+    const Arithmetic& arithmetic = m.arithmetic_of(dtype);
+    std::fill(total.begin(), total.end(), arithmetic.constant(*neutral(op)));
     for (std::size_t l = 0; l < total.size(); ++l) {
       double& sum = total[static_cast<std::size_t>(first[l])];
-      apply_lanes(op, 1, &sum, &sum, value + l);
+      arithmetic.apply(op, 1, &sum, &sum, value + l, nullptr);
     }
     for (std::size_t l = 0; l < total.size(); ++l)
       if (mask == nullptr || mask[l] != 0)
@@ -127,12 +129,16 @@ struct RunCombine {
 /// Over the blocks of a cluster, lane by lane.
 struct RunClusterCombine {
   std::size_t acc;
+  DType dtype;
   Op op;
   Receiver to;
 
   void operator()(Machine& m, Mask) {
-    std::vector<double> total(static_cast<std::size_t>(m.lanes.count), *neutral(op));
-    m.for_each_block([&](int) { apply_lanes(op, m.lanes.count, total.data(), total.data(), m.lanes.element(acc, 0)); });
+    const Arithmetic& arithmetic = m.arithmetic_of(dtype);
+    std::vector<double> total(static_cast<std::size_t>(m.lanes.count), arithmetic.constant(*neutral(op)));
+    m.for_each_block([&](int) {
+      arithmetic.apply(op, m.lanes.count, total.data(), total.data(), m.lanes.element(acc, 0), nullptr);
+    });
     m.for_each_block([&](int) {
       for (int l = 0; l < m.lanes.count; ++l)
         m.lanes.element(acc, 0)[l] = to.is(m, l) ? total[static_cast<std::size_t>(l)] : nothing;
@@ -193,14 +199,14 @@ void compile(Compiler& c, const Combine& s) {
   if (c.tile == nullptr || !neutral(s.op)) c.fail("expected a reduction in a Tile");
   const std::uint64_t depends = c.groups.axes_of(c.statement());
   std::uint64_t over = 0;
-  RunCombine run{c.operand(s.acc, 1).value, s.op, false, {}, std::nullopt};
+  RunCombine run{c.operand(s.acc, 1).value, c.dtype_of(s.acc), s.op, false, {}, std::nullopt};
   if (s.to) run.to = Receiver{c.axis(s.over.front()), c.index(*s.to)};
   for (std::size_t i = 0; i < c.tile->axes.size(); ++i) {
     const Axis& axis = c.tile->axes[i];
     if (std::find(s.over.begin(), s.over.end(), axis.name) == s.over.end()) continue;
     if (axis.bind == Bind::cluster) {
       if (!run.to) c.fail("expected a block that gets the total");
-      return c.emit_of_cluster(RunClusterCombine{run.acc, s.op, std::move(*run.to)});
+      return c.emit_of_cluster(RunClusterCombine{run.acc, run.dtype, s.op, std::move(*run.to)});
     }
     if (((depends >> i) & 1) != 0) over |= std::uint64_t{1} << i;
     run.across_threads = run.across_threads || axis.bind == Bind::thread;

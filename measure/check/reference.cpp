@@ -196,35 +196,9 @@ std::optional<Reference::Element> reference_at(const ir::Program& loop, std::uin
                                                std::size_t buffer, std::int64_t offset) {
   const Inputs inputs = inputs_of(loop, seed, files);
   const std::string& name = loop.buffers[buffer].name;
-  std::map<std::string, std::int64_t, std::less<>> at;
-  const auto evaluate = [&](bool rounding) -> std::optional<ir::Point> {
-    for (ir::Point& point : ir::evaluate_at(loop, inputs, at, rounding))
-      if (point.buffer == name) return std::move(point);
-    return std::nullopt;
-  };
-  auto axes = ir::free_axes(loop);
-  for (const auto& [axis, extent] : axes) at[axis] = 0;
-  const std::optional<ir::Point> origin = evaluate(false);
-  if (!origin) return std::nullopt;
-  std::map<std::string, std::int64_t, std::less<>> steps;
-  for (const auto& [axis, extent] : axes) {
-    if (extent == 1) continue;
-    at[axis] = 1;
-    const std::optional<ir::Point> next = evaluate(false);
-    at[axis] = 0;
-    if (!next) return std::nullopt;
-    steps[axis] = next->offset - origin->offset;
-  }
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](const auto& a, const auto& b) { return steps[a.first] > steps[b.first]; });
-  std::int64_t rest = offset - origin->offset;
-  for (const auto& [axis, extent] : axes) {
-    if (steps[axis] <= 0) continue;
-    at[axis] = std::clamp<std::int64_t>(rest / steps[axis], 0, extent - 1);
-    rest -= at[axis] * steps[axis];
-  }
-  const std::optional<ir::Point> found = evaluate(true);
-  if (!found || found->offset != offset) return std::nullopt;
+  const ir::ElementFinder finder(loop, name, [&](const auto& at) { return ir::evaluate_at(loop, inputs, at, true); });
+  const std::optional<ir::Point> found = finder.find(offset);
+  if (!found) return std::nullopt;
   return Reference::Element{{found->value, explained(found->rounding, loop.buffers[buffer].dtype)}, offset};
 }
 

@@ -24,14 +24,14 @@ void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offs
   }
   for (int w = 0; w < from.lanes; ++w) {
     const Point& point = written_point(global, offsets[0] + w);
-    *lanes_.element(dst, w) = global.stored(point.value);
+    *lanes_.element(dst, w) = stored(global, point.value);
     if (roundings_.kept()) roundings_[dst] = {point.rounding};
   }
 }
 
 void GlobalMemory::round(std::size_t dst, const Access& access, const Layout& layout) {
   for (int w = 0; w < access.lanes; ++w)
-    for (int l = 0; l < lanes_.count; ++l) lanes_.element(dst, w)[l] = layout.stored(lanes_.element(dst, w)[l]);
+    for (int l = 0; l < lanes_.count; ++l) lanes_.element(dst, w)[l] = stored(layout, lanes_.element(dst, w)[l]);
 }
 
 template <class T>
@@ -61,12 +61,19 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
                          double rounding) {
   Global& global = buffers[static_cast<std::size_t>(to.buffer)];
   if (points != nullptr) return write_point(global, mode, offset, value, rounding);
-  if (!exact) value = global.stored(value);
+  if (!exact) value = stored(global, value);
   const auto i = static_cast<std::size_t>(offset);
   const bool adds = ir::adds(mode);
   if (!global.writers.empty()) claim(global, to, mode, i, lane, value);
   if (!global.rounding.empty()) global.rounding[i] = (adds ? global.rounding[i] : 0) + rounding;
-  global.data[i] = adds ? in_f32_range(global.data[i] + value) : value;
+  global.data[i] = written(global, mode, global.data[i], value);
+}
+
+double GlobalMemory::written(const Layout& to, WriteMode mode, double before, double value) const {
+  if (!ir::adds(mode)) return value;
+  const Arithmetic& arithmetic = is_float(to.dtype) ? arithmetic_ : reals();
+  arithmetic.apply(Op::add, 1, &value, &before, &value, nullptr);
+  return value;
 }
 
 void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_t offset, double value,
@@ -75,7 +82,7 @@ void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_
   const auto point = std::find_if(points->begin(), points->end(), same);
   if (point == points->end()) return points->push_back({global.name, offset, value, rounding});
   const bool adds = ir::adds(mode);
-  point->value = adds ? in_f32_range(point->value + value) : value;
+  point->value = written(global, mode, point->value, value);
   point->rounding = adds ? point->rounding + rounding : rounding;
 }
 

@@ -22,7 +22,8 @@ struct Global : Layout {
 
 class GlobalMemory {
  public:
-  GlobalMemory(Lanes& lanes, Roundings& roundings) : lanes_(lanes), roundings_(roundings) {}
+  GlobalMemory(const Arithmetic& arithmetic, Lanes& lanes, Roundings& roundings)
+      : arithmetic_(arithmetic), lanes_(lanes), roundings_(roundings) {}
 
   std::vector<Global> buffers;           // of the program, in order
   std::vector<Point>* points = nullptr;  // of evaluate_at: receives the written elements
@@ -42,6 +43,12 @@ class GlobalMemory {
   void write_point(const Global&, WriteMode, std::int64_t offset, double value, double rounding);
   void claim(Global&, const Access&, WriteMode, std::size_t i, int lane, double value) const;
 
+  double stored(const Layout& to, double value) const {
+    return is_float16(to.dtype) ? arithmetic_.stored(value, to.dtype) : value;
+  }
+  double written(const Layout& to, WriteMode, double before, double value) const;
+
+  const Arithmetic& arithmetic_;
   Lanes& lanes_;
   Roundings& roundings_;
 };

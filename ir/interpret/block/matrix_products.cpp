@@ -1,6 +1,7 @@
 #include "ir/interpret/block/matrix_products.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 
@@ -126,9 +127,13 @@ void MatrixProducts::finish(const MatrixProduct& product) {
     for (int thread = 0; thread < mma::warpgroup; ++thread) {
       const auto [row, column] = place(thread, number);
       const int lane = product.first_lane + thread;
-      for (std::int64_t k = 0; k < depth; ++k)
-        lanes[static_cast<std::size_t>(lane)] +=
-            read_a(product, row, k) * read(product.b, column * depth + k, product.first_lane);
+      std::array<double, depth> a{}, b{};
+      for (std::int64_t k = 0; k < depth; ++k) {
+        a[static_cast<std::size_t>(k)] = read_a(product, row, k);
+        b[static_cast<std::size_t>(k)] = read(product.b, column * depth + k, product.first_lane);
+      }
+      double& sum_of_lane = lanes[static_cast<std::size_t>(lane)];
+      sum_of_lane = arithmetic_.dot(sum_of_lane, a, b);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/interpret/arithmetic/arithmetic.h"
 #include "ir/interpret/block/shared_memory.h"
 
 namespace deplo::ir::exec {
@@ -42,7 +43,8 @@ struct ProductState {
 /// may read sums that no wait names at any time.
 class MatrixProducts : public ProductState {
  public:
-  MatrixProducts(Lanes& lanes, SharedMemory& shared) : lanes_(lanes), shared_(shared) {}
+  MatrixProducts(const Arithmetic& arithmetic, Lanes& lanes, SharedMemory& shared)
+      : arithmetic_(arithmetic), lanes_(lanes), shared_(shared) {}
 
   bool used = false;  // the program has matrix products of warpgroups
 
@@ -68,6 +70,7 @@ class MatrixProducts : public ProductState {
   void finish(const MatrixProduct&);
   bool is_under_way(std::size_t value) const;
 
+  const Arithmetic& arithmetic_;
   Lanes& lanes_;
   SharedMemory& shared_;
 };

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/interpret/arithmetic/arithmetic.h"
 #include "ir/interpret/block/lanes.h"
 
 namespace deplo::ir::exec {
@@ -22,12 +23,9 @@ struct Computation {
 };
 
 /// `scratch`: a number per lane.
-void compute(const Computation&, Lanes&, Mask, double* scratch);
+void compute(const Computation&, const Arithmetic&, Lanes&, Mask, double* scratch);
 
-/// The result of the operation for one lane.
+/// The result of the operation for one lane, of real numbers.
 double result_of(const Computation&, std::span<const double> args);
-
-/// out[i] = op(a[i], b[i], c[i]) for n elements, with as many arguments as the operation takes.
-void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c = nullptr);
 
 }  // namespace deplo::ir::exec

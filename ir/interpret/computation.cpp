@@ -1,11 +1,9 @@
-#include "ir/interpret/arithmetic.h"
+#include "ir/interpret/computation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/integers.h"
 
 namespace deplo::ir::exec {
@@ -22,9 +20,13 @@ Op vertical(Op op) {
   check_failed("a lanes_ operation reduces", __FILE__, __LINE__);
 }
 
-void convert(DType from, DType to, int lanes, double* out) {
-  if (is_integer(to)) each(lanes, out, [=](auto i) { return to_integer(out[i], from, to); });
-  if (to == DType::boolean) each(lanes, out, [=](auto i) { return out[i] != 0 ? 1 : 0; });
+void convert(const Arithmetic& arithmetic, DType from, DType to, int lanes, double* out) {
+  if (to == DType::boolean) return each(lanes, out, [=](auto i) { return out[i] != 0 ? 1 : 0; });
+  if (is_float(from) == is_float(to) && !is_integer(to)) return;
+  each(lanes, out, [&](auto i) {
+    if (is_float(to)) return arithmetic.constant(out[i]);
+    return is_float(from) ? arithmetic.integer(out[i], to) : to_integer(out[i], from, to);
+  });
 }
 
 /// Of the lanes that the mask has: the others may hold anything.
@@ -44,39 +46,13 @@ void keep_active(int lanes, double* out, const double* result, Mask mask) {
 
 }  // namespace
 
-void apply_lanes(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c) {
-  switch (op) {  // the operations that inner loops are made of; the others cost more than a call anyway
-    case Op::copy:
-      return each(n, out, [=](auto i) { return a[i]; });
-    case Op::add:
-      return each(n, out, [=](auto i) { return in_f32_range(a[i] + b[i]); });
-    case Op::subtract:
-      return each(n, out, [=](auto i) { return in_f32_range(a[i] - b[i]); });
-    case Op::multiply:
-      return each(n, out, [=](auto i) { return in_f32_range(a[i] * b[i]); });
-    case Op::divide:
-      return each(n, out, [=](auto i) { return in_f32_range(a[i] / b[i]); });
-    case Op::maximum:
-      return each(n, out, [=](auto i) { return a[i] >= b[i] || std::isnan(a[i]) ? a[i] : b[i]; });
-    case Op::fma:
-      return each(n, out, [=](auto i) { return in_f32_range(a[i] * b[i] + c[i]); });
-    default:
-      break;
-  }
-  const auto count = static_cast<std::size_t>(arity(op));
-  each(n, out, [=](auto i) {
-    const double args[3] = {a[i], count > 1 ? b[i] : 0, count > 2 ? c[i] : 0};
-    return apply(op, std::span(args, count));
-  });
-}
-
 double result_of(const Computation& c, std::span<const double> args) {
   if (c.op == Op::copy && c.dtype == DType::boolean) return args[0] != 0 ? 1 : 0;
   if (!is_integer(c.dtype)) return apply(c.op, args);
   return c.op == Op::copy ? to_integer(args[0], c.from, c.dtype) : apply_integer(c.op, args, c.dtype);
 }
 
-void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
+void compute(const Computation& c, const Arithmetic& arithmetic, Lanes& lanes, Mask mask, double* scratch) {
   const int n = lanes.count;
   if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
@@ -87,7 +63,7 @@ void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
       if (is_integer(c.dtype))
         apply_integers(op, c.dtype, n, out, args, nullptr);
       else
-        apply_lanes(op, n, out, args[0], args[1]);
+        arithmetic.apply(op, n, out, args[0], args[1], nullptr);
     }
     return;
   }
@@ -103,8 +79,8 @@ void compute(const Computation& c, Lanes& lanes, Mask mask, double* scratch) {
     if (is_integer(c.dtype) && c.op != Op::copy)
       apply_integers(c.op, c.dtype, n, masked ? scratch : out, args, mask);
     else
-      apply_lanes(c.op, n, masked ? scratch : out, args[0], args[1], args[2]);
-    if (c.op == Op::copy) convert(c.from, c.dtype, n, out);
+      arithmetic.apply(c.op, n, masked ? scratch : out, args[0], args[1], args[2]);
+    if (c.op == Op::copy) convert(arithmetic, c.from, c.dtype, n, out);
     if (masked) keep_active(n, out, scratch, mask);
   }
 }
