@@ -60,6 +60,9 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
+  command.flag("--prove", options.prove,
+               "Instead of a level, print whether each schedule computes the formulas of its kernel, in exact "
+               "arithmetic. Exit code 1 if one does not.");
   command
       .flag(
           "--resources", options.resources,
@@ -81,7 +84,8 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
 
 void relate_flags(Command command) {
   // Each prints something else.
-  command.excludes("--smem", {"--ir", "--summary", "--resources", "--instructions"});
+  command.excludes("--smem", {"--ir", "--summary", "--prove", "--resources", "--instructions"});
+  command.excludes("--prove", {"--ir", "--summary", "--resources", "--instructions"});
   command.excludes("--resources", {"--ir", "--summary", "--instructions"});
   command.excludes("--instructions", {"--ir", "--summary"});
   command.needs("--tileiras", "--tile");

@@ -21,6 +21,7 @@
 #include "engine/source/graph.h"
 #include "engine/source/tile_launch.h"
 #include "ir/tile_program/program.h"
+#include "measure/check/prove.h"
 #include "measure/cuda/compiler/tileiras.h"
 #include "measure/device.h"
 #include "rules/cost/banks_drawing.h"
@@ -51,6 +52,7 @@ bool is_source(const std::string& level) { return is_source(level, Dialect::open
 std::vector<std::string> modes(const CompileOptions& options) {
   std::vector<std::string> given;
   if (options.smem) given.emplace_back("--smem");
+  if (options.prove) given.emplace_back("--prove");
   if (options.resources) given.emplace_back("--resources");
   if (options.instructions) given.emplace_back("--instructions");
   return given;
@@ -120,6 +122,15 @@ std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCac
 /// What takes a kernel's name and source in place of printing it.
 using Table = std::function<void(const std::string&, const ir::KernelSource&)>;
 
+/// "matmul: proved". Throws Error if the schedule is refuted.
+std::string proof_line(const ir::Program& loop, const ir::Program& kernel) {
+  constexpr std::uint64_t seed = 1;
+  const ir::ProofVerdict verdict = measure::prove(measure::with_index_ranges(loop), kernel, seed);
+  const std::string line = fmt::format("{}: {}", loop.name, print(verdict));
+  if (verdict.kind == ir::ProofVerdict::Kind::refuted) throw Error(line);
+  return line + "\n";
+}
+
 /// Below Loop IR: the kernel by this schedule. Its source goes into `table` where there is one.
 std::string lower(const ir::Program& loop, const Target& target, const Trail& trail, const CompileOptions& options,
                   const Table& table) {
@@ -132,6 +143,7 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());
+  if (options.prove) return text + proof_line(loop, rules::materialize(lowering.program(), target));
   const measure::KernelCode code = engine::compile(lowering).code;
   const ir::Program& kernel = code.kernel;
   const ir::KernelSource& source = code.source;
@@ -179,7 +191,7 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
   Table table;
   if (options.resources) table = std::bind_front(&ResourceTable::add, &resources);
   if (options.instructions) table = std::bind_front(&InstructionTable::add, &instructions);
-  titles = titles && !table && options.level != "cubin";
+  titles = titles && !table && !options.prove && options.level != "cubin";
   std::string text;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto& [number, loop, files, tile, opaque] = kernels[i];
@@ -208,6 +220,7 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
     if (given) throw Error(fmt::format("{} needs kernels, but this program is lowered block by block: {}", flag, why));
   };
   refuse(options.smem, "--smem");
+  refuse(options.prove, "--prove");
   refuse(options.level != "kernel" && !is_source(options.level), "--ir " + options.level);
   refuse(options.nearest, "--nearest");
   refuse(options.selection.only.has_value(), "--only");
@@ -306,6 +319,7 @@ std::string compile(CompileOptions options) {
   if (options.level == "cubin" && options.verbose > 0)
     throw Error("-v: expected a level that is text, found --ir cubin");
   if (options.smem) options.level = "tile";
+  if (options.prove) options.level = "kernel";
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
   check_options(options);

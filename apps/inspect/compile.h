@@ -21,6 +21,7 @@ struct CompileOptions {
   bool nearest = false;              // prefer the schedule of the nearest extents to the heuristic's
   bool require_tuned = false;        // throw Error for a kernel without a measured schedule
   bool smem = false;                 // draw the staged buffers in the banks instead of printing a level
+  bool prove = false;                // print whether each schedule is proved instead of a level
   bool resources = false;            // print a table of the machine code's resources instead of a level
   bool instructions = false;         // print tables of its instructions instead of a level
   bool tileiras = false;             // include the kernel that NVIDIA's compiler builds from the tile program

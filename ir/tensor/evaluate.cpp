@@ -1,4 +1,6 @@
-// The meaning of Tensor IR, in double.
+// The meaning of Tensor IR, in double or in another arithmetic.
+#include "ir/tensor/evaluate.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +9,8 @@
 #include <cmath>
 
 #include "core/text/match.h"
-#include "ir/hardware/float16.h"
 #include "ir/integers.h"
 #include "ir/simplify/simplify_impl.h"
-#include "ir/tensor/tensor.h"
 
 namespace deplo::ir::tensor {
 namespace {
@@ -78,21 +78,12 @@ void for_each_element(const Shape& shape, std::vector<std::int64_t>& slots, F&& 
   }
 }
 
-double convert(double v, DType from, DType to) {
-  if (to == DType::boolean) return v != 0 ? 1 : 0;
-  if (is_integer(to)) return to_integer(v, from, to);
-  return to == DType::f32 ? rounded(v, to) : v;
-}
-
-double calculate(Op op, std::span<const double> args, DType dtype) {
-  return is_integer(dtype) ? apply_integer(op, args, dtype) : ir::apply(op, args);
-}
-
 using Values = std::vector<double>;
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, const std::vector<Values>& sources) : graph_(graph), sources_(sources) {
+  Evaluator(const Graph& graph, const std::vector<Values>& sources, const Arithmetic& arithmetic)
+      : graph_(graph), sources_(sources), arithmetic_(arithmetic) {
     uses_.assign(graph.nodes.size(), 0);
     for (const Node& n : graph.nodes)
       for (const int a : n.args) ++uses_[static_cast<std::size_t>(a)];
@@ -125,7 +116,22 @@ class Evaluator {
   }
   Values compute(const Node& n, const Input&, std::size_t i) const { return given(n, i); }
   Values compute(const Node& n, const Parameter&, std::size_t i) const { return given(n, i); }
-  Values compute(const Node&, const Scalar& s, std::size_t) const { return {s.value}; }
+  Values compute(const Node& n, const Scalar& s, std::size_t) const { return {constant(s.value, n.type.dtype)}; }
+
+  double constant(double value, DType dtype) const { return is_float(dtype) ? arithmetic_.constant(value) : value; }
+  double convert(double v, DType from, DType to) const {
+    if (to == DType::boolean) return v != 0 ? 1 : 0;
+    if (is_integer(to)) return is_float(from) ? arithmetic_.integer(v, to) : to_integer(v, from, to);
+    const double value = is_float(from) ? v : arithmetic_.constant(v);
+    return to == DType::f32 ? arithmetic_.stored(value, to) : value;
+  }
+  double calculate(Op op, std::span<const double> args, DType dtype) const {
+    if (is_integer(dtype)) return apply_integer(op, args, dtype);
+    double result = 0;
+    const auto at = [&](std::size_t i) { return i < args.size() ? &args[i] : nullptr; };
+    arithmetic_.apply(op, 1, &result, at(0), at(1), at(2));
+    return result;
+  }
 
   Values compute(const Node& n, const Elementwise& e, std::size_t) const {
     Values result(size(n));
@@ -157,7 +163,7 @@ class Evaluator {
     std::size_t inner = 1;
     for (std::size_t d = axis + 1; d < from.size(); ++d) inner *= static_cast<std::size_t>(from[d]);
     const auto extent = static_cast<std::size_t>(from[axis]);
-    Values result(size(n), *neutral(r.op));
+    Values result(size(n), constant(*neutral(r.op), n.type.dtype));
     for (std::size_t k = 0; k < values(n.args[0]).size(); ++k) {
       double& total = result[k / (inner * extent) * inner + k % inner];
       total = calculate(r.op, std::array{total, values(n.args[0])[k]}, n.type.dtype);
@@ -206,6 +212,7 @@ class Evaluator {
 
   const Graph& graph_;
   const std::vector<Values>& sources_;
+  const Arithmetic& arithmetic_;
   std::vector<Values> values_;
   std::vector<int> uses_;
 };
@@ -213,7 +220,12 @@ class Evaluator {
 }  // namespace
 
 std::vector<std::vector<double>> evaluate(const Graph& graph, const std::vector<std::vector<double>>& sources) {
-  return Evaluator(graph, sources).run();
+  return evaluate(graph, sources, reals());
+}
+
+std::vector<std::vector<double>> evaluate(const Graph& graph, const std::vector<std::vector<double>>& sources,
+                                          const Arithmetic& arithmetic) {
+  return Evaluator(graph, sources, arithmetic).run();
 }
 
 }  // namespace deplo::ir::tensor

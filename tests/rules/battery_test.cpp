@@ -1,9 +1,12 @@
-// One battery for all rules × goldens × options: whatever is chosen, the program means the same, verifies, is the same
+// One battery for all rules × goldens × options: whatever is chosen, the program means the same, in numbers
+// and in exact arithmetic, verifies, is the same
 // text twice and reads back.
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 
+#include "ir/interpret/proof.h"
 #include "ir/walk.h"
 #include "rules/golden.h"
 #include "rules/programs.h"
@@ -50,6 +53,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
   const bool small = ir::verify(before).empty() && lane_steps(before) <= most_steps;
   const ir::Memory memory = small ? random_memory(before, 1) : ir::Memory{};
   const ir::Memory expected = small ? result(before, memory) : ir::Memory{};
+  const std::optional<ir::Proof> proof = small ? std::optional(ir::Proof(before, memory, 1)) : std::nullopt;
   int interpreted = 0;
   double steps = 0;
   Trail none;
@@ -62,6 +66,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
     steps += lane_steps(after);
     ++interpreted;
     ASSERT_EQ(difference(before, expected, result(after, memory)), "") << ir::print(after);
+    ASSERT_EQ(proof->difference(after), "") << ir::print(after);
   });
   return interpreted;
 }

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/proof.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/inline_kernels.h"
@@ -93,7 +94,8 @@ ir::Program with_fragments_reversed(const ir::Program& kernel) {
 std::string finding(const ir::Program& loop, const ir::Program& program, std::uint64_t seed) {
   const ir::Memory memory = random_memory(loop, seed);
   try {
-    return difference(loop, result(loop, memory), result(program, memory, {.seed = seed}));
+    const std::string wrong = difference(loop, result(loop, memory), result(program, memory, {.seed = seed}));
+    return wrong.empty() ? ir::Proof(loop, memory, seed).difference(program, {.seed = seed}) : wrong;
   } catch (const Error& error) {
     return error.what();
   }

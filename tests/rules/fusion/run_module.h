@@ -23,7 +23,7 @@ std::vector<std::vector<double>> run(const ir::Module&, const ir::torch::Graph&,
                                      const std::function<void(const ir::Program&, ir::Memory&)>& run_kernel = nullptr);
 
 /// Decomposes, composes and fuses by the decisions of `taken`; "" where the kernels give what the Torch graph gives, to
-/// `tolerance` of the largest element; else where not, with the kernels.
+/// `tolerance` of the largest element, and compute its formulas in exact arithmetic; else where not, with the kernels.
 std::string fused_difference(const ir::torch::Graph&, std::uint64_t seed, const FuseOptions& = {},
                              double tolerance = 1e-6, const Trail& taken = {});
 

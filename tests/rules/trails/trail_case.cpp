@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "ir/emit/emit.h"
+#include "ir/interpret/proof.h"
 #include "ir/tile_program/text/text.h"
 #include "rules/blocks/block_kernel.h"
 #include "rules/blocks/drawn_trail.h"
@@ -68,14 +69,17 @@ std::string check_text(const ir::Program& program) {
   return "";
 }
 
-/// "" where each of the programs leaves what `loop` does, silently.
+/// "" where each of the programs leaves what `loop` does, silently, in numbers and in exact arithmetic.
 std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
                           const std::vector<const ir::Program*>& programs, const Target& target, std::uint64_t seed) {
   const ir::Memory expected = result(loop, memory);
+  const ir::Proof proof(loop, memory, seed);
   for (const ir::Program* program : programs) {
+    const ir::Limits limits{.shared_bytes = target.shared_bytes, .seed = seed};
     std::string wrong;
     try {
-      wrong = difference(loop, expected, result(*program, memory, {.shared_bytes = target.shared_bytes, .seed = seed}));
+      wrong = difference(loop, expected, result(*program, memory, limits));
+      if (wrong.empty()) wrong = proof.difference(*program, limits);
     } catch (const Error& e) {
       wrong = e.what();
     }

@@ -1,0 +1,223 @@
+#include "ir/interpret/proof.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "core/text/text.h"
+#include "ir/hardware/float16.h"
+#include "ir/walk.h"
+
+namespace deplo::ir {
+namespace {
+
+using Kind = ProofVerdict::Kind;
+
+// Statements in lanes, of which the machine executes some 30 million per second.
+constexpr double most_complete = 1e8;  // in all of a program
+constexpr double most_in_part = 3e7;   // in the blocks that stand for all
+constexpr double most_at_points = 2e7;
+constexpr std::size_t most_points = 64;  // of an output
+
+/// How often the statements of a body are executed, in all lanes.
+double executions(const Body& body) {
+  double count = 0;
+  for (const Stmt& stmt : body) {
+    double times = 1;
+    if (const auto* loop = stmt.as<Loop>())
+      times = std::ceil(static_cast<double>(loop->axis.extent) / static_cast<double>(loop->step));
+    if (const auto* tile = stmt.as<Tile>())
+      for (const Axis& axis : tile->axes) times *= static_cast<double>(axis.extent);
+    const Body* inner = inner_body(stmt);
+    count += inner == nullptr ? 1 : times * executions(*inner);
+  }
+  return count;
+}
+
+/// Those of one turn of all free loops.
+double executions_at_point(const Body& body) {
+  double count = 0;
+  for (const Stmt& stmt : body) {
+    const auto* loop = stmt.as<Loop>();
+    const Body* inner = inner_body(stmt);
+    if (loop != nullptr && loop->axis.bind == Bind::free)
+      count += executions_at_point(*inner);
+    else if (loop != nullptr)
+      count += static_cast<double>(loop->axis.extent) * executions_at_point(*inner);
+    else
+      count += inner == nullptr ? 1 : executions_at_point(*inner);
+  }
+  return count;
+}
+
+bool is_exact(double value) { return !std::isfinite(value) || value == std::floor(value); }
+
+bool is_same(double x, double y) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+}
+
+bool adds_together(const Program& program) {
+  bool found = false;
+  for_each(program.body, [&](const Stmt& stmt) {
+    const auto* write = stmt.as<Write>();
+    found |= write != nullptr && adds(write->mode);
+  });
+  return found;
+}
+
+/// The first, the last, and others that the seed draws.
+std::vector<std::int64_t> some_clusters(std::int64_t all, std::int64_t count, std::uint64_t seed) {
+  std::set<std::int64_t> chosen = {0, all - 1};
+  Rng rng(seed);
+  while (std::ssize(chosen) < std::min(all, count))
+    chosen.insert(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(all))));
+  return {chosen.begin(), chosen.end()};
+}
+
+/// Roundings that the statements of a program name.
+std::set<std::string> roundings(const Program& program) {
+  std::set<std::string> found;
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* assign = stmt.as<Assign>()) {
+      if (assign->op == Op::round_tf32) found.insert("factors to tf32");
+      if (assign->op == Op::round_f16) found.insert("values to f16");
+      if (assign->op == Op::round_bf16) found.insert("values to bf16");
+    }
+    if (const auto* pack = stmt.as<Pack>(); pack != nullptr && is_float16(pack->type.dtype))
+      found.insert(fmt::format("values to {}", name(pack->type.dtype)));
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string print(const ProofVerdict& verdict) {
+  const auto with = [&](std::string_view word) {
+    return verdict.why.empty() ? std::string(word) : fmt::format("{}: {}", word, verdict.why);
+  };
+  switch (verdict.kind) {
+    case Kind::proved:
+      return verdict.why.empty() ? "proved" : fmt::format("proved up to {}", verdict.why);
+    case Kind::in_part:
+      return with("proved in part");
+    case Kind::refuted:
+      return with("refuted");
+    case Kind::open:
+      return with("not proved");
+  }
+  CHECK(false);
+}
+
+Proof::Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed)
+    : meaning_(meaning), seed_(seed), ring_(meaning) {
+  std::uint64_t number = seed << 40;
+  for (const Buffer& buffer : meaning.buffers) {
+    std::vector<double>& elements = inputs_[buffer.name];
+    if (buffer.role == Role::output) {
+      elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+      continue;
+    }
+    elements = inputs.at(buffer.name);
+    if (is_float(buffer.dtype))
+      for (double& x : elements) ++number, x = is_exact(x) ? ring_.constant(x) : Ring::element(number);
+  }
+  if (executions(meaning.body) <= most_complete) expected_ = outputs(meaning, {});
+}
+
+Memory Proof::outputs(const Program& program, const Limits& limits) const {
+  Memory memory = inputs_;
+  interpret(program, memory, ring_, limits);
+  Memory outputs;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role != Role::output) continue;
+    std::vector<double>& elements = outputs[buffer.name] = std::move(memory.find(buffer.name)->second);
+    if (is_float(buffer.dtype))
+      for (double& x : elements) x = ring_.canonical(x);
+  }
+  return outputs;
+}
+
+std::string Proof::difference(const Program& schedule, const Limits& limits) const {
+  CHECK(expected_.has_value());
+  const Memory found = outputs(schedule, limits);
+  std::size_t wrong = 0, all = 0;
+  std::string first;
+  for (const auto& [name, expected] : *expected_)
+    for (std::size_t i = 0; i < expected.size(); ++i, ++all)
+      if (!is_same(expected[i], found.at(name)[i]) && wrong++ == 0) first = fmt::format("{}[{}]", name, i);
+  if (wrong == 0) return "";
+  return fmt::format("{} of {} elements are another formula of the inputs, first {}", wrong, all, first);
+}
+
+ProofVerdict Proof::verdict(const Program& schedule, const Limits& limits) const {
+  try {
+    if (!expected_ || executions(schedule.body) > most_complete) return verdict_in_part(schedule, limits);
+    std::string wrong = difference(schedule, limits);
+    if (!wrong.empty()) return {Kind::refuted, std::move(wrong)};
+    return {Kind::proved, ignored(meaning_, schedule)};
+  } catch (const Error& error) {
+    return {Kind::refuted, error.what()};
+  }
+}
+
+ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) const {
+  if (adds_together(schedule)) return {Kind::open, "its blocks add to the same elements, and all take too long"};
+  const std::int64_t cluster = count_of(schedule.body, Bind::cluster), blocks = count_of(schedule.body, Bind::block);
+  const double each = executions(schedule.body) / static_cast<double>(blocks);
+  if (each > most_complete) return {Kind::open, "one of its blocks takes too long"};
+  limits.clusters =
+      some_clusters(blocks, std::max<std::int64_t>(2, static_cast<std::int64_t>(most_in_part / each)), seed_);
+  std::size_t compared = 0;
+  const std::optional<std::string> wrong = compare_some(outputs(schedule, limits), compared);
+  if (!wrong) return {Kind::open, "an element takes too long, or loaded values choose it"};
+  if (!wrong->empty()) return {Kind::refuted, *wrong};
+  const std::string note = ignored(meaning_, schedule);
+  return {Kind::in_part, fmt::format("{} of {} blocks, {} elements{}{}", std::ssize(limits.clusters) * cluster,
+                                     blocks * cluster, compared, note.empty() ? "" : ", up to ", note)};
+}
+
+// "" if the elements that were compared are the same; nullopt if none could be.
+std::optional<std::string> Proof::compare_some(const Memory& found, std::size_t& compared) const {
+  const double each = executions_at_point(meaning_.body);
+  const ReadInput read = [&](const Buffer& buffer, std::int64_t offset) {
+    return inputs_.find(buffer.name)->second[static_cast<std::size_t>(offset)];
+  };
+  const auto evaluate = [&](const auto& at) { return evaluate_at(meaning_, read, at, ring_); };
+  for (const auto& [name, elements] : found) {
+    std::vector<std::size_t> written;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (!std::isnan(elements[i])) written.push_back(i);
+    const double axes = static_cast<double>(free_axes(meaning_).size()) + 1;
+    const auto points = static_cast<std::size_t>(std::clamp(most_at_points / each - axes, 0.0, 1e9));
+    if (points == 0) return std::nullopt;
+    const ElementFinder finder(meaning_, name, evaluate);
+    Rng rng(seed_);
+    for (std::size_t i = 0; i < std::min({points, most_points, written.size()}); ++i) {
+      const std::size_t element = i == 0   ? written.front()
+                                  : i == 1 ? written.back()
+                                           : written[rng.below(written.size())];
+      const std::optional<Point> expected = finder.find(static_cast<std::int64_t>(element));
+      if (!expected) return std::nullopt;
+      const double value = is_float(meaning_.find(name)->dtype) ? ring_.canonical(expected->value) : expected->value;
+      if (!is_same(value, elements[element]))
+        return fmt::format("{}[{}] is another formula of the inputs", name, element);
+      ++compared;
+    }
+  }
+  return compared == 0 ? std::nullopt : std::optional<std::string>("");
+}
+
+std::string ignored(const Program& meaning, const Program& schedule) {
+  std::set<std::string> added = roundings(schedule);
+  for (const std::string& known : roundings(meaning)) added.erase(known);
+  return added.empty() ? "" : "rounding of " + join(std::vector<std::string>(added.begin(), added.end()), " and ");
+}
+
+}  // namespace deplo::ir

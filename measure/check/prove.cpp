@@ -1,0 +1,24 @@
+#include "measure/check/prove.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace deplo::measure {
+
+ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                       const InputFiles& files) {
+  constexpr std::int64_t most_elements = 100'000'000;  // 2 GiB with what is expected and found
+  std::int64_t elements = 0;
+  for (const ir::Buffer& buffer : loop.buffers) elements += ir::span(buffer);
+  if (elements > most_elements)
+    return {ir::ProofVerdict::Kind::open,
+            fmt::format("its arrays have {} elements, the most is {}", elements, most_elements)};
+  ir::Memory inputs;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i)
+    if (loop.buffers[i].role == ir::Role::input)
+      inputs[loop.buffers[i].name] = input_values(loop, i, seed, files).doubles();
+  return ir::Proof(loop, inputs, seed).verdict(kernel, {.seed = seed});
+}
+
+}  // namespace deplo::measure

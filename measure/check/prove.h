@@ -1,0 +1,15 @@
+// Proves that a kernel computes the formulas of its Loop IR (docs/proofs.md).
+#pragma once
+#include <cstdint>
+
+#include "ir/interpret/proof.h"
+#include "measure/check/inputs.h"
+
+namespace deplo::measure {
+
+/// `kernel`: Tile or Kernel IR of a schedule of `loop`. Takes seconds; a large problem is proved in part. The integers
+/// among the inputs are those of make_reference() with this seed.
+ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                       const InputFiles& files = {});
+
+}  // namespace deplo::measure
