@@ -23,6 +23,7 @@ namespace deplo::apps::report {
 struct ReportTrial {
   std::int64_t id = 0;
   std::string trail, digest;  // digest: of the source that the trail became
+  std::string proof;          // as in measure::TrialRecord
   Status status = Status::invalid;
   double us = 0;       // if ok; if the objective is not time, its value
   double seconds = 0;  // tuning time of the kernel until this trial was stored, without the time between runs
@@ -69,6 +70,7 @@ struct TunedKernel {
   std::vector<ReportTrial> trials;              // in the order of the store
   std::map<std::string, FailureKind> failures;  // by status
   std::string best_trail;                       // "": no trial is valid
+  std::string proof;                            // of the best schedule, as in measure::TrialRecord
   std::string machine_code;                     // a description of the best schedule's; "": not of an NVIDIA GPU
   /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most
   /// of the trials have.

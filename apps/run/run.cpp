@@ -130,6 +130,7 @@ void Runner::build_all() {
     row.first = first_[number];
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
+    row.proof = schedule.proof;
     row.from = schedule.from;
     row.note = schedule.note;
     row.trail = print(schedule.compiled.trail);

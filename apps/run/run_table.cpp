@@ -17,7 +17,8 @@ std::string speed(double amount, double microseconds) {
 
 std::string schedule(const KernelLaunch& kernel, std::size_t number) {
   if (kernel.first != number) return fmt::format("as {}", kernel.first);
-  return std::string(name(kernel.origin));
+  const std::string origin(name(kernel.origin));
+  return kernel.proof.empty() ? origin : fmt::format("{}, {}", origin, kernel.proof.substr(0, kernel.proof.find(':')));
 }
 
 std::string measured(const KernelLaunch& kernel) {
@@ -129,6 +130,7 @@ Json launch_json(const KernelLaunch& k) {
                        {"first", k.first},
                        {"schedule", name(k.origin)},
                        {"measured_us", Json::or_null(k.measured_us)},
+                       {"proof", k.proof},
                        {"from", k.from},
                        {"note", k.note},
                        {"trail", k.trail},

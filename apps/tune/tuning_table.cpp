@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/text/json.h"
 #include "core/text/text.h"
@@ -137,6 +138,21 @@ std::string describe(const engine::GraphRow& graph) {
                      graph.trail);
 }
 
+/// "in exact arithmetic: 3 schedules proved, 1 proved in part", and what was not.
+std::string proofs(const engine::Summary& summary) {
+  std::map<std::string, std::int64_t> counts;
+  std::string others;
+  for (const engine::Row& row : summary.rows) {
+    if (row.proof.empty()) continue;
+    ++counts[row.proof.substr(0, row.proof.find_first_of(':'))];
+    if (row.proof.starts_with("not ")) others += fmt::format("{} {}\n", row.name, row.proof);
+  }
+  if (counts.empty()) return "";
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : counts) kinds.push_back(fmt::format("{} {}", count, kind));
+  return "in exact arithmetic: " + join(kinds, ", ") + "\n" + others;
+}
+
 std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0;
   std::string unconfirmed;
@@ -159,6 +175,7 @@ std::string notes(const engine::Summary& summary) {
   }
   for (const engine::GraphRow& graph : summary.graphs) text += describe(graph);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
+  text += proofs(summary);
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),
                         counted(static_cast<std::int64_t>(summary.rows.size()), "kernel"),
@@ -182,6 +199,7 @@ Json row_json(const engine::Row& row) {
                        {"fault", Json::or_null(row.fault)},
                        {"trail", row.trail},
                        {"confirmed", row.confirmed},
+                       {"proof", row.proof},
                        {"stop", row.stop},
                        {"finished", row.finished},
                        {"alternative", row.alternative}});

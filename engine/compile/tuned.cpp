@@ -160,6 +160,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   schedule.arguments = all_of(schedule.loop);
   schedule.compiled = std::move(*compiled);
   schedule.measured_us = stored.best.timing.median_us;
+  schedule.proof = stored.best.proof;
   return schedule;
 }
 
@@ -193,6 +194,7 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
                   std::move(mine.buffers),
                   std::move(*compiled),
                   stored.best.timing.median_us,
+                  "",  // the proof is one of the measured kernel
                   stored.kernel.name,
                   ""};
 }

@@ -30,6 +30,7 @@ struct Schedule {
   std::vector<std::size_t> arguments;  // [i]: the buffer of the kernel that is the i-th of `loop`
   Compiled compiled;
   double measured_us = 0;  // by the tuning run; 0: never measured
+  std::string proof;       // by the tuning run: print(ir::ProofVerdict); "": it was not tried
   std::string from;        // the measured kernel's name, if it is another kernel
   std::string note;        // why there is no better origin, and what to do about it; "": nothing to say
 };

@@ -10,7 +10,9 @@
 
 #include "core/trail.h"
 #include "engine/source/opaque_kernel.h"
+#include "engine/tune/proved_winner.h"
 #include "measure/check/inputs.h"
+#include "measure/check/prove.h"
 #include "measure/store/retry.h"
 
 namespace deplo::engine {
@@ -177,13 +179,20 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   }
   open();
   const auto replies = session_.runner.confirm(codes, {0, seconds, session_.cancelled});
+  std::vector<measure::TrialRecord> records;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    fill(records.emplace_back(record_of(all[i], measure::Stage::confirm, task_.protocol)), replies[i]);
+  prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
+    const ir::Program& kernel = all[i].code.kernel;
+    if (session_.cancelled() || kernel.body.empty()) return std::nullopt;  // a user's own source has no Kernel IR
+    return measure::prove(task_.loop, kernel, task_.seed, task_.files);
+  });
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    measure::TrialRecord record = record_of(all[i], measure::Stage::confirm, task_.protocol);
-    fill(record, replies[i]);
+    measure::TrialRecord& record = records[i];
     if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
     session_.store.append(record);
-    finals.push_back({distinct[i], outcome_of(record)});
+    finals.push_back({distinct[i], outcome_of(record), record.proof});
   }
   return finals;
 }
@@ -193,7 +202,7 @@ std::optional<Measurer::Stored> Measurer::stored_best() {
   if (!best) return std::nullopt;
   const search::Candidate candidate = space_->find(parse_trail(best->trail));
   if (!candidate || space_->compile(*candidate).digest != best->digest) return std::nullopt;
-  return Stored{candidate, best->timing.median_us, best->stage == measure::Stage::confirm};
+  return Stored{candidate, best->timing.median_us, best->stage == measure::Stage::confirm, best->proof};
 }
 
 Timed Measurer::timed(const search::Candidate& candidate, double microseconds) const {

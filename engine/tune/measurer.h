@@ -40,16 +40,18 @@ class Measurer {
 
   struct Final {
     search::Candidate candidate;
-    Outcome outcome;  // of full runs that are checked completely
+    Outcome outcome;    // of full runs that are checked completely
+    std::string proof;  // as in measure::TrialRecord
   };
   /// Times the candidates against each other, once for each distinct source. After `seconds` it stops at the end of the
-  /// round.
+  /// round. Then the winner (ties.h) is proved. A refuted schedule is a wrong one, and the next winner is proved.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   struct Stored {
     search::Candidate candidate;
     double microseconds = 0;
     bool confirmed = false;
+    std::string proof;  // as in measure::TrialRecord
   };
   /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
   /// program makes another source from its trail.

@@ -242,10 +242,12 @@ void KernelTuner::confirm() {
   row_.trail.clear();
   std::vector<search::Candidate> valid;
   std::vector<Timed> times;
-  for (const auto& [candidate, outcome] : finals) {
+  std::vector<std::string> proofs;
+  for (const auto& [candidate, outcome, proof] : finals) {
     if (!outcome.ok()) continue;
     if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
     valid.push_back(candidate);
+    proofs.push_back(proof);
     times.push_back(measurer_.timed(candidate, outcome.microseconds));
   }
   if (valid.empty()) return;
@@ -253,6 +255,7 @@ void KernelTuner::confirm() {
   row_.best_us = times[best].microseconds;
   row_.trail = times[best].trail;
   row_.confirmed = true;
+  row_.proof = proofs[best];
   if (valid[best]->trail() != heuristic_->trail()) session_.winners.push_back({valid[best]->trail(), work_});
 }
 
@@ -294,6 +297,7 @@ Row recall_kernel(const KernelCase& kernel, Session& session) {
     row.best_us = best->microseconds;
     row.trail = print(best->candidate->trail());
     row.confirmed = best->confirmed;
+    row.proof = best->proof;
   }
   return row;
 }

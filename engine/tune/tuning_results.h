@@ -31,6 +31,7 @@ struct Row {
   std::string stop;                              // why the search ended
   bool finished = false;     // a search of this run or an earlier one was cut short neither by time nor by the user
   bool alternative = false;  // as in KernelCase
+  std::string proof = {};    // of the best: print(ir::ProofVerdict); "": it was not tried
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 

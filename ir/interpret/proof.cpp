@@ -13,6 +13,7 @@
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/executions.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -21,25 +22,9 @@ namespace {
 using Kind = ProofVerdict::Kind;
 
 // Statements in lanes, of which the machine executes some 30 million per second.
-constexpr double most_complete = 1e8;  // in all of a program
-constexpr double most_in_part = 3e7;   // in the blocks that stand for all
+constexpr double most_in_part = 3e7;  // in the blocks that stand for all
 constexpr double most_at_points = 2e7;
 constexpr std::size_t most_points = 64;  // of an output
-
-/// How often the statements of a body are executed, in all lanes.
-double executions(const Body& body) {
-  double count = 0;
-  for (const Stmt& stmt : body) {
-    double times = 1;
-    if (const auto* loop = stmt.as<Loop>())
-      times = std::ceil(static_cast<double>(loop->axis.extent) / static_cast<double>(loop->step));
-    if (const auto* tile = stmt.as<Tile>())
-      for (const Axis& axis : tile->axes) times *= static_cast<double>(axis.extent);
-    const Body* inner = inner_body(stmt);
-    count += inner == nullptr ? 1 : times * executions(*inner);
-  }
-  return count;
-}
 
 /// Those of one turn of all free loops.
 double executions_at_point(const Body& body) {
@@ -128,7 +113,7 @@ Proof::Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed)
     if (is_float(buffer.dtype))
       for (double& x : elements) ++number, x = is_exact(x) ? ring_.constant(x) : Ring::element(number);
   }
-  if (executions(meaning.body) <= most_complete) expected_ = outputs(meaning, {});
+  if (executions(meaning.body) <= most_executions) expected_ = outputs(meaning, {});
 }
 
 Memory Proof::outputs(const Program& program, const Limits& limits) const {
@@ -158,7 +143,7 @@ std::string Proof::difference(const Program& schedule, const Limits& limits) con
 
 ProofVerdict Proof::verdict(const Program& schedule, const Limits& limits) const {
   try {
-    if (!expected_ || executions(schedule.body) > most_complete) return verdict_in_part(schedule, limits);
+    if (!expected_ || executions(schedule.body) > most_executions) return verdict_in_part(schedule, limits);
     std::string wrong = difference(schedule, limits);
     if (!wrong.empty()) return {Kind::refuted, std::move(wrong)};
     return {Kind::proved, ignored(meaning_, schedule)};
@@ -171,7 +156,7 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
   if (adds_together(schedule)) return {Kind::open, "its blocks add to the same elements, and all take too long"};
   const std::int64_t cluster = count_of(schedule.body, Bind::cluster), blocks = count_of(schedule.body, Bind::block);
   const double each = executions(schedule.body) / static_cast<double>(blocks);
-  if (each > most_complete) return {Kind::open, "one of its blocks takes too long"};
+  if (each > most_executions) return {Kind::open, "one of its blocks takes too long"};
   limits.clusters =
       some_clusters(blocks, std::max<std::int64_t>(2, static_cast<std::int64_t>(most_in_part / each)), seed_);
   std::size_t compared = 0;

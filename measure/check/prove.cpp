@@ -8,7 +8,7 @@ namespace deplo::measure {
 
 ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                        const InputFiles& files) {
-  constexpr std::int64_t most_elements = 100'000'000;  // 2 GiB with what is expected and found
+  constexpr std::int64_t most_elements = 30'000'000;  // 1 GiB with what is expected and found
   std::int64_t elements = 0;
   for (const ir::Buffer& buffer : loop.buffers) elements += ir::span(buffer);
   if (elements > most_elements)

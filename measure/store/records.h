@@ -49,6 +49,7 @@ struct TrialRecord {
   Resources resources = {};
   /// The number of decisions that differ from the heuristic's; 0: the heuristic's own schedule; -1: not known.
   std::int64_t changes = -1;
+  std::string proof = {};  // print(ir::ProofVerdict); "": it was not tried
   std::string created = {};
   std::int64_t id = 0;
 };

@@ -32,6 +32,7 @@ void list_trial(Trial& trial, Column& column) {
   list_fields(trial.timing, column, trial.status == Status::ok);
   list_fields(trial.resources, column);
   column("changes", trial.changes, trial.changes >= 0);
+  column("proof", trial.proof);
 }
 
 /// SQL for the tolerance of a trial `t`. The protocol's text contains it if it is not the usual one.

@@ -26,7 +26,7 @@ std::string named(const std::string& knob, const Value& value) {
   const auto& knobs = rules::find_rule(rule)->knobs;
   const bool known =
       std::ranges::any_of(knobs, [&](const auto& each) { return rule + "." + std::string(each.name) == knob; });
-  return (known ? knob : rule + ".*") + "=" + print(value);
+  return (known ? knob : rule + ".*") + "=" + deplo::print(value);
 }
 
 /// Of every option that random paths meet.

@@ -10,7 +10,7 @@
 #include "engine/tune/warm_start.h"
 #include "search/trails.h"
 
-namespace deplo::engine {
+namespace deplo::engine::winners_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -60,4 +60,4 @@ TEST(Winners, OfAnotherFirstDecisionSayNothing) {
 }
 
 }  // namespace
-}  // namespace deplo::engine
+}  // namespace deplo::engine::winners_test

@@ -100,9 +100,10 @@ sqlite::Rows status_counts(sqlite::Database& database) {
 sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
   return with_objectives(
       query(database,
-            fmt::format("{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, {} AS search, "
-                        "b.trail, b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
-                        ranked(), search_state, from_ranked, is_chosen),
+            fmt::format(
+                "{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, {} AS search, b.proof, "
+                "b.trail, b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
+                ranked(), search_state, from_ranked, is_chosen),
             parameters(database, filter)));
 }
 

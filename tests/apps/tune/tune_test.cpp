@@ -71,6 +71,10 @@ TEST_F(Tune, InterpreterAndTheStore) {
   EXPECT_EQ(query("SELECT DISTINCT stage FROM trial ORDER BY stage"), (std::vector<std::string>{"confirm", "screen"}));
   const auto measured = query("SELECT digest FROM trial WHERE stage = 'screen'");
   EXPECT_EQ(std::set(measured.begin(), measured.end()).size(), measured.size()) << "no source is screened twice";
+  for (const Json& kernel : first["kernels"]) EXPECT_EQ(kernel["proof"], "proved") << kernel;
+  const Ran best = run_program({"deplo", "db", "best", store(), "--json"});
+  for (const Json& row : Json::parse(best.out)) EXPECT_EQ(row["proof"], "proved") << row;
+  EXPECT_EQ(query("SELECT proof FROM trial WHERE stage = 'screen' AND proof <> ''"), std::vector<std::string>{});
 
   const Json second = run_json({"--config", tiny_});
   expect_verified_results(second);

@@ -37,6 +37,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     written.timing.clock_mhz = 1980;
     written.timing.stopped = true;
     written.resources = {168, 8, 16, 1024, 65536, 0.375, "registers", "abc", "C7510: slow"};
+    written.proof = "proved";
     written.id = store.append(written);
   }
   Store store = Store::open(folder.file("a.db"));
@@ -72,6 +73,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.resources.limiter, "registers");
   EXPECT_EQ(read.resources.binary_digest, "abc");
   EXPECT_EQ(read.resources.compiler_notes, "C7510: slow");
+  EXPECT_EQ(read.proof, "proved");
   EXPECT_THAT(read.created, ::testing::MatchesRegex("....-..-..T..:..:......Z"));
 }
 

@@ -1,0 +1,18 @@
+// Lets only a schedule win that computes the right formulas.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "ir/interpret/proof.h"
+#include "measure/store/records.h"
+
+namespace deplo::engine {
+
+/// Proves the winner (ties.h) of confirmed trials, and notes the verdict in its record. A refuted schedule becomes a
+/// wrong_result, and the next winner is proved. `prove(i)`: the verdict on trial i; nullopt: there is nothing to prove.
+void prove_winner(std::span<measure::TrialRecord>,
+                  const std::function<std::optional<ir::ProofVerdict>(std::size_t)>& prove);
+
+}  // namespace deplo::engine
