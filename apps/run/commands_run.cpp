@@ -105,6 +105,10 @@ void add_run(Command command, int& exit_code) {
           "tile program NAME.npy.")
       .seldom();
   command
+      .flag("--fingerprint", options.fingerprint,
+            "Print a digest of each kernel's order of operations. Equal ones mean equal bits (docs/determinism.md).")
+      .seldom();
+  command
       .flag("--whole", options.whole,
             "Time the graph as a whole, its kernels one after the other, and compare with these one by one instead of "
             "with the reference.")

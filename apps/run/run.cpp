@@ -18,6 +18,7 @@
 #include "ir/hardware/float16.h"
 #include "measure/baselines/tile_baseline.h"
 #include "measure/check/npy.h"
+#include "measure/check/prove.h"
 #include "measure/host_memory.h"
 #include "measure/protocol/operand_sets.h"
 #include "measure/store/store.h"
@@ -131,6 +132,9 @@ void Runner::build_all() {
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
     row.proof = schedule.proof;
+    if (options_.fingerprint && row.first == i)
+      row.fingerprint = print(measure::fingerprint_of(measure::with_index_ranges(schedule.loop),
+                                                      schedule.compiled.code.kernel, options_.seed));
     row.from = schedule.from;
     row.note = schedule.note;
     row.trail = print(schedule.compiled.trail);

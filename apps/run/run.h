@@ -23,6 +23,7 @@ struct RunOptions : DeviceOptions {
   bool no_measure = false;                    // do not read the device's clock; the report has no times
   std::optional<std::string> reference = {};  // an expression of a tile program's arrays, used instead of its blocks
   std::optional<std::string> outputs = {};    // the folder for outputs: 0.npy, 1.npy, …; arrays: NAME.npy
+  bool fingerprint = false;                   // also compute the fingerprint of each kernel
   bool whole = false;  // time the chain of all kernels, and compare its outputs with those of single launches instead
                        // of the reference
   double limit = 60;   // seconds that a program may take block by block
@@ -33,7 +34,8 @@ struct KernelLaunch {
   std::size_t first = 0;  // index of the first equal kernel in the list; its own if there is none
   engine::Origin origin = engine::Origin::heuristic;  // this and the next three: as in engine::Schedule
   double measured_us = 0;
-  std::string proof;  // as in engine::Schedule
+  std::string proof;        // as in engine::Schedule
+  std::string fingerprint;  // print(ir::Fingerprint); "": not asked for
   std::string from, note;
   std::string trail;
   double microseconds = 0;  // of one launch; 0: not measured

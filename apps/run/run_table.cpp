@@ -77,6 +77,15 @@ std::string kernel_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, {true, false, false, true, true, true, true}, width);
 }
 
+/// "fingerprint of 0 softmax: 0123456789abcdef", for each distinct kernel.
+std::string fingerprints(const RunReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)
+    if (const KernelLaunch& k = report.kernels[i]; !k.fingerprint.empty())
+      text += fmt::format("fingerprint of {} {}: {}\n", i, k.name, k.fingerprint);
+  return text.empty() ? "" : text + "\n";
+}
+
 std::string output_table(const RunReport& report, std::size_t width) {
   std::vector<std::vector<std::string>> rows{{"output", "shape", "error", "tolerance", ""}};
   for (const OutputCheck& output : report.outputs)
@@ -131,6 +140,7 @@ Json launch_json(const KernelLaunch& k) {
                        {"schedule", name(k.origin)},
                        {"measured_us", Json::or_null(k.measured_us)},
                        {"proof", k.proof},
+                       {"fingerprint", k.fingerprint},
                        {"from", k.from},
                        {"note", k.note},
                        {"trail", k.trail},
@@ -152,7 +162,7 @@ Json output_json(const OutputCheck& o) {
 bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck::right); }
 
 std::string print_table(const RunReport& report, std::size_t width) {
-  std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n";
+  std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n" + fingerprints(report);
   if (report.blocks) text += blocks_text(*report.blocks);
   if (!report.blocks || !report.outputs.empty()) text += output_table(report, width);
   if (report.whole)

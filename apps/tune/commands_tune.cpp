@@ -19,6 +19,7 @@
 #include "engine/source/source.h"
 #include "engine/tune/board.h"
 #include "engine/tune/tune.h"
+#include "search/searcher.h"
 
 namespace deplo::apps {
 namespace {
@@ -33,6 +34,7 @@ struct TuneFlags {
   double tolerance = measure::default_tolerance;
   std::string inputs;
   std::vector<std::string> set, restrictions;
+  engine::BitsWish bits;
   bool json = false, quiet = false, retry_failed = false, in_process = false;
 };
 
@@ -48,6 +50,10 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   std::string overrides;
   if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
   override(experiment.strategy, flags.search, "--search", overrides);
+  const bool is_default = !flags.search && experiment.options.parameters.empty() &&
+                          search::find_searcher(experiment.strategy).name == search::find_searcher("default").name;
+  // Of thousands that are left out, a model learns nothing, and takes long.
+  if (!flags.bits.same_as.empty() && is_default) experiment.strategy = "mcts";
   for (const std::string& assignment : flags.set) {
     engine::set_parameter(experiment, assignment, "--set");
     overrides += " --set " + assignment;
@@ -69,6 +75,8 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
+  if (flags.bits.deterministic) overrides += " --deterministic";
+  if (!flags.bits.same_as.empty()) overrides += fmt::format(" --same-bits-as \"{}\"", flags.bits.same_as);
   if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
   if (flags.winners != engine::default_winners) overrides += fmt::format(" --winners {}", flags.winners);
   return overrides;
@@ -130,6 +138,7 @@ int run_tune(const TuneFlags& flags) {
   engine::TuneOptions options{
       flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior, flags.winners};
   options.tolerance = flags.tolerance;
+  options.bits = flags.bits;
   Deadline deadline([&] {
     try {
       engine::abandon(options);
@@ -235,6 +244,14 @@ void add_tune(Command command, int& exit_code) {
   add_beginnings(command, *flags);
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->tolerance);
+  command
+      .option("--same-bits-as", flags->bits.same_as, "TRAIL",
+              "Find only schedules that give the same bits as this one: heuristic, or a trail (docs/determinism.md).")
+      .seldom();
+  command
+      .flag("--deterministic", flags->bits.deterministic,
+            "Find only schedules that give the same bits in each launch: no atomic sums of floats.")
+      .seldom();
   command
       .flag("--retry-failed", flags->retry_failed,
             "Measure failures of earlier runs again. They may hang or crash again.")

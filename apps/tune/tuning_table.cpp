@@ -154,11 +154,12 @@ std::string proofs(const engine::Summary& summary) {
 }
 
 std::string notes(const engine::Summary& summary) {
-  std::int64_t known = 0;
+  std::int64_t known = 0, left_out = 0;
   std::string unconfirmed;
   std::vector<std::string> unfinished;
   for (const engine::Row& row : summary.rows) {
     known += row.known;
+    left_out += row.left_out;
     if (!row.finished) unfinished.push_back(row.name);
     if (!row.confirmed && row.stop != engine::untunable && row.stop != engine::not_needed)
       unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
@@ -175,6 +176,7 @@ std::string notes(const engine::Summary& summary) {
   }
   for (const engine::GraphRow& graph : summary.graphs) text += describe(graph);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
+  if (left_out > 0) text += fmt::format("left out because of their bits: {}\n", counted(left_out, "schedule"));
   text += proofs(summary);
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),
@@ -195,6 +197,7 @@ Json row_json(const engine::Row& row) {
                        {"gb_per_s", Json::or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0)},
                        {"trials", row.trials},
                        {"known", row.known},
+                       {"left_out", row.left_out},
                        {"failures", Json::object(row.failures)},
                        {"fault", Json::or_null(row.fault)},
                        {"trail", row.trail},

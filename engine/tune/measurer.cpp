@@ -70,6 +70,24 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
   check_language(kernel, session.runner);
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
+  if (!session.bits.is_any()) open_filter(session.bits);
+}
+
+void Measurer::open_filter(const BitsWish& wish) {
+  std::optional<Compiled> wanted;
+  if (!wish.same_as.empty()) {
+    const bool heuristic = wish.same_as == "heuristic";
+    const search::Candidate candidate = space_->find(heuristic ? heuristic_ : parse_trail(wish.same_as));
+    if (!candidate)
+      throw Error(fmt::format("--same-bits-as: expected heuristic or a trail of {}, found {}", task_.loop.name,
+                              heuristic ? "a kernel whose heuristic schedule is restricted" : wish.same_as));
+    wanted = space_->compile(*candidate);
+  }
+  try {
+    filter_.emplace(wish, task_.loop, task_.seed, task_.files, wanted);
+  } catch (const Error& error) {
+    throw measure::worker::Untunable(error);
+  }
 }
 
 /// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
@@ -124,7 +142,7 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   std::vector<measure::KernelCode> unknown;
   for (const search::Candidate& candidate : candidates) {
     Compiled one = space_->compile(*candidate);
-    if (known(one.digest, candidate.effort) == nullptr) unknown.push_back(one.code);
+    if (known(one.digest, candidate.effort) == nullptr && refusal(one).empty()) unknown.push_back(one.code);
     ahead_.emplace(print(candidate->trail()), std::move(one));
   }
   session_.runner.prepare(unknown);
@@ -145,6 +163,7 @@ measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std:
 search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
   const auto start = std::chrono::steady_clock::now();
   const Compiled one = compiled(candidate);
+  if (std::string why = refusal(one); !why.empty()) return {{Status::invalid, 0, std::move(why), 0}, true};
   if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
   const measure::Protocol protocol = task_.protocol.with_effort(candidate.effort);
   Recalled& recalled = recall(protocol);
@@ -172,7 +191,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   for (const search::Candidate& candidate : candidates) {
     Compiled one = compiled(candidate);
     const auto same = [&](const Compiled& other) { return other.digest == one.digest; };
-    if (std::any_of(all.begin(), all.end(), same)) continue;
+    if (std::any_of(all.begin(), all.end(), same) || !refusal(one).empty()) continue;
     codes.push_back(one.code);
     distinct.push_back(candidate);
     all.push_back(std::move(one));
@@ -201,7 +220,9 @@ std::optional<Measurer::Stored> Measurer::stored_best() {
   const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
   if (!best) return std::nullopt;
   const search::Candidate candidate = space_->find(parse_trail(best->trail));
-  if (!candidate || space_->compile(*candidate).digest != best->digest) return std::nullopt;
+  if (!candidate) return std::nullopt;
+  if (const Compiled one = space_->compile(*candidate); one.digest != best->digest || !refusal(one).empty())
+    return std::nullopt;
   return Stored{candidate, best->timing.median_us, best->stage == measure::Stage::confirm, best->proof};
 }
 

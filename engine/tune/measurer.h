@@ -11,6 +11,7 @@
 #include "engine/compile/candidate_space.h"
 #include "engine/compile/compiled.h"
 #include "engine/source/experiment.h"
+#include "engine/tune/bits_filter.h"
 #include "engine/tune/session.h"
 #include "engine/tune/ties.h"
 #include "measure/store/store.h"
@@ -33,7 +34,7 @@ class Measurer {
 
   /// Announces the candidates that will be asked for next. They are built ahead if the backend can do so.
   void prepare(std::span<const search::Candidate>);
-  /// Times a candidate in a short measurement. Candidates far slower than `best_us` get less time. A cancelled measurement
+  /// Times a candidate in a short measurement. One that Session::bits leaves out is `invalid` and known. Candidates far slower than `best_us` get less time. A cancelled measurement
   /// is not stored. A candidate with less effort gets fewer samples; its trial has a protocol text of its own and is stored
   /// as `stopped`, so it never becomes a best.
   search::Measured screen(const search::Candidate&, double best_us);
@@ -71,6 +72,8 @@ class Measurer {
   Recalled& recall(const measure::Protocol&);
   const Outcome* known(const std::string& digest, double effort);
   void open();
+  void open_filter(const BitsWish&);
+  std::string refusal(const Compiled& one) { return filter_ ? filter_->refusal(one) : ""; }
   Compiled compiled(const search::Candidate&);
   measure::Claim wait_for_claim(const measure::TrialRecord&, std::int64_t since);
   measure::TrialRecord record_of(const Compiled&, measure::Stage, const measure::Protocol&);
@@ -84,6 +87,7 @@ class Measurer {
   Trail heuristic_;
   std::map<std::string, Recalled> recalled_;  // by the text of the protocol
   std::map<std::string, Compiled> ahead_;     // by trail: the candidates of prepare()
+  std::optional<BitsFilter> filter_;          // if not all schedules will do
 };
 
 }  // namespace deplo::engine

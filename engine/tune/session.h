@@ -9,6 +9,7 @@
 #include "core/interrupt.h"
 #include "core/target.h"
 #include "engine/source/restrict.h"
+#include "engine/tune/bits_filter.h"
 #include "engine/tune/warm_start.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"
@@ -31,6 +32,7 @@ struct Session {
   Restrictions restrictions = {};    // of every kernel, before its own
   std::int64_t device_id = 0, run_id = 0;
   std::int64_t ordinal = 0;               // of the next trial in the run
+  BitsWish bits = {};                     // of the results of all schedules
   std::string host = {};                  // this machine's name
   std::string settings = {};              // of every kernel's search, as in SearchRecord
   rules::Ceilings known = {}, seen = {};  // of the device: from earlier runs; from this run, as stored so far

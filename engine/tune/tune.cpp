@@ -89,7 +89,8 @@ std::string settings_of(const Experiment& experiment, const TuneOptions& options
          fmt::format(" seed={} trials={} patience={} winners={} analytic-prior={} warm-start={} target={} rules={}",
                      experiment.options.seed, experiment.trials, experiment.patience, options.winners,
                      options.analytic_prior, options.warm_start, session.target.name,
-                     rules::version_of(rules::pipeline()));
+                     rules::version_of(rules::pipeline())) +
+         describe(options.bits);
 }
 
 /// The same of a kernel: `more` is a digest of its restrictions and of the protocol, which are long.
@@ -338,6 +339,7 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
                   options.analytic_prior};
   session.protocol.tolerance = options.tolerance;
   session.tried_winners = options.winners;
+  session.bits = options.bits;
   session.host = host;
   session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);

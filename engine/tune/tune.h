@@ -5,6 +5,7 @@
 
 #include "core/progress.h"
 #include "engine/source/experiment.h"
+#include "engine/tune/bits_filter.h"
 #include "engine/tune/board.h"
 #include "measure/protocol/protocol.h"
 #include "search/loop.h"
@@ -30,6 +31,7 @@ struct TuneOptions {
   std::size_t analytic_prior = 0;                 // schedules of engine/learn/prior.h for a model that starts cold
   std::size_t winners = default_winners;          // how many winners of the run's other kernels a kernel tries first
   double tolerance = measure::default_tolerance;  // of the outputs' elements; stored with the trials
+  BitsWish bits = {};                             // which schedules may be found
   std::function<bool(const TrialNews&)> on_trial = {};  // called for each trial; returns false to stop the run
 };
 

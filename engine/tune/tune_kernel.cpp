@@ -157,8 +157,9 @@ class KernelTuner {
     search::Measured measured = measurer_.screen(candidate, best_us_);
     const Outcome& outcome = measured.outcome;
     if (outcome.status == Status::cancelled) return measured;
-    ++(measured.known ? row_.known : row_.trials);
-    if (!outcome.ok()) row_.fault = outcome.message;
+    const bool left_out = !session_.bits.is_any() && measured.known && outcome.status == Status::invalid;
+    ++(left_out ? row_.left_out : measured.known ? row_.known : row_.trials);
+    if (!outcome.ok() && !left_out) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
     std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
     if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);

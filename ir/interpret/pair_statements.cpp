@@ -59,12 +59,17 @@ struct RunDotPairs {
   void operator()(Machine& m, Mask mask) {
     m.load(a, pair, mask);
     m.load(b, wide, mask);
-    for (int element = 0; element < b.lanes; ++element) {
-      const double *left = m.lanes.element(pair, element % depth), *right = m.lanes.element(wide, element);
-      double* sum = m.lanes.element(sums, element / depth);
-      for (int l = 0; l < m.lanes.count; ++l)
-        if (is_active(mask, l)) m.arithmetic.apply(Op::fma, 1, sum + l, left + l, right + l, sum + l);
-    }
+    for (int group = 0; group < b.lanes / depth; ++group)
+      for (int l = 0; l < m.lanes.count; ++l) {
+        if (!is_active(mask, l)) continue;
+        std::array<double, depth> left{}, right{};
+        for (int k = 0; k < depth; ++k) {
+          left[static_cast<std::size_t>(k)] = m.lanes.element(pair, k)[l];
+          right[static_cast<std::size_t>(k)] = m.lanes.element(wide, group * depth + k)[l];
+        }
+        double& sum = m.lanes.element(sums, group)[l];
+        sum = m.arithmetic.dot(sum, left, right);
+      }
   }
 };
 

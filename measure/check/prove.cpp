@@ -21,4 +21,13 @@ ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::
   return ir::Proof(loop, inputs, seed).verdict(kernel, {.seed = seed});
 }
 
+ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                               const InputFiles& files) {
+  ir::Memory integers;
+  for (std::size_t i = 0; i < loop.buffers.size(); ++i)
+    if (loop.buffers[i].role == ir::Role::input && !ir::is_float(loop.buffers[i].dtype))
+      integers[loop.buffers[i].name] = input_values(loop, i, seed, files).doubles();
+  return ir::fingerprint(loop, kernel, integers);
+}
+
 }  // namespace deplo::measure

@@ -1,7 +1,9 @@
-// Proves that a kernel computes the formulas of its Loop IR (docs/proofs.md).
+// Proves that a kernel computes the formulas of its Loop IR (docs/proofs.md), and tells the order in which it does
+// (docs/determinism.md).
 #pragma once
 #include <cstdint>
 
+#include "ir/interpret/fingerprint.h"
 #include "ir/interpret/proof.h"
 #include "measure/check/inputs.h"
 
@@ -11,5 +13,9 @@ namespace deplo::measure {
 /// among the inputs are those of make_reference() with this seed.
 ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                        const InputFiles& files = {});
+
+/// The fingerprint of that kernel, with the same integers.
+ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                               const InputFiles& files = {});
 
 }  // namespace deplo::measure

@@ -183,8 +183,7 @@ CREATE TABLE graph (
 ) STRICT;
 
 CREATE INDEX graph_by_key ON graph (key);
-)sql",
-                                                     R"sql(
+
 ALTER TABLE trial ADD COLUMN proof TEXT NOT NULL DEFAULT '';
 )sql"};
 

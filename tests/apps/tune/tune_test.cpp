@@ -83,6 +83,28 @@ TEST_F(Tune, InterpreterAndTheStore) {
   EXPECT_EQ(std::set(after.begin(), after.end()).size(), after.size()) << "known trials are not measured again";
 }
 
+// Nothing is stored of the schedules that are left out.
+TEST_F(Tune, FindsOnlySchedulesOfTheSameBits) {
+  const std::string sums = write_file(folder_.path(), "sums.yaml",
+                                      "device: interpreter\nbudget: {time: 60, trials: 12}\nkernels:\n"
+                                      "  - {kernel: matmul, symbols: {M: 8, N: 8, K: 128}}\n"
+                                      "  - {kernel: softmax, symbols: {M: 4, N: 300}}\n");
+  run_json({"--config", sums});
+  const std::string all = "SELECT count(*) FROM trial WHERE stage = 'screen'";
+  const int before = std::stoi(query(all).at(0));
+  const Json same = run_json({"--config", sums, "--same-bits-as", "heuristic", "--seed", "3"});
+  EXPECT_EQ(same["strategy"], "mcts") << "a model learns nothing from what is left out";
+  std::int64_t left_out = 0, measured = 0;
+  for (const Json& kernel : same["kernels"]) {
+    EXPECT_TRUE(kernel["best_us"].is_number()) << kernel;
+    left_out += kernel["left_out"].get<std::int64_t>();
+    measured += kernel["trials"].get<std::int64_t>();
+  }
+  EXPECT_GT(left_out, 0) << same;
+  EXPECT_LE(std::stoi(query(all).at(0)) - before, measured) << same;
+  EXPECT_THAT(query("SELECT DISTINCT settings FROM search"), ::testing::Contains(::testing::HasSubstr("same-bits-as")));
+}
+
 TEST_F(Tune, TheSameSeedAsksTheSame) {
   const auto trails = [&](const std::string& seed) {
     std::filesystem::remove(store());
