@@ -74,6 +74,9 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
 }
 
 void Measurer::open_filter(const BitsWish& wish) {
+  if (opaque_ && !wish.is_any())
+    throw measure::worker::Untunable(Error(fmt::format(
+        "{}: expected a kernel of Loop IR, whose order of sums is known, found{}", task_.loop.name, describe(wish))));
   std::optional<Compiled> wanted;
   if (!wish.same_as.empty()) {
     const bool heuristic = wish.same_as == "heuristic";
@@ -203,7 +206,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
     fill(records.emplace_back(record_of(all[i], measure::Stage::confirm, task_.protocol)), replies[i]);
   prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
     const ir::Program& kernel = all[i].code.kernel;
-    if (session_.cancelled() || kernel.body.empty()) return std::nullopt;  // a user's own source has no Kernel IR
+    if (session_.cancelled() || opaque_) return std::nullopt;  // no Loop IR says what is right
     return measure::prove(task_.loop, kernel, task_.seed, task_.files);
   });
   std::vector<Final> finals;
