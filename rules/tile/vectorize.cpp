@@ -7,6 +7,7 @@
 // A register tile keeps its shape; the elements of a pointwise thread are dealt out anew, lanes first; the sweeps of a
 // row all take the same width.
 #include <algorithm>
+#include <map>
 
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
@@ -57,15 +58,23 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-void set_lanes(ir::Body& body, const Pins& pins) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && undecided(*stage))
-      stage->lanes = static_cast<int>(pins.integer(knob_of(*stage)).value_or(0));
+// Stages of one source share a knob. Each takes the widest copies that are legal for it, up to the knob's value.
+void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
+  std::map<std::string, int> lanes;  // by the stage's buffer
+  for (const auto& [stage, scope] : staged_buffers(program)) {
+    const auto most = pins.integer(knob_of(*stage));
+    if (!most || !undecided(*stage)) continue;
+    for (const int width : copy_widths(*stage, *program.find(stage->source), target, scope))
+      if (width <= *most) lanes[stage->buffer] = std::max(lanes[stage->buffer], width);
+  }
+  ir::for_each(program.body, [&](ir::Stmt& stmt) {
+    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && lanes.contains(stage->buffer))
+      stage->lanes = lanes[stage->buffer];
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
-  set_lanes(program.body, pins);
+ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+  set_lanes(program, target, pins);
   const std::int64_t width = pins.integer("width").value_or(1);
   if (width == 1) return program;
   const auto site = find_vector_site(program);
