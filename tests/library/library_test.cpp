@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -195,6 +196,24 @@ TEST_F(Library, WhatTheMachineLacksIsARuntimeError) {
   deplo::CompileOptions options;
   options.device = "opencl:99";
   EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::compile(softmax(), options); }), HasSubstr("99"));
+}
+
+// The interpreter's target is opencl-cpu, for which a decode of 8 rows is one kernel, or three.
+TEST_F(Library, FollowsTheKernelsThatTuningChose) {
+  const deplo::Source source = expression("q = torch.randn(8, 16); F.scaled_dot_product_attention(q, q, q)");
+  deplo::TuneOptions options = interpreted(file("g.db"));
+  options.trials = 1;
+  const auto tuned = deplo::tune(source, options);
+  ASSERT_THAT(tuned, SizeIs(4));
+  EXPECT_EQ(std::ranges::count(tuned, true, &deplo::Tuned::alternative), 3);
+  deplo::CompileOptions compiling;
+  compiling.device = "interpreter";
+  compiling.store = file("g.db");
+  const deplo::Program program = deplo::compile(source, compiling);
+  EXPECT_THAT(program.graph_trail, HasSubstr("fusion.attention_scaled_dot_product_attention="));
+  EXPECT_EQ(program.graph_note, "");
+  EXPECT_EQ(program.launches.size(), program.graph_trail.ends_with("=split") ? 3U : 1U);
+  for (const deplo::Kernel& kernel : program.kernels) EXPECT_EQ(kernel.origin, deplo::Origin::tuned);
 }
 
 TEST_F(Library, TunesAndFindsWhatWasTuned) {

@@ -93,6 +93,9 @@ TEST_F(TuneGraph, ChoosesTheLeastSumAndEveryCommandFollows) {
     EXPECT_THAT(compiled.out, StartsWith("# graph: tuned, by " + store() + ": " + knob));
     EXPECT_EQ(compiled.out.find("\n# 2: ") != std::string::npos, number == 1) << compiled.out;
   }
+  const std::string page = folder_.file("report.html");
+  EXPECT_EQ(run_program({"deplo", "report", store(), "--output", page}, {}).code, 0);
+  EXPECT_THAT(read_file(page), HasSubstr(std::string(knob) + "=split"));
   EXPECT_EQ(run({"--attention", "split"})["kernels"].size(), 3U) << "a flag fixes the decision";
   EXPECT_EQ(run({"--attention", "fused"})["kernels"].size(), 1U);
 }
