@@ -65,16 +65,15 @@ class Variations {
     if (found_.size() == most_) return;
     Result<rules::Fused> fused = lower_by_trail(graph_, passes_, changes);
     if (!fused.ok()) return;  // the change removes a decision that was changed before
-    const std::vector<Fork> forks = fused.value().forks;
+    std::vector<Fork> forks = fused.value().forks;
     found_.push_back({changes, std::move(fused.value())});
-    for (const Fork& fork : forks) {
-      if (!varied_.insert(fork.knob).second) continue;
+    std::erase_if(forks, [&](const Fork& fork) { return !varied_.insert(fork.knob).second; });
+    for (const Fork& fork : forks)
       for (std::size_t i = 1; i < fork.options.size(); ++i) {
         Trail more = changes;
         more.push_back({fork.knob, fork.options[i]});
         add(more);
       }
-    }
   }
   std::vector<Variation> take() { return std::move(found_); }
 

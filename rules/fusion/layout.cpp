@@ -114,6 +114,22 @@ Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
   return result;
 }
 
+/// The dimensions in the order in which they lie in memory.
+std::vector<int> memory_order(const Layout& layout) {
+  std::vector<int> order;
+  for (const std::vector<int>& dims : layout) order.insert(order.end(), dims.begin(), dims.end());
+  return order;
+}
+
+/// The layout of a tensor between kernels: as its readers want it, or in the order of its dimensions.
+Layout decide(Fusion& fusion, int tensor) {
+  Layout readers = choose(fusion, tensor, {.order = true, .join = true, .drop_unit = true});
+  Layout plain = choose(fusion, tensor, {.drop_unit = true});
+  if (memory_order(readers) == memory_order(plain)) return readers;
+  const deplo::Value wanted = "readers";
+  return fusion.decisions.take("layout", fusion.name(tensor), {wanted, "plain"}) == wanted ? readers : plain;
+}
+
 }  // namespace
 
 ir::Shape stored_shape(const ir::Shape& tensor, const Layout& layout) {
@@ -156,7 +172,7 @@ void choose_layouts(Fusion& fusion) {
     else if (node.as<ir::tensor::Parameter>() != nullptr)
       fusion.layouts[t] = choose(fusion, tensor, {.order = true});
     else if (computed)
-      fusion.layouts[t] = choose(fusion, tensor, {.order = true, .join = true, .drop_unit = true});
+      fusion.layouts[t] = decide(fusion, tensor);
   }
 }
 

@@ -51,6 +51,16 @@ TEST(Decisions, AMergeThatRepeatsWorkIsOne) {
   EXPECT_EQ(merged.module.kernels.size(), 1U);
 }
 
+// A product that the next one reads transposed.
+TEST(Decisions, TheLayoutOfATensorBetweenKernelsIsOne) {
+  const ir::tensor::Graph graph = graph_of("x=torch.randn(5,8)@torch.randn(8,16);x.T@torch.randn(5,3)");
+  const Fused fused = fuse(graph, Trail{}).value();
+  EXPECT_THAT(fused.forks, ElementsAre(Fork{"fusion.layout_matmul", {"readers", "plain"}}));
+  const Fused plain = fuse(graph, Trail{{"fusion.layout_matmul", "plain"}}).value();
+  EXPECT_EQ(fused.module.find("matmul")->type.shape, (ir::Shape{16, 5}));
+  EXPECT_EQ(plain.module.find("matmul")->type.shape, (ir::Shape{5, 16}));
+}
+
 TEST(Decisions, WhatIsFixedIsNoFork) {
   EXPECT_TRUE(fuse(graph_of(attention), Trail{}, {.fixed = {{"attention", "fused"}}}).value().forks.empty());
 }
