@@ -34,12 +34,12 @@ struct KernelLaunch {
   std::size_t first = 0;  // index of the first equal kernel in the list; its own if there is none
   engine::Origin origin = engine::Origin::heuristic;  // this and the next three: as in engine::Schedule
   double measured_us = 0;
-  std::string proof;        // as in engine::Schedule
-  std::string fingerprint;  // print(ir::Fingerprint); "": not asked for
   std::string from, note;
   std::string trail;
   double microseconds = 0;  // of one launch; 0: not measured
   double flops = 0, bytes = 0;
+  std::string proof = {};        // as in engine::Schedule
+  std::string fingerprint = {};  // print(ir::Fingerprint); "": not asked for
 };
 
 struct OutputCheck {

@@ -34,9 +34,9 @@ class Measurer {
 
   /// Announces the candidates that will be asked for next. They are built ahead if the backend can do so.
   void prepare(std::span<const search::Candidate>);
-  /// Times a candidate in a short measurement. One that Session::bits leaves out is `invalid` and known. Candidates far slower than `best_us` get less time. A cancelled measurement
-  /// is not stored. A candidate with less effort gets fewer samples; its trial has a protocol text of its own and is stored
-  /// as `stopped`, so it never becomes a best.
+  /// Times a candidate in a short measurement. One that Session::bits leaves out is `invalid` and known. Candidates far
+  /// slower than `best_us` get less time. A cancelled measurement is not stored. A candidate with less effort gets
+  /// fewer samples; its trial has a protocol text of its own and is stored as `stopped`, so it never becomes a best.
   search::Measured screen(const search::Candidate&, double best_us);
 
   struct Final {

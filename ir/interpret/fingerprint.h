@@ -19,8 +19,8 @@ struct Fingerprint {
 /// 16 hexadecimal digits, or "unknown: …".
 std::string print(const Fingerprint&);
 
-/// `schedule`: Kernel IR of a schedule of `loop`. `inputs`: as for interpret(); only integers and truth values count. Of
-/// a large loop only the first and the last element of each output are compared, which takes seconds.
+/// `schedule`: Kernel IR of a schedule of `loop`. `inputs`: as for interpret(); only integers and truth values count.
+/// Of a large loop only the first and the last element of each output are compared, which takes seconds.
 Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs);
 
 /// Why the result of the schedule may differ from one launch to the next: its blocks add floats to the same elements in

@@ -26,12 +26,12 @@ std::string print(const ProofVerdict&);
 /// formulas of degree d agree in an element with a probability of at most d / 2^31. Thread-safe.
 class Proof {
  public:
-  /// `inputs`: elements of the inputs, as for interpret(). Integers, truth values, and floats that are infinite or whole
-  /// numbers stay what they are; `seed` draws the other floats. Throws Error as interpret() does.
+  /// `inputs`: elements of the inputs, as for interpret(). Integers, truth values, and floats that are infinite or
+  /// whole numbers stay what they are; `seed` draws the other floats. Throws Error as interpret() does.
   Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed);
 
-  /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them. Throws
-  /// Error as interpret() does.
+  /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
+  /// Throws Error as interpret() does.
   std::string difference(const Program& schedule, const Limits& = {}) const;
   /// The same within seconds. What interpret() throws refutes a schedule.
   ProofVerdict verdict(const Program& schedule, const Limits& = {}) const;

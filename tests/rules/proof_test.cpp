@@ -1,5 +1,5 @@
-// Schedules are proved in exact arithmetic: those of the published suite at small sizes, and attention in all forms. And
-// faults that no tolerance sees refute them.
+// Schedules are proved in exact arithmetic: those of the published suite at small sizes, and attention in all forms.
+// And faults that no tolerance sees refute them.
 #include "ir/interpret/proof.h"
 
 #include <fmt/format.h>

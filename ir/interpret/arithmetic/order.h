@@ -6,9 +6,9 @@ namespace deplo::ir {
 
 /// A float is a hash of the expression that computed it: its operations, their operands, and their order. Only what
 /// holds for every float, bit by bit, makes two expressions equal: sums and products commute, negation is exact and
-/// moves through sums and products, adding 0 and multiplying by 1 change nothing (but the sign of a 0), and a value that
-/// has been rounded to 16 bits is not changed by another such rounding. Maxima, minima and comparisons round nothing and
-/// are those of an order of the hashes.
+/// moves through sums and products, adding 0 and multiplying by 1 change nothing (but the sign of a 0), and a value
+/// that has been rounded to 16 bits is not changed by another such rounding. Maxima, minima and comparisons round
+/// nothing and are those of an order of the hashes.
 ///
 /// A hash is a double less than 2 in size. Its last bits tell the type to which it was rounded.
 class Order final : public Arithmetic {
