@@ -276,6 +276,19 @@ TEST(Run, RequireTunedRunsMeasuredSchedulesOnly) {
                                   folder.file("home") + "/deplo/tuned.db'"));
 }
 
+// The same for any inputs, which the seed draws.
+TEST(Run, FingerprintsAreThoseOfTheOrder) {
+  const auto flags = [](const char* seed) {
+    return std::vector<std::string>{
+        "-c", "F.softmax(torch.randn(4, 100), dim=-1)", "--no-measure", "--fingerprint", "--seed", seed};
+  };
+  const std::string found = run_json(flags("1"))["kernels"][0]["fingerprint"];
+  EXPECT_THAT(found, ::testing::MatchesRegex("[0-9a-f]+"));
+  EXPECT_EQ(run_json(flags("2"))["kernels"][0]["fingerprint"], found);
+  EXPECT_THAT(run(flags("1")).out, HasSubstr("fingerprint of 0 softmax: " + found + "\n"));
+  EXPECT_EQ(run_json({"-c", "torch.randn(5) > 0", "--no-measure"})["kernels"][0]["fingerprint"], "");
+}
+
 TEST(Run, NoMeasureHasNoTimes) {
   for (const char* device : {"opencl", "interpreter"}) {
     const Json report = run_json({"--no-measure", "-c", attention, "--attention", "split", "--device", device});
