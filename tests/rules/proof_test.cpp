@@ -123,6 +123,19 @@ TEST(ProofOfASchedule, IsRefutedByWhatNoToleranceSees) {
   }
 }
 
+// The blocks that add to the same elements are executed together.
+TEST(ProofOfASchedule, OfALargeSplitSumIsInPart) {
+  const ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 64}, {"N", 1024}, {"K", 1024}}, "matmul");
+  const Target target = load_target("sm_90");
+  const ir::Program sound =
+      materialize(heuristic_with(loop, target, "split_matmul_k.splits", Value(std::int64_t{4})).program(), target);
+  const ir::Proof proof(loop, random_memory(loop, 1), 1);
+  EXPECT_THAT(print(proof.verdict(sound)), HasSubstr("proved in part: "));
+  ir::Program wrong = sound;
+  edit_bodies(wrong.body, add_a_trifle);
+  EXPECT_THAT(print(proof.verdict(wrong)), HasSubstr("not proved: other blocks may add"));
+}
+
 TEST(ProofOfASchedule, OfALargeKernelIsInPart) {
   const ir::Symbols large = {{"M", 1024}, {"N", 1024}, {"K", 64}};
   const ir::Program loop = ir::parse(kernel("matmul").text, large, "matmul");
