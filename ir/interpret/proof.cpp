@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -129,8 +130,8 @@ std::string print(const ProofVerdict& verdict) {
   CHECK(false);
 }
 
-Proof::Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed)
-    : meaning_(meaning), seed_(seed), ring_(meaning) {
+Proof::Proof(const Program& meaning, Memory inputs, std::uint64_t seed)
+    : meaning_(meaning), seed_(seed), ring_(meaning), inputs_(std::move(inputs)) {
   std::uint64_t number = seed << 40;
   for (const Buffer& buffer : meaning.buffers) {
     std::vector<double>& elements = inputs_[buffer.name];
@@ -138,7 +139,7 @@ Proof::Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed)
       elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
       continue;
     }
-    elements = inputs.at(buffer.name);
+    CHECK(std::ssize(elements) == span(buffer));
     if (is_float(buffer.dtype))
       for (double& x : elements) ++number, x = is_exact(x) ? ring_.constant(x) : Ring::element(number);
   }

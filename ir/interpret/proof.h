@@ -28,7 +28,7 @@ class Proof {
  public:
   /// `inputs`: elements of the inputs, as for interpret(). Integers, truth values, and floats that are infinite or
   /// whole numbers stay what they are; `seed` draws the other floats. Throws Error as interpret() does.
-  Proof(const Program& meaning, const Memory& inputs, std::uint64_t seed);
+  Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
 
   /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
   /// Throws Error as interpret() does.
