@@ -4,6 +4,7 @@
 #include "core/rng.h"
 #include "engine/source/kernel.h"
 #include "ir/interpret/interpret.h"
+#include "ir/interpret/proof.h"
 #include "ir/walk.h"
 #include "rules/lower.h"
 
@@ -64,6 +65,16 @@ void interpret_loop(benchmark::State& state) {
   }
 }
 BENCHMARK(interpret_loop)->Unit(benchmark::kMillisecond);
+
+// The same in exact arithmetic (docs/proofs.md): at most three times as long as in numbers.
+void prove_matmul(benchmark::State& state) {
+  const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
+  const Target target = load_target("sm_90");
+  const ir::Program kernel = tiled_matmul("4", target);
+  const ir::Proof proof(loop, random_memory(loop), 1);
+  for (auto _ : state) benchmark::DoNotOptimize(proof.difference(kernel));
+}
+BENCHMARK(prove_matmul)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
