@@ -5,7 +5,113 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 19> all = {{
+constexpr std::array<InlineKernel, 25> all = {{
+    {"conv2d", R"(=== loop: conv2d ===
+symbols B, O, H, W
+input x: f32[B, 4, H, W]
+input w: f32[O, 4, 3, 3]
+input b: f32[O]
+output y: f32[B, O, H, W]
+for a0 in 0..B: # free
+  for a1 in 0..O: # free
+    for a2 in 0..H: # free
+      for a3 in 0..W: # free
+        for a4 in 0..36: # reduce
+          in0 = load x[a0, (a4 / 9), (max(min((a2 + ((a4 / 3) % 3)), H), 1) - 1), (max(min((a3 + (a4 % 3)), W), 1) - 1)]
+          in1 = load w[a1, (a4 / 9), ((a4 / 3) % 3), (a4 % 3)]
+          v0:bool = index (((0 < (a2 + ((a4 / 3) % 3))) && ((a2 + ((a4 / 3) % 3)) < (H + 1))) && ((0 < (a3 + (a4 % 3))) && ((a3 + (a4 % 3)) < (W + 1))))
+          v1 = select(v0, in0, 0)
+          v2 = multiply(v1, in1)
+          acc0 <- add(acc0, v2)
+        in2 = load b[a1]
+        v3 = add(acc0, in2)
+        y[a0, a1, a2, a3] = v3
+)"},
+    {"conv2d_grouped", R"(=== loop: conv2d_grouped ===
+symbols B, H, W
+input x: f32[B, 6, H, W]
+input w: f32[8, 3, 3, 3]
+output y: f32[B, 8, H, W]
+for a0 in 0..B: # free
+  for a1 in 0..8: # free
+    for a2 in 0..H: # free
+      for a3 in 0..W: # free
+        for a4 in 0..27: # reduce
+          in0 = load x[a0, (((a1 / 4) * 3) + (a4 / 9)), (max(min((a2 + ((a4 / 3) % 3)), H), 1) - 1), (max(min((a3 + (a4 % 3)), W), 1) - 1)]
+          in1 = load w[a1, (a4 / 9), ((a4 / 3) % 3), (a4 % 3)]
+          v0:bool = index (((0 < (a2 + ((a4 / 3) % 3))) && ((a2 + ((a4 / 3) % 3)) < (H + 1))) && ((0 < (a3 + (a4 % 3))) && ((a3 + (a4 % 3)) < (W + 1))))
+          v1 = select(v0, in0, 0)
+          v2 = multiply(v1, in1)
+          acc0 <- add(acc0, v2)
+        y[a0, a1, a2, a3] = acc0
+)"},
+    {"conv2d_depthwise", R"(=== loop: conv2d_depthwise ===
+symbols C, H, W
+input x: f32[C, H, W]
+input w: f32[C, 3, 3]
+output y: f32[C, H, W]
+for a0 in 0..C: # free
+  for a1 in 0..H: # free
+    for a2 in 0..W: # free
+      for a3 in 0..9: # reduce
+        in0 = load x[a0, (max(min((a1 + (a3 / 3)), H), 1) - 1), (max(min((a2 + (a3 % 3)), W), 1) - 1)]
+        in1 = load w[a0, (a3 / 3), (a3 % 3)]
+        v0:bool = index (((0 < (a1 + (a3 / 3))) && ((a1 + (a3 / 3)) < (H + 1))) && ((0 < (a2 + (a3 % 3))) && ((a2 + (a3 % 3)) < (W + 1))))
+        v1 = select(v0, in0, 0)
+        v2 = multiply(v1, in1)
+        acc0 <- add(acc0, v2)
+      y[a0, a1, a2] = acc0
+)"},
+    {"conv2d_dilated", R"(=== loop: conv2d_dilated ===
+symbols O, H, W, Y, X
+input x: f32[4, H, W]
+input w: f32[O, 4, 3, 3]
+output y: f32[O, Y, X]
+for a0 in 0..O: # free
+  for a1 in 0..Y: # free
+    for a2 in 0..X: # free
+      for a3 in 0..36: # reduce
+        in0 = load x[(a3 / 9), (max(min(((a1 * 2) + (((a3 / 3) % 3) * 2)), (H + 1)), 2) - 2), (max(min(((a2 * 2) + ((a3 % 3) * 2)), (W + 1)), 2) - 2)]
+        in1 = load w[a0, (a3 / 9), ((a3 / 3) % 3), (a3 % 3)]
+        v0:bool = index (((1 < ((a1 * 2) + (((a3 / 3) % 3) * 2))) && (((a1 * 2) + (((a3 / 3) % 3) * 2)) < (H + 2))) && ((1 < ((a2 * 2) + ((a3 % 3) * 2))) && (((a2 * 2) + ((a3 % 3) * 2)) < (W + 2))))
+        v1 = select(v0, in0, 0)
+        v2 = multiply(v1, in1)
+        acc0 <- add(acc0, v2)
+      y[a0, a1, a2] = acc0
+)"},
+    {"conv2d_transposed", R"(=== loop: conv2d_transposed ===
+symbols O, H, W, Y, X
+input x: f32[4, H, W]
+input w: f32[4, O, 3, 3]
+output y: f32[O, Y, X]
+for a0 in 0..O: # free
+  for a1 in 0..Y: # free
+    for a2 in 0..X: # free
+      for a3 in 0..36: # reduce
+        in0 = load x[(a3 / 9), max(min((((a1 - ((a3 / 3) % 3)) + 1) / 2), (H - 1)), 0), max(min((((a2 - (a3 % 3)) + 1) / 2), (W - 1)), 0)]
+        in1 = load w[(a3 / 9), a0, ((a3 / 3) % 3), (a3 % 3)]
+        v0:bool = index ((((((a1 - ((a3 / 3) % 3)) + 1) % 2) == 0) && ((-1 < (((a1 - ((a3 / 3) % 3)) + 1) / 2)) && ((((a1 - ((a3 / 3) % 3)) + 1) / 2) < H))) && (((((a2 - (a3 % 3)) + 1) % 2) == 0) && ((-1 < (((a2 - (a3 % 3)) + 1) / 2)) && ((((a2 - (a3 % 3)) + 1) / 2) < W))))
+        v1 = select(v0, in0, 0)
+        v2 = multiply(v1, in1)
+        acc0 <- add(acc0, v2)
+      y[a0, a1, a2] = acc0
+)"},
+    {"scan_of_runs", R"(=== loop: scan_of_runs ===
+symbols M, N, L
+input x: f32[M, N, L]
+output y: f32[M, N, L]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..L: # free
+      for a3 in 0..N: # reduce
+        in0 = load x[a0, a3, (L - 1)]
+        v0:bool = index (a3 < a1)
+        v1 = select(v0, in0, 0)
+        acc0 <- add(acc0, v1)
+      in1 = load x[a0, a1, a2]
+      v2 = add(in1, acc0)
+      y[a0, a1, a2] = v2
+)"},
     {"row_sum", R"(=== loop: row_sum ===
 symbols M, K
 input x: f32[M, K]

@@ -60,12 +60,56 @@ ir::Program with_late_barriers(ir::Program kernel) {
   return kernel;
 }
 
-/// The first case from seed 1 on that the fault makes fail, on a matmul, with such a trail.
+ir::Expr at_least_0(ir::Expr e) { return {ir::ExprOp::max, std::move(e), 0}; }
+
+// Reads behind the image's edge count: what lies there is the element at the edge.
+ir::Program without_padding(ir::Program kernel) {
+  return edited<ir::Assign>(std::move(kernel), [](ir::Assign& assign) {
+    if (assign.op == ir::Op::select && assign.args.size() == 3) assign.args[2] = assign.args[1];
+  });
+}
+
+// The window that a block reads begins an element too early.
+ir::Program with_wrong_halo(ir::Program kernel) {
+  return edited<ir::Load>(std::move(kernel), [](ir::Load& load) {
+    if (load.buffer == "x") load.index.back() = at_least_0(load.index.back() - 1);
+  });
+}
+
+// The elements of the kernel are one place closer together in the image than they should be.
+ir::Program with_close_elements(ir::Program kernel) {
+  edit_bodies(kernel.body, [](ir::Body& body) {
+    const ir::Load* weight = nullptr;
+    for (const ir::Stmt& stmt : body)
+      if (const auto* load = stmt.as<ir::Load>(); load && load->buffer == "w") weight = load;
+    if (!weight) return;
+    const ir::Expr element = weight->index.back();
+    for (ir::Stmt& stmt : body)
+      if (auto* load = stmt.as<ir::Load>(); load && load->buffer == "x")
+        load->index.back() = at_least_0(load->index.back() - element);
+  });
+  return kernel;
+}
+
+// The first block's total is not added to what follows it.
+ir::Program with_dropped_total(ir::Program kernel) {
+  return edited<ir::Loop>(std::move(kernel), [](ir::Loop& loop) {
+    bool adds = false, writes = false;
+    ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
+      adds |= stmt.as<ir::Accum>() != nullptr;
+      writes |= stmt.as<ir::Write>() != nullptr;
+    });
+    if (adds && !writes) loop.start = loop.start + 1;
+  });
+}
+
+/// The first case from seed 1 on that the fault makes fail, on a kernel whose name begins so, with such a trail.
 TrailCase first_failing(
-    const char* target, Fault fault, const std::function<bool(const Trail&)>& has = [](const Trail&) { return true; }) {
+    const char* target, Fault fault, const std::function<bool(const Trail&)>& has = [](const Trail&) { return true; },
+    std::string_view kernel = "matmul") {
   for (std::uint64_t seed = 1; seed < 2000; ++seed) {
     TrailCase c = random_case(target, seed);
-    if (c.kernel.find("matmul") != 0) continue;
+    if (!c.kernel.starts_with(kernel)) continue;
     c.fault = fault;
     if (const Finding found = attempt(c); !found.failure.empty() && has(found.trail)) return c;
   }
@@ -107,6 +151,29 @@ TEST(PlantedFaults, ALostSumIsAWrongValueOfARegisterTile) {
   EXPECT_THAT(attempt(small).failure, HasSubstr("kernel IR means something else")) << describe(small);
   EXPECT_LE(small.wanted.size(), 3U) << describe(small);
 }
+
+void expect_wrong_value(const char* kernel, Fault fault) {
+  const TrailCase drawn = first_failing(
+      "opencl-gpu", fault, [](const Trail&) { return true; }, kernel);
+  ASSERT_NE(drawn.kernel, "") << kernel << ": nothing found";
+  EXPECT_THAT(attempt(drawn).failure, HasSubstr("kernel IR means something else")) << describe(drawn);
+  TrailCase sound = drawn;
+  sound.fault = nullptr;
+  EXPECT_EQ(attempt(sound).failure, "") << describe(sound);
+}
+
+TEST(PlantedFaults, AnUnguardedPaddingIsAWrongValue) {
+  for (const char* kernel : {"conv2d_depthwise", "conv2d_grouped", "conv2d_transposed"})
+    expect_wrong_value(kernel, without_padding);
+}
+
+TEST(PlantedFaults, AWrongHaloIsAWrongValue) {
+  for (const char* kernel : {"conv2d_depthwise", "conv2d_grouped"}) expect_wrong_value(kernel, with_wrong_halo);
+}
+
+TEST(PlantedFaults, ADilationOffByOneIsAWrongValue) { expect_wrong_value("conv2d_dilated", with_close_elements); }
+
+TEST(PlantedFaults, ADroppedTotalOfAScanIsAWrongValue) { expect_wrong_value("scan_of_runs", with_dropped_total); }
 
 // Of a drawn tile program the extents shrink, and how many steps it has.
 TEST(PlantedFaults, AMissingBarrierOfATileProgramIsShrunk) {
