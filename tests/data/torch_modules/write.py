@@ -14,6 +14,7 @@ With --export it also writes NAME.pt2, in float32 (tests/rules/decompose/same_gr
 import json
 import pathlib
 import sys
+import zipfile
 import zlib
 
 import torch
@@ -54,6 +55,14 @@ def load(file):
     return model, inputs
 
 
+def compress(file):
+    with zipfile.ZipFile(file) as archive:
+        entries = [(name, archive.read(name)) for name in archive.namelist()]
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+
+
 def main():
     sys.path.insert(0, str(FOLDER))
     exports = "--export" in sys.argv[1:]
@@ -66,6 +75,7 @@ def main():
             exec(compile(file.read_text(), file, "exec"), module)
             model = module["Model"](*module["get_init_inputs"]()).eval()
             torch.export.save(torch.export.export(model, tuple(module["get_inputs"]())), file.with_suffix(".pt2"))
+            compress(file.with_suffix(".pt2"))
         model, inputs = load(file)
         with torch.no_grad():
             outputs = model(*inputs)
