@@ -14,6 +14,8 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     routed-mlp   a mixture of experts: topk, rows sorted by expert and padded to blocks, gathered weights, and its other steps
     multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
+    narrow       integers of 8 and 16 bits, truth values, float64
+    copies       operations in place on copies and on views
     corners      both results of max, indices below 0, tensors without elements, powers of integers
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
@@ -265,8 +267,39 @@ class Corners(nn.Module):
                 2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids)
 
 
+class Narrow(nn.Module):
+    """Integers of 8 and 16 bits, truth values and float64, whose arithmetic is PyTorch's."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("bytes", torch.tensor([0, 1, 100, 200, 255, 17, 128, 64], dtype=torch.uint8))
+        self.register_buffer("small", torch.tensor([-128, 127, -1, 5], dtype=torch.int8))
+        self.register_buffer("short", torch.tensor([-32768, 32767, 300, -7], dtype=torch.int16))
+        self.register_buffer("wide", torch.tensor([0.5, -2.25, 3.0, 8.0], dtype=torch.float64))
+        self.register_buffer("mask", torch.tensor([True, False, True, True]))
+
+    def forward(self, x):
+        low, high = self.bytes[:4] & 15, self.bytes[4:] >> 4
+        return (x * (low.to(x.dtype) - 8), x * high.to(x.dtype), self.bytes + 100, self.bytes * 3, ~self.bytes, self.bytes ^ 90,
+                self.bytes << 1, self.bytes.to(torch.int8), self.bytes.sum(), self.bytes.max(), self.small + self.small, -self.small,
+                self.small * 2, self.small // 2, self.small.abs(), self.small.to(torch.uint8), self.short * 2, self.short - 1,
+                self.short.to(torch.int8), x * self.small.to(x.dtype), x + self.wide.to(x.dtype), self.wide * 2, self.mask & (x[0, 0] > 0),
+                self.mask ^ True, x.masked_fill(~self.mask, 0), self.mask.sum(), self.mask.to(torch.uint8) * 200 + 100)
+
+
+class Copies(nn.Module):
+    """Operations in place on what reshape, flatten, contiguous and to copy, and on what they do not."""
+    def __init__(self, o):
+        super().__init__()
+
+    def forward(self, x):
+        a, b, c, d, e, f, g = (x * n for n in range(1, 8))
+        return (a.transpose(0, 1).reshape(-1).add_(1), a, b.transpose(1, 2).contiguous().mul_(2), b, c.contiguous().mul_(2), c,
+                d.reshape(-1).add_(1), d, e[:, :, :2].flatten(1).add_(1), e, f.flatten(0, 1).mul_(3), f,
+                g[:, :, ::2].contiguous().add_(1), g)
+
+
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
-          "operators": Operators, "corners": Corners}
+          "operators": Operators, "corners": Corners, "narrow": Narrow, "copies": Copies}
 
 
 def options():
@@ -293,7 +326,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners"):
+    if o.model in ("operators", "corners", "narrow", "copies"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

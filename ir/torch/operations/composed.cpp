@@ -159,6 +159,72 @@ Id index_fill(const Given& g) {
   return choose(g, g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
 }
 
+// log of the running sums of exponentials.
+Id logcumsumexp(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const Id line = moved_last(g, x, dim), place = numbers(g, g.shape(line).back());
+  const Id seen = g.apply("le", place, unsqueezed(g, place, 1));
+  const Id parts = choose(g, seen, unsqueezed(g, line, -2), g.scalar(-infinity));
+  return moved_back(g, reduced(g, "logsumexp", parts, -1), dim);
+}
+
+// Variance or deviation, and mean.
+template <bool deviation>
+std::vector<Id> moments(const Given& g) {
+  const Id x = g.tensor("input");
+  const double correction = g.has("correction") ? g.number("correction", 1) : g.flag("unbiased", true) ? 1 : 0;
+  if (correction != 0 && correction != 1) g.fail("correction", "0 or 1");
+  Attributes along = {{"keepdim", g.flag("keepdim", false)}};
+  if (g.has("dim")) along.emplace("dims", g.integers("dim", Shape{}));
+  const Id mean = g.call("mean", {x}, along);
+  along.emplace("correction", static_cast<std::int64_t>(correction));
+  const Id variance = g.call("var", {x}, along);
+  return {deviation ? g.apply("sqrt", variance) : variance, mean};
+}
+
+Id kron(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("other");
+  Shape left = g.shape(a), right = g.shape(b), first, second, whole;
+  const std::size_t rank = std::max(left.size(), right.size());
+  left.insert(left.begin(), rank - left.size(), 1);
+  right.insert(right.begin(), rank - right.size(), 1);
+  for (std::size_t d = 0; d < rank; ++d) {
+    first.insert(first.end(), {left[d], 1});
+    second.insert(second.end(), {1, right[d]});
+    whole.push_back(left[d] * right[d]);
+  }
+  return g.reshape(g.apply("mul", g.reshape(a, first), g.reshape(b, second)), whole);
+}
+
+// Quarter turns in the plane of two dimensions, from the first to the second.
+Id rot90(const Given& g) {
+  const Id x = g.tensor("input");
+  const Shape dims = g.integers("dims", Shape{0, 1});
+  if (dims.size() != 2) g.fail("dims", "two dimensions");
+  const std::size_t a = g.dim(dims[0], g.rank(x)), b = g.dim(dims[1], g.rank(x));
+  if (a == b) g.fail("dims", "two dimensions");
+  const std::int64_t turns = (g.integer("k", 1) % 4 + 4) % 4;
+  const auto flipped = [&](Id v, std::size_t dim) {
+    const std::int64_t count = g.shape(v)[dim];
+    const Id place = g.apply("sub", g.caller().scalar(static_cast<double>(count - 1), DType::i32), numbers(g, count));
+    return g.call("index_select", {v, place}, {{"dim", static_cast<std::int64_t>(dim)}});
+  };
+  const auto swapped = [&](Id v) {
+    return g.call("transpose", {v}, {{"dim0", static_cast<std::int64_t>(a)}, {"dim1", static_cast<std::int64_t>(b)}});
+  };
+  if (turns == 0) return x;
+  if (turns == 2) return flipped(flipped(x, a), b);
+  return turns == 1 ? flipped(swapped(x), a) : flipped(swapped(x), b);
+}
+
+Id copysign(const Given& g) {
+  const Id size = g.apply("abs", g.tensor("input"));
+  return choose(g, g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
+}
+
 // hstack, vstack, dstack, column_stack
 
 Id at_least(const Given& g, Id x, std::size_t rank) {
@@ -240,13 +306,19 @@ Composites composed_functions() {
   using namespace composed;
   return {
       {{"cdist", in_torch, "x1, x2, p=2.0, compute_mode=None", call_made<cdist>},
-       {"cross", either, "input, other, dim=-1", call_made<cross>},
+       {"copysign", either, "input, other", call_made<copysign>}, {"cross", either, "input, other, dim=-1", call_made<cross>},
        {"cummax", either, "input, dim", call_made<running_extreme<true>>},
        {"cummin", either, "input, dim", call_made<running_extreme<false>>},
        {"dstack", in_torch, "tensors", call_made<stacked<3>>}, {"fmod", either, "input, other", call_made<fmod>},
        {"fold", in_functional, "input, output_size, kernel_size, dilation=1, padding=0, stride=1", call_made<fold>},
        {"Fold", stateless_module, "output_size, kernel_size, dilation=1, padding=0, stride=1", nullptr, "fold"},
        {"hstack", in_torch, "tensors", call_made<stacked<1>>},
+       {"kron", either, "input, other", call_made<kron>},
+       {"logcumsumexp", either, "input, dim", call_made<logcumsumexp>},
+       {"rot90", either, "input, k=1, dims=None", call_made<rot90>},
+       {"std_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None", call_made<moments<true>>},
+       {"var_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None",
+        call_made<moments<false>>},
        {"index_fill", either, "input, dim, index, value", call_made<index_fill>},
        {"median", either, "input, dim=None, keepdim=False", call_median},
        {"scatter_reduce", either, "input, dim, index, src, reduce, *, include_self=True", call_made<scatter_reduce>},
@@ -255,11 +327,13 @@ Composites composed_functions() {
        {"vstack", in_torch, "tensors", call_made<stacked<2>>}},
       {{"aten._cdist_forward", read_made<cdist>}, {"aten._embedding_bag", read_made<embedding_bag>},
        {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.cdist", read_made<cdist>},
-       {"aten.col2im", read_made<fold>}, {"aten.cross", read_made<cross>},
+       {"aten.col2im", read_made<fold>}, {"aten.copysign", read_made<copysign>}, {"aten.cross", read_made<cross>},
        {"aten.cummax", read_made<running_extreme<true>>}, {"aten.cummin", read_made<running_extreme<false>>},
        {"aten.dstack", read_made<stacked<3>>}, {"aten.embedding_bag", read_made<embedding_bag>},
        {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
-       {"aten.index_fill", read_made<index_fill>}, {"aten.linalg_cross", read_made<cross>},
+       {"aten.index_fill", read_made<index_fill>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},
+       {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.rot90", read_made<rot90>},
+       {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
        {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
        {"aten.vstack", read_made<stacked<2>>}}};

@@ -62,7 +62,40 @@ struct Loss {
   bool normalised = false;  // x are logarithms of probabilities
   std::int64_t ignored = -100;
   std::string reduction = "mean";
+  std::optional<Id> weight = {};  // of each class
+  double smoothing = 0;
 };
+
+/// -sum over the classes of logarithms, each times the class's weight.
+Id smooth_losses(const Caller& c, const Loss& loss, Id logarithms, std::int64_t dim) {
+  Id parts = logarithms;
+  if (loss.weight) {
+    Shape along(c.node(logarithms).type.shape.size(), 1);
+    along[static_cast<std::size_t>(dim)] = element_count(c.node(*loss.weight).type.shape);
+    parts = c.call("mul", {parts, c.call("reshape", {*loss.weight}, {{"shape", along}})}, {});
+  }
+  return c.call("neg", {c.call("sum", {parts}, {{"dims", Shape{dim}}})}, {});
+}
+
+Id reduced_loss(const Caller& c, const Loss& loss, Id losses, Id count) {
+  if (loss.reduction == "none") return losses;
+  const Id sum = c.call("sum", {losses}, {});
+  return loss.reduction == "sum" ? sum : c.call("div", {sum, count}, {});
+}
+
+/// The target has a probability for each class.
+Id probability_loss(const Caller& c, const Loss& loss, std::int64_t dim) {
+  const Id logarithms = c.call("log_softmax", {loss.x}, {{"dim", dim}});
+  const Shape shape = c.node(loss.x).type.shape;
+  const auto classes = static_cast<double>(shape[static_cast<std::size_t>(dim)]);
+  Id target = loss.target;
+  if (loss.smoothing != 0) {
+    target = c.call("mul", {target, c.scalar(1 - loss.smoothing, DType::f32)}, {});
+    target = c.call("add", {target, c.scalar(loss.smoothing / classes, DType::f32)}, {});
+  }
+  const Id losses = smooth_losses(c, loss, c.call("mul", {logarithms, target}, {}), dim);
+  return reduced_loss(c, loss, losses, c.scalar(static_cast<double>(element_count(shape)) / classes, DType::f32));
+}
 
 Id class_loss(const Caller& c, const Loss& loss) {
   const TensorType x = c.node(loss.x).type, target = c.node(loss.target).type;
@@ -71,6 +104,7 @@ Id class_loss(const Caller& c, const Loss& loss) {
   Shape rows = x.shape, picked = x.shape;
   rows.erase(rows.begin() + dim);
   picked[static_cast<std::size_t>(dim)] = 1;
+  if (is_float(target.dtype) && target.shape == x.shape && !loss.normalised) return probability_loss(c, loss, dim);
   if (!is_integer(target.dtype) || target.shape != rows)
     throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
   const Id ignored = c.scalar(static_cast<double>(loss.ignored), DType::i32);
@@ -78,23 +112,29 @@ Id class_loss(const Caller& c, const Loss& loss) {
   const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)}, {});
   const Id logarithms = loss.normalised ? loss.x : c.call("log_softmax", {loss.x}, {{"dim", dim}});
   const Id taken = pick(c, logarithms, c.call("reshape", {index}, {{"shape", picked}}), dim);
-  const Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}, {});
-  const Id result = c.call("where", {used, losses, c.scalar(0, DType::f32)}, {});
-  if (loss.reduction == "none") return result;
-  const Id sum = c.call("sum", {result}, {});
-  return loss.reduction == "sum" ? sum : c.call("div", {sum, c.call("sum", {used}, {})}, {});
+  Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}, {}), count = c.call("sum", {used}, {});
+  if (loss.weight) {
+    const Id weights = c.call("index_select", {*loss.weight, index}, {{"dim", std::int64_t{0}}});
+    losses = c.call("mul", {losses, weights}, {});
+    count = c.call("sum", {c.call("where", {used, weights, c.scalar(0, DType::f32)}, {})}, {});
+  }
+  if (loss.smoothing != 0) {
+    const double part = loss.smoothing / static_cast<double>(x.shape[static_cast<std::size_t>(dim)]);
+    const Id smooth = c.call("mul", {smooth_losses(c, loss, logarithms, dim), c.scalar(part, DType::f32)}, {});
+    losses = c.call("add", {c.call("mul", {losses, c.scalar(1 - loss.smoothing, DType::f32)}, {}), smooth}, {});
+  }
+  return reduced_loss(c, loss, c.call("where", {used, losses, c.scalar(0, DType::f32)}, {}), count);
 }
 
 python::Value call_class_loss(const python::Call& c) {
-  for (const std::string_view argument : {"weight", "size_average", "reduce"})
+  for (const std::string_view argument : {"size_average", "reduce"})
     if (c.given(argument)) c.fail(argument, "None (no other value is supported)");
-  if (c.has("label_smoothing") && c.number("label_smoothing") != 0)
-    c.fail("label_smoothing", "0 (no other value is supported)");
   const std::string_view reduction = c.text("reduction");
   if (reduction != "none" && reduction != "mean" && reduction != "sum") c.fail("reduction", "'none', 'mean' or 'sum'");
   const bool normalised = c.name == "nll_loss";
-  const Loss loss = {c.tensor("input"), c.tensor("target"), normalised, c.integer("ignore_index"),
-                     std::string(reduction)};
+  Loss loss = {c.tensor("input"), c.tensor("target"), normalised, c.integer("ignore_index"), std::string(reduction)};
+  if (c.given("weight")) loss.weight = c.tensor("weight");
+  if (c.has("label_smoothing")) loss.smoothing = c.number("label_smoothing");
   return {python::Tensor{class_loss(caller_of(c), loss)}};
 }
 
@@ -103,9 +143,10 @@ std::vector<Id> read_class_loss(pt2::Call& call, bool normalised) {
   constexpr std::array reductions = {"none", "mean", "sum"};
   const std::int64_t reduction = call.integer("reduction", 1);
   if (reduction < 0 || reduction > 2) call.fail("reduction", "0, 1 or 2");
-  if (call.number("label_smoothing", 0) != 0) call.fail("label_smoothing", "0 (no other value is supported)");
-  const Loss loss = {call.tensor("self"), call.tensor("target"), normalised, call.integer("ignore_index", -100),
-                     reductions[static_cast<std::size_t>(reduction)]};
+  Loss loss = {call.tensor("self"), call.tensor("target"), normalised, call.integer("ignore_index", -100),
+               reductions[static_cast<std::size_t>(reduction)]};
+  if (call.has("weight")) loss.weight = call.tensor("weight");
+  loss.smoothing = call.number("label_smoothing", 0);
   return {class_loss(caller_of(call), loss)};
 }
 

@@ -105,10 +105,28 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
   return flat;
 }
 
+/// Which element of each window the maximum is: the last NaN, or else the first that is as large and no padding.
+Id chosen_elements(const Given& g, const Pool& p, Id elements, Id most) {
+  const std::int64_t count = g.shape(elements).back();
+  const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
+  const Id place = g.call("arange", {}, {{"end", count}});
+  Id hit = g.apply("eq", elements, g.call("unsqueeze", {most}, {{"dim", std::int64_t{-1}}}));
+  if (std::ranges::any_of(margins(g, p), [](std::int64_t n) { return n > 0; })) {
+    Pool ones = p;
+    ones.x = g.call("full", {}, {{"shape", g.shape(p.x)}, {"value", 1.0}, {"dtype", DType::f32}});
+    hit = g.apply("logical_and", hit, g.apply("ne", windows(g, ones.x, ones, margins(g, p), 0), 0.0));
+  }
+  const Id first = over_windows(g, "amin", g.call("where", {hit, place, number(count - 1)}));
+  if (!is_float(g.dtype(elements))) return first;
+  const Id is_nan = g.apply("ne", elements, elements);
+  const Id last = over_windows(g, "amax", g.call("where", {is_nan, place, number(-1)}));
+  return g.call("where", {g.call("lt", {last, number(0)}), first, last});
+}
+
 std::vector<Id> max_and_indices(const Given& g) {
   const Pool p = pool_of(g);
-  const Id most = over_windows(g, "amax", windows(g, p.x, p, margins(g, p), -infinity));
-  return {most, numbers_of(g, p, extreme_index(g.caller(), g.caller().node(most)))};
+  const Id elements = windows(g, p.x, p, margins(g, p), -infinity), most = over_windows(g, "amax", elements);
+  return {most, numbers_of(g, p, chosen_elements(g, p, elements, most))};
 }
 
 Id max_pool(const Given& g) {

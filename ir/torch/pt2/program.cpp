@@ -34,10 +34,21 @@ Shape shape(const Json& sizes, std::string& problem) {
   return shape;
 }
 
+std::vector<std::int64_t> strides(const Json& list) {
+  std::vector<std::int64_t> result;
+  bool known = true;
+  list.each([&](const Json& stride) {
+    known &= stride.has("as_int");
+    if (known) result.push_back(stride.at("as_int").integer());
+  });
+  return known ? result : std::vector<std::int64_t>();
+}
+
 TensorMeta tensor_meta(const Json& json) {
   TensorMeta meta;
   const ScalarType type = scalar_type(json.at("dtype"));
   meta.stated = type;
+  if (json.has("strides")) meta.strides = strides(json.at("strides"));
   meta.type.shape = shape(json.at("sizes"), meta.problem);
   if (const std::optional<DType> d = dtype(type))
     meta.type.dtype = *d;

@@ -18,6 +18,7 @@ struct TensorMeta {
   TensorType type;
   std::string problem;
   ScalarType stated = ScalarType::unknown;
+  std::vector<std::int64_t> strides;  // one for each dimension, or none if one is symbolic
 };
 
 struct ProgramGraph;

@@ -110,6 +110,31 @@ bool is_view(std::string_view name) {
   return is_reshaping(name) || is_one_of(name, names);
 }
 
+/// Whether a reshaped tensor of these strides shows the same elements: runs of dimensions that follow each other in
+/// memory become whole dimensions.
+bool keeps_memory(const Shape& sizes, const std::vector<std::int64_t>& strides, const Shape& to) {
+  std::vector<std::int64_t> runs;
+  std::int64_t last = 0, product = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    if (!runs.empty() && last == sizes[d] * strides[d])
+      runs.back() *= sizes[d];
+    else
+      runs.push_back(sizes[d]);
+    last = strides[d];
+  }
+  std::size_t run = 0;
+  for (const std::int64_t extent : to) {
+    if (extent == 1) continue;
+    product *= extent;
+    if (run == runs.size() || product > runs[run]) return false;
+    if (product < runs[run]) continue;
+    product = 1;
+    ++run;
+  }
+  return run == runs.size();
+}
+
 /// An output of a node that shows elements of another tensor; without a node, the tensor itself by another name.
 struct View {
   std::string name, base;
@@ -167,7 +192,23 @@ class GraphReader {
     const Tensor* self = argument(node, "self");
     if (self == nullptr || !is_view(Target(node.target).name)) return;
     const Call call(node, graph_, ids_, builder_);
+    if (copies(self->name, Target(node.target).name, call)) return;
     for (std::size_t i = 0; i < call.outputs().size(); ++i) views_.push_back({call.outputs()[i], self->name, &node, i});
+  }
+
+  // Of those that are views of some tensors and copies of others.
+  bool copies(const std::string& self, std::string_view name, const Call& call) const {
+    const auto found = graph_.tensors.find(self);
+    if (found == graph_.tensors.end()) return false;
+    const TensorMeta& meta = found->second;
+    if (name == "aten.to") return call.stated_type() != meta.stated;
+    if (name != "aten.contiguous" && name != "aten.reshape" && name != "aten.flatten") return false;
+    if (meta.strides.size() != meta.type.shape.size() || element_count(meta.type.shape) == 0) return false;
+    if (name != "aten.contiguous") return !keeps_memory(meta.type.shape, meta.strides, call.output_type().shape);
+    const Shape dense = row_major_strides(meta.type.shape);
+    for (std::size_t d = 0; d < dense.size(); ++d)
+      if (meta.type.shape[d] != 1 && meta.strides[d] != dense[d]) return true;
+    return false;
   }
 
   void change(const ProgramNode& node) {

@@ -32,6 +32,9 @@ CASES = {
     "routed_mlp_core_aten": ["--model", "routed-mlp", "--seq", "7", "--hidden", "8", "--ffn", "12", "--decompose"],
     "corners": ["--model", "corners"],
     "corners_core_aten": ["--model", "corners", "--decompose"],
+    "narrow": ["--model", "narrow"],
+    "narrow_core_aten": ["--model", "narrow", "--decompose"],
+    "copies": ["--model", "copies"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

@@ -136,6 +136,7 @@ class Model(nn.Module):
     @torch.no_grad()
     def forward(self, x):
         torch.manual_seed(0)
+        x = x.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
         for block in self.blocks:
             x = block(x)
         with torch.inference_mode(False), torch.enable_grad(), torch.no_grad():

@@ -54,6 +54,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.nn", in_nn},
                                      NamedSpace{"torch.nn.functional", in_functional},
                                      NamedSpace{"torch.nn.init", in_init},
+                                     NamedSpace{"torch.cuda", in_library},
                                      NamedSpace{"math", in_math},
                                      NamedSpace{"numpy", in_math},
                                      NamedSpace{"einops", in_einops},
@@ -64,8 +65,8 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
 // Of these, no name has a meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
     {"__future__", "abc", "dataclasses", "enum", "logging", "os", "random", "sys", "time", "typing", "warnings"});
-constexpr std::array opaque_members = std::to_array<std::string_view>(
-    {"Size", "autograd", "backends", "cuda", "device", "fx", "jit", "modules", "profiler", "utils"});
+constexpr std::array opaque_members =
+    std::to_array<std::string_view>({"Size", "autograd", "backends", "fx", "jit", "modules", "profiler", "utils"});
 constexpr std::array modes =
     std::to_array<std::string_view>({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"});
 

@@ -76,6 +76,8 @@ Value is_callable(const Call& c) {
   return {x.as<Builtin>() || x.as<Method>() || x.as<Class*>() || x.as<const ModuleType*>() || x.as<Object*>()};
 }
 Value nothing(const Call&) { return {}; }
+Value no(const Call&) { return {false}; }
+Value device(const Call& c) { return c.value("type"); }
 Value object(const Call& c) { return {c.session.make_object()}; }
 
 /// A copy of a module, with parameters and modules of its own that are drawn alike.
@@ -201,6 +203,8 @@ constexpr std::array rows = {
     Function{"enable_grad", in_torch, "", nothing},
     Function{"inference_mode", in_torch, "mode=True", nothing},
     Function{"set_grad_enabled", in_torch, "mode", nothing},
+    Function{"is_available", in_library, "", no},
+    Function{"device", in_torch, "type, index=None", device},
     Function{"manual_seed", in_torch, "seed", nothing},
     Function{"is_tensor", in_torch, "object", [](const Call& c) -> Value { return {is_tensor(c.value("object"))}; }},
     Function{"item", as_method, "input", item},
