@@ -52,7 +52,8 @@ double result_of(const Computation& c, std::span<const double> args) {
   return c.op == Op::copy ? to_integer(args[0], c.from, c.dtype) : apply_integer(c.op, args, c.dtype);
 }
 
-void compute(const Computation& c, const Arithmetic& arithmetic, Lanes& lanes, Mask mask, double* scratch) {
+void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask mask, double* scratch) {
+  const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();  // comparisons are the same in all
   const int n = lanes.count;
   if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
@@ -80,7 +81,7 @@ void compute(const Computation& c, const Arithmetic& arithmetic, Lanes& lanes, M
       apply_integers(c.op, c.dtype, n, masked ? scratch : out, args, mask);
     else
       arithmetic.apply(c.op, n, masked ? scratch : out, args[0], args[1], args[2]);
-    if (c.op == Op::copy) convert(arithmetic, c.from, c.dtype, n, out);
+    if (c.op == Op::copy) convert(floats, c.from, c.dtype, n, out);
     if (masked) keep_active(n, out, scratch, mask);
   }
 }

@@ -129,7 +129,8 @@ class Evaluator {
     if (is_integer(dtype)) return apply_integer(op, args, dtype);
     double result = 0;
     const auto at = [&](std::size_t i) { return i < args.size() ? &args[i] : nullptr; };
-    arithmetic_.apply(op, 1, &result, at(0), at(1), at(2));
+    const Arithmetic& arithmetic = is_float(dtype) ? arithmetic_ : reals();  // comparisons are the same in all
+    arithmetic.apply(op, 1, &result, at(0), at(1), at(2));
     return result;
   }
 

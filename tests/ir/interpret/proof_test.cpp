@@ -197,6 +197,23 @@ TEST(Proof, LeavesIntegersAndMasksAsTheyAre) {
   EXPECT_THAT(difference(masked("(a2 < (a1 + 1))"), masked("(a2 < a1)")), HasSubstr("16 of 16"));
 }
 
+TEST(Proof, LeavesTruthValuesAsTheyAre) {
+  const auto counted = [](const char* condition) {
+    return of_row(fmt::format(R"(  for a1 in 0..16: # free
+    in0 = load x[a1]
+    i0:bool = less(in0, 0.25)
+    i1:bool = less(-0.25, in0)
+    i2:bool = {}
+    v0 = copy(i2)
+    y[a1] = v0
+)",
+                              condition));
+  };
+  EXPECT_EQ(difference(counted("bit_and(i0, i1)"), counted("logical_and(i1, i0)")), "");
+  EXPECT_EQ(difference(counted("bit_or(i0, i1)"), counted("maximum(i1, i0)")), "");
+  EXPECT_NE(difference(counted("bit_and(i0, i1)"), counted("bit_or(i0, i1)")), "");
+}
+
 TEST(Proof, NamesWhatItIgnores) {
   const Program plain = parse(sum("v0", 16)),
                 rounding = parse(sum("v1", 16).replace(sum("v1", 16).find("    acc0"), 0, "    v1 = round_tf32(v0)\n"));
