@@ -264,7 +264,7 @@ class Corners(nn.Module):
         return (most.values, most.indices, least.values, least.indices, x.argmax(), x.argmin(1), x[self.ids], x[below], x[:, below],
                 x.new_zeros(3, 4).index_put((self.ids[:3],), x[:, 0], accumulate=True), nothing, nothing.sum(), nothing.sum(-1),
                 nothing.prod(0), (nothing > 0).any(), (nothing > 0).all(-1), torch.cat((x, nothing), -1), nothing @ nothing.mT,
-                2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids)
+                2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids, torch._weight_norm(x, x[:, :1, :1]))
 
 
 class Narrow(nn.Module):

@@ -225,6 +225,11 @@ Id copysign(const Given& g) {
   return choose(g, g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
 }
 
+Id ravel(const Given& g) {
+  const Id x = g.tensor("input");
+  return g.reshape(x, {element_count(g.shape(x))});
+}
+
 // hstack, vstack, dstack, column_stack
 
 Id at_least(const Given& g, Id x, std::size_t rank) {
@@ -315,7 +320,7 @@ Composites composed_functions() {
        {"hstack", in_torch, "tensors", call_made<stacked<1>>},
        {"kron", either, "input, other", call_made<kron>},
        {"logcumsumexp", either, "input, dim", call_made<logcumsumexp>},
-       {"rot90", either, "input, k=1, dims=None", call_made<rot90>},
+       {"ravel", either, "input", call_made<ravel>}, {"rot90", either, "input, k=1, dims=None", call_made<rot90>},
        {"std_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None", call_made<moments<true>>},
        {"var_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None",
         call_made<moments<false>>},
@@ -332,7 +337,7 @@ Composites composed_functions() {
        {"aten.dstack", read_made<stacked<3>>}, {"aten.embedding_bag", read_made<embedding_bag>},
        {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
        {"aten.index_fill", read_made<index_fill>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},
-       {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.rot90", read_made<rot90>},
+       {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
        {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
        {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},

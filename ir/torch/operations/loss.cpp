@@ -200,6 +200,35 @@ Id gaussian_nll_loss(const Given& g) {
   return reduced(g, losses);
 }
 
+// Mean over the classes other than the target's of max(0, margin - x[target] + x[class])^p, times the target's weight.
+Id multi_margin_loss(const Given& g) {
+  const Id x = g.tensor("input"), target = g.tensor("target");
+  g.require_float(x);
+  if (g.rank(x) != 2 || g.rank(target) != 1) g.refuse("scores (N, C) and classes (N,)", x);
+  const Id column = g.call("unsqueeze", {target}, {{"dim", std::int64_t{1}}});
+  const Id own = g.call("gather", {x, column}, {{"dim", std::int64_t{1}}});
+  const Id above = g.apply("relu", g.apply("add", g.apply("sub", x, own), g.number("margin", 1)));
+  const double p = g.number("p", 1);
+  if (p != 1 && p != 2) g.fail("p", "1 or 2");
+  const Id classes = g.call("arange", {}, {{"end", g.shape(x)[1]}});
+  const Id others = choose(g, g.apply("eq", classes, column), g.scalar(0), p == 1 ? above : squared(g, above));
+  Id losses = g.call("mean", {others}, {{"dims", Shape{1}}});
+  if (g.has("weight"))
+    losses = g.apply("mul", losses, g.call("index_select", {g.tensor("weight"), target}, {{"dim", std::int64_t{0}}}));
+  return reduced(g, losses);
+}
+
+// Mean over the classes of -(y log s(x) + (1 - y) log s(-x)), s the sigmoid.
+Id multilabel_soft_margin_loss(const Given& g) {
+  const Id x = g.tensor("input"), y = g.tensor("target");
+  g.require_float(x);
+  const Id rest = g.apply("log", g.apply("add", g.apply("exp", g.apply("neg", g.apply("abs", x))), 1.0));
+  const Id positive = g.apply("sub", g.apply("minimum", x, 0.0), rest);  // log s(x)
+  Id losses = g.apply("sub", g.apply("mul", g.apply("sub", 1.0, y), x), positive);
+  if (g.has("weight")) losses = g.apply("mul", losses, g.tensor("weight"));
+  return reduced(g, g.call("mean", {losses}, {{"dims", Shape{-1}}}));
+}
+
 constexpr std::string_view plain = "input, target, size_average=None, reduce=None, reduction='mean'";
 constexpr std::string_view with_weight = "input, target, size_average=None, reduce=None, reduction='mean', weight=None";
 constexpr std::string_view module = "size_average=None, reduce=None, reduction='mean'";
@@ -209,7 +238,11 @@ constexpr std::string_view module = "size_average=None, reduce=None, reduction='
 // clang-format off
 Composites losses() {
   return {
-      {{"mse_loss", in_functional, with_weight, call_made<mse_loss>},
+      {{"multi_margin_loss", in_functional, "input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'", call_made<multi_margin_loss>},
+       {"MultiMarginLoss", stateless_module, "p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction='mean'", nullptr, "multi_margin_loss"},
+       {"multilabel_soft_margin_loss", in_functional, "input, target, weight=None, size_average=None, reduce=None, reduction='mean'", call_made<multilabel_soft_margin_loss>},
+       {"MultiLabelSoftMarginLoss", stateless_module, "weight=None, size_average=None, reduce=None, reduction='mean'", nullptr, "multilabel_soft_margin_loss"},
+       {"mse_loss", in_functional, with_weight, call_made<mse_loss>},
        {"MSELoss", stateless_module, module, nullptr, "mse_loss"},
        {"l1_loss", in_functional, with_weight, call_made<l1_loss>},
        {"L1Loss", stateless_module, module, nullptr, "l1_loss"},
@@ -239,7 +272,7 @@ Composites losses() {
        {"GaussianNLLLoss", stateless_module, "*, full=False, eps=1e-6, reduction='mean'", nullptr, "gaussian_nll_loss"},
        {"pairwise_distance", in_functional | in_torch, "x1, x2, p=2.0, eps=1e-6, keepdim=False", call_made<pairwise_distance>},
        {"PairwiseDistance", stateless_module, "p=2.0, eps=1e-6, keepdim=False", nullptr, "pairwise_distance"}},
-      {{"aten.mse_loss", read_made<mse_loss>}, {"aten.l1_loss", read_made<l1_loss>},
+      {{"aten.multi_margin_loss", read_made<multi_margin_loss>}, {"aten.mse_loss", read_made<mse_loss>}, {"aten.l1_loss", read_made<l1_loss>},
        {"aten.smooth_l1_loss", read_made<smooth_l1_loss>}, {"aten.huber_loss", read_made<huber_loss>},
        {"aten.kl_div", read_made<kl_div>}, {"aten.binary_cross_entropy", read_made<binary_cross_entropy>},
        {"aten.binary_cross_entropy_with_logits", read_made<binary_cross_entropy_with_logits>},

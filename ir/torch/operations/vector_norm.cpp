@@ -64,6 +64,17 @@ Id normalize(const Given& g) {
   return g.apply("div", x, g.apply("maximum", length, g.number("eps", 1e-12)));
 }
 
+// v * g / |v|, the norm over all dimensions but one.
+Id weight_norm(const Given& g) {
+  const Id v = g.tensor("v");
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(v));
+  Along along = {{}, true};
+  for (std::size_t d = 0; d < g.rank(v); ++d)
+    if (d != dim) along.dims.push_back(static_cast<std::int64_t>(d));
+  if (along.dims.empty()) g.refuse("a weight of at least two dimensions", v);
+  return g.apply("mul", v, g.apply("div", g.tensor("g"), norm_of(g, v, 2, along)));
+}
+
 // x·y / (max(|x|, eps) max(|y|, eps))
 Id cosine_similarity(const Given& g) {
   const Id x = g.tensor("x1"), y = g.tensor("x2");
@@ -81,7 +92,8 @@ Composites vector_norms() {
        {"CosineSimilarity", stateless_module, "dim=1, eps=1e-08", nullptr, "cosine_similarity"},
        {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},
        {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
-      {{"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
+      {{"aten._weight_norm", read_made<weight_norm>}, {"aten._weight_norm_interface", read_made<weight_norm>},
+       {"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
        {"aten.linalg_norm", read_made<linalg_norm>}, {"aten.linalg_vector_norm", read_made<vector_norm>}}};
 }
 // clang-format on
