@@ -187,7 +187,9 @@ void Emitter::emit(const Loop& s) {
         hide ? " + zero" : "", step);
   ++indent_;
   ranges_.emplace_back(s.axis.name, range);
+  const bool guarded = std::exchange(block_.guarded, false);
   body(s.body);
+  block_.guarded = guarded;
   ranges_.pop_back();
   --indent_;
   line("}");

@@ -2,6 +2,7 @@
 // those that an Index defines.
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "core/error.h"
 #include "ir/emit/elements/atomics.h"
@@ -115,15 +116,13 @@ void Emitter::emit(const Compute& s) {
   if (s.dtype == DType::i64 && s.op->name == "addi") point_behind(s);
 }
 
-/// An address and a number of bytes.
+/// An address and a number of bytes. The pointer is computed at the access, because a pointer far outside of its buffer
+/// is undefined in C.
 void Emitter::point_behind(const Compute& sum) {
   for (const std::size_t base : {0, 1}) {
     const auto pointer = block_.pointers.find(sum.args[base]);
     if (pointer == block_.pointers.end() || block_.pointers.contains(sum.args[1 - base])) continue;
-    const std::string name = "p_" + sum.dst;
-    print("{}u8* const {} = {} + {};", elements::words(dialect()).global, name, pointer->second,
-          scalar(sum.args[1 - base]));
-    block_.pointers[sum.dst] = name;
+    block_.pointers[sum.dst] = fmt::format("{} + {}", pointer->second, scalar(sum.args[1 - base]));
     return;
   }
 }
@@ -168,22 +167,24 @@ void Emitter::emit(const Put& s) {
 
 void Emitter::emit(const Address& s) {
   define(s.dst, DType::i64, "(u64)" + s.buffer);
-  block_.pointers[s.dst] = fmt::format("(({}u8*){})", elements::words(dialect()).global, s.buffer);
+  block_.pointers[s.dst] = fmt::format("({}u8*){}", elements::words(dialect()).global, s.buffer);
 }
 
-std::string Emitter::at_address(const std::string& address, DType dtype, bool strong) const {
+/// PoCL 3.1 (LLVM 15) makes vectors of stores under a condition of each element, of which some forget the condition, if
+/// it sees that they are neighbours: tests/measure/tile_program/drawn_test.cpp, store_in_branch.
+std::string Emitter::at_address(const std::string& address, DType dtype, bool strong, bool stores) const {
   const auto pointer = block_.pointers.find(address);
+  const bool as_pointer = pointer != block_.pointers.end() && !(stores && block_.guarded);
   return fmt::format("*({}{}{}*)({})", elements::words(dialect()).global, strong ? "volatile " : "",
-                     elements::memory_type(dtype),
-                     pointer == block_.pointers.end() ? scalar(address) : pointer->second);
+                     elements::memory_type(dtype), as_pointer ? pointer->second : scalar(address));
 }
 
 void Emitter::emit(const LoadAt& s) {
-  define(s.dst, s.dtype, elements::from_memory(at_address(s.address, s.dtype, s.strong), s.dtype));
+  define(s.dst, s.dtype, elements::from_memory(at_address(s.address, s.dtype, s.strong, false), s.dtype));
 }
 
 void Emitter::emit(const StoreAt& s) {
-  print("{} = {};", at_address(s.address, s.dtype, s.strong), elements::to_memory(scalar(s.value), s.dtype));
+  print("{} = {};", at_address(s.address, s.dtype, s.strong, true), elements::to_memory(scalar(s.value), s.dtype));
 }
 
 void Emitter::emit(const Atomic& s) {
@@ -205,7 +206,9 @@ void Emitter::emit(const Fence& s) {
 
 void Emitter::emit(const Branch& s) {
   print("if ({} {} 0) {{", scalar(s.condition), s.otherwise ? "==" : "!=");
+  const bool guarded = std::exchange(block_.guarded, true);
   nested(s.body);
+  block_.guarded = guarded;
 }
 
 void Emitter::emit(const Forever& s) {

@@ -49,7 +49,7 @@ class Emitter : SourceText {
   void define(const std::string& dst, DType, const std::string& value);
   void declare_block_memory();
   std::string block_definitions() const;
-  std::string at_address(const std::string& address, DType, bool strong) const;
+  std::string at_address(const std::string& address, DType, bool strong, bool stores) const;
   void point_behind(const Compute& sum);
   void nested(const Body&);
   void emit(const Constant&);
@@ -178,6 +178,7 @@ class Emitter : SourceText {
     // Of addresses that are so many bytes behind the beginning of a buffer, the same as pointers of C: compilers see
     // which accesses are neighbours, and that buffers do not overlap.
     std::map<std::string, std::string, std::less<>> pointers;
+    bool guarded = false;  // within a Branch of the innermost loop
     std::map<std::string, LocalArray, std::less<>> locals;
     std::string tables;                            // before the kernel
     std::map<std::string, std::string> functions;  // that the text calls, with their definitions
