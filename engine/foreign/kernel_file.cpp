@@ -329,15 +329,12 @@ struct KernelFile::Reader {
     const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
                              ? number(fixed(argument.at("FillValue")), argument.at("FillValue"))
                              : 1;
-    if (output && access == "ReadWrite") {
-      if (fill != "Constant" || value != 0)
-        argument.expected(
-            "an array that is read and written to be filled with the constant 0, since each launch begins "
-            "anew");
+    if (output && access == "ReadWrite" && fill == "Constant" && value == 0) {
       to.zeroed_.push_back(to.signature_.buffers.size());
-    } else if (!output) {
+    } else if (!output || access == "ReadWrite") {
       buffer.fill = fill_of(argument, fill, value, type);
       if (fill == "File") to.inputs_[name] = place_of(folder, argument.at("FillValue").text());
+      if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
     to.signature_.buffers.push_back(std::move(buffer));
   }
@@ -353,7 +350,7 @@ struct KernelFile::Reader {
     if (fill == "File") return std::nullopt;
     if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
     if (fill != "Random") argument.at("FillType").expected("Random, Constant or File");
-    if (type.dtype == ir::DType::boolean) return std::nullopt;
+    if (type.dtype == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
     if (ir::is_integer(type.dtype)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
     return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
   }
@@ -503,6 +500,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   source.entry = entry_;
   for (const std::int64_t threads : launch.threads) source.threads *= threads;
   source.zeroed = zeroed_;
+  source.restored = restored_;
   source.dry_run = false;
   // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
   source.text =

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/foreign/parameter_space.h"
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"
@@ -75,6 +75,7 @@ class KernelFile final : public OpaqueKernel {
   std::vector<std::string> options_;  // for the compiler; ${NAME} stands for a parameter's value
   std::vector<Argument> arguments_;
   std::vector<std::size_t> zeroed_;      // buffers that are 0 before each launch
+  std::vector<std::size_t> restored_;    // buffers that have their initial contents before each launch
   std::map<std::string, Scalar> fixed_;  // the reference's parameters; those that it lacks have their defaults
   measure::InputFiles inputs_, expected_;
   std::string expression_;

@@ -170,7 +170,7 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
       said[buffer.name] = fmt::format("{} {:016x}", std::filesystem::path(file->second).filename().string(), digest);
       continue;
     }
-    if (buffer.role != ir::Role::input || !buffer.fill) continue;
+    if (!buffer.fill) continue;
     const ir::Fill& fill = *buffer.fill;
     if (is_usual(fill)) continue;
     said[buffer.name] = print(fill);

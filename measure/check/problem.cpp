@@ -133,7 +133,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
     const ir::Numbers values = input ? input_values(loop_, i, seed_, files_) : ir::Numbers();
     for (std::size_t set = 0; set < sets_.size(); ++set)
       input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
-    if (input || !files_.contains(loop_.buffers[i].name)) continue;
+    if (input || (!files_.contains(loop_.buffers[i].name) && !loop_.buffers[i].fill)) continue;
     const ir::Numbers first = input_values(loop_, i, seed_, files_);
     for (std::size_t set = 0; set < sets_.size(); ++set) {
       sets_[set].write(i, first);
