@@ -17,7 +17,7 @@
 #include "engine/revision.h"
 #include "engine/source/equal_kernels.h"
 #include "engine/source/experiment.h"
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
 #include "engine/tune/ties.h"

@@ -2,7 +2,7 @@
 
 #include "core/hash.h"
 #include "engine/compile/kernel_space.h"
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 
 namespace deplo::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "engine/source/tile_launch.h"
 #include "measure/work_folder.h"
 #include "rules/blocks/block_kernel.h"

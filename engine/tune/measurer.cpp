@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/trail.h"
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "engine/tune/proved_winner.h"
 #include "measure/check/inputs.h"
 #include "measure/check/prove.h"
