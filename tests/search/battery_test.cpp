@@ -32,7 +32,7 @@ const std::vector<NamedSpace>& spaces() {
       {"forced_path", toy::levels({1, 1, 1})},
       {"wide", toy::levels({200})},
       {"wide_and_forced", toy::levels({1, 30, 1, 4})},
-      {"deep", toy::uniform(9, 2)},
+      {"deep", toy::uniform(8, 2)},
       {"comb", toy::comb(60)},
       {"conditional", toy::conditional(5)},
       {"million", toy::uniform(6, 10), false},

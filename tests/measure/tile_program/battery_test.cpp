@@ -85,6 +85,7 @@ class Battery {
     Both both(tp::read_program(fmt::format("entry @f({}) {{\n{}{}{}{}}}", parameters, places, loads, body_, stores),
                                "battery"));
     both.threads = {1, 32};
+    both.draws = false;  // one operation leaves little to decide
     both.architectures = {"sm_90"};
     for (const Operand& operand : operands_) {
       both.launcher.add_pointer("operand", operand.element, 2 * count);

@@ -29,6 +29,7 @@ class Both {
 
   ir::tile_program::Launcher launcher;
   std::vector<std::int64_t> threads = {1, 4, 32};
+  bool draws = true;       // a random schedule, too
   bool interprets = true;  // the kernels, and their PTX: slow where there are many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
