@@ -43,9 +43,10 @@ engine::SourceOptions options_of(const Source& source) {
                                                          {"allow_tf32", source.allow_tf32 ? "true" : ""},
                                                          {"attention", source.attention},
                                                          {"key_parts", source.key_parts}};
+  // Not `blocks`: the library's kernels are those that Loop IR states.
   for (const engine::SourceOption& option : engine::source_options())
-    if (const std::string& text = given.at(option.name); !text.empty())
-      option.read(text, fmt::format("Source: {}", option.name), options);
+    if (const auto text = given.find(option.name); text != given.end() && !text->second.empty())
+      option.read(text->second, fmt::format("Source: {}", option.name), options);
   return options;
 }
 

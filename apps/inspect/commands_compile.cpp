@@ -61,8 +61,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
   command.flag("--prove", options.prove,
-               "Instead of a level, print whether each schedule computes the formulas of its kernel, in exact "
-               "arithmetic. Exit code 1 if one does not.");
+               "Instead of a level, print whether each schedule is right in exact arithmetic.");
   command
       .flag(
           "--resources", options.resources,

@@ -12,7 +12,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/source/experiment_kernels.h"
-#include "engine/source/opaque_kernel.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "measure/check/inputs.h"
 
 namespace deplo::engine {
@@ -149,7 +149,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    if (place.fusion && !entry.file && entry.source.is_graph())
+    if (place.fusion && !entry.opaque && entry.source.is_graph())
       entry.source.fusion = place.fusion(entry.source, for_fusion);
     add(experiment, entry, inputs, for_fusion);
   }

@@ -46,7 +46,7 @@ void fix(SourceOptions& options, std::string_view knob, Value value) {
 
 std::optional<std::string> print_fixed(const SourceOptions& options, std::string_view knob) {
   const Value* const value = find_fixed(options, knob);
-  return value == nullptr ? std::nullopt : std::optional(print(*value));
+  return value == nullptr ? std::nullopt : std::optional(deplo::print(*value));
 }
 
 template <class T, class Print>
@@ -69,7 +69,7 @@ constexpr std::array<SourceOption, 5> options = {{
     {.name = "allow_tf32",
      .words = "",
      .help = "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.",
-     .seldom = false,
+     .seldom = true,
      .taken_by = [](SourceKind kind) { return kind != SourceKind::tile; },
      .refusal = "which names its own types",
      .read = [](std::string_view text, std::string_view place,

@@ -31,7 +31,7 @@ std::string verdict(ir::Program loop, const char* target_name, ir::DType dtype =
 }
 
 ir::Module module_of(const std::string& expression) {
-  return fuse(compose(decompose(ir::torch::parse_expression(expression))), {});
+  return fuse(compose(decompose(ir::torch::parse_expression(expression))), FuseOptions{});
 }
 
 /// The suite's expressions with extents that an interpreter can take: no row or sum is whole in units of 32.

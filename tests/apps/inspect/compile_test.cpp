@@ -221,7 +221,7 @@ TEST(CompileTuned, ByTheUsersOwnStore) {
             run_program({"deplo", "compile", "-c", code, "--ir", "tile"}).out)
       << "without the flag the store plays no part";
   const Ran run = run_program({"deplo", "run", "-c", code, "--device", "interpreter"}, home);
-  EXPECT_THAT(run.out, HasSubstr("0  matmul  tuned ")) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("0  matmul  tuned, proved ")) << run.err;
   const auto refused = [&](std::vector<std::string> more) {
     std::vector<std::string> words = tuned;
     words.insert(words.end(), more.begin(), more.end());

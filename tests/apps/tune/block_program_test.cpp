@@ -68,7 +68,7 @@ TEST_F(BlockProgram, IsTunedAndReplayed) {
   const Json kernel = Json::parse(first.out)["kernels"][0];
   EXPECT_TRUE(kernel["confirmed"]) << kernel;
   EXPECT_EQ(kernel["trials"], 6) << kernel;
-  EXPECT_EQ(kernel["failures"], 0) << kernel;
+  EXPECT_TRUE(kernel["failures"].empty()) << kernel;
   EXPECT_THAT(kernel["trail"].get<std::string>(), HasSubstr("blocks.threads="));
   const auto digests = query("SELECT digest FROM trial WHERE stage = 'screen' AND status = 'ok'");
   EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 6U);
@@ -79,12 +79,12 @@ TEST_F(BlockProgram, IsTunedAndReplayed) {
   const Ran ran = run("run", locked_norm(), {"--tuned", store(), "--inputs", lock});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("schedule: tuned\n"));
-  const Ran compiled = run("compile", locked_norm(), {"--tuned", store()});
+  const Ran compiled = run("compile", locked_norm(), {"--tuned", store(), "--target", "auto"});
   EXPECT_THAT(compiled.out, HasSubstr("// schedule: tuned, measured ")) << compiled.err;
   const Ran other = run("compile",
                         {"--tile", exported + "softmax.tileirbc", "--blocks", "--grid", "4", "--arg", "x=f32[4,16]",
                          "--arg", "y=f32[4,16]"},
-                        {"--tuned", store(), "--require-tuned"});
+                        {"--tuned", store(), "--require-tuned", "--target", "auto"});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, HasSubstr("softmax: not tuned for this launch"));
   const Ran bench = run("bench", {"--config", folder_.file("e.yaml")}, {"--time", "0", "--tuned", store()});
@@ -94,7 +94,7 @@ TEST_F(BlockProgram, IsTunedAndReplayed) {
 TEST_F(BlockProgram, AScheduleOfAnotherProgramIsStale) {
   ASSERT_EQ(tune(experiment(""), {"--trials", "1"}).code, 0);
   query("UPDATE trial SET digest = 'another'");
-  const Ran compiled = run("compile", locked_norm(), {"--tuned", store()});
+  const Ran compiled = run("compile", locked_norm(), {"--tuned", store(), "--target", "auto"});
   EXPECT_THAT(compiled.out, HasSubstr("// schedule: heuristic, by " + store() + "; stale: the trail of trial "))
       << compiled.err;
 }
