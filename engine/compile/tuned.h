@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/compile/compiled.h"
-#include "engine/source/graph.h"
 #include "engine/foreign/opaque_kernel.h"
+#include "engine/source/graph.h"
 #include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/foreign/parameter_space.h"
 #include "engine/foreign/opaque_kernel.h"
+#include "engine/foreign/parameter_space.h"
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"

@@ -11,8 +11,8 @@
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
-#include "engine/source/experiment_kernels.h"
 #include "engine/foreign/opaque_kernel.h"
+#include "engine/source/experiment_kernels.h"
 #include "measure/check/inputs.h"
 
 namespace deplo::engine {

@@ -186,7 +186,7 @@ void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Targe
 
 std::string identity(const KernelCase& kernel) {
   return kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
-                     : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions);
+                       : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions);
 }
 
 std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {

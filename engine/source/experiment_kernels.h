@@ -18,7 +18,7 @@ struct Entry {
   Inputs inputs = {};
   Restrictions restrictions = {};
   std::shared_ptr<const OpaqueKernel> opaque = {};  // of a user's own kernel
-  bool tf32_of_all = false;                              // the entry itself does not say whether tf32 is allowed
+  bool tf32_of_all = false;                         // the entry itself does not say whether tf32 is allowed
 };
 /// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);

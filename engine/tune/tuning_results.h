@@ -29,9 +29,9 @@ struct Row {
   std::string trail;                             // of the best
   bool confirmed = false;                        // full grid, full check
   std::string stop;                              // why the search ended
-  bool finished = false;     // a search of this run or an earlier one was cut short neither by time nor by the user
-  bool alternative = false;  // as in KernelCase
-  std::string proof = {};    // of the best: print(ir::ProofVerdict); "": it was not tried
+  bool finished = false;      // a search of this run or an earlier one was cut short neither by time nor by the user
+  bool alternative = false;   // as in KernelCase
+  std::string proof = {};     // of the best: print(ir::ProofVerdict); "": it was not tried
   std::int64_t left_out = 0;  // schedules that were not measured because of their bits
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };

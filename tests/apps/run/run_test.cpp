@@ -216,7 +216,9 @@ TEST(Run, SchedulesOfTheStore) {
   const char* const code = "torch.randn(8, 9) @ torch.randn(9, 10)";
   const std::string experiment = write_file(
       folder.path(), "x.yaml",
-      fmt::format("device: interpreter\nbudget: {{trials: 3}}\nkernels:\n  - {{name: m, key_parts: 4, expression: \"{}\"}}\n", code));
+      fmt::format(
+          "device: interpreter\nbudget: {{trials: 3}}\nkernels:\n  - {{name: m, key_parts: 4, expression: \"{}\"}}\n",
+          code));
   const std::string store = folder.file("s.db");
   ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
   const Json tuned = run_json({"-c", code, "--device", "interpreter", "--tuned", store});
@@ -309,7 +311,9 @@ TEST(Run, SchedulesOfKeysInParts) {
   const std::string code = "q = torch.randn(1, 16); k = torch.randn(4099, 16); F.scaled_dot_product_attention(q, k, k)";
   const std::string experiment = write_file(
       folder.path(), "x.yaml",
-      fmt::format("device: opencl\nbudget: {{trials: 2}}\nkernels:\n  - {{name: m, key_parts: 4, expression: \"{}\"}}\n", code));
+      fmt::format(
+          "device: opencl\nbudget: {{trials: 2}}\nkernels:\n  - {{name: m, key_parts: 4, expression: \"{}\"}}\n",
+          code));
   const std::string store = folder.file("s.db");
   ASSERT_EQ(run_program({"deplo-tune", "--quiet", "--store", store, "--config", experiment}).code, 0);
   const Json tuned = run_json({"-c", code, "--device", "opencl", "--tuned", store, "--key-parts", "4"});

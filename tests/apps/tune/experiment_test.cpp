@@ -175,7 +175,8 @@ TEST(Experiment, TakesTheKernelsOfAnother) {
 
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
-            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, blocks, search, budget, "
+            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, blocks, search, "
+            "budget, "
             "restrict, kernels, "
             "found the key 'budgte'; "
             "did you mean 'budget'?");
