@@ -47,7 +47,7 @@ struct Change {
   std::string_view from, to, why;
 };
 constexpr Change changes[] = {
-    {"experiments/(qwen_s512|suite84)\\.yaml", "experiments/smoke.yaml", "minutes: the same flags on small kernels"},
+    {"experiments/(qwen_s512|suite84|block_programs)\\.yaml", "experiments/smoke.yaml", "minutes: the same flags on small kernels"},
     {"--time [0-9]+", "--time 1", "seconds will do"},
     {"(deplo-tune|deplo tune) (.*?)--config (\\S+)", "$1 $2--config $3 --time 1 --trials 2",
      "the file's budget is longer"},

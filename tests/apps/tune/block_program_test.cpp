@@ -62,17 +62,17 @@ class BlockProgram : public ::testing::Test {
 };
 
 TEST_F(BlockProgram, IsTunedAndReplayed) {
-  const Words random{"--trials", "6", "--search", "random", "--seed", "3"};
+  const Words random{"--trials", "4", "--search", "random", "--seed", "3"};
   const Ran first = tune(experiment(""), random);
   ASSERT_EQ(first.code, 0) << first.err;
   const Json kernel = Json::parse(first.out)["kernels"][0];
   EXPECT_TRUE(kernel["confirmed"]) << kernel;
-  EXPECT_EQ(kernel["trials"], 6) << kernel;
+  EXPECT_EQ(kernel["trials"], 4) << kernel;
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
   EXPECT_THAT(kernel["trail"].get<std::string>(), HasSubstr("blocks.threads="));
   const auto digests = query("SELECT digest FROM trial WHERE stage = 'screen' AND status = 'ok'");
-  EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 6U);
-  EXPECT_EQ(Json::parse(tune(experiment(""), random).out)["kernels"][0]["known"], 6) << "nothing is measured again";
+  EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 4U);
+  EXPECT_EQ(Json::parse(tune(experiment(""), random).out)["kernels"][0]["known"], 4) << "nothing is measured again";
 
   // A schedule that the heuristic would not take, so that following it shows.
   const std::string lock = write_file(folder_.path(), "lock.yaml", "lock: constant(0)\n");

@@ -10,7 +10,7 @@ namespace deplo::measure {
 namespace {
 
 TEST(DrawnTilePrograms, BlockByBlock) {
-  constexpr int of_each_kind = 6;  // each is built three times, a tenth of a second each
+  constexpr int of_each_kind = 4;  // each is built four times, a tenth of a second each
   for (const rules::TileKind& kind : rules::drawn_tile_kinds())
     for (std::uint64_t draw = 1; draw <= of_each_kind; ++draw) {
       Rng rng(draw);

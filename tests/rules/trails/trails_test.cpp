@@ -87,7 +87,7 @@ TEST(Heuristic, IsRightOnEveryKernel) {
         TrailCase c{.kernel = kernel.name, .target = target, .symbols = {}};
         for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = size;
         const ir::Program loop = ir::parse(kernel.text, c.symbols);
-        if (ir::work(loop).flops > 6e6 || lane_steps(loop) > 30e6) continue;  // seconds to interpret
+        if (ir::work(loop).flops > 3e6 || lane_steps(loop) > 15e6) continue;  // seconds to interpret
         EXPECT_EQ(attempt(c).failure, "") << describe(c);
       }
 }
