@@ -72,7 +72,7 @@ ir::Numbers in_buffer(const tiles::Array& array, const ir::Buffer& buffer) {
   return measure::numbers_of(words, buffer.dtype);
 }
 
-bool rounds_to_16_bits(const tiles::Entry& entry) {
+bool rounds_between_operations(const tiles::Entry& entry) {
   return std::ranges::any_of(entry.values, [](const tiles::Value& value) {
     return value.type->is_tile() && ir::is_float(value.type->element) && ir::bytes(value.type->element) < 4;
   });
@@ -189,7 +189,7 @@ measure::Expectation BlockProgram::expectation() const {
   expected.name = launch_.entry;
   std::vector<tiles::Array> after = initial(), exact;
   tiles::run(launch_.program, launch_of(launch_, 0), after);
-  if (rounds_to_16_bits(entry_)) {
+  if (rounds_between_operations(entry_)) {
     exact = initial();
     tiles::Launch unrounded = launch_of(launch_, 0);
     unrounded.exact16 = true;
@@ -200,7 +200,7 @@ measure::Expectation BlockProgram::expectation() const {
     if (buffer.role == ir::Role::input) continue;
     const ir::DType dtype = measure::comparable_dtype(after[i].element);
     const ir::Shape shape{after[i].elements()};
-    if (dtype != buffer.dtype) expected.elements[buffer.name] = after[i].element;
+    if (after[i].element != buffer.dtype) expected.elements[buffer.name] = after[i].element;
     expected.files[buffer.name] =
         write_numbers(buffer.name + ".expected", measure::numbers_of(after[i], dtype), {dtype, shape});
     if (exact.empty() || !ir::is_float(dtype)) continue;

@@ -110,6 +110,27 @@ TEST_F(BlockProgram, IsChosenByAKey) {
   EXPECT_THAT(kernels[1]["trail"].get<std::string>(), HasSubstr("blocks.threads"));
 }
 
+// Of a type that kernels do not have: its buffer is words, and nine elements do not fill them.
+TEST_F(BlockProgram, BytesAreCompared) {
+  const std::string program = write_file(folder_.path(), "twice.tile", R"(
+entry @twice(%x: tile<ptr<i8>>) {
+  %i = iota : tile<8xi32>
+  %x1 = reshape %x : tile<ptr<i8>> -> tile<1xptr<i8>>
+  %xs = broadcast %x1 : tile<1xptr<i8>> -> tile<8xptr<i8>>
+  %xp = offset %xs, %i : tile<8xptr<i8>>, tile<8xi32> -> tile<8xptr<i8>>
+  %v, %t = load_ptr_tko weak %xp : tile<8xptr<i8>> -> tile<8xi8>, token
+  %s = addi %v, %v : tile<8xi8>
+  %u = store_ptr_tko weak %xp, %s token=%t : tile<8xptr<i8>>, tile<8xi8> -> token
+  return
+}
+)");
+  const Ran ran =
+      tune("device: opencl\nkernels: [{tile: " + program + ", grid: 1, blocks: true, arguments: ['x=i8[9]']}]\n",
+           {"--trials", "2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Json::parse(ran.out)["kernels"][0]["confirmed"]) << ran.out;
+}
+
 TEST_F(BlockProgram, WithoutArraysIsRefused) {
   const Ran ran =
       tune("device: opencl\nkernels: [{tile: " DEPLO_SOURCE_DIR "/experiments/tile/mutex.tile, grid: 2}]\n", {});
