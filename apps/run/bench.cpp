@@ -48,8 +48,6 @@ void compare(BenchBaseline& baseline, const BenchTime& ours) {
   baseline.interval = measure::median_interval(ratios);
 }
 
-std::string text_of(const ir::Program& loop) { return print(measure::without_fills(loop)); }
-
 /// A kernel of the list, and the first one that it equals.
 struct Listed {
   engine::KernelCase kernel;  // without its loop if it equals an earlier one
@@ -231,7 +229,8 @@ class Bencher {
     protocol_.inputs = measure::describe_inputs(measure::with_index_ranges(schedule.loop), files_);
     if (kernel.opaque) protocol_.inputs = engine::describe_inputs(kernel);
     if (store_)
-      store_->enter(kernel.name, kernel.opaque ? stored_text(kernel) : text_of(schedule.loop), protocol_.text());
+      store_->enter(kernel.name, kernel.opaque ? stored_text(kernel) : engine::stored_text(schedule.loop),
+                    protocol_.text());
     measure::worker::Reply reply{Failure{}};
     try {
       reply = time(kernel, schedule, row);

@@ -59,8 +59,10 @@ Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
 }  // namespace
 
 std::string stored_text(const KernelCase& kernel) {
-  return kernel.opaque ? kernel.opaque->identity() : print(measure::without_fills(kernel.loop));
+  return kernel.opaque ? kernel.opaque->identity() : stored_text(kernel.loop);
 }
+
+std::string stored_text(const ir::Program& loop) { return print(measure::without_fills(loop)); }
 
 void check_name(std::string_view place, std::string_view what, const std::string& name,
                 const std::vector<std::string>& names) {

@@ -51,6 +51,7 @@ struct GraphCase {
 
 /// The text by which a store knows the kernel.
 std::string stored_text(const KernelCase&);
+std::string stored_text(const ir::Program& loop);
 
 struct Experiment {
   std::string file;
