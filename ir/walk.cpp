@@ -26,6 +26,7 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   const std::size_t outer = scope.size();
   if (const auto* index = stmt.as<Index>()) scope.emplace_back(lane_variable, Interval{0, index->type.lanes - 1});
   if (const auto* load = stmt.as<Load>()) scope.emplace_back(lane_variable, Interval{0, load->type.lanes - 1});
+  if (const auto* write = stmt.as<Write>()) scope.emplace_back(lane_variable, Interval{0, write->lanes - 1});
   for_each_part(stmt, cases{[&](Expr& e) { e = f(e, scope); }, [](Use, const std::string&) {},
                             [&](const Axis& axis) { scope.emplace_back(axis.name, range_of(stmt, axis)); },
                             [&](Body& body) { map_expressions(body, scope, f); }});
@@ -147,6 +148,7 @@ const Stage* find_stage(const Body& body, std::string_view buffer) {
 }
 
 bool reads_apart(const Load& load) { return load.type.lanes > 1 && depends_on(load.index, lane_variable); }
+bool writes_apart(const Write& write) { return write.lanes > 1 && depends_on(write.index, lane_variable); }
 
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane) {
   std::vector<Expr> result;

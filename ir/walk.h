@@ -77,6 +77,8 @@ const Stage* find_stage(const Body& body, std::string_view buffer);
 
 /// Whether the lanes of a Load need not be consecutive elements: its index names the variable `lane`.
 bool reads_apart(const Load& load);
+/// The same of a Write.
+bool writes_apart(const Write& write);
 /// The index for one value of the variable `lane`.
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane);
 

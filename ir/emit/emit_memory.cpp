@@ -61,8 +61,17 @@ void Emitter::emit(const Load& s) {
   line({"const float ", s.dst, " = ", name(stored), "_value(", value, ");"});
 }
 
-// CUDA: an access for each lane.
+// An access for each lane.
 void Emitter::load_apart(const Load& s) {
+  if (native_) {
+    const bool converts = is_float16(memory_.at(s.buffer).dtype) && !is_float16(s.type.dtype);
+    std::string lanes;
+    for (int lane = 0; lane < s.type.lanes; ++lane)
+      lanes +=
+          (lane == 0 ? "" : ", ") + native_load({s.dst, {s.type.dtype, 1}, s.buffer, in_lane(s.index, lane)}, converts);
+    const std::string type = type_name(s.type, dialect());
+    return print("const {} {} = ({})({});", type, s.dst, type, lanes);
+  }
   CHECK(spell_.ptx);
   const std::string type = type_name({s.type.dtype, 1}, dialect());
   for (int lane = 0; lane < s.type.lanes; ++lane)
@@ -142,6 +151,7 @@ void Emitter::emit(const Write& s) {
   const DType stored = memory_.at(s.buffer).dtype;
   const bool converts = is_float16(stored) && !is_float16(type_of(s.value, DType::f32).dtype);
   if (native_) return native_write(s, converts);
+  CHECK(!writes_apart(s));  // of CPUs only
   const int n = s.lanes, each = static_cast<int>(std::min<std::int64_t>(n, widest_access / bytes(stored)));
   if (n == 1) {
     std::string value = argument(s.value, value_type(stored), -1);
@@ -151,7 +161,22 @@ void Emitter::emit(const Write& s) {
   for (int lane = 0; lane < n; lane += each) write_lanes(s, lane, each);
 }
 
+// A scalar write for each lane of a native vector.
+void Emitter::write_apart(const Write& s, bool converts) {
+  const Memory& memory = memory_.at(s.buffer);
+  const Type type = type_of(s.value, DType::f32);
+  for (int lane = 0; lane < s.lanes; ++lane) {
+    const std::string at = offset(s.buffer, in_lane(s.index, lane));
+    std::string value = argument(s.value, type.dtype, -1);
+    if (type.lanes > 1) value = fmt::format(fmt::runtime(spell_.lane), value, lane);
+    if (converts && memory.dtype == DType::bf16) float16_.emplace(memory.dtype, 1);
+    line(converts ? store_float16(s.buffer, at, memory.dtype, 1, memory.space, value)
+                  : fmt::format("{}[{}] = {};", s.buffer, at, value));
+  }
+}
+
 void Emitter::native_write(const Write& s, bool converts) {
+  if (writes_apart(s)) return write_apart(s, converts);
   const Memory& memory = memory_.at(s.buffer);
   const std::string at = offset(s.buffer, s.index);
   const Type type = {converts ? DType::f32 : memory.dtype, s.lanes};

@@ -112,6 +112,7 @@ class Emitter : SourceText {
   void name_lanes(const std::string& value, Type, const std::string& wide, Type of, int first);
   std::string place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
   void emit(const Write&);
+  void write_apart(const Write&, bool converts);
   void native_write(const Write&, bool converts);
   void write_lanes(const Write&, int first, int count);
   void add(const Write&);

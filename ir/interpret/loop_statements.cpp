@@ -84,13 +84,17 @@ struct RunLoad {
   }
 };
 
-/// Each lane from a place of its own in shared memory.
+/// Each lane from a place of its own.
 struct RunLoadApart {
   std::vector<Access> lanes;
   std::size_t dst;
 
   void operator()(Machine& m, Mask mask) {
     for (std::size_t w = 0; w < lanes.size(); ++w) {
+      if (!lanes[w].shared) {
+        m.load(lanes[w], dst + w * static_cast<std::size_t>(m.lanes.count), mask);
+        continue;
+      }
       const Offsets offsets = m.locate(lanes[w], mask);
       Shared& shared = m.shared.buffers[static_cast<std::size_t>(lanes[w].buffer)];
       double* out = m.lanes.element(dst, static_cast<int>(w));
@@ -130,6 +134,7 @@ struct RunWrite {
   Access to;
   Operand value;
   WriteMode mode;
+  int first;               // of the value's lanes, to the first element
   std::vector<int> leads;  // the lanes that execute it: one for all registers that it does not depend on
 
   void operator()(Machine& m, Mask mask) {
@@ -144,7 +149,7 @@ struct RunWrite {
                          std::to_string(offsets[l]) + " of " + m.global.buffers[buffer].name,
                      l);
       for (int w = 0; w < to.lanes; ++w) {
-        double element = m.lanes.element(value.value, value.lanes == 1 ? 0 : w)[l];
+        double element = m.lanes.element(value.value, value.lanes == 1 ? 0 : first + w)[l];
         const std::int64_t offset = offsets[l] + w * stride;
         if (!to.shared) {
           m.global.write(to, mode, offset, l, element, rounding);
@@ -227,7 +232,6 @@ void compile(Compiler& c, const Load& s) {
   if (reads_apart(s)) {
     RunLoadApart run{{}, c.define(s.dst, s.type.lanes)};
     for (int w = 0; w < s.type.lanes; ++w) run.lanes.push_back(c.access(s.buffer, in_lane(s.index, w), 1));
-    if (!run.lanes.front().shared) c.fail("expected a shared buffer, found " + s.buffer);
     return c.emit(std::move(run));
   }
   Access from = c.access(s.buffer, s.index, s.type.lanes);
@@ -270,15 +274,25 @@ void compile(Compiler& c, const SoftmaxSum& s) {
       compile(c, *step.as<Accum>());
 }
 
-void compile(Compiler& c, const Write& s) {
-  Access access = c.access(s.buffer, s.index, s.lanes);
+namespace {
+
+// `lanes` of the value's lanes from `first` on, to consecutive elements from the index on.
+void compile_write(Compiler& c, const Write& s, const std::vector<Expr>& index, int first, int lanes) {
+  Access access = c.access(s.buffer, index, lanes);
   const Layout& to = c.layout(access);
-  RunWrite run{std::move(access), c.operand(s.value, s.lanes, to.dtype), s.mode, {}};
+  RunWrite run{std::move(access), c.operand(s.value, s.lanes, to.dtype), s.mode, first, {}};
   run.to.scatters = names_value(c.program.body, s.index);
-  const std::vector<int> first = c.groups.first_lanes(~c.groups.axes_of(c.statement()), c.machine.lanes.count);
+  const std::vector<int> leads = c.groups.first_lanes(~c.groups.axes_of(c.statement()), c.machine.lanes.count);
   for (int l = 0; l < c.machine.lanes.count; ++l)
-    if (first[static_cast<std::size_t>(l)] == l) run.leads.push_back(l);
+    if (leads[static_cast<std::size_t>(l)] == l) run.leads.push_back(l);
   c.emit(std::move(run));
+}
+
+}  // namespace
+
+void compile(Compiler& c, const Write& s) {
+  if (!writes_apart(s)) return compile_write(c, s, s.index, 0, s.lanes);
+  for (int lane = 0; lane < s.lanes; ++lane) compile_write(c, s, in_lane(s.index, lane), lane, 1);
 }
 
 }  // namespace deplo::ir::exec

@@ -148,11 +148,25 @@ void check_chosen(const Body& body) {
   }
 }
 
+// CPUs read and write lanes of global memory one by one where they are not consecutive, but not again and again.
+bool may_lie_apart(const Context& c, const std::string& buffer) {
+  const Name* name = c.names.find(buffer);
+  return name != nullptr && name->kind == Name::Kind::buffer && !c.in_loop;
+}
+
 const Name& check_lanes_apart(Context& c, const Load& l) {
-  if (c.program.level != Level::kernel || l.type.dtype != DType::f32)
-    fail("lanes are read apart in Kernel IR only, f32 of shared memory");
+  if (c.program.level != Level::kernel || l.type.dtype != DType::f32) fail("lanes are read apart in Kernel IR, as f32");
   const Name* buffer = nullptr;
-  for (int lane = 0; lane < l.type.lanes; ++lane) buffer = &check_shared_access(c, l.buffer, in_lane(l.index, lane), 1);
+  for (int lane = 0; lane < l.type.lanes; ++lane) buffer = &check_access(c, l.buffer, in_lane(l.index, lane), 1);
+  return *buffer;
+}
+
+const Name& check_write_apart(Context& c, const Write& w) {
+  if (c.program.level != Level::kernel || w.mode != WriteMode::assign)
+    fail("lanes are written apart in Kernel IR only, and by assignments");
+  const Name* buffer = nullptr;
+  for (int lane = 0; lane < w.lanes; ++lane) buffer = &check_access(c, w.buffer, in_lane(w.index, lane), 1);
+  if (buffer->kind != Name::Kind::buffer) fail("lanes are written apart to global memory only");
   return *buffer;
 }
 
@@ -217,9 +231,11 @@ void check(Context& c, const Load& l) {
   if (const Name* buffer = c.names.find(l.buffer);
       buffer != nullptr && buffer->stage != nullptr && buffer->stage->pairs && !c.in_pairs)
     fail("`{}` has its elements in pairs, for a loop of pairs", l.buffer);
+  const auto vector_axis = std::exchange(c.vector_axis, may_lie_apart(c, l.buffer) ? nullptr : c.vector_axis);
   const DType stored =
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
   c.index.set_gathers(false);
+  c.vector_axis = vector_axis;
   if (l.type.dtype != (bits ? stored : value_type(stored))) fail("`{}` holds {}", l.buffer, name(stored));
   const Name& from = *c.names.find(l.buffer);
   define_value(c, l.dst, l.type, from.kind == Name::Kind::buffer && !from.writable && are_of_block(c, l.index));
@@ -287,7 +303,10 @@ void check(Context& c, const SoftmaxSum& s) {
 void check(Context& c, const Write& w) {
   check_type({DType::f32, w.lanes}, c.program.level);
   c.index.set_gathers(true);
-  const Name& target = check_access(c, w.buffer, w.index, w.lanes);
+  const bool anywhere = w.mode == WriteMode::assign && may_lie_apart(c, w.buffer);
+  const auto vector_axis = std::exchange(c.vector_axis, anywhere ? nullptr : c.vector_axis);
+  const Name& target = writes_apart(w) ? check_write_apart(c, w) : check_access(c, w.buffer, w.index, w.lanes);
+  c.vector_axis = vector_axis;
   c.index.set_gathers(false);
   if (!target.writable) fail("`{}` cannot be written", w.buffer);
   if (adds(w.mode) && target.kind == Name::Kind::shared) fail("+= works on global memory only");

@@ -165,7 +165,7 @@ class Counter {
           access(s.buffer, s.type.lanes, false, ir::reads_apart(s) ? s.type.lanes * times : times);
         },
         [&](const ir::Write& s) {
-          access(s.buffer, s.lanes, true, times);
+          access(s.buffer, s.lanes, true, ir::writes_apart(s) ? s.lanes * times : times);
           if (ir::adds(s.mode)) mix_.atomics += (s.mode == ir::WriteMode::add ? s.lanes : 1) * times;
         },
         [&](const ir::Assign& s) { operation(s.op, s.type, times); },

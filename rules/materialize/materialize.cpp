@@ -174,7 +174,9 @@ class Materializer {
     const Dependence on = replication_.of(s.index);
     const ir::Type type = replication_.type(s.type.dtype, on);
     for (const Instance& instance : replication_.instances(on)) {
-      std::vector<ir::Expr> index = stages_.place(s.buffer, replication_.at(s.index, instance));
+      std::vector<ir::Expr> index = kernel_.tile_program.find(s.buffer) != nullptr
+                                        ? replication_.place_at(s.index, instance)
+                                        : stages_.place(s.buffer, replication_.at(s.index, instance));
       to.emplace_back(ir::Load{replication_.define(s.dst, type.dtype, on, instance), type, s.buffer, std::move(index)});
     }
   }
@@ -228,7 +230,7 @@ class Materializer {
         to.emplace_back(ir::Assign{wide, type, ir::Op::copy, {value}});
         value = wide;
       }
-      ir::Write write = {s.buffer, replication_.at(s.index, instance), std::move(value), s.mode,
+      ir::Write write = {s.buffer, replication_.place_at(s.index, instance), std::move(value), s.mode,
                          replication_.lanes(on)};
       if (s.mode == ir::WriteMode::add && adds_together(write)) write.mode = ir::WriteMode::add_together;
       to.emplace_back(std::move(write));

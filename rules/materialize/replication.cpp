@@ -121,6 +121,16 @@ std::vector<ir::Expr> Replication::at(const std::vector<ir::Expr>& exprs, const 
   return result;
 }
 
+std::vector<ir::Expr> Replication::place_at(const std::vector<ir::Expr>& index, const Instance& instance) const {
+  const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
+  if (width_ == 1 || std::none_of(index.begin(), index.end(), on_lane)) return at(index, instance);
+  if (std::none_of(index.begin(), index.end() - 1, on_lane) && ir::coefficient(index.back(), lane_) == 1)
+    return at(index, instance);
+  std::vector<ir::Expr> result;
+  for (const ir::Expr& e : index) result.push_back(at(e, instance, ir::var(ir::lane_variable)));
+  return result;
+}
+
 std::vector<ir::Arg> Replication::at(const std::vector<ir::Arg>& args, const Instance& instance) const {
   std::vector<ir::Arg> result = args;
   for (ir::Arg& arg : result)

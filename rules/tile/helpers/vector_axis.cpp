@@ -127,7 +127,12 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
 class Legality {
  public:
   Legality(const ir::Program& vector, const VectorSite& site, std::int64_t width, const Target& target)
-      : program_(vector), site_(site), width_(width), target_(target), lane_(tile_of(vector).axes.back().name) {
+      : program_(vector),
+        site_(site),
+        width_(width),
+        target_(target),
+        lane_(tile_of(vector).axes.back().name),
+        apart_(target.cpu && site.kind == Kind::register_axis && find_matmul(vector).has_value()) {
     const ir::Body& body = tile_of(vector).body;
     ir::for_each(body, [&](const ir::Stmt& stmt) {
       if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
@@ -135,7 +140,8 @@ class Legality {
     on_lane_ = dependent_names(body, lane_, combined_);  // what is combined is one value again
   }
 
-  bool operator()(const ir::Stmt& stmt) const {
+  /// `once`: the statement stands in no loop, so that a matmul's thread executes it once for each of its sums.
+  bool operator()(const ir::Stmt& stmt, bool once) const {
     if (is_i64(stmt) && depends(stmt, on_lane_)) return false;
     if (const auto* s = stmt.as<ir::Accum>()) return combined_.count(s->dst) == 0 || depends(stmt, on_lane_);
     if (const auto* s = stmt.as<ir::Index>()) return !names_one(s->value, false);
@@ -143,8 +149,11 @@ class Legality {
     if (const auto* s = stmt.as<ir::Loop>()) return !names_one(s->start, true);
     if (const auto* s = stmt.as<ir::Load>()) {
       const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };
-      return std::none_of(s->index.begin(), s->index.end(), by_lane) && contiguous(s->buffer, s->index, true);
+      if (std::any_of(s->index.begin(), s->index.end(), by_lane)) return false;
+      return (apart_ && once && reads_f32(s->buffer)) || contiguous(s->buffer, s->index, true);
     }
+    if (const auto* s = stmt.as<ir::Write>(); s != nullptr && apart_ && once && s->mode == ir::WriteMode::assign)
+      return true;
     if (const auto* s = stmt.as<ir::Write>())  // the elements are added to one by one
       return contiguous(s->buffer, s->index, s->mode == ir::WriteMode::assign);
     return true;
@@ -157,6 +166,11 @@ class Legality {
     ir::collect_variables(e, names);
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& n) { return on_lane_.count(n) > 0 && (itself || n != lane_); });
+  }
+
+  bool reads_f32(const std::string& buffer) const {
+    const ir::Buffer* global = program_.find(buffer);
+    return global != nullptr && ir::value_type(global->dtype) == ir::DType::f32;
   }
 
   // `site` knows that its sweeps step by whole vectors.
@@ -179,17 +193,18 @@ class Legality {
   std::int64_t width_;
   const Target& target_;
   std::string lane_;
+  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums.
   Names on_lane_;
   Names combined_;  // over the lanes: what is accumulated must be another value in each
 };
 
 // Matrix instructions have lanes of their own.
-bool all_legal(const ir::Body& body, const Legality& legal) {
+bool all_legal(const ir::Body& body, const Legality& legal, bool once) {
   return std::ranges::all_of(body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
     if (loop != nullptr && !loop->atom.empty()) return true;
     const ir::Body* inner = ir::inner_body(stmt);
-    return legal(stmt) && (inner == nullptr || all_legal(*inner, legal));
+    return legal(stmt, once) && (inner == nullptr || all_legal(*inner, legal, once && loop == nullptr));
   });
 }
 
@@ -243,7 +258,7 @@ ir::Program with_vectors(ir::Program program, const VectorSite& site, std::int64
 bool legal_vectors(const ir::Program& program, const VectorSite& site, std::int64_t width, const Target& target) {
   const ir::Program vector = with_vectors(program, site, width);
   const Legality legal(vector, site, width, target);
-  return all_legal(tile_of(vector).body, legal);
+  return all_legal(tile_of(vector).body, legal, true);
 }
 
 }  // namespace deplo::rules

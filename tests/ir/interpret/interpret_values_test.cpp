@@ -76,7 +76,25 @@ TEST(InterpretValues, LanesOfALoadMayLieApart) {
   };
   using ::testing::HasSubstr;
   EXPECT_THAT(with("  in0:f32x4 = load s[(4 - lane), a1]\n"), HasSubstr("not proven in 0..3"));
-  EXPECT_THAT(with("  in0:f32x4 = load y[(a1 + lane)]\n"), HasSubstr("is not shared memory"));
+  EXPECT_THAT(with("  in0:f32x4 = load y[((a1 * 4) + (lane * 5))]\n"), HasSubstr("not proven in 0..15"));
+}
+
+TEST(InterpretValues, LanesOfGlobalMemoryMayLieApart) {
+  const std::string text =
+      "=== kernel: k ===\ninput x: f32[4, 4]\noutput y: f32[4, 4]\nTile(axes=(a0:1=BLOCK, a1:4=THREAD)):\n"
+      "  in0:f32x4 = load x[(3 - lane), a1]\n  y[((a1 + lane) % 4), lane]:x4 = in0\n";
+  EXPECT_EQ(verify(parse(text)), "");
+  EXPECT_EQ(print(parse(text)), text);
+  Values x(16);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  const Memory memory = run_on(text, {{"x", x}, {"y", Values(16, NAN)}});
+  EXPECT_EQ(memory.at("y"), (Values{12, 11, 6, 1, 13, 8, 7, 2, 14, 9, 4, 3, 15, 10, 5, 0}));
+  const auto with = [&](const std::string& write) {
+    return verify(parse(text.substr(0, text.find("  y[")) + write));
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(with("  y[(a1 + lane), 0]:x4 = in0\n"), HasSubstr("not proven in 0..3"));
+  EXPECT_THAT(with("  y[lane, a1]:x4 += in0\n"), HasSubstr("by assignments"));
 }
 
 TEST(InterpretValues, IndexValuesAndConversions) {

@@ -64,11 +64,14 @@ TEST(Verify, WhatWarpsKeepInRegisters) {
 TEST(Verify, VectorAxis) {
   EXPECT_EQ(tile("v0 = load a[a2, (a3 + (a1 * 2))]\n"), "");
   EXPECT_EQ(tile("v0 = load a[a2, (min((a1 * 16), 48) + a3)]\n"), "");
-  EXPECT_THAT(tile("v0 = load a[a3, 0]\n"), HasSubstr("stands in another index than the last"));
-  EXPECT_THAT(tile("v0 = load a[0, (a3 * 2)]\n"), HasSubstr("has a coefficient other than 1"));
-  EXPECT_THAT(tile("v0 = load a[0, (a3 / 2)]\n"), HasSubstr("has a coefficient other than 1"));
-  EXPECT_THAT(tile("v0 = load t[0, a3]\n"), HasSubstr("walks a dimension whose stride is not 1"));
-  EXPECT_THAT(tile("c[0, (a3 * 3)] = 1\n"), HasSubstr("has a coefficient other than 1"));
+  const auto in_loop = [](const std::string& text) { return tile("for a4 in 0..2: # free\n  " + text); };
+  EXPECT_THAT(in_loop("v0 = load a[a3, 0]\n"), HasSubstr("stands in another index than the last"));
+  EXPECT_THAT(in_loop("v0 = load a[0, (a3 * 2)]\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_THAT(in_loop("v0 = load a[0, (a3 / 2)]\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_THAT(in_loop("v0 = load t[0, a3]\n"), HasSubstr("walks a dimension whose stride is not 1"));
+  EXPECT_THAT(in_loop("c[0, (a3 * 3)] = 1\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_THAT(tile("c[0, (a3 * 3)] += 1\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_EQ(tile("v0 = load a[a3, 0]\nc[0, (a3 * 3)] = v0\n"), "") << "outside of loops CPUs access lane by lane";
 }
 
 TEST(Verify, Stages) {
