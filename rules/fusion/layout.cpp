@@ -68,6 +68,32 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
   return sum;
 }
 
+/// How far apart in memory the accesses of neighbours along the other axes are, in elements: of layouts with the same
+/// penalty, the one of short steps is read in order.
+double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
+  const std::vector<std::int64_t> strides = ir::row_major_strides(stored_shape(fusion.type(tensor).shape, layout));
+  double sum = 0;
+  for (const Access& access : accesses) {
+    const std::vector<ir::Expr> index = stored_index(fusion, tensor, layout, access.index, *access.extents);
+    std::vector<std::string> axes;
+    for (const ir::Expr& e : index) ir::collect_variables(e, axes);
+    std::vector<std::pair<std::string, std::int64_t>> at;
+    for (const std::string& axis : axes) at.emplace_back(axis, 0);
+    const auto place = [&] {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < index.size(); ++d) offset += ir::evaluate(index[d], at) * strides[d];
+      return offset;
+    };
+    const std::int64_t origin = place();
+    for (auto& [axis, value] : at) {
+      value = 1;
+      sum += access.weight * static_cast<double>(std::abs(place() - origin));
+      value = 0;
+    }
+  }
+  return sum;
+}
+
 // Dimensions that are one for every reader, such as heads and head_dim for the output projection.
 Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<Access>& accesses, double& best) {
   for (std::size_t s = 0; s + 1 < layout.size();) {
@@ -103,13 +129,15 @@ Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
   if (freedom.drop_unit && !order.empty()) unit.clear();  // a dimension of extent 1 is none
   Layout result = freedom.drop_unit ? in_order(unit, order) : Layout{};
   const std::vector<Access> all = accesses(fusion, tensor);
-  double best = penalty(fusion, tensor, result, all);
+  double best = penalty(fusion, tensor, result, all), least = -1;  // least: only of layouts that are better than none
   if (best == 0 || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
   do {
     Layout layout = in_order(unit, order);
     double p = penalty(fusion, tensor, layout, all);
     if (freedom.join) layout = join(fusion, tensor, std::move(layout), all, p);
-    if (p < best) best = p, result = std::move(layout);
+    if (p > best) continue;
+    const double far = steps(fusion, tensor, layout, all);
+    if (p < best || far < least) best = p, least = far, result = std::move(layout);
   } while (freedom.order && std::next_permutation(order.begin(), order.end()));
   return result;
 }
