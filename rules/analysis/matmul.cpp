@@ -161,6 +161,11 @@ bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64
   return near;
 }
 
+std::int64_t line_of_rows(const ir::Program& program, const Matmul& matmul) {
+  const std::set<std::int64_t> lines = divisors_of(matmul.reduce->body, tile_of(program).axes[matmul.m].name);
+  return lines.empty() ? 0 : *lines.begin();
+}
+
 std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
   std::int64_t widest = 0;
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {

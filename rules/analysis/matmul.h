@@ -34,6 +34,9 @@ std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// - The elements have 16 bits: a copy would be f32, as large as what it saves ("Matmuls of few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
+/// Where the rows of a convolution go along lines of its images (a1 / 28 and a1 % 28): the places of a line. A thread
+/// whose rows are within a line, or whole lines, divides nothing. 0: no index divides the rows.
+std::int64_t line_of_rows(const ir::Program&, const Matmul&);
 /// Bytes per element, in memory, of the operand that the matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 

@@ -62,4 +62,26 @@ std::string slab_name(Names& names, const std::string& source) {
   return names.insert(name).second ? name : fresh_name(names, name, 1);
 }
 
+namespace {
+
+void collect_divisors(const ir::Expr& e, const std::string& axis, std::set<std::int64_t>& divisors) {
+  if (e.kind() != ir::Expr::Kind::binary) return;
+  const bool parts = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
+  if (parts && e.rhs().kind() == ir::Expr::Kind::constant && ir::depends_on(e.lhs(), axis))
+    divisors.insert(e.rhs().value());
+  collect_divisors(e.lhs(), axis, divisors);
+  collect_divisors(e.rhs(), axis, divisors);
+}
+
+}  // namespace
+
+std::set<std::int64_t> divisors_of(const ir::Body& body, const std::string& axis) {
+  std::set<std::int64_t> divisors;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { collect_divisors(e, axis, divisors); }, [](const std::string&) {});
+  });
+  return divisors;
+}
+
 }  // namespace deplo::rules

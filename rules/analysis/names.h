@@ -1,5 +1,6 @@
 // Names in a program: those that depend on an axis, those that are read, and fresh ones.
 #pragma once
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
 inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
   return ir::names_value(program.body, index);
 }
+/// What the index expressions that statements of the body read divide the axis by, alone or in a sum: 28 of
+/// `x[(a1 / 28), (a1 % 28)]`.
+std::set<std::int64_t> divisors_of(const ir::Body&, const std::string& axis);
 /// The names that a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
 /// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of x.

@@ -60,9 +60,15 @@ constexpr std::array<std::int64_t, 5> register_multiples = {6, 10, 12, 14, 26};
 // threads with 2 x 8 outputs each takes 16 x 32, and 32 columns of a slab are a line of the cache; the articles'
 // example has 16 x 16. Axes that are short of four such warps keep the finer sizes. Instead of a side above 256, half of it
 // beside twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the rest.
-std::vector<std::int64_t> row_sizes(std::int64_t m, const Target& target) {
+std::vector<std::int64_t> row_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const std::int64_t m = tile_of(program).axes[matmul.m].extent;
   const bool fine = target.cpu || m < std::int64_t{4} * 16;
-  return tile_sizes(m, fine ? Sides{2, 2, 512, register_multiples} : Sides{16, 16, 256, {}});
+  if (!fine) return tile_sizes(m, Sides{16, 16, 256, {}});
+  const std::int64_t line = line_of_rows(program, matmul);
+  if (line == 0) return tile_sizes(m, Sides{2, 2, 512, register_multiples});
+  std::vector<std::int64_t> sizes = tile_sizes(m, Sides{2, 2, 512, std::array{line}});
+  std::erase_if(sizes, [&](std::int64_t size) { return size % line != 0 && line % size != 0 && size != m; });
+  return sizes;
 }
 std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
   const bool fine = target.cpu || n < std::int64_t{4} * 32;
@@ -117,30 +123,17 @@ std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, st
   return result;
 }
 
-bool has_quotient_of(const ir::Expr& e, const std::string& axis) {
-  if (e.kind() != ir::Expr::Kind::binary) return false;
-  bool found = false;
-  if (e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod)
-    ir::for_each_variable(e.lhs(), [&](const std::string& name) { found |= name == axis; });
-  return found || has_quotient_of(e.lhs(), axis) || has_quotient_of(e.rhs(), axis);
-}
-
-// Does an index divide the axis? Within a small block a quotient may be the same for all, and the block no matmul.
-bool divides(const ir::Body& body, const std::string& axis) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    ir::visit_reads(
-        stmt, [&](const ir::Expr& e) { found |= has_quotient_of(e, axis); }, [](const std::string&) {});
-  });
-  return found;
-}
-
 ir::Program in_blocks(ir::Program program, const Matmul& matmul, std::int64_t bm, std::int64_t bn) {
   const std::size_t m = matmul.m, n = matmul.n;
   split_into_blocks(program, n, bn);
   split_into_blocks(program, m, bm);
   for (std::size_t i = 0; i < m; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
   return program;
+}
+
+// Does an index divide the axis? Within a small block a quotient may be the same for all, and the block no matmul.
+bool divides(const ir::Program& program, std::size_t axis) {
+  return !divisors_of(tile_of(program).body, tile_of(program).axes[axis].name).empty();
 }
 
 // The block tiles on offer. GPUs run whole warps, and overlap the copies of one slab with the arithmetic on another,
@@ -155,10 +148,9 @@ class BlockTiles {
         chunk_(matmul.reduce->axis.extent),
         element_(multiplies_matrices(program, matmul, target) ? columns_bytes(program, matmul)
                                                               : ir::bytes(ir::DType::f32)),
-        rows_(row_sizes(tile_of(program).axes[matmul.m].extent, target)),
+        rows_(row_sizes(program, matmul, target)),
         columns_(column_sizes(tile_of(program).axes[matmul.n].extent, target)),
-        divided_(divides(tile_of(program).body, tile_of(program).axes[matmul.m].name) ||
-                 divides(tile_of(program).body, tile_of(program).axes[matmul.n].name)) {
+        divided_(divides(program, matmul.m) || divides(program, matmul.n)) {
     const auto unfit = [&](std::int64_t bm) {
       return std::none_of(columns_.begin(), columns_.end(), [&](std::int64_t bn) { return has(bm, bn); });
     };

@@ -8,6 +8,7 @@
 
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
+#include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
@@ -54,6 +55,16 @@ void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& 
   }
 }
 
+// Where loads read K by its parts (k / 64 and k % 64, an element of a convolution's kernel and its channels), a chunk of
+// the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole.
+std::int64_t inner_part(const Matmul& matmul) {
+  constexpr std::int64_t short_loop = 16;  // steps: shorter ones cost more than the divisions
+  const ir::Axis& k = matmul.reduce->axis;
+  std::set<std::int64_t> divisors = divisors_of(matmul.reduce->body, k.name);
+  std::erase_if(divisors, [&](std::int64_t d) { return d < short_loop || k.extent % d != 0 || d == k.extent; });
+  return divisors.empty() ? 0 : *divisors.begin();
+}
+
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
 std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
@@ -63,6 +74,7 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
   const std::int64_t columns = transposed ? copied_columns : cpu_columns(target);
   const bool reused = rows > few_rows || transposed || sharing_axis(program, matmul);
+  if (const std::int64_t part = inner_part(matmul); part > 0) add_option(result, part);
   const bool whole = target.cpu && reused && k * 4 * columns <= target.shared_bytes / 4 * 3;
   if (whole) add_option(result, k);
   const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);

@@ -15,9 +15,15 @@
 namespace deplo::rules {
 namespace {
 
+// Tiles on offer, and what they are rated by.
+struct Block {
+  std::int64_t rows, columns;
+  std::int64_t line;  // line_of_rows
+};
+
 // Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
-double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
-  const std::int64_t rows = bm / fm, columns = bn / fn;
+double preference(const Block& block, std::int64_t fm, std::int64_t fn, const Target& target) {
+  const std::int64_t rows = block.rows / fm, columns = block.columns / fn;
   const double threads = static_cast<double>(rows * columns);
   const double fma = static_cast<double>(fm * fn);
   if (target.cpu) {
@@ -26,9 +32,12 @@ double preference(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_
     // x 64.
     const double loads =
         static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
-    return vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
+    const double per_load = vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
+    const bool divides =
+        block.line > 0 && block.line % fm != 0 && fm % block.line != 0;  // by each row, at each product
+    return divides ? per_load / 8 : per_load;
   }
-  const double slices = bm <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
+  const double slices = block.rows <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
   const double warps_short = std::max(0.0, 1 - threads * slices / 128);
   return fma / static_cast<double>(fm + fn) - 4 * warps_short - (fma > 64 ? 2 : 0) - (fn % 4 != 0 ? 0.5 : 0);
 }
@@ -41,10 +50,10 @@ std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> sc
 }
 
 // Each with the best of its columns.
-std::vector<Value> row_options(std::int64_t bm, std::int64_t bn, const Target& target) {
+std::vector<Value> row_options(const Block& block, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
-  for (const auto& [fm, fn] : register_tiles(bm, bn, target)) {
-    const double score = preference(bm, bn, fm, fn, target);
+  for (const auto& [fm, fn] : register_tiles(block.rows, block.columns, target)) {
+    const double score = preference(block, fm, fn, target);
     if (scored.empty() || scored.back().second != fm)
       scored.emplace_back(score, fm);
     else
@@ -53,10 +62,10 @@ std::vector<Value> row_options(std::int64_t bm, std::int64_t bn, const Target& t
   return by_preference(std::move(scored));
 }
 
-std::vector<Value> column_options(std::int64_t bm, std::int64_t bn, std::int64_t rows, const Target& target) {
+std::vector<Value> column_options(const Block& block, std::int64_t rows, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
-  for (const auto& [fm, fn] : register_tiles(bm, bn, target))
-    if (fm == rows) scored.emplace_back(preference(bm, bn, fm, fn, target), fn);
+  for (const auto& [fm, fn] : register_tiles(block.rows, block.columns, target))
+    if (fm == rows) scored.emplace_back(preference(block, fm, fn, target), fn);
   return by_preference(std::move(scored));
 }
 
@@ -64,10 +73,10 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop: register tiling has nothing to reuse"};
   const ir::Tile& tile = tile_of(program);
-  const std::int64_t bm = tile.axes[matmul->m].extent, bn = tile.axes[matmul->n].extent;
+  const Block block = {tile.axes[matmul->m].extent, tile.axes[matmul->n].extent, line_of_rows(program, *matmul)};
   const auto fm = pins.integer("fm");
-  if (!fm) return Fork{"fm", row_options(bm, bn, target)};
-  if (!pins.integer("fn")) return Fork{"fn", column_options(bm, bn, *fm, target)};
+  if (!fm) return Fork{"fm", row_options(block, target)};
+  if (!pins.integer("fn")) return Fork{"fn", column_options(block, *fm, target)};
   return Apply{};
 }
 
