@@ -1,6 +1,7 @@
 // One pass over the graph: every node is made again of the nodes that its arguments became, or is one of them.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/text/match.h"
 #include "ir/integers.h"
@@ -8,6 +9,7 @@
 #include "rules/decompose/decompose.h"
 #include "rules/decompose/equal_nodes.h"
 #include "rules/decompose/read_through.h"
+#include "rules/decompose/transposition.h"
 
 namespace deplo::rules {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 using ir::DType;
 using ir::Expr;
 using ir::Op;
+using ir::Shape;
 namespace tensor = ir::tensor;
 using tensor::identity;
 using tensor::Node;
@@ -60,7 +63,11 @@ class Composer {
     if (n.as<tensor::Coordinate>() != nullptr) return coordinate(std::move(n));
     // A reduction of one element is that element.
     if (n.as<tensor::Reduction>() != nullptr && node(n.args[0]).type == n.type) return n.args[0];
-    return intern(std::move(n));
+    const bool sums = n.as<tensor::Reduction>() != nullptr && n.as<tensor::Reduction>()->op == Op::add;
+    const auto* summed = sums ? node(n.args[0]).as<tensor::Elementwise>() : nullptr;
+    const int id = intern(std::move(n));
+    if (summed != nullptr && summed->op == Op::multiply) products_.insert(id);
+    return id;
   }
 
   int append(Node n) {
@@ -87,6 +94,7 @@ class Composer {
   int elementwise(Node n) {
     const Op op = n.as<tensor::Elementwise>()->op;
     for (int& a : n.args) a = uniform(a).value_or(a);
+    if (const std::optional<int> behind = before_transposition(n)) return *behind;
     const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
     if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
       if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
@@ -96,7 +104,28 @@ class Composer {
       n.op = tensor::Coordinate{std::move(*value)};
       n.args.clear();
     }
-    return intern(std::move(n));
+    const bool of_product = std::ranges::any_of(n.args, [&](int a) { return products_.contains(a); });
+    const int id = intern(std::move(n));
+    if (of_product) products_.insert(id);
+    return id;
+  }
+
+  // An operation on a transposed product is done before the transposition, which would take the product's rows and
+  // columns apart: relu(conv[i, l, j, k])  →  relu(conv)[i, l, j, k]. nullopt where there is no such argument.
+  std::optional<int> before_transposition(const Node& n) {
+    const auto found = std::ranges::find_if(n.args, [&](int a) {
+      const Node& view = node(a);
+      return is_transposition(result_, view) && products_.contains(view.args[0]) &&
+             parts_rows_and_columns(result_, view);
+    });
+    if (found == n.args.end()) return std::nullopt;
+    const Node view = node(*found);
+    const Shape& before = node(view.args[0]).type.shape;
+    Node moved{fresh(n.name + "_before"), {n.type.dtype, before}, n.op, n.args};
+    for (int& a : moved.args)
+      if (node(a).as<tensor::Scalar>() == nullptr)
+        a = map({fresh(n.name + "_read"), {node(a).type.dtype, before}, inverse(view, before), {a}});
+    return map({n.name, n.type, view.op, {elementwise(std::move(moved))}});
   }
 
   // The Scalar that an operation on Scalars gives; nullopt where that is no number (0 / 0), which no text has.
@@ -255,6 +284,7 @@ class Composer {
   tensor::Graph result_;
   std::vector<int> at_;  // by old node: what it became
   EqualNodes equal_;
+  std::set<int> products_;  // sums of products, and operations on them
 };
 
 }  // namespace

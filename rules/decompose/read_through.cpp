@@ -132,6 +132,15 @@ bool is_small(const Coordinates& coordinates) {
                      [](const Expr& e) { return terms(e, most_terms) <= most_terms; });
 }
 
+// Do the coordinates read windows: elements several times, at the sum of two coordinates?
+bool reads_windows(const Coordinates& coordinates, const Shape& shape, const Shape& source) {
+  return ir::element_count(shape) > ir::element_count(source) && std::ranges::any_of(coordinates, [](const Expr& e) {
+           std::vector<std::string> names;
+           ir::collect_variables(e, names);
+           return names.size() > 1;
+         });
+}
+
 // What is read through the branches of `inner` at `here`; none where that is too large.
 std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const Coordinates& here,
                        const ir::Ranges& ranges) {
@@ -166,7 +175,10 @@ std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& n
     const IndexMap* inner = passable(source, gather);
     std::vector<Read> passed;
     const bool grows = inner != nullptr && inner->branches.size() > 1 && map.branches.size() > 1;
-    if (inner != nullptr && !(grows && reads.size() + inner->branches.size() > most_branches))
+    // Windows of a padded tensor: whether it is in memory is for fusion to decide.
+    const bool windows =
+        inner != nullptr && inner->branches.size() > 1 && reads_windows(here, node.type.shape, source.type.shape);
+    if (inner != nullptr && !windows && !(grows && reads.size() + inner->branches.size() > most_branches))
       passed = pass(source, *inner, here, ranges);
     if (passed.empty()) passed.push_back({id, std::move(here), 1});
     for (Read& read : passed) reads.add(std::move(read), b.condition);

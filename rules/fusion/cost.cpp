@@ -37,16 +37,9 @@ double bytes(const Fusion& fusion, const LoopOp& op, const std::vector<ValueId>&
   return sum;
 }
 
-/// A load, or a number where a condition of coordinates does not hold: padding belongs to the access.
-bool is_guarded_load(const Values& values, const Value& value) {
-  const auto is = [&](std::size_t arg, Value::Kind kind) { return values[value.args[arg]].kind == kind; };
-  return value.kind == Value::Kind::assign && value.op == ir::Op::select && is(0, Value::Kind::index) &&
-         is(1, Value::Kind::load) && is(2, Value::Kind::constant);
-}
-
-bool is_work(const Values& values, const Value& value) {
+bool is_work(const Value& value) {
   return value.kind == Value::Kind::load || value.kind == Value::Kind::reduce ||
-         (value.kind == Value::Kind::assign && value.op != ir::Op::copy && !is_guarded_load(values, value));
+         (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
 }
 
 // Of each score a difference, its exponential and the maximum; of each weight a product, unless it is 1, and a sum.
@@ -70,7 +63,7 @@ void complete(const Fusion& fusion, LoopOp& op) {
     const Value& value = fusion.values[id];
     if (value.kind == Value::Kind::load) op.reads.push_back(value.tensor);
     if (value.kind == Value::Kind::softmax) count_softmax(fusion.values, nest, value, op.cost);
-    if (!is_work(fusion.values, value)) continue;
+    if (!is_work(value)) continue;
     const bool reduces = value.kind == Value::Kind::reduce;
     const double count = nest.executions(id) * (reduces ? static_cast<double>(fusion.values.extent(value.axis)) : 1);
     op.cost.work += count;

@@ -98,6 +98,8 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard);
   for (const auto& [output, attention] : state.attentions) observe.found(attention);
+  if (options.merge && options.guard)
+    for (fusion::LoopOp& op : state.ops) fusion::join_rows(state, op);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   Fused fused{kernels_of(state, options, observe), {}, {}};
   if (const std::string fault = state.decisions.fault(); !fault.empty())

@@ -24,6 +24,28 @@ bool is_contraction(const Values& values, ValueId reduce) {
   return false;
 }
 
+}  // namespace
+
+bool has_rows_and_columns(const Fusion& fusion, const LoopOp& op) {
+  std::vector<std::uint32_t> two;
+  const ir::Shape& shape = fusion.shape(op);
+  for (std::size_t d = shape.size(); d-- > 0 && two.size() < 2;)
+    if (shape[d] > 1) two.push_back(std::uint32_t{1} << d);
+  if (two.size() < 2) return false;
+  const auto walks_one = [&](ValueId reduce, std::uint32_t one, std::uint32_t other) {
+    return std::ranges::any_of(reachable(fusion.values, reduce), [&](ValueId id) {
+      const Live& live = fusion.values.live(id);
+      return fusion.values[id].kind == Value::Kind::load && !live.reduces.empty() && (live.free & one) != 0 &&
+             (live.free & other) == 0;
+    });
+  };
+  return std::ranges::any_of(reachable(fusion.values, op.root), [&](ValueId id) {
+    return fusion.values[id].reduces() && walks_one(id, two[0], two[1]) && walks_one(id, two[1], two[0]);
+  });
+}
+
+namespace {
+
 // Of how many operations the operands of an attention are made: those of the product that a score is, and the weights.
 std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
@@ -60,6 +82,47 @@ bool belongs_to_scores(const Values& values, const Nest& nest, ValueId reduce) {
 double sums_of_score(const Nest& nest, const Values& values, const Value& softmax) {
   const Place place{0, softmax.axis};
   return nest.executions(place) / nest.executions(place, values.live(softmax.args[0]).free);
+}
+
+std::optional<std::size_t> innermost(const ir::Shape& shape) {
+  for (std::size_t d = shape.size(); d-- > 0;)
+    if (shape[d] > 1) return d;
+  return std::nullopt;
+}
+
+// Does the consumer's innermost axis walk the producer's?
+bool keeps_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  const auto from = innermost(fusion.shape(producer)), to = innermost(fusion.shape(consumer));
+  if (!from || !to) return true;
+  return std::ranges::all_of(reachable(fusion.values, consumer.root), [&](ValueId id) {
+    const Value& value = fusion.values[id];
+    return value.kind != Value::Kind::load || value.tensor != producer.output ||
+           ir::depends_on(value.index[*from], ir::tensor::coordinate(*to).name());
+  });
+}
+
+// A number where a condition of coordinates does not hold.
+bool is_padded(const Fusion& fusion, const LoopOp& op) {
+  const Value& root = fusion.values[op.root];
+  return root.kind == Value::Kind::assign && root.op == ir::Op::select &&
+         fusion.values[root.args[0]].kind == Value::Kind::index;
+}
+
+// Does the kernel sum products of elements of the tensor, which it reads along free axes and along the summed one?
+bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
+  const Values& values = fusion.values;
+  const auto is_window = [&](ValueId id) {
+    const Value& value = values[id];
+    const Live& live = values.live(id);
+    return value.kind == Value::Kind::load && value.tensor == tensor && live.free != 0 && !live.reduces.empty();
+  };
+  return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
+    const Value& value = values[id];
+    if (value.kind != Value::Kind::reduce || value.op != ir::Op::add) return false;
+    const Value& summed = values[value.args[0]];
+    return summed.kind == Value::Kind::assign && summed.op == ir::Op::multiply &&
+           std::ranges::any_of(reachable(values, value.args[0]), is_window);
+  });
 }
 
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
@@ -111,6 +174,11 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
     return {"an operand of a contraction would be computed for every product", true};
+  if (is_padded(fusion, producer) && multiplies_windows(fusion, consumer, producer.output))
+    return {"each window would ask where its padding is", true};
+  if (has_rows_and_columns(fusion, producer) && !has_rows_and_columns(fusion, merged) &&
+      !keeps_columns(fusion, producer, consumer))
+    return {"the rows and columns of a contraction would be taken apart", true};
   return {};
 }
 

@@ -35,6 +35,9 @@ struct Refusal {
 /// - No reduction may run inside a sweep of a free axis, where it would lose its parallelism.
 /// - A kernel may have one contraction, because a schedule tiles one. A softmax and the product that computes its scores
 ///   count as one contraction.
+/// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless the
+///   columns stay the last one, as those of attention do (by cost).
+/// - Padding of what a convolution reads is stored, so that no window asks where it is (by cost).
 /// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost).
 Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
@@ -48,6 +51,9 @@ struct AttentionGain {
 };
 AttentionGain attention_gain(const Fusion&, const LoopOp& scores);
 
+/// Are the last two free axes of the kernel rows and columns of a contraction: has it for each of them an operand that
+/// walks this one and not the other?
+bool has_rows_and_columns(const Fusion&, const LoopOp&);
 /// Does the kernel have a contraction, i.e. a product whose operands tiles can share?
 bool contracts(const Fusion&, const LoopOp&);
 

@@ -85,6 +85,9 @@ std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& sh
 /// head_dim of an output that has them as one dimension.
 void split_axes(Fusion&, LoopOp&);
 
+/// Joins the axes of rows of a contraction that reads windows into one axis.
+void join_rows(Fusion&, LoopOp&);
+
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
 /// The buffer of a tensor under a layout: its extents (at least one), and the index of an element in it.

@@ -58,6 +58,22 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
   return walked == axes;
 }
 
+/// The element of a view at which an element of its source stands, by the coordinates of the source, if the view only
+/// changes the order of dimensions.
+std::optional<std::vector<ir::Expr>> inverse(const std::vector<ir::Expr>& index, const ir::Shape& source,
+                                             const ir::Shape& view) {
+  if (ir::element_count(source) != ir::element_count(view)) return std::nullopt;
+  std::vector<ir::Expr> result(view.size(), 0);
+  for (std::size_t d = 0; d < source.size(); ++d) {
+    if (source[d] == 1) continue;
+    std::size_t to = 0;
+    while (to < view.size() && (view[to] != source[d] || !(index[d] == ir::tensor::coordinate(to)))) ++to;
+    if (to == view.size() || !result[to].is_constant(0)) return std::nullopt;
+    result[to] = ir::tensor::coordinate(d);
+  }
+  return result;
+}
+
 class Merger {
  public:
   Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {}
@@ -67,7 +83,8 @@ class Merger {
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           pass(&Merger::attention) || (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
+           pass(&Merger::write_transposed) || pass(&Merger::attention) ||
+           (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
       std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
   }
@@ -170,6 +187,26 @@ class Merger {
     const std::optional<LoopOp> merged = spliced(producer, *consumer);
     if (!merged || !refuse(fusion_, *merged, producer, *consumer).by_cost || !decide(producer, false)) return false;
     *consumer = *merged;
+    drop(at);
+    return true;
+  }
+
+  /// A result of a contraction that is an output in another order of dimensions: the kernel writes it there, and its own
+  /// axes keep their order. Lanes that CPUs write one by one are little beside the sums; GPUs copy what is in order.
+  bool write_transposed(std::size_t at) {
+    const LoopOp& producer = fusion_.ops[at];
+    LoopOp* const consumer = only_consumer(producer);
+    if (!guard_ || consumer == nullptr || !is_output(*consumer) || kept_.contains(producer.output)) return false;
+    const Value& view = fusion_.values[consumer->root];
+    if (view.kind != Value::Kind::load || !view.args.empty() || !has_rows_and_columns(fusion_, producer)) return false;
+    const ir::Shape shape = fusion_.shape(producer);
+    std::optional<std::vector<ir::Expr>> index = inverse(view.index, shape, fusion_.shape(*consumer));
+    if (!producer.axes.empty() || !index || !decide(producer, fusion_.target.cpu)) return false;
+    LoopOp merged = producer;
+    merged.output = consumer->output;
+    merged.axes = shape;
+    merged.index = std::move(*index);
+    *consumer = std::move(merged);
     drop(at);
     return true;
   }

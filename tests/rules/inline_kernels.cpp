@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 25> all = {{
+constexpr std::array<InlineKernel, 26> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -26,6 +26,20 @@ for a0 in 0..B: # free
         in2 = load b[a1]
         v3 = add(acc0, in2)
         y[a0, a1, a2, a3] = v3
+)"},
+    {"conv2d_rows", R"(=== loop: conv2d_rows ===
+symbols O, R
+input x: f32[R, 9, 4]
+input w: f32[3, 3, 4, O]
+output y: f32[O, R]
+for a0 in 0..R: # free
+  for a1 in 0..O: # free
+    for a2 in 0..36: # reduce
+      in0 = load x[min(((a0 / 7) + (a2 / 12)), (R - 1)), ((a0 % 7) + ((a2 / 4) % 3)), (a2 % 4)]
+      in1 = load w[(a2 / 12), ((a2 / 4) % 3), (a2 % 4), a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    y[a1, a0] = acc0
 )"},
     {"conv2d_grouped", R"(=== loop: conv2d_grouped ===
 symbols B, H, W

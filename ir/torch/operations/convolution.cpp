@@ -170,52 +170,99 @@ Values evaluate_convolution(const Operands& o) {
   return result;
 }
 
-// As a sum of products over one axis, the depth: x[n, c, place * stride + element * dilation - padding] *
-// weight[out, c, element], with 0 for x beyond its borders.
+// As a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] * weight[out, c, element].
+// Channels are the last dimension, and out is the last of the products: on every target neighbours of the result share
+// a row of the weight, whatever the images' sizes are.
 
-/// The space (batch, group, out, places…, depth) of the products, and the coordinates in it.
+/// Where the windows of one dimension read `x`, as if it began at the first element that any of them reads.
+struct Window {
+  std::int64_t extent;  // from the first to the last
+  std::int64_t first;   // of Read's numbers
+  Expr at;              // where a place's element is
+
+  Window(const Read& read, const Expr& place, const Expr& element, std::int64_t places, std::int64_t elements)
+      : extent((places - 1) * read.place + (elements - 1) * std::abs(read.element) + 1),
+        first(read.offset + std::min<std::int64_t>(0, (elements - 1) * read.element)),
+        at(place * read.place + element * read.element - std::min<std::int64_t>(0, (elements - 1) * read.element)) {}
+};
+
+/// The space of the products, and the coordinates in it: (batch, places but the last…, groups, the last place, out,
+/// depth). Groups of one output, as in a depthwise convolution, are where out is otherwise.
 struct Space {
   const Node& node;
   const Sizes& sizes;
+  std::size_t group, out;  // the dimensions of them
   Shape extents;
   Coordinates at;
-  Coordinates depth;  // the channel of the group, and the elements of the kernel
+  Coordinates parts;  // of the depth: the elements of the kernel, and the channel of the group
 
-  Space(const Node& n, const Sizes& s) : node(n), sizes(s), extents{s.batch, s.groups, s.out} {
+  Space(const Node& n, const Sizes& s)
+      : node(n), sizes(s), group(s.places.size() + (s.out == 1 ? 1 : 0)), out(s.places.size() + 2), extents{s.batch} {
     extents.insert(extents.end(), s.places.begin(), s.places.end());
-    extents.push_back(s.depth());
+    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(group), s.groups);
+    extents.insert(extents.end(), {s.out, s.depth()});
     at = tensor::identity(extents);
-    Shape parts = {s.channels};
-    parts.insert(parts.end(), s.kernel.begin(), s.kernel.end());
-    depth = unflattened(at.back(), parts);
+    Shape in_depth = s.kernel;
+    in_depth.push_back(s.channels);
+    parts = unflattened(at.back(), in_depth);
   }
-  Expr channel() const { return at[1] * sizes.channels + depth[0]; }
+  std::size_t place(std::size_t d) const { return d + 1 < group ? d + 1 : d + 2; }
+  Expr channel() const { return at[group] * sizes.channels + parts.back(); }
   Ranges ranges() const { return tensor::coordinate_ranges(extents); }
+  Window window(std::size_t d) const {
+    return {Read(node, d), at[place(d)], parts[d], sizes.places[d], sizes.kernel[d]};
+  }
 };
 
-int inputs(Emitter& e, int x, const Space& space) {
+/// x with its channels last and 0 wherever windows read beyond its borders, or between its elements (transposed).
+int padded(Emitter& e, int x, const Space& space) {
   const Sizes& s = space.sizes;
-  Coordinates coordinates = {space.at[0], simplify(space.channel(), space.ranges())};
+  Shape shape = {s.batch};
+  for (std::size_t d = 0; d < s.places.size(); ++d) shape.push_back(space.window(d).extent);
+  shape.push_back(s.groups * s.channels);
+  const Coordinates at = tensor::identity(shape);
+  const Ranges ranges = tensor::coordinate_ranges(shape);
+  Coordinates coordinates = {at.front(), at.back()};
   Expr inside = 1;
   for (std::size_t d = 0; d < s.places.size(); ++d) {
     const Read read(space.node, d);
-    const Expr number = space.at[3 + d] * read.place + space.depth[1 + d] * read.element + read.offset;
+    const Expr number = at[1 + d] + space.window(d).first;
     const Expr place = read.step == 1 ? number : number / read.step;
     if (read.step > 1) inside = both(inside, equal(number % read.step, 0));
     inside = both(inside, within(place, s.extents[d]));
-    coordinates.push_back(simplify(Expr(ExprOp::max, min(place, s.extents[d] - 1), 0), space.ranges()));
+    coordinates.push_back(simplify(Expr(ExprOp::max, min(place, s.extents[d] - 1), 0), ranges));
   }
-  return guarded(e, x, space.extents, std::move(coordinates), inside, 0, "inputs");
+  return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
+}
+
+int inputs(Emitter& e, int x, const Space& space) {
+  Coordinates coordinates = {space.at[0]};
+  for (std::size_t d = 0; d < space.sizes.places.size(); ++d) coordinates.push_back(space.window(d).at);
+  coordinates.push_back(space.channel());
+  for (Expr& c : coordinates) c = simplify(c, space.ranges());
+  return e.map(padded(e, x, space), space.extents, std::move(coordinates), "inputs");
 }
 
 int weights(Emitter& e, int weight, const Space& space) {
   const Sizes& s = space.sizes;
   Coordinates coordinates = space.node.flag("transposed")
-                                ? Coordinates{space.channel(), space.at[2]}
-                                : Coordinates{space.at[1] * s.out + space.at[2], space.depth[0]};
-  coordinates.insert(coordinates.end(), space.depth.begin() + 1, space.depth.end());
+                                ? Coordinates{space.channel(), space.at[space.out]}
+                                : Coordinates{space.at[space.group] * s.out + space.at[space.out], space.parts.back()};
+  coordinates.insert(coordinates.end(), space.parts.begin(), space.parts.end() - 1);
   for (Expr& c : coordinates) c = simplify(c, space.ranges());
   return e.map(weight, space.extents, std::move(coordinates), "weights");
+}
+
+/// The sum of an element of the result: its coordinates in the space, with depth 0.
+Coordinates sum_of(const Space& space, const Shape& result) {
+  const Coordinates at = tensor::identity(result);
+  Coordinates sum(space.extents.size(), 0);
+  sum[0] = at[0];
+  sum[space.group] = at[1] / space.sizes.out;
+  sum[space.out] = at[1] % space.sizes.out;
+  for (std::size_t d = 0; d + 2 < result.size(); ++d) sum[space.place(d)] = at[2 + d];
+  for (Expr& e : sum) e = simplify(e, tensor::coordinate_ranges(result));
+  return sum;
 }
 
 int decompose_convolution(Emitter& e, const TensorCall& call) {
@@ -225,12 +272,13 @@ int decompose_convolution(Emitter& e, const TensorCall& call) {
   const int x = inputs(e, e.convert(call.args[0], t), space);
   const int product = e.elementwise(Op::multiply, {x, weights(e, e.convert(call.args[1], t), space)}, "ew");
   const Dims depth = {static_cast<std::int64_t>(space.extents.size()) - 1};
-  const int sum = e.reduce(Op::add, product, depth, "reduce");
-  const int result = e.reshape(sum, call.shape(), "sum");
-  if (call.args.size() < 3) return result;
-  Coordinates channel = {tensor::identity(call.shape())[1]};
-  const int bias = e.map(e.convert(call.args[2], t), call.shape(), std::move(channel), "bias");
-  return e.elementwise(Op::add, {result, bias}, "add");
+  int sum = e.reduce(Op::add, product, depth, "reduce");
+  if (call.args.size() == 3) {
+    Coordinates channel = {simplify(space.at[space.group] * sizes.out + space.at[space.out], space.ranges())};
+    sum = e.elementwise(Op::add, {sum, e.map(e.convert(call.args[2], t), e.shape(sum), std::move(channel), "bias")},
+                        "add");
+  }
+  return e.map(sum, call.shape(), sum_of(space, call.shape()), "sum");
 }
 
 // In expressions and `.pt2` files

@@ -1,0 +1,120 @@
+// Convolutions: which kernels they become, and that these compute what the Torch graph computes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "ir/torch/expression/expression.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
+#include "rules/fusion/run_module.h"
+#include "rules/options.h"
+
+namespace deplo::rules::convolution_test {
+namespace {
+
+Fused fused(std::string_view code, const char* target, const Trail& taken = {}) {
+  const FuseOptions options{.target = load_target(target)};
+  return fuse(compose(decompose(ir::torch::parse_expression(code))), taken, options, {}).value();
+}
+
+std::vector<std::string> names(const ir::Module& module) {
+  std::vector<std::string> result;
+  for (const ir::Program& kernel : module.kernels) result.push_back(kernel.name);
+  return result;
+}
+
+constexpr const char* one = "nn.Conv2d(8, 32, 3, padding=1)(torch.randn(2, 8, 6, 4))";
+
+// Channels are last in what is between kernels, and a parameter is stored as its reader walks it. The rows of the product
+// are the places of all images, and only the output is where PyTorch has it.
+TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
+  const ir::Module module = fused(one, "opencl-cpu").module;
+  ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution"}));
+  EXPECT_EQ(print(module.kernels[1]),
+            "=== loop: convolution ===\n"
+            "input convolution_padded: f32[2, 8, 6, 8]\n"
+            "input p_weight: f32[3, 3, 8, 32]\n"
+            "input p_bias: f32[32]\n"
+            "output convolution: f32[2, 32, 6, 4]\n"
+            "for a0 in 0..48: # free\n"
+            "  for a1 in 0..32: # free\n"
+            "    for a2 in 0..72: # reduce\n"
+            "      in0 = load convolution_padded[(a0 / 24), (((a0 / 4) % 6) + (a2 / 24)), ((a0 % 4) + ((a2 / 8) % 3)), "
+            "(a2 % 8)]\n"
+            "      in1 = load p_weight[(a2 / 24), ((a2 / 8) % 3), (a2 % 8), a1]\n"
+            "      v0 = multiply(in0, in1)\n"
+            "      acc0 <- add(acc0, v0)\n"
+            "    in2 = load p_bias[a1]\n"
+            "    v1 = add(acc0, in2)\n"
+            "    convolution[(a0 / 24), a1, ((a0 / 4) % 6), (a0 % 4)] = v1\n");
+}
+
+TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
+  EXPECT_EQ(names(fused(one, "sm_90").module),
+            (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution"}));
+}
+
+TEST(Convolutions, InARowPassOnTheirChannelsLast) {
+  const char* code =
+      "nn.Conv2d(32, 8, 3, padding=1)(F.relu(nn.BatchNorm2d(32)(nn.Conv2d(8, 32, 3)(torch.randn(2, 8, 6, 4)))))";
+  for (const char* target : {"opencl-cpu", "sm_90"}) {
+    const ir::Module module = fused(code, target).module;
+    std::size_t copies = 0;  // of an output in another order
+    for (const ir::Program& kernel : module.kernels) copies += kernel.buffers.size() == 2 ? 1 : 0;
+    EXPECT_EQ(copies, load_target(target).cpu ? 1 : 2) << fmt::format("{}", fmt::join(names(module), " "));
+  }
+}
+
+TEST(Convolutions, HaveDecisions) {
+  const Fused heuristic = fused(one, "opencl-cpu");
+  EXPECT_THAT(heuristic.trail, ::testing::Contains(Choice{"fusion.merge_convolution_padded", Value{std::int64_t{0}}}));
+  const Fused guarded = fused(one, "opencl-cpu", {{"fusion.merge_convolution_padded", Value{std::int64_t{1}}}});
+  EXPECT_EQ(names(guarded.module), (std::vector<std::string>{"convolution"}));
+}
+
+// Sizes, strides, dilations, groups and paddings at random, of one to three dimensions.
+std::string drawn(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const int dims = pick(1, 3), groups = pick(1, 3), channels = groups * pick(1, 3), out = groups * pick(1, 4);
+  const bool transposed = pick(0, 3) == 0;
+  std::string kernel, extents;
+  const int stride = pick(1, 3), dilation = pick(1, 2);
+  for (int d = 0; d < dims; ++d) {
+    const int size = pick(1, 3);
+    kernel += fmt::format("{}, ", size);
+    extents += fmt::format(", {}", (size - 1) * dilation + pick(1, 5));
+  }
+  return fmt::format(
+      "{}nn.Conv{}{}d({}, {}, ({}), stride={}, padding={}, dilation={}, groups={}, bias={})(torch.randn({}, {}{})){}",
+      pick(0, 1) == 0 ? "F.relu(" : "(", transposed ? "Transpose" : "", dims, channels, out, kernel, stride,
+      transposed ? 0 : pick(0, 2), dilation, groups, pick(0, 1) == 0 ? "True" : "False", pick(1, 2), channels, extents,
+      ")");
+}
+
+TEST(Convolutions, OfAnySizesMeanTheSame) {
+  const std::uint64_t cases = std::max<std::uint64_t>(test_options().cases / 50, 6);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const std::uint64_t seed = test_options().seed + i;
+    const std::string code = drawn(seed);
+    const ir::torch::Graph graph = ir::torch::parse_expression(code);
+    for (const char* target : {"opencl-cpu", "sm_90"})
+      ASSERT_EQ(fused_difference(graph, seed, {.target = load_target(target)}), "")
+          << "seed " << seed << ": " << code << " for " << target;
+    for (const char* merge : {"fusion.merge_convolution_padded"}) {
+      const Fused other = fused(code, "opencl-cpu");
+      if (std::ranges::none_of(other.trail, [&](const Choice& c) { return c.knob == merge; })) continue;
+      ASSERT_EQ(
+          fused_difference(graph, seed, {.target = load_target("opencl-cpu")}, 1e-6, {{merge, Value{std::int64_t{1}}}}),
+          "")
+          << "seed " << seed << ": " << code << " with its padding in the product";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deplo::rules::convolution_test
