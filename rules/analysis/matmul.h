@@ -37,6 +37,9 @@ bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 /// Where the rows of a convolution go along lines of its images (a1 / 28 and a1 % 28): the places of a line. A thread
 /// whose rows are within a line, or whole lines, divides nothing. 0: no index divides the rows.
 std::int64_t line_of_rows(const ir::Program&, const Matmul&);
+inline bool are_in_lines(std::int64_t rows, std::int64_t line) {
+  return line == 0 || line % rows == 0 || rows % line == 0;
+}
 /// Bytes per element, in memory, of the operand that the matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 

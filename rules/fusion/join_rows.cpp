@@ -22,10 +22,25 @@ std::optional<Axes> last_axes(const ir::Shape& shape) {
   return Axes{axes[2], axes[1], axes[0]};
 }
 
-/// Do the operands of sums walk the outer axis exactly where they walk the rows, and does one read windows: the sum of
-/// such an axis and of an axis that is summed up?
+/// Does the load walk neighbouring dimensions by the outer axis and by the rows, which are one dimension then?
+bool walks_neighbours(const Value& load, const Axes& axes) {
+  for (std::size_t d = 0; d + 1 < load.index.size(); ++d)
+    if (load.index[d] == ir::tensor::coordinate(axes.outer) && load.index[d + 1] == ir::tensor::coordinate(axes.rows))
+      return true;
+  return false;
+}
+
+/// Does the load read windows: elements at the sum of the rows and of an axis that is summed up?
+bool reads_windows(const Fusion& fusion, ValueId load, const Axes& axes) {
+  return std::ranges::any_of(fusion.values[load].index, [&](const ir::Expr& e) {
+    return ir::depends_on(e, ir::tensor::coordinate(axes.rows).name()) &&
+           std::ranges::any_of(fusion.values.live(load).reduces,
+                               [&](int reduce) { return ir::depends_on(e, fusion.values.axis(reduce).name()); });
+  });
+}
+
+/// Do the operands of sums walk the outer axis exactly where they walk the rows, with windows or as one dimension?
 bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
-  bool windows = false;
   for (const ValueId id : reachable(fusion.values, op.root)) {
     const Value& value = fusion.values[id];
     const Live& live = fusion.values.live(id);
@@ -33,12 +48,9 @@ bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
     if (value.kind != Value::Kind::load || live.reduces.empty()) continue;
     const auto walks = [&](std::size_t axis) { return (live.free >> axis & 1) != 0; };
     if (walks(axes.outer) != walks(axes.rows) || (walks(axes.outer) && walks(axes.columns))) return false;
-    for (const ir::Expr& e : value.index) {
-      const bool on_rows = ir::depends_on(e, ir::tensor::coordinate(axes.rows).name());
-      for (const int reduce : live.reduces) windows |= on_rows && ir::depends_on(e, fusion.values.axis(reduce).name());
-    }
+    if (walks(axes.rows) && !walks_neighbours(value, axes) && !reads_windows(fusion, id, axes)) return false;
   }
-  return windows;
+  return true;
 }
 
 void join(Fusion& fusion, LoopOp& op, const Axes& axes) {

@@ -18,6 +18,7 @@ struct Access {
   const ir::Shape* extents;  // of the kernel's free axes
   std::string fastest;       // the axis that should walk consecutive elements
   double weight;             // how often
+  std::string summed = "";   // the innermost reduce axis; "": there is none
 };
 
 // The axis that neighbouring threads or lanes will walk: the innermost free axis that the element depends on, or the
@@ -48,8 +49,9 @@ std::vector<Access> accesses(const Fusion& fusion, int tensor) {
     for (const ValueId id : nest.values()) {
       const Value& value = fusion.values[id];
       if (value.kind != Value::Kind::load || value.tensor != tensor) continue;
-      result.push_back(
-          {value.index, &extents, fastest_axis(fusion.values, fusion.values.live(id), extents), nest.executions(id)});
+      const Live& live = fusion.values.live(id);
+      result.push_back({value.index, &extents, fastest_axis(fusion.values, live, extents), nest.executions(id)});
+      if (!live.reduces.empty()) result.back().summed = fusion.values.axis(live.reduces.back()).name();
     }
   }
   return result;
@@ -68,41 +70,67 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
   return sum;
 }
 
-/// How far apart in memory the accesses of neighbours along the other axes are, in elements: of layouts with the same
-/// penalty, the one of short steps is read in order.
+/// How far apart in memory the accesses of neighbours along summed axes are, in elements: a layout of short steps is read
+/// in order.
 double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   const std::vector<std::int64_t> strides = ir::row_major_strides(stored_shape(fusion.type(tensor).shape, layout));
   double sum = 0;
   for (const Access& access : accesses) {
     const std::vector<ir::Expr> index = stored_index(fusion, tensor, layout, access.index, *access.extents);
-    std::vector<std::string> axes;
-    for (const ir::Expr& e : index) ir::collect_variables(e, axes);
-    std::vector<std::pair<std::string, std::int64_t>> at;
-    for (const std::string& axis : axes) at.emplace_back(axis, 0);
-    const auto place = [&] {
+    const auto place = [&](std::int64_t turn) {
       std::int64_t offset = 0;
-      for (std::size_t d = 0; d < index.size(); ++d) offset += ir::evaluate(index[d], at) * strides[d];
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        std::vector<std::string> axes;
+        ir::collect_variables(index[d], axes);
+        std::vector<std::pair<std::string, std::int64_t>> at;
+        for (const std::string& axis : axes) at.emplace_back(axis, axis == access.summed ? turn : 0);
+        offset += ir::evaluate(index[d], at) * strides[d];
+      }
       return offset;
     };
-    const std::int64_t origin = place();
-    for (auto& [axis, value] : at) {
-      value = 1;
-      sum += access.weight * static_cast<double>(std::abs(place() - origin));
-      value = 0;
-    }
+    if (!access.summed.empty()) sum += access.weight * static_cast<double>(std::abs(place(1) - place(0)));
   }
   return sum;
 }
 
-// Dimensions that are one for every reader, such as heads and head_dim for the output projection.
-Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<Access>& accesses, double& best) {
+int divisions(const ir::Expr& e) {
+  if (e.kind() != ir::Expr::Kind::binary) return 0;
+  const bool divides = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
+  return divisions(e.lhs()) + divisions(e.rhs()) + (divides ? 1 : 0);
+}
+
+/// How often the indices divide: readers that walk several dimensions by one axis do it the less, the more of them are
+/// one dimension.
+int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
+  int sum = 0;
+  for (const Access& access : accesses)
+    for (const ir::Expr& e : stored_index(fusion, tensor, layout, access.index, *access.extents)) sum += divisions(e);
+  return sum;
+}
+
+/// How good a layout is: the least is the best.
+struct Rating {
+  double penalty = 0;
+  int divisions = 0;
+  double steps = 0;
+  auto operator<=>(const Rating&) const = default;
+};
+Rating rate(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
+  return {penalty(fusion, tensor, layout, accesses), divisions(fusion, tensor, layout, accesses),
+          steps(fusion, tensor, layout, accesses)};
+}
+
+// Dimensions that are one for every reader, such as heads and head_dim for the output projection. What joins without
+// making the index plainer stays apart.
+Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<Access>& accesses) {
+  Rating best = rate(fusion, tensor, layout, accesses);
   for (std::size_t s = 0; s + 1 < layout.size();) {
     Layout joined = layout;
     joined[s].insert(joined[s].end(), layout[s + 1].begin(), layout[s + 1].end());
     joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(s) + 1);
-    const double p = penalty(fusion, tensor, joined, accesses);
-    if (p < best)
-      best = p, layout = std::move(joined);
+    const Rating rating = rate(fusion, tensor, joined, accesses);
+    if (std::pair(rating.penalty, rating.divisions) < std::pair(best.penalty, best.divisions))
+      best = rating, layout = std::move(joined);
     else
       ++s;
   }
@@ -129,15 +157,14 @@ Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
   if (freedom.drop_unit && !order.empty()) unit.clear();  // a dimension of extent 1 is none
   Layout result = freedom.drop_unit ? in_order(unit, order) : Layout{};
   const std::vector<Access> all = accesses(fusion, tensor);
-  double best = penalty(fusion, tensor, result, all), least = -1;  // least: only of layouts that are better than none
-  if (best == 0 || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
+  Rating best = rate(fusion, tensor, result, all);
+  const bool perfect = best.penalty == 0 && (best.divisions == 0 || !freedom.join);
+  if (perfect || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
   do {
     Layout layout = in_order(unit, order);
-    double p = penalty(fusion, tensor, layout, all);
-    if (freedom.join) layout = join(fusion, tensor, std::move(layout), all, p);
-    if (p > best) continue;
-    const double far = steps(fusion, tensor, layout, all);
-    if (p < best || far < least) best = p, least = far, result = std::move(layout);
+    if (freedom.join) layout = join(fusion, tensor, std::move(layout), all);
+    const Rating rating = rate(fusion, tensor, layout, all);
+    if (rating < best) best = rating, result = std::move(layout);
   } while (freedom.order && std::next_permutation(order.begin(), order.end()));
   return result;
 }

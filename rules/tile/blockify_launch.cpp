@@ -64,11 +64,9 @@ std::vector<std::int64_t> row_sizes(const ir::Program& program, const Matmul& ma
   const std::int64_t m = tile_of(program).axes[matmul.m].extent;
   const bool fine = target.cpu || m < std::int64_t{4} * 16;
   if (!fine) return tile_sizes(m, Sides{16, 16, 256, {}});
-  const std::int64_t line = line_of_rows(program, matmul);
-  if (line == 0) return tile_sizes(m, Sides{2, 2, 512, register_multiples});
-  std::vector<std::int64_t> sizes = tile_sizes(m, Sides{2, 2, 512, std::array{line}});
-  std::erase_if(sizes, [&](std::int64_t size) { return size % line != 0 && line % size != 0 && size != m; });
-  return sizes;
+  std::vector<std::int64_t> multiples(register_multiples.begin(), register_multiples.end());
+  if (const std::int64_t line = line_of_rows(program, matmul); line > 0) multiples = {line};
+  return tile_sizes(m, Sides{2, 2, 512, multiples});
 }
 std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
   const bool fine = target.cpu || n < std::int64_t{4} * 32;
@@ -190,7 +188,13 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   const auto bm = pins.integer("bm");
   if (bm && pins.integer("bn")) return Apply{};
   const BlockTiles tiles(program, matmul, target);
-  if (!bm) return Fork{"bm", near(tiles.rows(), wanted_rows(program, matmul, target), m)};
+  if (!bm) {
+    std::vector<Value> rows = near(tiles.rows(), wanted_rows(program, matmul, target), m);
+    std::ranges::stable_partition(rows, [line = line_of_rows(program, matmul)](const Value& size) {
+      return are_in_lines(std::get<std::int64_t>(size), line);
+    });
+    return Fork{"bm", std::move(rows)};
+  }
   return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 

@@ -33,9 +33,7 @@ double preference(const Block& block, std::int64_t fm, std::int64_t fn, const Ta
     const double loads =
         static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
     const double per_load = vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
-    const bool divides =
-        block.line > 0 && block.line % fm != 0 && fm % block.line != 0;  // by each row, at each product
-    return divides ? per_load / 8 : per_load;
+    return are_in_lines(fm, block.line) ? per_load : per_load / 8;  // else each row divides, at each product
   }
   const double slices = block.rows <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
   const double warps_short = std::max(0.0, 1 - threads * slices / 128);

@@ -27,28 +27,28 @@ std::vector<std::string> names(const ir::Module& module) {
 
 constexpr const char* one = "nn.Conv2d(8, 32, 3, padding=1)(torch.randn(2, 8, 6, 4))";
 
-// Channels are last in what is between kernels, and a parameter is stored as its reader walks it. The rows of the product
+// Each dimension that readers walk with its neighbour is one with it. Channels are last in what is between kernels, and a parameter is stored as its reader walks it. The rows of the product
 // are the places of all images, and only the output is where PyTorch has it.
 TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
   const ir::Module module = fused(one, "opencl-cpu").module;
   ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution"}));
   EXPECT_EQ(print(module.kernels[1]),
             "=== loop: convolution ===\n"
-            "input convolution_padded: f32[2, 8, 6, 8]\n"
+            "input convolution_padded: f32[2, 8, 48]\n"
             "input p_weight: f32[3, 3, 8, 32]\n"
             "input p_bias: f32[32]\n"
-            "output convolution: f32[2, 32, 6, 4]\n"
+            "output convolution: f32[2, 32, 24]\n"
             "for a0 in 0..48: # free\n"
             "  for a1 in 0..32: # free\n"
             "    for a2 in 0..72: # reduce\n"
-            "      in0 = load convolution_padded[(a0 / 24), (((a0 / 4) % 6) + (a2 / 24)), ((a0 % 4) + ((a2 / 8) % 3)), "
-            "(a2 % 8)]\n"
+            "      in0 = load convolution_padded[(a0 / 24), (((a0 / 4) % 6) + (a2 / 24)), (((a0 % 4) * 8) + "
+            "(a2 % 24))]\n"
             "      in1 = load p_weight[(a2 / 24), ((a2 / 8) % 3), (a2 % 8), a1]\n"
             "      v0 = multiply(in0, in1)\n"
             "      acc0 <- add(acc0, v0)\n"
             "    in2 = load p_bias[a1]\n"
             "    v1 = add(acc0, in2)\n"
-            "    convolution[(a0 / 24), a1, ((a0 / 4) % 6), (a0 % 4)] = v1\n");
+            "    convolution[(a0 / 24), a1, (a0 % 24)] = v1\n");
 }
 
 TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
