@@ -63,6 +63,7 @@ class Composer {
     if (n.as<tensor::Coordinate>() != nullptr) return coordinate(std::move(n));
     // A reduction of one element is that element.
     if (n.as<tensor::Reduction>() != nullptr && node(n.args[0]).type == n.type) return n.args[0];
+    if (const std::optional<int> reduced = with_columns_last(n)) return *reduced;
     const bool sums = n.as<tensor::Reduction>() != nullptr && n.as<tensor::Reduction>()->op == Op::add;
     const auto* summed = sums ? node(n.args[0]).as<tensor::Elementwise>() : nullptr;
     const int id = intern(std::move(n));
@@ -113,19 +114,40 @@ class Composer {
   // An operation on a transposed product is done before the transposition, which would take the product's rows and
   // columns apart: relu(conv[i, l, j, k])  →  relu(conv)[i, l, j, k]. nullopt where there is no such argument.
   std::optional<int> before_transposition(const Node& n) {
-    const auto found = std::ranges::find_if(n.args, [&](int a) {
-      const Node& view = node(a);
-      return is_transposition(result_, view) && products_.contains(view.args[0]) &&
-             parts_rows_and_columns(result_, view);
-    });
-    if (found == n.args.end()) return std::nullopt;
-    const Node view = node(*found);
-    const Shape& before = node(view.args[0]).type.shape;
-    Node moved{fresh(n.name + "_before"), {n.type.dtype, before}, n.op, n.args};
-    for (int& a : moved.args)
-      if (node(a).as<tensor::Scalar>() == nullptr)
-        a = map({fresh(n.name + "_read"), {node(a).type.dtype, before}, inverse(view, before), {a}});
-    return map({n.name, n.type, view.op, {elementwise(std::move(moved))}});
+    for (const int arg : n.args) {
+      const Node view = node(arg);
+      const auto inverse = parting_inverse(result_, view);
+      if (!inverse || !products_.contains(view.args[0])) continue;
+      const Shape before = node(view.args[0]).type.shape;
+      Node moved{fresh(n.name + "_before"), {n.type.dtype, before}, n.op, n.args};
+      for (int& a : moved.args)
+        if (node(a).as<tensor::Scalar>() == nullptr)
+          a = map({fresh(n.name + "_read"), {node(a).type.dtype, before}, *inverse, {a}});
+      return map({n.name, n.type, view.op, {elementwise(std::move(moved))}});
+    }
+    return std::nullopt;
+  }
+
+  // A reduction of windows of a product, along the last dimension, has the product's columns last, too: the pooling of a
+  // convolution has its channels last. nullopt for other reductions.
+  std::optional<int> with_columns_last(const Node& n) {
+    const auto* reduction = n.as<tensor::Reduction>();
+    if (reduction == nullptr || static_cast<std::size_t>(reduction->axis) + 1 != n.type.shape.size())
+      return std::nullopt;
+    const Node windows = node(n.args[0]);
+    const auto from = walks_columns(result_, windows, products_);
+    if (!from || *from + 2 >= n.type.shape.size()) return std::nullopt;
+    Shape shape = windows.type.shape;
+    tensor::IndexMap late = with_columns_late(*windows.as<tensor::IndexMap>(), shape, *from);
+    const int read =
+        intern({fresh(windows.name + "_late"), {windows.type.dtype, shape}, std::move(late), windows.args});
+    shape.back() = 1;
+    const int reduced = intern({fresh(n.name + "_late"), {n.type.dtype, shape}, n.op, {read}});
+    products_.insert(reduced);
+    Coordinates back = identity(n.type.shape);
+    std::rotate(back.begin() + static_cast<std::ptrdiff_t>(*from),
+                back.begin() + static_cast<std::ptrdiff_t>(*from) + 1, back.end() - 1);
+    return map({n.name, n.type, tensor::IndexMap{{{0, std::move(back), 1}}}, {reduced}});
   }
 
   // The Scalar that an operation on Scalars gives; nullopt where that is no number (0 / 0), which no text has.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/tensor/inverse.h"
+
 namespace deplo::rules {
 
 using ir::Expr;
@@ -10,12 +12,6 @@ using ir::Shape;
 namespace tensor = ir::tensor;
 
 namespace {
-
-const std::vector<Expr>& coordinates_of(const tensor::Node& map) {
-  return map.as<tensor::IndexMap>()->branches.front().coordinates;
-}
-
-std::size_t dimension_of(const Expr& coordinate) { return static_cast<std::size_t>(coordinate.name()[0] - 'i'); }
 
 // The last two dimensions with more than one element; fewer if there are none.
 std::set<std::size_t> last_two(const Shape& shape) {
@@ -25,39 +21,62 @@ std::set<std::size_t> last_two(const Shape& shape) {
   return result;
 }
 
+bool parts_rows_and_columns(const std::vector<Expr>& coordinates, const Shape& source, const Shape& view) {
+  const std::set<std::size_t> before = last_two(source), after = last_two(view);
+  if (before.size() < 2) return false;
+  const auto walked = [&](std::size_t dimension, std::size_t by) {
+    return ir::depends_on(coordinates[dimension], tensor::coordinate(by).name());
+  };
+  const bool stay = std::ranges::all_of(
+      before, [&](std::size_t d) { return std::ranges::any_of(after, [&](std::size_t by) { return walked(d, by); }); });
+  return !stay && !walked(*before.rbegin(), *after.rbegin());
+}
+
 }  // namespace
 
-bool is_transposition(const tensor::Graph& graph, const tensor::Node& node) {
+std::optional<tensor::IndexMap> parting_inverse(const tensor::Graph& graph, const tensor::Node& node) {
   const auto* map = node.as<tensor::IndexMap>();
-  if (map == nullptr || map->branches.size() > 1 || node.args.size() != 1) return false;
+  if (map == nullptr || map->branches.size() > 1 || node.args.size() != 1) return std::nullopt;
   const Shape& source = graph.nodes[static_cast<std::size_t>(node.args[0])].type.shape;
-  if (ir::element_count(source) != ir::element_count(node.type.shape)) return false;
-  std::set<std::size_t> walked;
-  for (std::size_t d = 0; d < source.size(); ++d) {
-    const Expr& e = coordinates_of(node)[d];
-    if (source[d] == 1) continue;
-    if (e.kind() != Expr::Kind::variable || e.name().size() > 1 || dimension_of(e) >= node.type.shape.size())
-      return false;
-    if (node.type.shape[dimension_of(e)] != source[d] || !walked.insert(dimension_of(e)).second) return false;
+  const std::vector<Expr>& coordinates = map->branches.front().coordinates;
+  auto inverse = tensor::inverse(coordinates, source, node.type.shape);
+  if (!inverse || !parts_rows_and_columns(coordinates, source, node.type.shape)) return std::nullopt;
+  return tensor::IndexMap{{{0, std::move(*inverse), 1}}};
+}
+
+std::optional<std::size_t> walks_columns(const tensor::Graph& graph, const tensor::Node& node,
+                                         const std::set<int>& products) {
+  const auto* map = node.as<tensor::IndexMap>();
+  if (map == nullptr) return std::nullopt;
+  const tensor::IndexMap::Branch& first = map->branches.front();
+  const int id = node.args[static_cast<std::size_t>(first.arg)];
+  const tensor::Node& source = graph.nodes[static_cast<std::size_t>(id)];
+  std::optional<std::size_t> columns;
+  if (products.contains(id)) {
+    for (std::size_t d = 0; d < source.type.shape.size(); ++d)
+      if (source.type.shape[d] > 1) columns = d;
+  } else {
+    columns = walks_columns(graph, source, products);
   }
-  return true;
+  if (!columns) return std::nullopt;
+  for (std::size_t d = 0; d < node.type.shape.size(); ++d)
+    if (first.coordinates[*columns] == tensor::coordinate(d)) return d;
+  return std::nullopt;
 }
 
-bool parts_rows_and_columns(const tensor::Graph& graph, const tensor::Node& transposition) {
-  const Shape& source = graph.nodes[static_cast<std::size_t>(transposition.args[0])].type.shape;
-  std::set<std::size_t> images;
-  const std::set<std::size_t> before = last_two(source), after = last_two(transposition.type.shape);
-  for (const std::size_t d : before) images.insert(dimension_of(coordinates_of(transposition)[d]));
-  return before.size() == 2 && images != after &&
-         dimension_of(coordinates_of(transposition)[*before.rbegin()]) != *after.rbegin();
-}
-
-tensor::IndexMap inverse(const tensor::Node& transposition, const Shape& before) {
-  const std::vector<Expr>& coordinates = coordinates_of(transposition);
-  tensor::IndexMap::Branch branch{0, std::vector<Expr>(transposition.type.shape.size(), 0), 1};
-  for (std::size_t d = 0; d < before.size(); ++d)
-    if (before[d] > 1) branch.coordinates[dimension_of(coordinates[d])] = tensor::coordinate(d);
-  return {{std::move(branch)}};
+tensor::IndexMap with_columns_late(const tensor::IndexMap& map, Shape& shape, std::size_t from) {
+  const std::size_t to = shape.size() - 2;
+  ir::Substitution moved = {{tensor::coordinate(from).name(), tensor::coordinate(to)}};
+  for (std::size_t d = from + 1; d <= to; ++d)
+    moved.emplace_back(tensor::coordinate(d).name(), tensor::coordinate(d - 1));
+  std::rotate(shape.begin() + static_cast<std::ptrdiff_t>(from), shape.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+              shape.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+  tensor::IndexMap result = map;
+  for (tensor::IndexMap::Branch& branch : result.branches) {
+    for (Expr& e : branch.coordinates) e = ir::substitute(e, moved);
+    branch.condition = ir::substitute(branch.condition, moved);
+  }
+  return result;
 }
 
 }  // namespace deplo::rules

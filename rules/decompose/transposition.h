@@ -1,15 +1,22 @@
-// Private to compose: index maps that only change the order of dimensions.
+// Private to compose: index maps that only change the order of elements.
 #pragma once
+#include <optional>
+#include <set>
+
 #include "ir/tensor/tensor.h"
 
 namespace deplo::rules {
 
-/// Does the node only read another one with its dimensions in another order? Dimensions of extent 1 may come and go.
-bool is_transposition(const ir::tensor::Graph& graph, const ir::tensor::Node&);
-/// Does the transposition take apart the last two dimensions of the node that it reads, those of extent 1 aside? They
-/// are not its own last two, and the last one is not its own.
-bool parts_rows_and_columns(const ir::tensor::Graph& graph, const ir::tensor::Node& transposition);
-/// The map that reads a tensor of the transposition's shape in the order of its source, whose shape is `before`.
-ir::tensor::IndexMap inverse(const ir::tensor::Node& transposition, const ir::Shape& before);
+/// The map that reads a tensor of the node's shape in the order of the node's source, if the node is an index map that
+/// takes the last two dimensions of its source apart, those of extent 1 aside: they are not its own last two, and the
+/// last one is not its own. nullopt otherwise.
+std::optional<ir::tensor::IndexMap> parting_inverse(const ir::tensor::Graph& graph, const ir::tensor::Node&);
+
+/// The dimension of the index map that walks the last one of a node in `products`, which the map reads itself or through
+/// another map. nullopt: there is none.
+std::optional<std::size_t> walks_columns(const ir::tensor::Graph& graph, const ir::tensor::Node& map,
+                                         const std::set<int>& products);
+/// The map with its dimension `from` moved to before its last one. `shape`: the map's; it is changed, too.
+ir::tensor::IndexMap with_columns_late(const ir::tensor::IndexMap& map, ir::Shape& shape, std::size_t from);
 
 }  // namespace deplo::rules

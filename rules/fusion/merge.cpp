@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "ir/tensor/inverse.h"
 #include "rules/fusion/guard.h"
 #include "rules/fusion/loop_op.h"
 #include "rules/rule.h"
@@ -56,22 +57,6 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (shape[d] > 1) axes.push_back(ir::tensor::coordinate(d));
   return walked == axes;
-}
-
-/// The element of a view at which an element of its source stands, by the coordinates of the source, if the view only
-/// changes the order of dimensions.
-std::optional<std::vector<ir::Expr>> inverse(const std::vector<ir::Expr>& index, const ir::Shape& source,
-                                             const ir::Shape& view) {
-  if (ir::element_count(source) != ir::element_count(view)) return std::nullopt;
-  std::vector<ir::Expr> result(view.size(), 0);
-  for (std::size_t d = 0; d < source.size(); ++d) {
-    if (source[d] == 1) continue;
-    std::size_t to = 0;
-    while (to < view.size() && (view[to] != source[d] || !(index[d] == ir::tensor::coordinate(to)))) ++to;
-    if (to == view.size() || !result[to].is_constant(0)) return std::nullopt;
-    result[to] = ir::tensor::coordinate(d);
-  }
-  return result;
 }
 
 class Merger {
@@ -196,12 +181,14 @@ class Merger {
   bool write_transposed(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
-    if (!guard_ || consumer == nullptr || !is_output(*consumer) || kept_.contains(producer.output)) return false;
+    if (!guard_ || consumer == nullptr || !is_output(*consumer) || kept_.contains(producer.output) ||
+        !producer.axes.empty())
+      return false;
     const Value& view = fusion_.values[consumer->root];
     if (view.kind != Value::Kind::load || !view.args.empty() || !has_rows_and_columns(fusion_, producer)) return false;
     const ir::Shape shape = fusion_.shape(producer);
-    std::optional<std::vector<ir::Expr>> index = inverse(view.index, shape, fusion_.shape(*consumer));
-    if (!producer.axes.empty() || !index || !decide(producer, fusion_.target.cpu)) return false;
+    std::optional<std::vector<ir::Expr>> index = ir::tensor::inverse(view.index, shape, fusion_.shape(*consumer));
+    if (!index || !decide(producer, fusion_.target.cpu)) return false;
     LoopOp merged = producer;
     merged.output = consumer->output;
     merged.axes = shape;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
@@ -173,94 +174,136 @@ Values evaluate_convolution(const Operands& o) {
 // As a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] * weight[out, c, element].
 // Channels are the last dimension, and out is the last of the products: on every target neighbours of the result share
 // a row of the weight, whatever the images' sizes are.
+// Of a transposed convolution with a stride, a place reads every stride-th element of the kernel only, and which ones
+// depends on the place's phase, place % stride. So each phase is a convolution of its own, of stride 1, with a part of the
+// kernel ("sub-pixel convolution": Shi et al., arXiv 1609.07009).
 
-/// Where the windows of one dimension read `x`, as if it began at the first element that any of them reads.
-struct Window {
-  std::int64_t extent;  // from the first to the last
-  std::int64_t first;   // of Read's numbers
-  Expr at;              // where a place's element is
+/// One dimension of the places, and what is read for them.
+struct Dimension {
+  std::int64_t phases, places, elements;  // places of a phase; elements of the kernel for each
+  std::int64_t first, extent;             // of the elements of x that windows read: Read's numbers
+  std::int64_t step;                      // of these numbers from element to element of x
 
-  Window(const Read& read, const Expr& place, const Expr& element, std::int64_t places, std::int64_t elements)
-      : extent((places - 1) * read.place + (elements - 1) * std::abs(read.element) + 1),
-        first(read.offset + std::min<std::int64_t>(0, (elements - 1) * read.element)),
-        at(place * read.place + element * read.element - std::min<std::int64_t>(0, (elements - 1) * read.element)) {}
+  /// Where the window of a place reads, counted from `first`, and the element of the kernel with which.
+  Expr at(const Expr& phase, const Expr& place, const Expr& part) const {
+    const Expr begin = phases > 1 ? place + (phase + read.offset) / phases : place * read.place;
+    return begin + part * (phases > 1 ? -1 : read.element) + (phases > 1 ? 0 : read.offset) - first;
+  }
+  Expr element(const Expr& phase, const Expr& part) const {
+    return phases > 1 ? (phase + read.offset) % phases + part * phases : part;
+  }
+
+  Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d) {
+    phases = read.element == -1 ? read.step : 1;  // dilated ones read zeros between the elements of x
+    places = (s.places[d] + phases - 1) / phases;
+    elements = (s.kernel[d] + phases - 1) / phases;
+    step = phases > 1 ? 1 : read.step;
+    const std::int64_t reach = (elements - 1) * (phases > 1 ? -1 : read.element);
+    const std::int64_t offset = phases > 1 ? read.offset / phases : read.offset;
+    const std::int64_t last =
+        phases > 1 ? (read.offset + phases - 1) / phases + places - 1 : read.offset + (places - 1) * read.place;
+    first = offset + std::min<std::int64_t>(0, reach);
+    extent = last + std::max<std::int64_t>(0, reach) - first + 1;
+  }
+
+ private:
+  Read read;
 };
 
-/// The space of the products, and the coordinates in it: (batch, places but the last…, groups, the last place, out,
-/// depth). Groups of one output, as in a depthwise convolution, are where out is otherwise.
+/// The space of the products, and the coordinates in it: (phases…, batch, places but the last…, groups, the last place,
+/// out, depth). Groups of one output, as in a depthwise convolution, are where out is otherwise.
 struct Space {
   const Node& node;
   const Sizes& sizes;
-  std::size_t group, out;  // the dimensions of them
+  std::vector<Dimension> dimensions;
+  std::size_t batch, group, out;  // the dimensions of them
   Shape extents;
   Coordinates at;
   Coordinates parts;  // of the depth: the elements of the kernel, and the channel of the group
 
-  Space(const Node& n, const Sizes& s)
-      : node(n), sizes(s), group(s.places.size() + (s.out == 1 ? 1 : 0)), out(s.places.size() + 2), extents{s.batch} {
-    extents.insert(extents.end(), s.places.begin(), s.places.end());
-    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(group), s.groups);
-    extents.insert(extents.end(), {s.out, s.depth()});
-    at = tensor::identity(extents);
-    Shape in_depth = s.kernel;
+  Space(const Node& n, const Sizes& s) : node(n), sizes(s), batch(s.places.size()) {
+    for (std::size_t d = 0; d < s.places.size(); ++d) dimensions.emplace_back(n, s, d);
+    group = batch + s.places.size() + (s.out == 1 ? 1 : 0);
+    out = batch + s.places.size() + 2;
+    Shape in_depth;
+    for (const Dimension& d : dimensions) extents.push_back(d.phases), in_depth.push_back(d.elements);
     in_depth.push_back(s.channels);
+    extents.push_back(s.batch);
+    for (const Dimension& d : dimensions) extents.push_back(d.places);
+    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(group), s.groups);
+    extents.insert(extents.end(), {s.out, element_count(in_depth)});
+    at = tensor::identity(extents);
     parts = unflattened(at.back(), in_depth);
   }
-  std::size_t place(std::size_t d) const { return d + 1 < group ? d + 1 : d + 2; }
+  std::size_t place(std::size_t d) const { return batch + 1 + d < group ? batch + 1 + d : batch + 2 + d; }
   Expr channel() const { return at[group] * sizes.channels + parts.back(); }
   Ranges ranges() const { return tensor::coordinate_ranges(extents); }
-  Window window(std::size_t d) const {
-    return {Read(node, d), at[place(d)], parts[d], sizes.places[d], sizes.kernel[d]};
+  Coordinates simple(Coordinates coordinates) const {
+    for (Expr& e : coordinates) e = simplify(e, ranges());
+    return coordinates;
   }
 };
 
-/// x with its channels last and 0 wherever windows read beyond its borders, or between its elements (transposed).
+/// x with its channels last and 0 wherever windows read beyond its borders, or between its elements.
 int padded(Emitter& e, int x, const Space& space) {
-  const Sizes& s = space.sizes;
-  Shape shape = {s.batch};
-  for (std::size_t d = 0; d < s.places.size(); ++d) shape.push_back(space.window(d).extent);
-  shape.push_back(s.groups * s.channels);
+  Shape shape = {space.sizes.batch};
+  for (const Dimension& d : space.dimensions) shape.push_back(d.extent);
+  shape.push_back(space.sizes.groups * space.sizes.channels);
   const Coordinates at = tensor::identity(shape);
-  const Ranges ranges = tensor::coordinate_ranges(shape);
   Coordinates coordinates = {at.front(), at.back()};
   Expr inside = 1;
-  for (std::size_t d = 0; d < s.places.size(); ++d) {
-    const Read read(space.node, d);
-    const Expr number = at[1 + d] + space.window(d).first;
-    const Expr place = read.step == 1 ? number : number / read.step;
-    if (read.step > 1) inside = both(inside, equal(number % read.step, 0));
-    inside = both(inside, within(place, s.extents[d]));
-    coordinates.push_back(simplify(Expr(ExprOp::max, min(place, s.extents[d] - 1), 0), ranges));
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
+    const std::int64_t step = space.dimensions[d].step, extent = space.sizes.extents[d];
+    const Expr number = at[1 + d] + space.dimensions[d].first;
+    const Expr place = step == 1 ? number : number / step;
+    if (step > 1) inside = both(inside, equal(number % step, 0));
+    inside = both(inside, within(place, extent));
+    coordinates.push_back(simplify(Expr(ExprOp::max, min(place, extent - 1), 0), tensor::coordinate_ranges(shape)));
   }
   return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
 }
 
 int inputs(Emitter& e, int x, const Space& space) {
-  Coordinates coordinates = {space.at[0]};
-  for (std::size_t d = 0; d < space.sizes.places.size(); ++d) coordinates.push_back(space.window(d).at);
+  Coordinates coordinates = {space.at[space.batch]};
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
+    coordinates.push_back(space.dimensions[d].at(space.at[d], space.at[space.place(d)], space.parts[d]));
   coordinates.push_back(space.channel());
-  for (Expr& c : coordinates) c = simplify(c, space.ranges());
-  return e.map(padded(e, x, space), space.extents, std::move(coordinates), "inputs");
+  return e.map(padded(e, x, space), space.extents, space.simple(std::move(coordinates)), "inputs");
+}
+
+/// The weight with 0 for the elements that a kernel lacks to be as long for each phase as for the others.
+int whole_kernel(Emitter& e, int weight, const Space& space) {
+  Shape shape = e.shape(weight);
+  Coordinates coordinates = tensor::identity(shape);
+  Expr inside = 1;
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
+    const std::int64_t extent = std::exchange(shape[2 + d], space.dimensions[d].phases * space.dimensions[d].elements);
+    const Expr element = tensor::identity(shape)[2 + d];
+    inside = both(inside, within(element, extent));
+    coordinates[2 + d] = simplify(min(element, extent - 1), tensor::coordinate_ranges(shape));
+  }
+  return guarded(e, weight, shape, std::move(coordinates), inside, 0, "kernel");
 }
 
 int weights(Emitter& e, int weight, const Space& space) {
-  const Sizes& s = space.sizes;
-  Coordinates coordinates = space.node.flag("transposed")
-                                ? Coordinates{space.channel(), space.at[space.out]}
-                                : Coordinates{space.at[space.group] * s.out + space.at[space.out], space.parts.back()};
-  coordinates.insert(coordinates.end(), space.parts.begin(), space.parts.end() - 1);
-  for (Expr& c : coordinates) c = simplify(c, space.ranges());
-  return e.map(weight, space.extents, std::move(coordinates), "weights");
+  Coordinates coordinates = {space.at[space.group] * space.sizes.out + space.at[space.out], space.parts.back()};
+  if (space.node.flag("transposed")) coordinates = {space.channel(), space.at[space.out]};
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
+    coordinates.push_back(space.dimensions[d].element(space.at[d], space.parts[d]));
+  return e.map(whole_kernel(e, weight, space), space.extents, space.simple(std::move(coordinates)), "weights");
 }
 
 /// The sum of an element of the result: its coordinates in the space, with depth 0.
 Coordinates sum_of(const Space& space, const Shape& result) {
   const Coordinates at = tensor::identity(result);
   Coordinates sum(space.extents.size(), 0);
-  sum[0] = at[0];
+  sum[space.batch] = at[0];
   sum[space.group] = at[1] / space.sizes.out;
   sum[space.out] = at[1] % space.sizes.out;
-  for (std::size_t d = 0; d + 2 < result.size(); ++d) sum[space.place(d)] = at[2 + d];
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
+    sum[d] = at[2 + d] % space.dimensions[d].phases;
+    sum[space.place(d)] = at[2 + d] / space.dimensions[d].phases;
+  }
   for (Expr& e : sum) e = simplify(e, tensor::coordinate_ranges(result));
   return sum;
 }

@@ -67,6 +67,51 @@ TEST(Convolutions, InARowPassOnTheirChannelsLast) {
   }
 }
 
+// Four phases of two times two elements each, and no zeros between the elements of x.
+TEST(Convolutions, TransposedWithAStrideAreAConvolutionOfEachPhase) {
+  const ir::Module module =
+      fused("nn.ConvTranspose2d(8, 32, 4, stride=2, padding=1, bias=False)(torch.randn(1, 8, 3, 5))", "opencl-cpu")
+          .module;
+  ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution"}));
+  EXPECT_EQ(
+      print(module.kernels[1]),
+      "=== loop: convolution ===\n"
+      "input convolution_padded: f32[5, 7, 8]\n"
+      "input p_weight: f32[4, 4, 8, 32]\n"
+      "output convolution: f32[1, 32, 6, 10]\n"
+      "for a0 in 0..2: # free\n"
+      "  for a1 in 0..2: # free\n"
+      "    for a2 in 0..15: # free\n"
+      "      for a3 in 0..32: # free\n"
+      "        for a4 in 0..32: # reduce\n"
+      "          in0 = load convolution_padded[((((a2 / 5) + ((a0 + 1) / 2)) - (a4 / 16)) + 1), ((((a2 % 5) + ((a1 + "
+      "1) / 2)) - ((a4 / 8) % 2)) + 1), (a4 % 8)]\n"
+      "          in1 = load p_weight[(((a0 + 1) % 2) + ((a4 / 16) * 2)), (((a1 + 1) % 2) + (((a4 / 8) % 2) * 2)), "
+      "(a4 % 8), a3]\n"
+      "          v0 = multiply(in0, in1)\n"
+      "          acc0 <- add(acc0, v0)\n"
+      "        convolution[0, a3, (((a2 / 5) * 2) + a0), (((a2 % 5) * 2) + a1)] = acc0\n");
+}
+
+TEST(Convolutions, ArePooledWithChannelsLast) {
+  const char* code =
+      "nn.Conv2d(32, 8, 1)(nn.MaxPool2d(2)(nn.Conv2d(8, 32, 3, padding=1, bias=False)(torch.randn(1, 8, 6, 6))))";
+  const ir::Module module = fused(code, "opencl-cpu").module;
+  ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution", "amax", "convolution_1"}));
+  EXPECT_EQ(print(module.kernels[2]),
+            "=== loop: amax ===\n"
+            "input convolution: f32[36, 32]\n"
+            "output amax: f32[9, 32]\n"
+            "for a0 in 0..3: # free\n"
+            "  for a1 in 0..3: # free\n"
+            "    for a2 in 0..32: # free\n"
+            "      for a3 in 0..4: # reduce\n"
+            "        in0 = load convolution[((((a0 * 12) + ((a3 / 2) * 6)) + (a1 * 2)) + (a3 % 2)), a2]\n"
+            "        acc0 <- maximum(acc0, in0)\n"
+            "      amax[((a0 * 3) + a1), a2] = acc0\n");
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, {.target = load_target("opencl-cpu")}), "");
+}
+
 TEST(Convolutions, HaveDecisions) {
   const Fused heuristic = fused(one, "opencl-cpu");
   EXPECT_THAT(heuristic.trail, ::testing::Contains(Choice{"fusion.merge_convolution_padded", Value{std::int64_t{0}}}));
