@@ -47,6 +47,7 @@ void print_report(const BenchReport& report, bool json, Progress& progress) {
 
 int run_bench(BenchFlags& flags) {
   BenchOptions& options = flags.options;
+  flags.source.take_inputs_function(flags.inputs);
   if (options.config)
     options.source_options = flags.source.options.read();
   else

@@ -102,6 +102,17 @@ TEST(Bench, KernelsByNameAndGraphsWithEqualKernels) {
   EXPECT_EQ(two["kernels"][1]["samples_us"], two["kernels"][0]["samples_us"]);
 }
 
+TEST(Bench, ModulesInFilesNameTheFunctionOfTheirInputs) {
+  const measure::TemporaryFolder folder;
+  const std::string file = write_file(folder.path(), "module.py",
+                                      "import torch\nclass Model(torch.nn.Module):\n"
+                                      "    def forward(self, x):\n        return torch.relu(x)\n"
+                                      "def sizes(): return []\ndef my_inputs(): return [torch.randn(4, 33)]\n");
+  const Json one = bench({"--file", file, "--init", "sizes", "--inputs", "my_inputs"});
+  ASSERT_EQ(one["kernels"].size(), 1U);
+  EXPECT_EQ(one["kernels"][0]["kernel"], "relu");
+}
+
 // What is timed is stored, and what other programs measured stands beside it.
 TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   const measure::TemporaryFolder folder;
