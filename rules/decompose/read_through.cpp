@@ -132,6 +132,15 @@ bool is_small(const Coordinates& coordinates) {
                      [](const Expr& e) { return terms(e, most_terms) <= most_terms; });
 }
 
+// Is the node an input of the graph whose last dimension is another one in the node?
+bool reorders_input(const tensor::Graph& graph, const tensor::Node& node) {
+  const tensor::Node& source = graph.nodes[static_cast<std::size_t>(node.args[0])];
+  const auto& coordinates = node.as<IndexMap>()->branches.front().coordinates;
+  return source.as<tensor::Input>() != nullptr && !coordinates.empty() && !node.type.shape.empty() &&
+         source.type.shape.back() > 1 && ir::element_count(source.type.shape) == ir::element_count(node.type.shape) &&
+         !ir::depends_on(coordinates.back(), tensor::coordinate(node.type.shape.size() - 1).name());
+}
+
 // Do the coordinates read windows: elements several times, at the sum of two coordinates?
 bool reads_windows(const Coordinates& coordinates, const Shape& shape, const Shape& source) {
   return ir::element_count(shape) > ir::element_count(source) && std::ranges::any_of(coordinates, [](const Expr& e) {
@@ -175,9 +184,9 @@ std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& n
     const IndexMap* inner = passable(source, gather);
     std::vector<Read> passed;
     const bool grows = inner != nullptr && inner->branches.size() > 1 && map.branches.size() > 1;
-    // Windows of a padded tensor: whether it is in memory is for fusion to decide.
-    const bool windows =
-        inner != nullptr && inner->branches.size() > 1 && reads_windows(here, node.type.shape, source.type.shape);
+    // Windows of a padded tensor, or of an input in another order: whether it is in memory is for fusion to decide.
+    const bool windows = inner != nullptr && (inner->branches.size() > 1 || reorders_input(graph, source)) &&
+                         reads_windows(here, node.type.shape, source.type.shape);
     if (inner != nullptr && !windows && !(grows && reads.size() + inner->branches.size() > most_branches))
       passed = pass(source, *inner, here, ranges);
     if (passed.empty()) passed.push_back({id, std::move(here), 1});

@@ -159,7 +159,7 @@ Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
   const std::vector<Access> all = accesses(fusion, tensor);
   Rating best = rate(fusion, tensor, result, all);
   const bool perfect = best.penalty == 0 && (best.divisions == 0 || !freedom.join);
-  if (perfect || order.size() < 2 || order.size() > 4) return result;  // 5 dimensions: 120 orders
+  if (perfect || order.size() < 2 || order.size() > 5) return result;  // 6 dimensions: 720 orders
   do {
     Layout layout = in_order(unit, order);
     if (freedom.join) layout = join(fusion, tensor, std::move(layout), all);

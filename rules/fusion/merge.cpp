@@ -94,6 +94,9 @@ class Merger {
     const bool is_coordinate = root.kind == Value::Kind::index && root.args.empty();
     if (root.kind != Value::Kind::load && !is_coordinate && root.kind != Value::Kind::constant) return false;
     if (root.kind == Value::Kind::load && take_in_source(at, root)) return true;
+    if (guard_ && is_copy_for_windows(at) &&
+        (kept_.contains(fusion_.ops[at].output) || !decide(fusion_.ops[at], false)))
+      return false;
     const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;
     for (const std::size_t i : consumers(producer)) {
@@ -104,6 +107,34 @@ class Merger {
     }
     if (all && !is_output(producer)) drop(at);
     return changed;
+  }
+
+  /// Does a consumer read windows of this view of an input, several times what it has, and along dimensions of which
+  /// another one is the last in memory? Then a copy reads in order: the channels of a convolution without padding.
+  bool is_copy_for_windows(std::size_t at) const {
+    const LoopOp& view = fusion_.ops[at];
+    const Value& root = fusion_.values[view.root];
+    const ir::Shape& shape = fusion_.shape(view);
+    const bool of_input = root.kind == Value::Kind::load && root.args.empty() && !root.index.empty() &&
+                          fusion_.graph.nodes[static_cast<std::size_t>(root.tensor)].as<ir::tensor::Input>() != nullptr;
+    if (!of_input || shape.empty() || ir::element_count(shape) != ir::element_count(fusion_.type(root.tensor).shape) ||
+        ir::depends_on(root.index.back(), ir::tensor::coordinate(shape.size() - 1).name()))
+      return false;
+    return std::ranges::any_of(consumers(view), [&](std::size_t i) {
+      const LoopOp& reader = fusion_.ops[i];
+      return ir::element_count(fusion_.shape(reader)) > ir::element_count(shape) &&
+             std::ranges::any_of(reachable(fusion_.values, reader.root),
+                                 [&](ValueId id) { return reads_windows(fusion_.values[id], view.output); });
+    });
+  }
+
+  static bool reads_windows(const Value& load, int tensor) {
+    return load.kind == Value::Kind::load && load.tensor == tensor &&
+           std::ranges::any_of(load.index, [](const ir::Expr& e) {
+             std::vector<std::string> names;
+             ir::collect_variables(e, names);
+             return names.size() > 1;
+           });
   }
 
   /// Where the copy only adds or drops dimensions of extent 1 and nobody else reads the source, the source is computed

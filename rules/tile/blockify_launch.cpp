@@ -31,6 +31,7 @@ double waste(std::int64_t size, std::int64_t extent) {
 struct Sides {
   std::int64_t least, unit, high;
   std::span<const std::int64_t> multiples;
+  std::int64_t line = 0;  // of rows (line_of_rows): some whole lines are sides, too
 };
 
 // Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of deplodock's fastest
@@ -46,6 +47,9 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, const Sides& sides) {
   };
   for (const std::int64_t odd : {1, 3, 5, 7, 13})
     for (std::int64_t size = odd; size <= high; size *= 2) add(size);
+  if (sides.line > 0)
+    for (const std::int64_t odd : {1, 3})
+      for (std::int64_t size = odd * sides.line; size <= high; size *= 2) add(size);
   for (const std::int64_t multiple : sides.multiples)
     for (const std::int64_t blocks : {1, 2, 3, 4}) add(ceil_div(ceil_div(extent, blocks), multiple) * multiple);
   add(extent);
@@ -64,9 +68,7 @@ std::vector<std::int64_t> row_sizes(const ir::Program& program, const Matmul& ma
   const std::int64_t m = tile_of(program).axes[matmul.m].extent;
   const bool fine = target.cpu || m < std::int64_t{4} * 16;
   if (!fine) return tile_sizes(m, Sides{16, 16, 256, {}});
-  std::vector<std::int64_t> multiples(register_multiples.begin(), register_multiples.end());
-  if (const std::int64_t line = line_of_rows(program, matmul); line > 0) multiples = {line};
-  return tile_sizes(m, Sides{2, 2, 512, multiples});
+  return tile_sizes(m, Sides{2, 2, 512, register_multiples, line_of_rows(program, matmul)});
 }
 std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
   const bool fine = target.cpu || n < std::int64_t{4} * 32;

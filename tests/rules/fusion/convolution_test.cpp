@@ -61,9 +61,9 @@ TEST(Convolutions, InARowPassOnTheirChannelsLast) {
       "nn.Conv2d(32, 8, 3, padding=1)(F.relu(nn.BatchNorm2d(32)(nn.Conv2d(8, 32, 3)(torch.randn(2, 8, 6, 4)))))";
   for (const char* target : {"opencl-cpu", "sm_90"}) {
     const ir::Module module = fused(code, target).module;
-    std::size_t copies = 0;  // of an output in another order
+    std::size_t copies = 0;  // of the input with channels last, padded between the two, and on GPUs of the output
     for (const ir::Program& kernel : module.kernels) copies += kernel.buffers.size() == 2 ? 1 : 0;
-    EXPECT_EQ(copies, load_target(target).cpu ? 1 : 2) << fmt::format("{}", fmt::join(names(module), " "));
+    EXPECT_EQ(copies, load_target(target).cpu ? 2 : 3) << fmt::format("{}", fmt::join(names(module), " "));
   }
 }
 
