@@ -47,7 +47,8 @@ std::vector<Labelled> read(const ModelFlags& flags) {
         for (const search::Records& records : engine::read_store(file))
           add(engine::label_records(records, least_records));
       } else {
-        add(engine::label_records(search::read_records(file, reading), least_records));
+        for (const search::Records& records : search::read_spaces(file, reading))
+          add(engine::label_records(records, least_records));
       }
     }
   return sets;

@@ -147,7 +147,8 @@ Spaces read_spaces(const std::vector<std::string>& files, const search::Reading&
   Spaces spaces;
   for (const std::string& file : files) {
     if (!engine::is_store(file)) {
-      spaces.all.push_back(std::make_shared<const search::Records>(search::read_records(file, reading)));
+      for (search::Records& records : search::read_spaces(file, reading))
+        spaces.all.push_back(std::make_shared<const search::Records>(std::move(records)));
       continue;
     }
     for (engine::StoredSpace& space : read_nonempty(file, reading)) {

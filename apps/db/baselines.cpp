@@ -120,6 +120,14 @@ std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
 
 }  // namespace
 
+bool is_baselines(const std::string& file) {
+  if (!file.ends_with(".jsonl")) return false;
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) return true;  // reading it says what is wrong
+  return line.find("\"library\"") != std::string::npos || line.find("\"expression\"") != std::string::npos;
+}
+
 ImportedBaselines import_baselines(const std::string& file, const std::string& path) {
   ImportedBaselines result;
   const std::vector<Line> lines = read(file, result);  // before the store is touched

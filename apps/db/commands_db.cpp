@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -33,9 +34,21 @@ struct ExportFlags {
   std::string store = engine::default_store(), format = "kernel-tuner", kernel, device, output;
 };
 
+/// What was imported, in a line.
+std::string import_space(const search::Records& records, const std::string& store) {
+  const auto is_valid = [](const search::Record& record) { return record.outcome.ok(); };
+  const auto valid = std::ranges::count_if(records.records, is_valid);
+  const std::size_t count = engine::import_records(records, store);
+  return fmt::format(
+      "{}: {} configurations, {} valid, {} knobs{}{}\n", records.name, count, valid, records.knobs.size(),
+      records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
+      records.repeated == 0 ? ""
+                            : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));
+}
+
 int run_import(const ImportFlags& flags) {
   if (flags.list_formats) {
-    print_result(std::string(search::recorded_formats()));
+    print_result(search::recorded_formats());
     return 0;
   }
   if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
@@ -45,7 +58,7 @@ int run_import(const ImportFlags& flags) {
   const bool told = flags.columns != search::Columns{} || reading.objective;
   std::string text;
   for (const std::string& file : flags.files) {
-    if (file.ends_with(".jsonl")) {
+    if (is_baselines(file)) {
       if (told) throw Error(fmt::format("{}: expected no flags of recorded spaces with baselines, found some", file));
       const ImportedBaselines found = import_baselines(file, flags.store);
       text += fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
@@ -53,16 +66,8 @@ int run_import(const ImportFlags& flags) {
                           found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
       continue;
     }
-    const search::Records records = search::read_records(file, reading);
-    std::size_t valid = 0;
-    for (const search::Record& record : records.records) valid += record.outcome.ok() ? 1 : 0;
-    const std::size_t count = engine::import_records(records, flags.store);
-    text += fmt::format(
-        "{}: {} configurations, {} valid, {} knobs{}{}\n", records.name, count, valid, records.knobs.size(),
-        records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
-        records.repeated == 0
-            ? ""
-            : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));
+    for (const search::Records& records : search::read_spaces(file, reading))
+      text += import_space(records, flags.store);
   }
   print_result(text);
   return 0;

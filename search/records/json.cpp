@@ -1,47 +1,31 @@
-// Kernel Tuner's caches, T4 and KTT's own results. A cache is read entry by entry: the document as a whole would take ten times its size.
-// A T4 document is read as a whole, up to most_values.
+// Kernel Tuner's caches, and T4. A cache is read entry by entry: the document as a whole would take ten times its size.
+// A T4 document is read as a whole, up to records::max_values.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text/select_names.h"
+#include "search/records/formats.h"
+#include "search/records/json_text.h"
 #include "search/records/read.h"
 #include "search/records/spelling.h"
+#include "search/records/t4.h"
 
 namespace deplo::search {
 namespace {
 
-using Json = nlohmann::ordered_json;  // T4's parameters have no other order than that of the text
+using records::excerpt;
+using records::Json;
+using records::text_of;
+using records::value_json;
 
 constexpr double us_per_ms = 1e3, seconds_per_ms = 1e-3;
 constexpr double nobody_waits_us = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
 constexpr double nobody_has = 1e20;       // the same of an objective that is no duration
-constexpr int most_levels = 128;          // copies and prints of a value recurse
-// Held at once: of one entry of a cache and the header, or of a T4 document (300,000 configurations of 50 values each).
-// One takes 16 to 64 bytes.
-constexpr std::size_t most_values = std::size_t{1} << 24;
-constexpr std::size_t most_members = 2000;  // of an object: 1,000 parameters and more; each is searched for in them all
-
-// A list or an object counts as its text: a parameter has no such values.
-std::string value_json(const Json& json) {
-  if (json.is_number_float()) return records::json_of(json.get<double>());
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return json.is_structured() ? Json(text).dump() : text;
-}
-
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::string excerpt(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40);
-}
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -78,75 +62,6 @@ std::optional<bool> direction_word(const Json& json) {
   return std::nullopt;
 }
 
-Json t4_result_of_ktt(const Json& result, const std::string& unit) {
-  Json own = Json::object();
-  const Json pairs = result.value("Configuration", Json()), duration = result.value("TotalDuration", Json());
-  for (const Json& pair : pairs.is_array() ? pairs : Json::array())
-    if (pair.is_object() && pair.contains("Name") && pair["Name"].is_string() && pair.contains("Value"))
-      own["configuration"][pair["Name"].get<std::string>()] = pair["Value"];
-  const std::string status = text_of(result, "Status");
-  // CompilationFailed, ComputationFailed, ValidationFailed, DeviceLimitsExceeded
-  const std::string invalidity = status.empty() || status == "Ok"     ? "correct"
-                                 : status.starts_with("Compilation")  ? "compile"
-                                 : status.starts_with("Validation")   ? "correctness"
-                                 : status.starts_with("DeviceLimits") ? "constraints"
-                                                                      : "runtime";
-  own["invalidity"] = invalidity;
-  own["times"]["runtimes"] = Json::array();
-  if (invalidity == "correct") own["times"]["runtimes"].push_back(duration);
-  own["times"]["framework"] = result.value("TotalOverhead", Json());
-  own["objectives"] = Json::array({"TotalDuration"});
-  Json measurement = Json::object();
-  measurement["name"] = "TotalDuration";
-  measurement["value"] = duration;
-  measurement["unit"] = unit;
-  own["measurements"] = Json::array();
-  own["measurements"].push_back(std::move(measurement));
-  return own;
-}
-
-// KTT's own JSON as T4.
-Json t4_of_ktt(const Json& ktt) {
-  const Json metadata = ktt.value("Metadata", Json::object());
-  const std::string unit = metadata.is_object() ? text_of(metadata, "TimeUnit") : "";
-  Json results = Json::array();
-  std::string kernel;
-  const Json list = ktt.value("Results", Json());
-  for (const Json& result : list.is_array() ? list : Json::array()) {
-    Json own = Json::object();
-    if (kernel.empty() && result.is_object()) kernel = text_of(result, "KernelName");
-    if (result.is_object()) own = t4_result_of_ktt(result, unit);
-    results.push_back(std::move(own));
-  }
-  Json t4 = Json::object();
-  t4["metadata"]["timeunit"] = unit;
-  t4["device_name"] = metadata.is_object() ? text_of(metadata, "Device") : "";
-  t4["kernel_name"] = kernel;
-  t4["results"] = std::move(results);
-  return t4;
-}
-
-/// The results of CLBlast's tuners as T4. A time that is not above 0, or is as long as a number may be, is a failure.
-Json t4_of_clblast(const Json& clblast) {
-  Json results = Json::array();
-  const Json& list = clblast["results"];
-  for (const Json& result : list.is_array() ? list : Json::array()) {
-    Json own = Json::object();
-    const Json time = result.is_object() ? result.value("time", Json()) : Json();
-    const bool valid = time.is_number() && time.get<double>() > 0 && time.get<double>() < nobody_waits_us * 1e-3;
-    if (result.is_object()) own["configuration"] = result.value("parameters", Json());
-    own["invalidity"] = valid ? "correct" : "runtime";
-    own["times"]["runtimes"] = valid ? Json::array({time}) : Json::array();
-    results.push_back(std::move(own));
-  }
-  Json t4 = Json::object();
-  t4["metadata"]["timeunit"] = "milliseconds";
-  t4["device_name"] = text_of(clblast, clblast.contains("clblast_device_name") ? "clblast_device_name" : "device");
-  t4["kernel_name"] = text_of(clblast, "kernel_family");
-  t4["results"] = std::move(results);
-  return t4;
-}
-
 class Reader {
  public:
   Reader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
@@ -155,9 +70,16 @@ class Reader {
     parse(text);
     if (is_cache_ && entries_ == 0)
       throw Error(place_ + ": expected configurations in the Kernel Tuner cache, found none");
-    if (!is_cache_ && header_.contains("Results")) header_ = t4_of_ktt(header_);
-    if (!is_cache_ && header_.contains("kernel_family") && header_.contains("results"))
-      header_ = t4_of_clblast(header_);
+    return read_parsed();
+  }
+
+  Records read(Json t4) {
+    header_ = std::move(t4);
+    return read_parsed();
+  }
+
+ private:
+  Records read_parsed() {
     if (!is_cache_) read_t4();
     if (is_cache_ && objective_names(header_.value("objective", Json())) != names_)
       throw Error(place_ + ": expected the objective before the cache, found it after");
@@ -171,10 +93,10 @@ class Reader {
     return finish();
   }
 
- private:
   void parse(std::string_view text) {
     // Kernel Tuner writes numbers that are none as Python does.
-    const std::string clean = contains(text, "NaN") || contains(text, "Infinity") ? without_nan(text) : std::string();
+    const std::string clean =
+        contains(text, "NaN") || contains(text, "Infinity") ? records::without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
     try {
       [[maybe_unused]] const Json rest = Json::parse(
@@ -198,42 +120,24 @@ class Reader {
                              what.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
   }
 
-  static std::string without_nan(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    bool quoted = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const std::string_view rest = text.substr(i);
-      if (!quoted && (rest.starts_with("NaN") || rest.starts_with("Infinity"))) {
-        if (out.ends_with('-')) out.pop_back();
-        out += "null";
-        i += rest.starts_with("NaN") ? 2 : 7;
-        continue;
-      }
-      if (text[i] == '"') quoted = !quoted;
-      out += text[i];
-      if (text[i] == '\\' && quoted && i + 1 < text.size()) out += text[++i];
-    }
-    return out;
-  }
-
   // Whether the value stays in the document: entries of a cache do not, and what the document has goes to header_.
   bool keep(int depth, Json::parse_event_t event, Json& json) {
     using Event = Json::parse_event_t;
-    if (depth > most_levels)
-      throw Error(fmt::format("{}: expected at most {} nested levels, found more", place_, most_levels));
+    if (depth > records::max_levels)
+      throw Error(fmt::format("{}: expected at most {} nested levels, found more", place_, records::max_levels));
     const bool entry = section_ == "cache" && depth == 2;
     const auto level = static_cast<std::size_t>(depth);
     if (depth == 1 && event == Event::key) section_ = json.get<std::string>();
     if (depth == 1 && event == Event::object_start && section_ == "cache") is_cache_ = true;
     if (event == Event::object_start) members_[level] = 0;
-    if (event == Event::key && ++members_[level - 1] > most_members)
-      throw Error(fmt::format("{}: expected at most {} members in an object, found more", place_, most_members));
+    if (event == Event::key && ++members_[level - 1] > records::max_members)
+      throw Error(
+          fmt::format("{}: expected at most {} members in an object, found more", place_, records::max_members));
     if (event == Event::key && entry) before_entry_ = held_;
     if (event != Event::value && event != Event::array_end && event != Event::object_end) return true;
-    if (++held_ > most_values)
+    if (++held_ > records::max_values)
       throw Error(fmt::format("{}: expected at most {} values in T4 results or an entry of a cache, found more", place_,
-                              most_values));
+                              records::max_values));
     if (depth == 1) return header_[section_] = std::move(json), false;
     if (!entry || event != Event::object_end) return true;
     if (builder_.knobs() == 0) declare();
@@ -421,10 +325,7 @@ class Reader {
   void read_t4() {
     const auto results = header_.find("results");
     if (results == header_.end() || !results->is_array())
-      throw Error(place_ +
-                  ": expected a Kernel Tuner cache (with a 'cache') or T4 (with 'results'), found neither; `deplo db "
-                  "import --list-formats` "
-                  "says what is read");
+      throw Error(fmt::format("{}: expected the results of T4 in a list 'results', found none", place_));
     for (const Json& result : *results)
       if (result.is_object() && result.contains("configuration") && result["configuration"].is_object()) {
         for (const auto& [name, value] : result["configuration"].items()) builder_.add_knob(name);
@@ -454,7 +355,7 @@ class Reader {
           t4_objectives_ = *list;
       each_measurement(result, [&](const Json& measurement) {
         const std::string name = text_of(measurement, "name");
-        if (measured.size() < most_members && std::ranges::find(measured, name) == measured.end())
+        if (measured.size() < records::max_members && std::ranges::find(measured, name) == measured.end())
           measured.push_back(name);
       });
     }
@@ -560,9 +461,9 @@ class Reader {
   std::size_t measured_ = 0, missing_ = 0;  // configurations with a value of the objective; without it
   std::string section_;
   std::size_t entries_ = 0;
-  std::size_t held_ = 0, before_entry_ = 0;                // values
-  std::array<std::size_t, most_levels + 1> members_ = {};  // of the object that is open at a level
-  std::vector<std::string> values_;                        // as JSON
+  std::size_t held_ = 0, before_entry_ = 0;                        // values
+  std::array<std::size_t, records::max_levels + 1> members_ = {};  // of the object that is open at a level
+  std::vector<std::string> values_;                                // as JSON
   std::vector<double> launches_, ratios_;  // benchmark time over the sum of the launches, both as if in ms
 };
 
@@ -570,6 +471,14 @@ class Reader {
 
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading) {
   return Reader(place, reading).read(text);
+}
+
+Records records::read_t4(Json document, const std::string& place, const Reading& reading) {
+  return Reader(place, reading).read(std::move(document));
+}
+
+std::vector<Records> records::parse_json_source(const Source& source) {
+  return {parse_json_records(source.text, source.place, source.reading)};
 }
 
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "search/records/formats.h"
+#include "search/records/json_text.h"
 #include "search/records/unpack.h"
 
 namespace deplo::search {
@@ -11,7 +13,7 @@ namespace {
 // convolution_milo/A100.json.gz → convolution_milo/A100
 std::string name_of(const std::filesystem::path& file) {
   std::string stem = file.filename().string();
-  for (const std::string_view ending : {".gz", ".zip", ".json", ".csv"})
+  for (const std::string_view ending : {".gz", ".zip", ".json", ".csv", ".xml", ".jsonl", ".log", ".meta", ".autotune"})
     if (stem.size() > ending.size() && stem.ends_with(ending)) stem = stem.substr(0, stem.size() - ending.size());
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? stem : folder + "/" + stem;
@@ -25,40 +27,63 @@ std::vector<std::string> t1_parameters(const std::filesystem::path& file, const 
   return parse_t1_parameters(records::read_unpacked(t1), t1.string());
 }
 
+// The text of NAME.meta.jsonl beside NAME.csv; "" without such a file.
+std::string helion_metadata(const std::filesystem::path& file, const std::string& stem) {
+  const std::filesystem::path metadata = file.parent_path() / (stem + ".meta.jsonl");
+  std::error_code none;
+  if (metadata == file || !std::filesystem::is_regular_file(metadata, none)) return "";
+  return records::read_unpacked(metadata);
+}
+
+Records only(std::vector<Records> spaces, const std::string& place) {
+  if (spaces.size() != 1) throw Error(fmt::format("{}: expected one recorded space, found {}", place, spaces.size()));
+  return std::move(spaces.front());
+}
+
 }  // namespace
 
-Records parse_records(std::string_view text, const std::string& place, const Reading& reading) {
+std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading) {
   const auto no_space = [&](std::string_view found) {
-    return Error(fmt::format("{}: expected a recorded space in JSON or CSV, found {}", place, found));
+    return Error(fmt::format("{}: expected a recorded space, found {}", place, found));
   };
   if (text.starts_with("SQLite format 3")) throw no_space("a database");
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw no_space("UTF-16; save it as UTF-8");
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos) throw no_space("nothing");
-  if (text[start] == '[') throw no_space("a JSON array; a Kernel Tuner cache and T4 are objects, { … }");
-  if (is_tvm_log(text.substr(start))) return parse_tvm_records(text, place);
-  if (text[start] == '{') return parse_json_records(text, place, reading);
-  return parse_table_records(text, place, reading);
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw no_space("nothing");
+  const records::Outline outline = records::outline_of(text);
+  if (const records::RecordFormat* const format = records::find_format(outline))
+    return format->parse({text, place, reading});
+  if (outline.form == records::Outline::Form::object)  // what is no JSON says so
+    records::each_json_line(text, place, "a recorded space", [](const records::JsonLine&) {});
+  throw Error(fmt::format("{}: expected a recorded space, {}", place, records::unknown_format(outline)));
 }
 
-std::string_view recorded_formats() {
-  return "Kernel Tuner     its cache, of versions 1.0 to 1.5 (JSON)\n"
-         "T4               results in the community's schema (JSON)\n"
-         "KTT              its own results (JSON)\n"
-         "CLBlast          the results of its tuners, clblast_*.json\n"
-         "AutoTVM          TVM's tuning log of one task, a JSON object on each line\n"
-         "tables           CSV with a header: parameters, times, results\n"
-         "All but AutoTVM and tables begin with {. A file may be packed as .gz; a table also as .zip.\n";
+Records parse_records(std::string_view text, const std::string& place, const Reading& reading) {
+  return only(parse_spaces(text, place, reading), place);
+}
+
+std::string recorded_formats() {
+  std::string text;
+  for (const records::RecordFormat& format : records::all_formats())
+    text += fmt::format("{:<14}{}\n", format.name, format.about);
+  return text + "A file may be packed as .gz; a table or JSON also as the only file of a .zip.\n";
+}
+
+std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading) {
+  const std::string name = name_of(file);
+  const std::string stem = name.substr(name.rfind('/') + 1);
+  Reading own = reading;
+  if (own.columns.parameters.empty()) own.columns.parameters = t1_parameters(file, stem);
+  if (own.companion.empty()) own.companion = helion_metadata(file, stem);
+  std::vector<Records> spaces = parse_spaces(records::read_unpacked(file), file.string(), own);
+  for (Records& records : spaces) {
+    records.name = spaces.size() == 1 ? name : fmt::format("{}/{}", name, records.kernel);
+  }
+  return spaces;
 }
 
 Records read_records(const std::filesystem::path& file, const Reading& reading) {
-  const std::string name = name_of(file);
-  Reading own = reading;
-  if (own.columns.parameters.empty()) own.columns.parameters = t1_parameters(file, name.substr(name.rfind('/') + 1));
-  Records records = parse_records(records::read_unpacked(file), file.string(), own);
-  records.name = name;
-  return records;
+  return only(read_spaces(file, reading), file.string());
 }
 
 }  // namespace deplo::search

@@ -1,4 +1,4 @@
-// Readers and writers of recorded spaces: Kernel Tuner's caches, the community's T4 format, tables (CSV).
+// Readers and writers of recorded spaces. search/records/formats.cpp lists the formats.
 //   Kernel Tuner: https://kerneltuner.github.io (cache files); T4: https://github.com/odgaard/TuningSchema
 #pragma once
 #include <filesystem>
@@ -31,6 +31,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 struct Reading {
   Columns columns = {};  // of a table. If launches and time are not set, guess_columns() adds roles
   std::optional<ObjectiveChoice> objective = {};  // nullopt: the file's
+  std::string companion = {};  // the text of NAME.meta.jsonl, which names the kernels of Helion's log NAME.csv
 };
 
 /// Parses a recorded space. The format is detected from the content. A Kernel Tuner cache may be unfinished: its
@@ -39,24 +40,27 @@ struct Reading {
 /// seconds if the benchmark time is a thousandth of the sum of the launches. A cost that the file lacks (a table's, or
 /// T4's time of benchmarking) is the sum of the launches. The objective is the file's, by default the time. If a file
 /// has several objectives, or does not give an objective's direction, `reading` decides. A configuration without the
-/// objective is a failure. The text is UTF-8, with or without a byte order mark. A text that is larger than any
+/// objective is a failure. A file may have several spaces, such as those of several kernels, devices or shapes; the ones
+/// without a choice are left out. The text is UTF-8, with or without a byte order mark. A text that is larger than any
 /// recorded space is refused before it takes more than 2 GiB in addition to the text. Throws Error, prefixed by
 /// `place`, also if a table's parameters cannot be distinguished from its results.
+std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading = {});
+/// The same for a file with one space. Throws Error if it has several.
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
-/// A log of AutoTVM: a JSON object on each line.
-bool is_tvm_log(std::string_view text);
-Records parse_tvm_records(std::string_view text, const std::string& place);
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
 
-/// The formats that parse_records() reads, one on each line, for people.
-std::string_view recorded_formats();
+/// The formats that parse_spaces() reads, one on each line, for people.
+std::string recorded_formats();
 
 /// The names of the parameters in a space's T1 definition. Throws Error, prefixed by `place`.
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place);
 
-/// Reads a file, which may be compressed. Records.name becomes "folder/stem". If `reading` names no parameters, those
-/// of a table NAME.csv are taken from NAME.T1.json in the same folder, if that file exists.
+/// Reads a file, which may be compressed. Records.name becomes "folder/stem", and for several spaces "folder/stem/kernel".
+/// If `reading` names no parameters, those of a table NAME.csv are taken from NAME.T1.json in the same folder, if that
+/// file exists; a log of Helion is read together with NAME.meta.jsonl.
+std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading = {});
+/// The same for a file with one space. Throws Error if it has several.
 Records read_records(const std::filesystem::path& file, const Reading& reading = {});
 
 enum class Format { kernel_tuner, t4, table };

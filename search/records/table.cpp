@@ -11,63 +11,14 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "search/records/csv.h"
+#include "search/records/formats.h"
 #include "search/records/read.h"
 #include "search/records/spelling.h"
 #include "search/records/table.h"
 
 namespace deplo::search {
 namespace {
-
-constexpr std::size_t most_cells = 10'000;          // of a line: 1,000 parameters and their launches
-constexpr std::size_t most_cell_bytes = 1'000'000;  // a compiler's message
-
-/// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes.
-class Lines {
- public:
-  Lines(std::string_view text, const std::string& place) : text_(text), place_(place) {}
-
-  /// False: no line is left. Empty lines are passed over.
-  bool next(std::vector<std::string>& cells) {
-    cells.clear();
-    for (; at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); ++at_) line_ += text_[at_] == '\n';
-    if (at_ >= text_.size()) return false;
-    for (;;) {
-      cells.push_back(cell());
-      if (cells.size() > most_cells || cells.back().size() > most_cell_bytes)
-        throw Error(fmt::format("{}:{}: expected at most {} cells of at most {} bytes each, found more", place_, line_,
-                                most_cells, most_cell_bytes));
-      if (at_ >= text_.size() || text_[at_] != ',') break;
-      ++at_;
-    }
-    return true;
-  }
-  /// Of the cells; lines inside quotes are not counted.
-  std::size_t line() const { return line_; }
-
- private:
-  std::string cell() {
-    if (at_ < text_.size() && text_[at_] == '"') return quoted();
-    const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-    std::string cell(text_.substr(at_, end - at_));
-    at_ = end;
-    return cell;
-  }
-
-  std::string quoted() {
-    std::string cell;
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '"' && !(at_ + 1 < text_.size() && text_[at_ + 1] == '"')) break;
-      if (text_[at_] == '"') ++at_;
-      cell += text_[at_];
-    }
-    at_ = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-    return cell;
-  }
-
-  std::string_view text_;
-  const std::string& place_;
-  std::size_t at_ = 0, line_ = 1;
-};
 
 std::string_view unit_of(std::string_view head) {
   for (const std::string_view unit : {"(s)", "(ms)", "(us)", "(µs)", "(ns)"})
@@ -128,7 +79,7 @@ class Reader {
     choose_parameters(columns);
   }
 
-  Records read(Lines& lines) {
+  Records read(records::CsvLines& lines) {
     std::vector<std::string> cells;
     while (lines.next(cells)) {
       line_ = lines.line();
@@ -384,10 +335,14 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 }
 
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading) {
-  Lines lines(text, place);
+  records::CsvLines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
   return Reader(place, heads, reading).read(lines);
+}
+
+std::vector<Records> records::parse_table_source(const Source& source) {
+  return {parse_table_records(source.text, source.place, source.reading)};
 }
 
 }  // namespace deplo::search

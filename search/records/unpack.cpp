@@ -54,7 +54,8 @@ std::string read_gz(const std::string& place) {
 bool wanted(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? name : name.substr(slash + 1);
-  return !file.starts_with("._") && (file.ends_with(".json") || file.ends_with(".csv"));
+  return !file.starts_with("._") &&
+         (file.ends_with(".json") || file.ends_with(".csv") || file.ends_with(".jsonl") || file.ends_with(".xml"));
 }
 
 zip_uint64_t find_entry(zip_t* zip, const std::string& place) {
@@ -62,10 +63,11 @@ zip_uint64_t find_entry(zip_t* zip, const std::string& place) {
   for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
     const char* const name = zip_get_name(zip, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
     if (!name || !wanted(name)) continue;
-    if (found >= 0) throw Error(place + ": expected one .json or .csv file in the archive, found several");
+    if (found >= 0)
+      throw Error(place + ": expected one .json, .jsonl, .csv or .xml file in the archive, found several");
     found = i;
   }
-  if (found < 0) throw Error(place + ": expected a .json or .csv file in the archive, found none");
+  if (found < 0) throw Error(place + ": expected a .json, .jsonl, .csv or .xml file in the archive, found none");
   return static_cast<zip_uint64_t>(found);
 }
 

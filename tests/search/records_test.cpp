@@ -208,43 +208,6 @@ TEST(ClBlast, ResultsOfItsTunersAreRead) {
     EXPECT_THROW(parse_records(text, "clblast"), Error) << text;
 }
 
-TEST(AutoTvm, LogsAreRead) {
-  const std::string input = R"("input": ["cuda -model=t4", "dense.cuda", [["TENSOR", [1, 512], "float32"]], {}])";
-  const auto line = [&](const std::string& tile, const std::string& result) {
-    return "{" + input + R"(, "config": {"index": 3, "code_hash": null, "entity": [["tile_x", "sp", )" + tile +
-           R"(], ["unroll", "ot", true]]}, "result": )" + result + R"(, "version": 0.2, "tvm_version": "0.8.0"})" +
-           "\n";
-  };
-  const std::string log = line("[-1, 8]", "[[0.0005, 0.0007], 0, 2.5, 1600000000.5]") +
-                          line("[-1, 16]", "[[1000000000.0], 1, 0.25, 1600000001.5]");
-  const Records records = parse_records(log + log.substr(0, 40), "tvm.log");
-  EXPECT_EQ(records.device, "cuda -model=t4");
-  EXPECT_EQ(records.kernel, "dense.cuda");
-  ASSERT_EQ(records.records.size(), 2u);
-  EXPECT_EQ(records.knobs[0].name, "tile_x");
-  EXPECT_EQ(records.json(0, 0), "\"[-1,8]\"");
-  EXPECT_EQ(records.json(0, 1), "true");
-  EXPECT_DOUBLE_EQ(records.records[0].outcome.microseconds, 600);
-  EXPECT_DOUBLE_EQ(records.records[0].cost(), 2.5);
-  EXPECT_EQ(records.launches.size(), 2u);
-  EXPECT_EQ(records.records[1].outcome.status, Status::invalid);
-  std::string other = log;
-  other.replace(other.rfind("dense.cuda"), 5, "conv2");
-  EXPECT_THAT([&] { parse_records(other, "tvm.log"); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("tvm.log:2: expected one task on one target")));
-  // Damaged lines are Errors.
-  Rng rng(3);
-  for (int i = 0; i < 3000; ++i) {
-    std::string damaged = log;
-    for (std::uint64_t n = 1 + rng.below(4); n > 0; --n)
-      damaged[rng.below(damaged.size())] = "{}[]\",:0-9etn"[rng.below(13)];
-    try {
-      parse_records(damaged, "tvm.log");
-    } catch (const Error&) {
-    }
-  }
-}
-
 TEST(T4, IsRead) {
   const Records records = parse_records(R"({"metadata": {"timeunit": "seconds"}, "results": [
     {"configuration": {"z": 1, "a": 2}, "invalidity": "correct", "times": {"compilation": 2, "framework": 0.5,
@@ -315,7 +278,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("a,a,time (ms)\n1,1,2\n", "'a' twice");
   says("a,time (ms)\n", "no configurations");
   says("{", "JSON");
-  says("{}", "found neither");
+  says("{}", "found JSON without members");
   says(R"({"cache": {"1": {"time": 1}}})", "tune_params_keys");
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"time": 1}}})", "a value of 'a'");
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1}}})", "expected the objective 'time'");
@@ -339,7 +302,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("a,GFLOP/s\n1,2\n", "a column of times");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
   says("SQLite format 3", "database");
-  says("[]", "found a JSON array");
+  says("[]", "in a record of MetaSchedule");
   says("\xef\xbb\xbf", "found nothing");
   says(std::string_view("\xff\xfe{\0}\0", 6), "found UTF-16");
   // Beyond double.

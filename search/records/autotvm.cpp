@@ -1,0 +1,62 @@
+// Tuning logs of TVM's AutoTVM: a JSON object on each line, with the task, the choices and the result.
+//   {"input": [TARGET, TASK, ARGUMENTS, {}], "config": {"entity": [["tile_x", "sp", [-1, 8]], …]},
+//    "result": [[SECONDS, …], ERROR, SECONDS OF THE WHOLE TRIAL, TIMESTAMP], "version": 0.2, …}
+// https://tvm.apache.org (python/tvm/autotvm/record.py). Each task on each target is a space.
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "search/records/by_space.h"
+#include "search/records/formats.h"
+#include "search/records/tvm_result.h"
+
+namespace deplo::search {
+namespace {
+
+using records::Json;
+
+[[noreturn]] void expected(const std::string& place, std::string_view what) {
+  throw Error(fmt::format("{}: expected {} in a line of AutoTVM's log", place, what));
+}
+
+/// 1x512:float32 of ["TENSOR", [1, 512], "float32"]; other arguments as they are.
+std::string argument_text(const Json& argument) {
+  if (!argument.is_array() || argument.size() < 2 || argument[0] != "TENSOR" || !argument[1].is_array())
+    return records::compact(argument);
+  std::string text;
+  for (const Json& extent : argument[1]) text += (text.empty() ? "" : "x") + records::compact(extent);
+  return argument.size() > 2 && argument[2].is_string() ? text + ":" + argument[2].get<std::string>() : text;
+}
+
+std::vector<records::Setting> choices_of(const Json& config, const std::string& place) {
+  const Json& entity = records::member_of(config, "entity");
+  if (!entity.is_array()) expected(place, "the choices in config.entity");
+  std::vector<records::Setting> choices;
+  for (const Json& choice : entity) {
+    if (!choice.is_array() || choice.size() != 3 || !choice[0].is_string())
+      expected(place, "[name, kind, value] as a choice");
+    choices.emplace_back(choice[0].get<std::string>(), records::value_json(choice[2]));
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::vector<Records> records::parse_autotvm(const Source& source) {
+  BySpace spaces(source.place);
+  each_json_line(source.text, source.place, "a line of AutoTVM's log", [&](const JsonLine& line) {
+    const Json& input = member_of(line.json, "input");
+    if (!input.is_array() || input.size() < 3 || !input[0].is_string() || !input[1].is_string())
+      expected(line.place, "a target and a task");
+    std::string kernel = input[1].get<std::string>();
+    if (input[2].is_array())
+      for (const Json& argument : input[2]) kernel += " " + argument_text(argument);
+    SparseRecords& space = spaces.of(compact(input), kernel, input[0].get<std::string>());
+    std::optional<TvmResult> result = tvm_result_of(member_of(line.json, "result"));
+    if (!result) expected(line.place, "[[seconds above 0], error, seconds] as the result");
+    space.add(choices_of(member_of(line.json, "config"), line.place), std::move(result->record),
+              std::move(result->launches));
+  });
+  return spaces.finish();
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,30 @@
+// Lines of a table (CSV, RFC 4180).
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deplo::search::records {
+
+/// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes. The text and the place
+/// must exist as long as this object.
+class CsvLines {
+ public:
+  CsvLines(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+
+  /// False: no line is left. Empty lines are passed over. Throws Error for a line that is too long.
+  bool next(std::vector<std::string>& cells);
+  /// Of the cells; lines inside quotes are not counted.
+  std::size_t line() const { return line_; }
+
+ private:
+  std::string cell();
+  std::string quoted();
+
+  std::string_view text_;
+  const std::string& place_;
+  std::size_t at_ = 0, line_ = 1;
+};
+
+}  // namespace deplo::search::records

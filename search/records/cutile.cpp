@@ -1,0 +1,47 @@
+// Trial logs of the autotuner of cutile-rs: on each line
+//   {"config_id": "BM=64,BN=128", "outcome": {"Measured": {"median_ms": 0.5, "min_ms": 0.4, "reps": 100}}}
+//   {"config_id": "BM=64,BN=256", "outcome": {"Invalid": {"reason": "…"}}}
+// https://github.com/NVlabs/cutile-rs (cutile/src/tune.rs). An id that is no list of parameters is the knob "config".
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "search/records/by_space.h"
+#include "search/records/formats.h"
+
+namespace deplo::search {
+namespace {
+
+using records::Json;
+
+Record record_of(const Json& outcome, const std::string& place) {
+  if (const Json& measured = records::member_of(outcome, "Measured"); measured.is_object()) {
+    const Json& median = records::member_of(measured, "median_ms");
+    if (median.is_number()) return records::timed(median.get<double>() * 1e3, Status::noop, "no time");
+    if (median.is_null()) return records::timed(0, Status::noop, "no time");
+  } else if (const Json& invalid = records::member_of(outcome, "Invalid"); invalid.is_object()) {
+    return records::timed(0, Status::invalid, records::text_of(invalid, "reason"));
+  }
+  throw Error(
+      fmt::format("{}: expected Measured with median_ms, or Invalid, as the outcome of a trial of cutile-rs, "
+                  "found {}",
+                  place, records::excerpt(outcome)));
+}
+
+}  // namespace
+
+std::vector<Records> records::parse_cutile(const Source& source) {
+  BySpace spaces(source.place);
+  SparseRecords& space = spaces.of("", stem_of(source.place));
+  each_json_line(source.text, source.place, "a trial of cutile-rs", [&](const JsonLine& line) {
+    const std::string id = text_of(line.json, "config_id");
+    if (id.empty()) throw Error(fmt::format("{}: expected the config_id of a trial of cutile-rs", line.place));
+    const Json& parameters = member_of(line.json, "params");
+    space.add(parameters.is_object()
+                  ? settings_of(parameters)
+                  : settings_in(id, ',', '=').value_or(std::vector<Setting>{{"config", compact(Json(id))}}),
+              record_of(member_of(line.json, "outcome"), line.place));
+  });
+  return spaces.finish();
+}
+
+}  // namespace deplo::search

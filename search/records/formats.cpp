@@ -1,0 +1,247 @@
+#include "search/records/formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text/text.h"
+#include "search/records/csv.h"
+
+namespace deplo::search::records {
+namespace {
+
+using Form = Outline::Form;
+
+constexpr std::size_t max_members = 2000;
+
+/// Scans the first JSON value for the names of members, without building it: a cache may have gigabytes.
+class MemberScan {
+ public:
+  MemberScan(std::string_view text, Outline& outline) : text_(text), outline_(outline) {}
+
+  void run() {
+    for (at_ = 0; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '{' || c == '[') open(c == '{');
+      if ((c == '}' || c == ']') && close()) return;
+      if (c == '"') take_text();
+    }
+  }
+
+ private:
+  void open(bool is_object) {
+    ++depth_;
+    if (!is_object) return;
+    ++objects_;
+    if (objects_ == 1) outer_ = depth_;
+    if (objects_ == 2 && outer_ > 0 && inner_ == 0) inner_ = depth_;
+    objects_ = std::min<std::size_t>(objects_, 2);
+  }
+  /// Whether the first value is over.
+  bool close() {
+    if (depth_ == inner_) is_inner_over_ = true;
+    return depth_ == 0 || --depth_ == 0;
+  }
+
+  void take_text() {
+    const std::size_t start = ++at_;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    const std::size_t after = text_.find_first_not_of(" \t\r\n", std::min(at_ + 1, text_.size()));
+    if (at_ >= text_.size() || after == std::string_view::npos || text_[after] != ':') return;
+    const std::string_view name = text_.substr(start, at_ - start);
+    if (depth_ == outer_ && outline_.members.size() < max_members) outline_.members.emplace_back(name);
+    if (depth_ == inner_ && !is_inner_over_ && outline_.inner.size() < max_members) outline_.inner.emplace_back(name);
+  }
+
+  std::string_view text_;
+  Outline& outline_;
+  std::size_t at_ = 0;
+  std::size_t depth_ = 0, objects_ = 0, outer_ = 0, inner_ = 0;  // levels; those of the first object and of one inside
+  bool is_inner_over_ = false;
+};
+
+/// The name of the first element, behind declarations and comments.
+std::string first_element(std::string_view text) {
+  for (std::size_t at = text.find('<'); at + 1 < text.size(); at = text.find('<', at + 1)) {
+    if (text[at + 1] == '?' || text[at + 1] == '!') continue;
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n/>", at + 1), text.size());
+    return std::string(text.substr(at + 1, end - at - 1));
+  }
+  return "";
+}
+
+bool has_all(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
+  return std::ranges::all_of(wanted,
+                             [&](std::string_view each) { return std::ranges::find(names, each) != names.end(); });
+}
+
+std::size_t count_found(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      wanted, [&](std::string_view each) { return std::ranges::find(names, each) != names.end(); }));
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr std::size_t max_named = 6;
+  std::vector<std::string> texts;
+  for (const std::string& name : names)
+    if (texts.size() < max_named) texts.push_back(fmt::format("'{}'", name.substr(0, 40)));
+  return join(texts, ", ") + (names.size() > max_named ? ", …" : "");
+}
+
+}  // namespace
+
+std::span<const RecordFormat> all_formats() {
+  static const std::vector<RecordFormat> formats = {
+      {"Kernel Tuner",
+       "its caches, of versions 1.0 to 1.5 (JSON)",
+       Form::object,
+       {"cache"},
+       {},
+       {"tune_params_keys", "tune_params", "device_name", "kernel_name"},
+       parse_json_source},
+      {"KTT", "its results as JSON", Form::object, {"Results"}, {}, {"Metadata", "UserData"}, parse_ktt_json},
+      {"KTT", "its results as XML", Form::xml, {"TuningData"}, {}, {}, parse_ktt_xml},
+      {"CLBlast",
+       "results of its tuners, clblast_*.json",
+       Form::object,
+       {"kernel_family", "results"},
+       {},
+       {"best_kernel", "best_time", "precision", "device_core_clock"},
+       parse_clblast_results},
+      {"CLBlast",
+       "its database, of all kernels and devices (JSON)",
+       Form::object,
+       {"sections"},
+       {},
+       {},
+       parse_clblast_database},
+      {"T4",
+       "results in the community's schema (JSON)",
+       Form::object,
+       {"results"},
+       {},
+       {"schema_version", "metadata"},
+       parse_json_source},
+      {"AutoTVM",
+       "TVM's tuning logs (JSON lines)",
+       Form::object,
+       {"input", "config", "result"},
+       {},
+       {"version", "tvm_version"},
+       parse_autotvm},
+      {"Ansor",
+       "TVM's auto_scheduler logs, also TenSet's measure records (JSON lines)",
+       Form::object,
+       {"i", "r"},
+       {},
+       {"v"},
+       parse_ansor},
+      {"MetaSchedule", "TVM's database_tuning_record.json (JSON lines)", Form::array, {}, {}, {}, parse_meta_schedule},
+      {"Triton",
+       "its disk cache of timings, *.autotune.json",
+       Form::object,
+       {"configs_timings"},
+       {},
+       {"key"},
+       parse_triton},
+      {"Helion",
+       "autotune logs (CSV; NAME.meta.jsonl next to NAME.csv says the kernels)",
+       Form::table,
+       {"status", "perf_ms", "config"},
+       {},
+       {"config_index", "generation", "compile_time_s"},
+       parse_helion_log},
+      {"Helion",
+       "autotune logs with configurations, *.meta.jsonl",
+       Form::object,
+       {"run_id", "configs"},
+       {},
+       {"kernel_id", "kernel_source", "input_shapes", "hardware_info"},
+       parse_helion_metadata},
+      {"Helion",
+       "ahead-of-time measurements_*.csv",
+       Form::table,
+       {"kernel_name", "config", "timing_ms"},
+       {},
+       {"shape_hash", "config_hash", "shape_features"},
+       parse_helion_measurements},
+      {"Helion",
+       "ahead-of-time tuned_configs_*.json",
+       Form::object,
+       {},
+       {"config", "shape_key", "timing_ms"},
+       {},
+       parse_helion_configs},
+      {"cutile-rs",
+       "trial logs of its autotuner (JSON lines)",
+       Form::object,
+       {"config_id", "outcome"},
+       {},
+       {},
+       parse_cutile},
+      {"LOOPerSet",
+       "programs of Tiramisu with schedules (JSON lines)",
+       Form::object,
+       {"schedules_list"},
+       {},
+       {"program_name", "program_annotation", "initial_execution_time"},
+       parse_looperset},
+      {"LOOPerSet", "the same in one object, by program", Form::object, {}, {"schedules_list"}, {}, parse_looperset},
+      {"tables", "CSV with a header: parameters, times, results", Form::table, {}, {}, {}, parse_table_source},
+  };
+  return formats;
+}
+
+Outline outline_of(std::string_view text) {
+  Outline outline;
+  const std::size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  text.remove_prefix(start);
+  if (text.starts_with('{') || text.starts_with('[')) {
+    outline.form = text[0] == '{' ? Form::object : Form::array;
+    MemberScan(text, outline).run();
+  } else if (text.starts_with('<')) {
+    outline.form = Form::xml;
+    outline.members = {first_element(text)};
+  } else {
+    constexpr std::size_t max_header = 8000;  // bytes, so that no line is too long
+    static const std::string none;
+    CsvLines(text.substr(0, std::min(text.find('\n'), max_header)), none).next(outline.members);
+  }
+  return outline;
+}
+
+const RecordFormat* find_format(const Outline& outline) {
+  for (const RecordFormat& format : all_formats())
+    if (format.form == outline.form && has_all(outline.members, format.members) && has_all(outline.inner, format.inner))
+      return &format;
+  return nullptr;
+}
+
+std::string unknown_format(const Outline& outline) {
+  const std::string found = outline.form == Form::xml ? fmt::format("XML with the element {}", quoted(outline.members))
+                            : outline.members.empty() ? "JSON without members"
+                                                      : fmt::format("JSON with {}", quoted(outline.members));
+  const RecordFormat* nearest = nullptr;
+  std::size_t most = 0;
+  for (const RecordFormat& format : all_formats()) {
+    if (format.form != outline.form) continue;
+    const std::size_t count = count_found(outline.members, format.members) + count_found(outline.inner, format.inner) +
+                              count_found(outline.members, format.usual);
+    if (count > most) nearest = &format;
+    most = std::max(most, count);
+  }
+  std::string resembles;
+  if (nearest != nullptr) {
+    std::vector<std::string> missing;
+    for (const std::string_view name : nearest->members)
+      if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);
+    for (const std::string_view name : nearest->inner)
+      if (std::ranges::find(outline.inner, name) == outline.inner.end()) missing.emplace_back(name);
+    resembles = fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(missing));
+  }
+  if (std::ranges::find(outline.members, "ConfigurationSpace") != outline.members.end())
+    resembles = ", a T1 definition, which has no results";
+  return fmt::format("found {}{}; `deplo db import --list-formats` says what is read", found, resembles);
+}
+
+}  // namespace deplo::search::records

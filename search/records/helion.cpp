@@ -1,0 +1,184 @@
+// Helion's logs. https://github.com/pytorch/helion (helion/autotuner/logger.py, metrics.py, aot_cache.py)
+// - Autotune log, NAME.csv: a line for each measurement, with status, perf_ms, compile_time_s and config, in later
+//   versions also run_id and kernel_id. The lines of NAME.meta.jsonl say which kernel, shapes and device a run has.
+// - NAME.meta.jsonl with configs: {"run_id", "kernel_name", "configs": {ID: {"config": {…}, "perf_stats": [{"median"}]}}}
+// - Ahead of time, measurements_DEVICE.csv: kernel_name, shape_hash, config (JSON), shape_features (JSON), timing_ms.
+// - Ahead of time, tuned_configs_DEVICE.json: {KERNEL: [{"config": {…}, "shape_key": {…}, "timing_ms": 0.5}]}
+// All times are in ms.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "core/error.h"
+#include "search/records/by_space.h"
+#include "search/records/csv.h"
+#include "search/records/formats.h"
+#include "search/records/python_literal.h"
+
+namespace deplo::search {
+namespace {
+
+using records::Json;
+
+/// A row's cells by the header's names.
+class Rows {
+ public:
+  Rows(std::string_view text, const std::string& place) : lines_(text, place), place_(place) { lines_.next(heads_); }
+
+  bool next() {
+    if (!lines_.next(cells_)) return false;
+    if (cells_.size() != heads_.size())
+      throw Error(fmt::format("{}: expected {} cells, found {}", at(), heads_.size(), cells_.size()));
+    return true;
+  }
+  /// "" without such a column.
+  std::string cell(std::string_view head) const {
+    const auto found = std::ranges::find(heads_, head);
+    return found == heads_.end() ? "" : cells_[static_cast<std::size_t>(found - heads_.begin())];
+  }
+  /// 0 for an empty cell.
+  double number(std::string_view head) const {
+    const std::string text = cell(head);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || !(value >= 0)))
+      throw Error(fmt::format("{}: expected a time in column '{}', found '{}'", at(), head, text.substr(0, 40)));
+    return value;
+  }
+  std::string at() const { return fmt::format("{}:{}", place_, lines_.line()); }
+
+ private:
+  records::CsvLines lines_;
+  const std::string& place_;
+  std::vector<std::string> heads_, cells_;
+};
+
+std::vector<records::Setting> settings_of_text(const std::string& config, const std::string& place) {
+  Json json = Json::parse(config, nullptr, false);
+  if (!json.is_object()) json = records::parse_python_call(config).value_or(Json());
+  if (!json.is_object())
+    throw Error(fmt::format("{}: expected a configuration of Helion, found '{}'", place, config.substr(0, 80)));
+  return records::settings_of(json);
+}
+
+/// What is known of a run.
+struct Run {
+  std::string kernel, device, shapes;
+};
+
+Run run_of(const Json& metadata) {
+  const Json& hardware = records::member_of(metadata, "hardware_info");
+  Run run{records::text_of(metadata, "kernel_name"), records::text_of(hardware, "device_name"),
+          records::text_of(metadata, "input_shapes")};
+  if (run.device.empty()) run.device = records::text_of(metadata, "hardware");
+  if (const std::string types = records::text_of(metadata, "dtypes"); !types.empty()) run.shapes += " " + types;
+  return run;
+}
+
+std::string size_of(const Run& run) { return run.shapes.empty() ? "" : records::problem_size_json({run.shapes}); }
+
+/// By run_id, else kernel_id.
+std::map<std::string, Run> runs_of(const std::string& companion) {
+  std::map<std::string, Run> runs;
+  if (companion.empty()) return runs;
+  records::each_json_line(companion, "meta.jsonl", "a record of Helion's metadata", [&](const records::JsonLine& line) {
+    for (const char* key : {"run_id", "kernel_id"})
+      if (const std::string id = records::text_of(line.json, key); !id.empty()) {
+        runs[id] = run_of(line.json);
+        break;
+      }
+  });
+  return runs;
+}
+
+Status status_of(const std::string& word) {
+  if (word == "timeout") return Status::timeout;
+  return word.find("compil") != std::string::npos ? Status::build_error : Status::launch_error;
+}
+
+double median_of(const Json& config) {
+  const Json& stats = records::member_of(config, "perf_stats");
+  if (!stats.is_array() || stats.empty()) return 0;
+  const Json& median = records::member_of(stats.back(), "median");
+  return median.is_number() ? median.get<double>() : 0;
+}
+
+}  // namespace
+
+std::vector<Records> records::parse_helion_log(const Source& source) {
+  const std::map<std::string, Run> runs = runs_of(source.reading.companion);
+  BySpace spaces(source.place);
+  Rows rows(source.text, source.place);
+  while (rows.next()) {
+    const std::string status = rows.cell("status");
+    if (status == "started") continue;  // another line has the result
+    std::string id = rows.cell("run_id");
+    if (id.empty()) id = rows.cell("kernel_id");
+    const auto known = runs.find(id);
+    const Run run =
+        known != runs.end() ? known->second : Run{stem_of(source.place) + (id.empty() ? "" : " " + id), "", ""};
+    const double ms = rows.number("perf_ms");
+    const bool ok = status == "ok" || (status == "deduplicated" && ms > 0);
+    Record record = timed(ok ? ms * 1e3 : 0, status_of(status), status);
+    record.build_seconds = rows.number("compile_time_s");
+    spaces.of(id, run.kernel, run.device, size_of(run))
+        .add(settings_of_text(rows.cell("config"), rows.at()), std::move(record));
+  }
+  return spaces.finish();
+}
+
+std::vector<Records> records::parse_helion_metadata(const Source& source) {
+  BySpace spaces(source.place);
+  each_json_line(source.text, source.place, "a record of Helion's metadata", [&](const JsonLine& line) {
+    const Run run = run_of(line.json);
+    const Json& configs = member_of(line.json, "configs");
+    if (!configs.is_object()) return;  // a run without measurements
+    SparseRecords& space = spaces.of(text_of(line.json, "run_id"), run.kernel, run.device, size_of(run));
+    for (const Json& each : configs) {
+      const Json& config = member_of(each, "config");
+      if (!config.is_object() && !config.is_string())
+        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", line.place, excerpt(each)));
+      space.add(config.is_object() ? settings_of(config) : settings_of_text(config.get<std::string>(), line.place),
+                timed(median_of(each) * 1e3, Status::launch_error, "no time"));
+    }
+  });
+  return spaces.finish();
+}
+
+std::vector<Records> records::parse_helion_measurements(const Source& source) {
+  BySpace spaces(source.place);
+  Rows rows(source.text, source.place);
+  while (rows.next()) {
+    const std::string kernel = rows.cell("kernel_name"), features = rows.cell("shape_features");
+    const std::string shape = rows.cell("shape_hash").empty() ? features : rows.cell("shape_hash");
+    std::vector<std::string> size;
+    if (const Json json = Json::parse(features, nullptr, false); json.is_object())
+      for (const auto& [name, value] : json.items()) size.push_back(fmt::format("{}={}", name, compact(value)));
+    spaces.of(kernel + "\n" + shape, kernel, "", problem_size_json(size.empty() ? std::vector{shape} : size))
+        .add(settings_of_text(rows.cell("config"), rows.at()),
+             timed(rows.number("timing_ms") * 1e3, Status::launch_error, "no time"));
+  }
+  return spaces.finish();
+}
+
+std::vector<Records> records::parse_helion_configs(const Source& source) {
+  const Json json = parse_json(source.text, source.place, "Helion's tuned configurations");
+  BySpace spaces(source.place);
+  for (const auto& [kernel, configs] : json.items())
+    for (const Json& each : configs) {
+      const Json &config = member_of(each, "config"), &ms = member_of(each, "timing_ms"),
+                 &shape = member_of(each, "shape_key");
+      if (!config.is_object())
+        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", source.place, excerpt(each)));
+      if (!ms.is_number()) continue;  // tuned, and not timed
+      spaces
+          .of(kernel + "\n" + compact(shape), kernel, text_of(shape, "hardware_id"),
+              problem_size_json({compact(member_of(shape, "specialization_key"))}))
+          .add(settings_of(config), timed(ms.get<double>() * 1e3, Status::launch_error, "no time"));
+    }
+  return spaces.finish();
+}
+
+}  // namespace deplo::search

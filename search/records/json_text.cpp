@@ -1,0 +1,99 @@
+#include "search/records/json_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "search/records/spelling.h"
+
+namespace deplo::search::records {
+
+std::string without_nan(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (!quoted && (rest.starts_with("NaN") || rest.starts_with("Infinity"))) {
+      if (out.ends_with('-')) out.pop_back();
+      out += "null";
+      i += rest.starts_with("NaN") ? 2 : 7;
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
+    out += text[i];
+    if (text[i] == '\\' && quoted && i + 1 < text.size()) out += text[++i];
+  }
+  return out;
+}
+
+Json parse_json(std::string_view text, const std::string& place, std::string_view what) {
+  const bool is_clean = text.find("NaN") == std::string_view::npos && text.find("Infinity") == std::string_view::npos;
+  const std::string clean = is_clean ? std::string() : without_nan(text);
+  std::size_t values = 0;
+  std::array<std::size_t, max_levels + 2> members = {};  // of the object that is open at a level
+  try {
+    return Json::parse(is_clean ? text : std::string_view(clean), [&](int depth, Json::parse_event_t event, Json&) {
+      if (depth > max_levels)
+        throw Error(fmt::format("{}: expected at most {} nested levels, found more", place, max_levels));
+      const auto level = static_cast<std::size_t>(depth);
+      if (event == Json::parse_event_t::object_start) members[level + 1] = 0;
+      if (event == Json::parse_event_t::key && ++members[level] > max_members)
+        throw Error(fmt::format("{}: expected at most {} members in an object, found more", place, max_members));
+      if (++values > max_values)
+        throw Error(fmt::format("{}: expected at most {} values, found more", place, max_values));
+      return true;
+    });
+  } catch (const Json::exception& e) {
+    // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" behind the bracket.
+    const std::string_view message = e.what();
+    const std::size_t bracket = message.find("] ");
+    throw Error(fmt::format("{}: expected {} in JSON: {}", place, what,
+                            message.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
+  }
+}
+
+std::string value_json(const Json& json) {
+  if (json.is_number_float()) return json_of(json.get<double>());
+  const std::string text = compact(json);
+  return json.is_structured() ? compact(Json(text)) : text;
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const Json& member = member_of(json, key);
+  return member.is_string() ? member.get<std::string>() : "";
+}
+
+const Json& member_of(const Json& json, const char* key) {
+  static const Json none;
+  if (!json.is_object()) return none;
+  const auto found = json.find(key);
+  return found == json.end() ? none : *found;
+}
+
+std::string excerpt(const Json& json) { return compact(json).substr(0, 40); }
+
+std::string compact(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void each_json_line(std::string_view text, const std::string& place, std::string_view what,
+                    const std::function<void(JsonLine)>& take) {
+  std::size_t number = 0;
+  bool taken = false;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = text.substr(start, end - start);
+    start = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string at = fmt::format("{}:{}", place, number);
+    if (taken && text.find_first_not_of(" \t\r\n", end) == std::string_view::npos && !Json::accept(without_nan(line)))
+      return;
+    if (!taken && !Json::accept(without_nan(line))) return take({parse_json(text, place, what), place});
+    take({parse_json(line, at, what), at});
+    taken = true;
+  }
+}
+
+}  // namespace deplo::search::records

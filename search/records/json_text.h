@@ -1,0 +1,46 @@
+// JSON of recorded files, as programs in Python and C++ write it.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deplo::search::records {
+
+using Json = nlohmann::ordered_json;  // T4's parameters have no other order than that of the text
+
+inline constexpr int max_levels = 128;  // copies and prints of a value recurse
+/// Values held at once, of 16 to 64 bytes each: a T4 document of 300,000 configurations of 50 values each.
+inline constexpr std::size_t max_values = std::size_t{1} << 24;
+inline constexpr std::size_t max_members = 2000;  // of an object: each is searched for in them all
+
+/// The text with null for NaN, Infinity and -Infinity, which Python's json writes for numbers that are none.
+std::string without_nan(std::string_view text);
+/// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place: expected
+/// WHAT in JSON: …`, also for a value with more than max_levels or max_values.
+Json parse_json(std::string_view text, const std::string& place, std::string_view what);
+
+/// The value of a parameter as JSON text. A list or an object counts as its text.
+std::string value_json(const Json&);
+/// The member if it is a text; "" otherwise.
+std::string text_of(const Json&, const char* key);
+/// The member; null if there is none, or if this is not an object.
+const Json& member_of(const Json&, const char* key);
+/// The first 40 bytes of the value's text.
+std::string excerpt(const Json&);
+/// The value's text without blanks.
+std::string compact(const Json&);
+
+/// One value of JSON lines and where it is, `FILE:LINE`.
+struct JsonLine {
+  Json json;
+  std::string place;
+};
+/// Parses each line that is not empty, or the whole text if its first line is no value. A last line that is no JSON is left out if a line stands before it: the program
+/// that wrote the file still ran, or was killed.
+void each_json_line(std::string_view text, const std::string& place, std::string_view what,
+                    const std::function<void(JsonLine)>& take);
+
+}  // namespace deplo::search::records

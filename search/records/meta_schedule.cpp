@@ -1,0 +1,102 @@
+// Records of TVM's MetaSchedule, database_tuning_record.json: on each line
+//   [WORKLOAD, [[[INSTRUCTION, …], [[NUMBER, DECISION], …]], [SECONDS, …], TARGET, ARGUMENTS]]
+// An instruction is [KIND, INPUTS, ATTRIBUTES, OUTPUTS]; a decision belongs to the instruction with its number.
+// https://tvm.apache.org (src/meta_schedule/database/json_database.cc, database.cc, src/tir/schedule/trace.cc). Each
+// workload on each target is a space. Knobs are the decisions, and the trace without them, which is named by its digest.
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "search/records/by_space.h"
+#include "search/records/formats.h"
+
+namespace deplo::search {
+namespace {
+
+using records::Json;
+
+[[noreturn]] void expected(const std::string& place, std::string_view what) {
+  throw Error(fmt::format("{}: expected {} in a record of MetaSchedule", place, what));
+}
+
+std::vector<records::Setting> settings_of_trace(const Json& trace, const std::string& place) {
+  if (!trace.is_array() || trace.size() != 2 || !trace[0].is_array() || !trace[1].is_array())
+    expected(place, "a trace of instructions and decisions");
+  constexpr std::size_t digits = 8;
+  std::vector<records::Setting> settings;
+  settings.emplace_back("trace", records::value_json(digest(records::compact(trace[0])).substr(0, digits)));
+  for (const Json& decision : trace[1]) {
+    const bool is_pair = decision.is_array() && decision.size() == 2 && decision[0].is_number_unsigned();
+    if (!is_pair || decision[0].get<std::uint64_t>() >= trace[0].size()) expected(place, "[number, decision]");
+    const Json& instruction = trace[0][decision[0].get<std::size_t>()];
+    if (!instruction.is_array() || instruction.empty() || !instruction[0].is_string())
+      expected(place, "[kind, inputs, attributes, outputs] as an instruction");
+    settings.emplace_back(fmt::format("{} {}", records::compact(decision[0]), instruction[0].get<std::string>()),
+                          records::value_json(decision[1]));
+  }
+  return settings;
+}
+
+/// "cuda sm_90" of the target's members.
+std::string target_name(const Json& target) {
+  if (target.is_string()) return target.get<std::string>();
+  std::string name;
+  for (const char* each : {"kind", "tag", "arch", "mcpu", "model"})
+    if (const std::string text = records::text_of(target, each); !text.empty())
+      name += (name.empty() ? "" : " ") + text;
+  return name;
+}
+
+/// 1x512:float32 of ["TENSOR", "float32", [1, 512]].
+std::string argument_text(const Json& argument) {
+  if (!argument.is_array() || argument.size() != 3 || !argument[1].is_string() || !argument[2].is_array())
+    return records::compact(argument);
+  std::string text;
+  for (const Json& extent : argument[2]) text += (text.empty() ? "" : "x") + records::compact(extent);
+  return text + ":" + argument[1].get<std::string>();
+}
+
+/// Without times the configuration failed: it has none, or 1e10 s.
+struct Times {
+  Record record;
+  std::vector<double> launches;
+};
+Times times_of(const Json& seconds, const std::string& place) {
+  constexpr double none = 1e9;
+  if (!seconds.is_null() && !seconds.is_array()) expected(place, "a list of seconds");
+  Times times;
+  double sum = 0;
+  bool failed = seconds.empty();
+  for (const Json& each : seconds) {
+    if (!each.is_number()) expected(place, "a list of seconds");
+    failed = failed || !(each.get<double>() > 0) || each.get<double>() >= none;
+    sum += times.launches.emplace_back(each.get<double>() * 1e6);
+  }
+  if (failed) return {records::timed(0, Status::launch_error, "no time"), {}};
+  times.record = records::timed(sum / static_cast<double>(times.launches.size()), Status::launch_error, "");
+  times.record.run_seconds = sum * 1e-6;
+  return times;
+}
+
+}  // namespace
+
+std::vector<Records> records::parse_meta_schedule(const Source& source) {
+  BySpace spaces(source.place);
+  each_json_line(source.text, source.place, "a record of MetaSchedule", [&](const JsonLine& line) {
+    const Json& json = line.json;
+    if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() || !json[1].is_array() ||
+        json[1].size() < 2)
+      expected(line.place, "[workload, [trace, seconds, target, arguments]]");
+    const Json& record = json[1];
+    const Json target = record.size() > 2 ? record[2] : Json(), arguments = record.size() > 3 ? record[3] : Json();
+    std::string kernel = "workload " + compact(json[0]);
+    if (arguments.is_array())
+      for (const Json& argument : arguments) kernel += " " + argument_text(argument);
+    Times times = times_of(record[1], line.place);
+    spaces.of(kernel + "\n" + compact(target), kernel, target_name(target))
+        .add(settings_of_trace(record[0], line.place), std::move(times.record), std::move(times.launches));
+  });
+  return spaces.finish();
+}
+
+}  // namespace deplo::search

@@ -1,0 +1,127 @@
+#include "search/records/sparse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "search/records/spelling.h"
+
+namespace deplo::search::records {
+namespace {
+
+constexpr std::size_t max_knobs = 1000;
+const std::string absent = "\"-\"";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+}  // namespace
+
+void SparseRecords::add(std::vector<Setting> settings, Record record, std::vector<double> launches) {
+  Row row{{}, std::move(record), std::move(launches)};
+  std::size_t place = 0;  // in the order, of the next knob if it is new
+  for (auto& [name, value] : settings) {
+    const auto [known, is_new] = numbers_.try_emplace(name, names_.size());
+    const std::size_t number = known->second;
+    if (is_new) {
+      if (names_.size() == max_knobs)
+        throw Error(fmt::format("{}: expected at most {} parameters, found more", place_, max_knobs));
+      names_.push_back(name);
+      order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place), number);
+    }
+    if (std::ranges::find(row.settings, number, &std::pair<std::size_t, std::string>::first) != row.settings.end())
+      throw Error(fmt::format("{}: expected each parameter once, found '{}' twice", place_, name));
+    place = static_cast<std::size_t>(std::ranges::find(order_, number) - order_.begin()) + 1;
+    row.settings.emplace_back(number, std::move(value));
+  }
+  rows_.push_back(std::move(row));
+}
+
+/// By number: whether the knob has two values, of which one may be that it is absent.
+std::vector<bool> SparseRecords::varying() const {
+  std::vector<bool> varies(names_.size(), false);
+  std::vector<const std::string*> first(names_.size(), nullptr);
+  std::vector<std::size_t> count(names_.size(), 0);
+  for (const Row& row : rows_)
+    for (const auto& [number, value] : row.settings) {
+      ++count[number];
+      if (first[number] == nullptr) first[number] = &value;
+      if (*first[number] != value) varies[number] = true;
+    }
+  for (std::size_t number = 0; number < varies.size(); ++number)
+    if (count[number] < rows_.size()) varies[number] = true;
+  return varies;
+}
+
+Records SparseRecords::finish(bool drops_constants) const {
+  std::vector<bool> kept = drops_constants ? varying() : std::vector<bool>(names_.size(), true);
+  if (std::ranges::find(kept, true) == kept.end()) kept.assign(names_.size(), true);
+  RecordsBuilder builder(place_);
+  std::vector<std::size_t> column(names_.size(), 0);
+  for (const std::size_t number : order_)
+    if (kept[number]) {
+      column[number] = builder.knobs();
+      builder.add_knob(names_[number]);
+    }
+  builder.kernel() = kernel;
+  builder.device() = device;
+  builder.problem_size() = problem_size;
+  std::vector<std::string> values;
+  for (const Row& row : rows_) {
+    values.assign(builder.knobs(), absent);
+    for (const auto& [number, value] : row.settings)
+      if (kept[number]) values[column[number]] = value;
+    builder.add_json(values, row.record, row.launches);
+  }
+  return builder.finish();
+}
+
+Record timed(double microseconds, Status failure, std::string message) {
+  constexpr double max_microseconds = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
+  const bool ok = microseconds > 0 && microseconds < max_microseconds;
+  Record record;
+  record.outcome = ok ? Outcome{Status::ok, microseconds, ""} : Outcome{failure, 0, std::move(message)};
+  if (ok) record.run_seconds = microseconds * 1e-6;
+  return record;
+}
+
+std::vector<Setting> settings_of(const Json& object) {
+  std::vector<Setting> settings;
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_array()) {
+      if (!value.is_null()) settings.emplace_back(name, value_json(value));
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i)
+      if (!value[i].is_null()) settings.emplace_back(fmt::format("{}[{}]", name, i), value_json(value[i]));
+  }
+  return settings;
+}
+
+std::optional<std::vector<Setting>> settings_in(std::string_view text, char separator, char equals) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t at = part.find(equals);
+    const std::string_view name = trimmed(part.substr(0, at));
+    if (at != std::string_view::npos && !name.empty())
+      parts.emplace_back(name, trimmed(part.substr(at + 1)));
+    else if (parts.empty())
+      return std::nullopt;
+    else
+      parts.back().second += separator + std::string(part);
+  }
+  if (parts.empty()) return std::nullopt;
+  std::vector<Setting> settings;
+  for (auto& [name, value] : parts)
+    if (value != "None" && value != "null") settings.emplace_back(name, json_of_cell(value));
+  return settings;
+}
+
+}  // namespace deplo::search::records

@@ -1,0 +1,57 @@
+// Collects a space whose configurations do not all have the same knobs.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "search/records/json_text.h"
+#include "search/records/records.h"
+
+namespace deplo::search::records {
+
+/// A knob's name and its value as JSON.
+using Setting = std::pair<std::string, std::string>;
+
+class SparseRecords {
+ public:
+  /// `place` begins messages.
+  explicit SparseRecords(std::string place) : place_(std::move(place)) {}
+  /// Adds a configuration. A knob comes into the order after the one before it. Throws Error if a knob stands twice, or
+  /// if there are more than 1,000.
+  void add(std::vector<Setting>, Record, std::vector<double> launches = {});
+  std::string kernel, device, problem_size;
+  bool empty() const { return rows_.empty(); }
+  bool has_knobs() const { return !names_.empty(); }
+  /// A configuration without a knob has the value "-" of it. `drops_constants`: knobs with one value are left out, unless
+  /// no knob has two. Throws Error as RecordsBuilder does.
+  Records finish(bool drops_constants = false) const;
+
+ private:
+  struct Row {
+    std::vector<std::pair<std::size_t, std::string>> settings;  // knob, value
+    Record record;
+    std::vector<double> launches;
+  };
+  std::vector<bool> varying() const;
+  std::string place_;
+  std::vector<std::size_t> order_;  // the knobs
+  std::vector<std::string> names_;  // of the knobs, by number
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<Row> rows_;
+};
+
+/// A record with this time, or a failure if it is not above 0 (then `message` says why). Its cost is the time if
+/// nothing else is known.
+Record timed(double microseconds, Status failure, std::string message);
+
+/// A knob for each member of an object, and for each element of a member that is a list (`block_sizes[0]`). Members and
+/// elements that are null are left out.
+std::vector<Setting> settings_of(const Json& object);
+/// The settings in a text such as "BM=64,BN=128" (`separator` ',', `equals` '='): a part without `equals` belongs to the
+/// value before it. nullopt: the text does not begin with a name.
+std::optional<std::vector<Setting>> settings_in(std::string_view text, char separator, char equals);
+
+}  // namespace deplo::search::records
