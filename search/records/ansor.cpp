@@ -6,6 +6,7 @@
 // Each workload on each target is a space. Knobs are the steps that differ.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/error.h"
@@ -65,10 +66,18 @@ std::string workload_name(const std::string& key) {
   return name;
 }
 
+/// AutoTVM's version 0.1 has the same members; its task is not a list: {"i": [TARGET, TASK, …], …}.
+bool is_old_autotvm(std::string_view text) {
+  const std::size_t start = std::min(text.find("\"i\""), text.size() - 3);
+  const std::size_t end = std::min(text.find_first_not_of(" :[", start + 3), text.size());
+  return std::ranges::count(text.substr(start, end - start), '[') == 1;
+}
+
 }  // namespace
 
 std::vector<Records> records::parse_ansor(const Source& source) {
-  BySpace spaces(source.place);
+  if (is_old_autotvm(source.text)) return parse_autotvm(source);
+  BySpace spaces(source);
   each_json_line(source.text, source.place, "a line of Ansor's log", [&](const JsonLine& line) {
     const Json& input = member_of(line.json, "i");
     if (!input.is_array() || input.size() < 2 || !input[0].is_array() || input[0].size() < 2 ||

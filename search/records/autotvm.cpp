@@ -1,6 +1,7 @@
 // Tuning logs of TVM's AutoTVM: a JSON object on each line, with the task, the choices and the result.
 //   {"input": [TARGET, TASK, ARGUMENTS, {}], "config": {"entity": [["tile_x", "sp", [-1, 8]], …]},
 //    "result": [[SECONDS, …], ERROR, SECONDS OF THE WHOLE TRIAL, TIMESTAMP], "version": 0.2, …}
+// Before version 0.2, {"i": [TARGET, TASK, ARGUMENTS, {}, WORKLOAD, {"e": [["tile_x", "sp", [-1, 8]], …]}], "r": […]}.
 // https://tvm.apache.org (python/tvm/autotvm/record.py). Each task on each target is a space.
 #include <fmt/format.h>
 
@@ -27,8 +28,7 @@ std::string argument_text(const Json& argument) {
   return argument.size() > 2 && argument[2].is_string() ? text + ":" + argument[2].get<std::string>() : text;
 }
 
-std::vector<records::Setting> choices_of(const Json& config, const std::string& place) {
-  const Json& entity = records::member_of(config, "entity");
+std::vector<records::Setting> choices_of(const Json& entity, const std::string& place) {
   if (!entity.is_array()) expected(place, "the choices in config.entity");
   std::vector<records::Setting> choices;
   for (const Json& choice : entity) {
@@ -42,18 +42,20 @@ std::vector<records::Setting> choices_of(const Json& config, const std::string& 
 }  // namespace
 
 std::vector<Records> records::parse_autotvm(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   each_json_line(source.text, source.place, "a line of AutoTVM's log", [&](const JsonLine& line) {
-    const Json& input = member_of(line.json, "input");
+    const bool is_old = line.json.is_object() && line.json.contains("i");
+    const Json& input = member_of(line.json, is_old ? "i" : "input");
     if (!input.is_array() || input.size() < 3 || !input[0].is_string() || !input[1].is_string())
       expected(line.place, "a target and a task");
     std::string kernel = input[1].get<std::string>();
     if (input[2].is_array())
       for (const Json& argument : input[2]) kernel += " " + argument_text(argument);
-    SparseRecords& space = spaces.of(compact(input), kernel, input[0].get<std::string>());
-    std::optional<TvmResult> result = tvm_result_of(member_of(line.json, "result"));
+    SparseRecords& space = spaces.of(kernel + "\n" + compact(input[0]), kernel, input[0].get<std::string>());
+    std::optional<TvmResult> result = tvm_result_of(member_of(line.json, is_old ? "r" : "result"));
     if (!result) expected(line.place, "[[seconds above 0], error, seconds] as the result");
-    space.add(choices_of(member_of(line.json, "config"), line.place), std::move(result->record),
+    const Json& config = is_old ? input.back() : member_of(line.json, "config");
+    space.add(choices_of(member_of(config, is_old ? "e" : "entity"), line.place), std::move(result->record),
               std::move(result->launches));
   });
   return spaces.finish();

@@ -7,6 +7,13 @@
 
 namespace deplo::search::records {
 
+BySpace::BySpace(const Source& source) : place_(source.place) {
+  const auto& chosen = source.reading.objective;
+  if (chosen && (chosen->name != "time" || chosen->higher_is_better.value_or(false)))
+    throw Error(fmt::format("{}: expected the objective 'time', which alone this format records, found '{}'", place_,
+                            chosen->name));
+}
+
 SparseRecords& BySpace::of(const std::string& key, const std::string& kernel, const std::string& device,
                            const std::string& problem_size) {
   const auto [known, is_new] = numbers_.try_emplace(key, spaces_.size());

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "search/records/formats.h"
 #include "search/records/sparse.h"
 
 namespace deplo::search::records {
 
 class BySpace {
  public:
-  explicit BySpace(std::string place) : place_(std::move(place)) {}
+  /// For a format that records times only. Throws Error if another objective is chosen.
+  explicit BySpace(const Source&);
   /// The space with this key, which is made if it is new.
   SparseRecords& of(const std::string& key, const std::string& kernel, const std::string& device = "",
                     const std::string& problem_size = "");

@@ -1,4 +1,4 @@
-// Results of CLBlast's tuners, and its database, which has those of all kernels and devices.
+// Results of CLBlast's tuners and of CLTune, and CLBlast's database, which has those of all kernels and devices.
 //   {"kernel_family": "xgemm_1", "precision": "32", "arg_m": "1024", …, "clblast_device_name": "A GPU",
 //    "results": [{"kernel": "Xgemm", "time": 1.25, "parameters": {"PRECISION": 32, "MWG": 64, …}}, …]}
 //   {"sections": [{…the same members…, "parameter_names": ["MWG", …], "results": [["64,8,32", 1.25], …]}, …]}
@@ -82,6 +82,7 @@ Records space_of(const Json& section, const records::Source& source) {
   t4["metadata"]["timeunit"] = "milliseconds";
   t4["device_name"] = text_of(section, section.contains("clblast_device_name") ? "clblast_device_name" : "device");
   std::string kernel = text_of(section, "kernel_family");
+  if (kernel.empty() && !section["results"].empty()) kernel = text_of(section["results"][0], "kernel");  // CLTune
   t4["results"] = results_of(section, source.place);
   // The database says the kernel once, and its parameters lack the precision.
   if (const std::string own = text_of(section, "kernel"); !own.empty() && own != kernel) kernel += " " + own;

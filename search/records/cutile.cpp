@@ -30,7 +30,7 @@ Record record_of(const Json& outcome, const std::string& place) {
 }  // namespace
 
 std::vector<Records> records::parse_cutile(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   SparseRecords& space = spaces.of("", stem_of(source.place));
   each_json_line(source.text, source.place, "a trial of cutile-rs", [&](const JsonLine& line) {
     const std::string id = text_of(line.json, "config_id");

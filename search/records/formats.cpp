@@ -60,6 +60,17 @@ class MemberScan {
   bool is_inner_over_ = false;
 };
 
+/// Without blanks, and lines that begin with # before JSON.
+std::string_view without_comments(std::string_view text) {
+  const auto trimmed = [](std::string_view rest) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    return rest;
+  };
+  std::string_view rest = trimmed(text);
+  while (rest.starts_with('#')) rest = trimmed(rest.substr(std::min(rest.find('\n'), rest.size())));
+  return rest.starts_with('{') || rest.starts_with('[') ? rest : trimmed(text);
+}
+
 /// The name of the first element, behind declarations and comments.
 std::string first_element(std::string_view text) {
   for (std::size_t at = text.find('<'); at + 1 < text.size(); at = text.find('<', at + 1)) {
@@ -115,6 +126,13 @@ std::span<const RecordFormat> all_formats() {
        {},
        {},
        parse_clblast_database},
+      {"CLTune",
+       "its results as JSON",
+       Form::object,
+       {"results"},
+       {"time", "parameters"},
+       {"device"},
+       parse_clblast_results},
       {"T4",
        "results in the community's schema (JSON)",
        Form::object,
@@ -123,7 +141,7 @@ std::span<const RecordFormat> all_formats() {
        {"schema_version", "metadata"},
        parse_json_source},
       {"AutoTVM",
-       "TVM's tuning logs (JSON lines)",
+       "TVM's tuning logs, of versions 0.1 and 0.2 (JSON lines)",
        Form::object,
        {"input", "config", "result"},
        {},
@@ -194,8 +212,7 @@ std::span<const RecordFormat> all_formats() {
 
 Outline outline_of(std::string_view text) {
   Outline outline;
-  const std::size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  text.remove_prefix(start);
+  text = without_comments(text);
   if (text.starts_with('{') || text.starts_with('[')) {
     outline.form = text[0] == '{' ? Form::object : Form::array;
     MemberScan(text, outline).run();

@@ -109,7 +109,7 @@ double median_of(const Json& config) {
 
 std::vector<Records> records::parse_helion_log(const Source& source) {
   const std::map<std::string, Run> runs = runs_of(source.reading.companion);
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   Rows rows(source.text, source.place);
   while (rows.next()) {
     const std::string status = rows.cell("status");
@@ -130,7 +130,7 @@ std::vector<Records> records::parse_helion_log(const Source& source) {
 }
 
 std::vector<Records> records::parse_helion_metadata(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   each_json_line(source.text, source.place, "a record of Helion's metadata", [&](const JsonLine& line) {
     const Run run = run_of(line.json);
     const Json& configs = member_of(line.json, "configs");
@@ -148,7 +148,7 @@ std::vector<Records> records::parse_helion_metadata(const Source& source) {
 }
 
 std::vector<Records> records::parse_helion_measurements(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   Rows rows(source.text, source.place);
   while (rows.next()) {
     const std::string kernel = rows.cell("kernel_name"), features = rows.cell("shape_features");
@@ -165,7 +165,7 @@ std::vector<Records> records::parse_helion_measurements(const Source& source) {
 
 std::vector<Records> records::parse_helion_configs(const Source& source) {
   const Json json = parse_json(source.text, source.place, "Helion's tuned configurations");
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   for (const auto& [kernel, configs] : json.items())
     for (const Json& each : configs) {
       const Json &config = member_of(each, "config"), &ms = member_of(each, "timing_ms"),

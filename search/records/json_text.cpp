@@ -86,7 +86,7 @@ void each_json_line(std::string_view text, const std::string& place, std::string
     const std::string_view line = text.substr(start, end - start);
     start = end + 1;
     ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos || line.starts_with('#')) continue;
     const std::string at = fmt::format("{}:{}", place, number);
     if (taken && text.find_first_not_of(" \t\r\n", end) == std::string_view::npos && !Json::accept(without_nan(line)))
       return;

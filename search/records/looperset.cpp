@@ -88,7 +88,7 @@ void add_program(const Json& program, const std::string& key, records::BySpace& 
 }  // namespace
 
 std::vector<Records> records::parse_looperset(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   each_json_line(source.text, source.place, "a program of LOOPerSet", [&](const JsonLine& line) {
     if (line.json.is_object() && line.json.contains("schedules_list")) {
       const std::string number = line.place.substr(source.place.size());  // ":3"

@@ -81,7 +81,7 @@ Times times_of(const Json& seconds, const std::string& place) {
 }  // namespace
 
 std::vector<Records> records::parse_meta_schedule(const Source& source) {
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   each_json_line(source.text, source.place, "a record of MetaSchedule", [&](const JsonLine& line) {
     const Json& json = line.json;
     if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() || !json[1].is_array() ||

@@ -49,7 +49,7 @@ std::vector<Records> records::parse_triton(const Source& source) {
   std::vector<std::string> key;
   for (const Json& each : member_of(json, "key"))
     key.push_back(each.is_string() ? each.get<std::string>() : compact(each));
-  BySpace spaces(source.place);
+  BySpace spaces(source);
   SparseRecords& space = spaces.of("", stem_of(source.place), "", key.empty() ? "" : problem_size_json(key));
   for (const Json& pair : timings) {
     if (!pair.is_array() || pair.size() != 2) expected(source.place, "[configuration, times]", pair);

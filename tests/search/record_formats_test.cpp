@@ -93,6 +93,49 @@ TEST(RecordFormats, AutoTvm) {
   EXPECT_THAT(outcomes(spaces[1]), ElementsAre("2000"));
 }
 
+TEST(RecordFormats, AutoTvmBeforeVersionTwo) {
+  const std::string line =
+      R"({"i": ["llvm -mcpu=core-avx2", "conv2d", [["TENSOR", [1, 3, 224, 224], "float32"], [2, 2]],
+ {}, ["conv2d", 1], {"i": 5, "t": "direct", "c": null, "e": [["tile_ic", "sp", [-1, 3]], ["unroll_kw", "ot", true]]}],
+ "r": [[0.0005], 0, 2.5, 1500000000.5], "v": 0.1})";
+  std::string one = line;
+  std::erase(one, '\n');
+  const Records records = parse_records("# a comment\n" + one + "\n", "log");
+  EXPECT_EQ(records.kernel, "conv2d 1x3x224x224:float32 [2,2]");
+  EXPECT_EQ(records.device, "llvm -mcpu=core-avx2");
+  EXPECT_THAT(values(records, 0), ElementsAre("\"[-1,3]\"", "true"));
+  EXPECT_THAT(outcomes(records), ElementsAre("500"));
+  EXPECT_THAT([&] { parse_records(one, "log", {.objective = parse_objective("GFLOP/s")}); },
+              ThrowsMessage<Error>(HasSubstr("log: expected the objective 'time', which alone this format records")));
+}
+
+TEST(RecordFormats, ClTune) {
+  const Records records = parse_records(R"({
+  "sample": "gemm",
+  "device": "A GPU",
+  "device_vendor": "V",
+  "device_type": "GPU",
+  "device_core_clock": "1000",
+  "device_compute_units": "12",
+  "results": [
+    {
+      "kernel": "gemm_fast",
+      "time": 1.250,
+      "parameters": {
+        "MWG": 64,"NWG": 32}
+    },
+    {
+      "kernel": "gemm_fast",
+      "time": 0.750,
+      "parameters": {
+        "MWG": 128,"NWG": 32}
+    }]})",
+                                        "cltune.json");
+  EXPECT_EQ(records.kernel, "gemm_fast");
+  EXPECT_EQ(records.device, "A GPU");
+  EXPECT_THAT(outcomes(records), ElementsAre("1250", "750"));
+}
+
 TEST(RecordFormats, Ansor) {
   const std::vector<Records> spaces = read("ansor.json");
   ASSERT_EQ(spaces.size(), 2u);
