@@ -154,7 +154,13 @@ std::span<const RecordFormat> all_formats() {
        {},
        {"v"},
        parse_ansor},
-      {"MetaSchedule", "TVM's database_tuning_record.json (JSON lines)", Form::array, {}, {}, {}, parse_meta_schedule},
+      {"MetaSchedule",
+       "TVM's database_tuning_record.json (JSON lines)",
+       Form::numbered,
+       {},
+       {},
+       {},
+       parse_meta_schedule},
       {"Triton",
        "its disk cache of timings, *.autotune.json",
        Form::object,
@@ -214,7 +220,10 @@ Outline outline_of(std::string_view text) {
   Outline outline;
   text = without_comments(text);
   if (text.starts_with('{') || text.starts_with('[')) {
-    outline.form = text[0] == '{' ? Form::object : Form::array;
+    const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", 1), text.size() - 1);
+    outline.form = text[0] == '{'                           ? Form::object
+                   : text[next] >= '0' && text[next] <= '9' ? Form::numbered
+                                                            : Form::array;
     MemberScan(text, outline).run();
   } else if (text.starts_with('<')) {
     outline.form = Form::xml;
@@ -235,7 +244,9 @@ const RecordFormat* find_format(const Outline& outline) {
 }
 
 std::string unknown_format(const Outline& outline) {
-  const std::string found = outline.form == Form::xml ? fmt::format("XML with the element {}", quoted(outline.members))
+  const std::string found = outline.form == Form::array ? "a JSON array"
+                            : outline.form == Form::xml
+                                ? fmt::format("XML with the element {}", quoted(outline.members))
                             : outline.members.empty() ? "JSON without members"
                                                       : fmt::format("JSON with {}", quoted(outline.members));
   const RecordFormat* nearest = nullptr;

@@ -36,7 +36,7 @@ constexpr std::string_view head_start = "objective ", higher_end = " (higher is 
 
 bool is_own_table(const std::vector<std::string>& heads) {
   constexpr std::string_view own[] = {"status", "message", "build (s)", "run (s)"};
-  return !std::ranges::search(heads, own).empty();
+  return std::search(heads.begin(), heads.end(), std::begin(own), std::end(own)) != heads.end();  // clang 14
 }
 
 // Columns that no program writes for a parameter: what KTT and Kernel Tuner add to a configuration, counters of NVIDIA's

@@ -302,7 +302,8 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("a,GFLOP/s\n1,2\n", "a column of times");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
   says("SQLite format 3", "database");
-  says("[]", "in a record of MetaSchedule");
+  says("[]", "found a JSON array;");
+  says("[1, 2]", "in a record of MetaSchedule");
   says("\xef\xbb\xbf", "found nothing");
   says(std::string_view("\xff\xfe{\0}\0", 6), "found UTF-16");
   // Beyond double.

@@ -178,7 +178,7 @@ TEST_F(BadInput, RecordedSpaces) {
                "space.json: expected a Kernel Tuner cache or T4 results in "
                "JSON: number overflow parsing '1e400'");
   expect_space(R"({"results": [{"configuration": {"a": 1e999}}]})", "number overflow parsing '1e999'");
-  expect_space("[]", "space.json: expected a recorded space in JSON or CSV, found a JSON array");
+  expect_space("[]", "space.json: expected a recorded space, found a JSON array");
   expect_space("", "found nothing");
   expect_space("\xef\xbb\xbf", "found nothing");
   expect_space(std::string("\xff\xfe{\0", 4), "found UTF-16; save it as UTF-8");
