@@ -8,14 +8,22 @@
 namespace deplo::measure {
 
 struct Launch {
-  /// A parameter that is passed by value. The kernel's other parameters are its buffers, in their order.
+  /// A parameter that is passed by value. The kernel's other parameters are its buffers without
+  /// symbols, in their order.
   struct Scalar {
     std::size_t position = 0;         // among all parameters
-    std::vector<std::uint8_t> bytes;  // as the device stores it
+    std::vector<std::uint8_t> bytes;  // as the device stores it; empty: it is local memory
+    std::size_t local_bytes = 0;      // of local memory (OpenCL)
+  };
+  /// A buffer that is no parameter: its contents are those of a __constant__ variable (CUDA).
+  struct Symbol {
+    std::size_t buffer = 0;  // its number
+    std::string name;        // of the variable
   };
   std::vector<std::int64_t> blocks, threads;  // of each dimension, one to three
   std::vector<Scalar> scalars = {};           // by ascending position
-  std::string options = {};                   // further ones for the compiler, separated by blanks
+  std::vector<Symbol> symbols = {};
+  std::string options = {};  // further ones for the compiler, separated by blanks
 };
 
 }  // namespace deplo::measure

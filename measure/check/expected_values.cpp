@@ -78,4 +78,27 @@ std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::s
   return expected;
 }
 
+ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place) {
+  ir::Program program = ir::parse(text, {}, place);
+  std::vector<ir::Buffer> own = std::move(program.buffers);
+  program.buffers = kernel.buffers;
+  for (const ir::Buffer& buffer : own) {
+    const auto found = std::ranges::find(program.buffers, buffer.name, &ir::Buffer::name);
+    if (found == program.buffers.end() || found->role != buffer.role || found->dtype != buffer.dtype)
+      throw Error(fmt::format("{}: expected {} '{}' of the kernel with the same type, found none", place,
+                              buffer.role == ir::Role::output ? "an output" : "an input", buffer.name));
+    check(ir::element_count(buffer), *found, buffer.role == ir::Role::output ? "output" : "input", place);
+    found->shape = buffer.shape;
+    found->strides = buffer.strides;
+  }
+  for (const ir::Buffer& buffer : kernel.buffers)
+    if (buffer.role == ir::Role::output && std::ranges::find(own, buffer.name, &ir::Buffer::name) == own.end())
+      throw Error(fmt::format("{}: expected a program that computes the output '{}', found none", place, buffer.name));
+  return program;
+}
+
+void check_program(const std::string& text, const ir::Program& kernel, const std::string& place) {
+  (void)program_for(text, kernel, place);
+}
+
 }  // namespace deplo::measure

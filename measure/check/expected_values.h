@@ -1,4 +1,4 @@
-// Expected outputs of a user's own kernel, computed by a PyTorch expression.
+// Expected outputs of a user's own kernel, computed by a PyTorch expression or by a program of Loop IR.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,5 +17,12 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
 /// The values of each output by its name, in double. The inputs have the values that the kernel gets. Throws Error.
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
                                                                     std::uint64_t seed, const InputFiles& files);
+
+/// The program of Loop IR with the kernel's buffers, in their order, so that its inputs have the values that the kernel
+/// gets. Its own buffers are the kernel's inputs that it reads, and all outputs. Shapes may differ if the elements are as
+/// many. Throws Error, prefixed by `place`, if a buffer does not fit.
+ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place);
+/// program_for() where only the Error is of interest.
+void check_program(const std::string& text, const ir::Program& kernel, const std::string& place);
 
 }  // namespace deplo::measure

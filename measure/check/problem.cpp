@@ -103,6 +103,13 @@ ir::Buffer rounding_buffer(ir::Buffer of) {
   return of;
 }
 
+/// The kernel without these outputs: their buffers count as inputs.
+ir::Program without(ir::Program loop, const std::set<std::string, std::less<>>& outputs) {
+  for (ir::Buffer& buffer : loop.buffers)
+    if (outputs.contains(buffer.name)) buffer.role = ir::Role::input;
+  return loop;
+}
+
 /// FNV-1a over the bits of each value.
 std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
   constexpr std::uint64_t prime = 0x100000001b3;
@@ -160,6 +167,9 @@ const Reference& Problem::reference() {
 
 /// Those of the expression and of the files; the others are what the expected kernel writes into the first set.
 Reference Problem::expected_outputs() {
+  if (!expectation_.program.empty())
+    return make_reference(program_for(expectation_.program, without(loop_, expectation_.ignored), "the reference"),
+                          seed_, files_, true);
   if (expectation_.kernel) {
     poison_outputs();
     auto built = device_.build(*expectation_.kernel);
@@ -171,11 +181,12 @@ Reference Problem::expected_outputs() {
       throw Error(fmt::format("{}: expected a kernel that keeps to its arrays, found {}", expectation_.name, *beside));
   }
   std::map<std::string, ir::Numbers, std::less<>> computed;
-  if (!expectation_.expression.empty()) computed = evaluate_expression(expectation_.expression, loop_, seed_, files_);
+  if (!expectation_.expression.empty())
+    computed = evaluate_expression(expectation_.expression, without(loop_, expectation_.ignored), seed_, files_);
   Reference reference;
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop_.buffers[i];
-    if (buffer.role != ir::Role::output) continue;
+    if (buffer.role != ir::Role::output || expectation_.ignored.contains(buffer.name)) continue;
     const auto file = expectation_.files.find(buffer.name);
     const auto value = computed.find(buffer.name);
     const bool in_file = file != expectation_.files.end();

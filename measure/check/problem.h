@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/outcome.h"
@@ -42,9 +44,11 @@ struct Expectation {
   InputFiles rounding = {};               // of some of these: the differences that rounding explains
   /// Outputs whose buffers are words of 32 bits that hold elements of another type.
   std::map<std::string, ir::DType, std::less<>> elements = {};
-  std::string expression = {};  // of PyTorch, for all outputs (expected_values.h); "": none
-  std::string name = {};        // of the kernel, for messages
-  bool empty() const { return !kernel && files.empty() && expression.empty(); }
+  std::string expression = {};                      // of PyTorch, for all outputs (expected_values.h); "": none
+  std::string program = {};                         // Loop IR that computes all outputs (expected_values.h); "": none
+  std::set<std::string, std::less<>> ignored = {};  // outputs that are not compared
+  std::string name = {};                            // of the kernel, for messages
+  bool empty() const { return !kernel && files.empty() && expression.empty() && program.empty(); }
 };
 
 /// The tolerance for operands rounded to TF32: ten times their mean error. It is too large to find a wrong index in one

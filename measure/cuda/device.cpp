@@ -117,11 +117,11 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
 namespace {
 
 /// A user's own kernel may have other parameters than its space lists.
-std::optional<Failure> arguments_fit(const std::string& code, const KernelCode& candidate) {
-  const auto facts = inspect_cubin(code, candidate.source.entry);
+std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candidate) {
+  const auto facts = inspect_cubin(cubin.code, cubin.entry);
   if (!facts) return std::nullopt;
   const auto& scalars = candidate.launch->scalars;
-  const std::size_t count = candidate.kernel.buffers.size() + scalars.size();
+  const std::size_t count = candidate.kernel.buffers.size() - candidate.launch->symbols.size() + scalars.size();
   if (facts->parameters.size() != count)
     return Failure{Status::build_error, fmt::format("expected a kernel '{}' with the {} arguments of the space, found "
                                                     "one with {} parameters",
@@ -137,6 +137,23 @@ std::optional<Failure> arguments_fit(const std::string& code, const KernelCode& 
   return std::nullopt;
 }
 
+/// The __constant__ variables that the buffers' contents are copied to.
+Result<std::vector<ConstantSymbol>> find_symbols(const LoadedKernel& kernel, const KernelCode& candidate) {
+  std::vector<ConstantSymbol> symbols;
+  if (!candidate.launch) return symbols;
+  for (const Launch::Symbol& symbol : candidate.launch->symbols) {
+    const ir::Buffer& buffer = candidate.kernel.buffers.at(symbol.buffer);
+    const auto bytes = static_cast<std::size_t>(ir::element_count(buffer) * ir::bytes(buffer.dtype));
+    const auto found = kernel.variable(symbol.name);
+    if (!found || found->bytes < bytes)
+      return Failure{Status::build_error,
+                     fmt::format("expected a __constant__ variable '{}' of {} bytes, found {}", symbol.name, bytes,
+                                 found ? fmt::format("one of {} bytes", found->bytes) : "none")};
+    symbols.push_back({symbol.buffer, found->address, bytes});
+  }
+  return symbols;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidate) {
@@ -149,14 +166,19 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
   const auto cubin = compile_cubin(source, info_.architecture, options);
   if (!cubin.ok()) return cubin.failure();
   if (candidate.launch)
-    if (auto misfit = arguments_fit(cubin.value().code, candidate)) return *misfit;
+    if (auto misfit = arguments_fit(cubin.value(), candidate)) return *misfit;
   auto resources = with_occupancy(cubin.value().resources, source, target_);
   if (!resources.ok()) return resources.failure();
-  auto kernel = LoadedKernel::load(context_, cubin.value().code, source.entry, resources.value().dynamic_shared_bytes,
-                                   carveout(resources.value(), source.threads, target_));
+  auto kernel =
+      LoadedKernel::load(context_, cubin.value().code, cubin.value().entry, resources.value().dynamic_shared_bytes,
+                         carveout(resources.value(), source.threads, target_));
   if (!kernel.ok()) return kernel.failure();
+  auto symbols = find_symbols(*kernel.value(), candidate);
+  if (!symbols.ok()) return symbols.failure();
   return std::unique_ptr<Executable>(std::make_unique<CudaExecutable>(
-      context_, clock_, std::make_unique<KernelLaunches>(context_, encode_, std::move(kernel.value()), candidate),
+      context_, clock_,
+      std::make_unique<KernelLaunches>(context_, encode_, std::move(kernel.value()), candidate,
+                                       std::move(symbols.value())),
       source.blocks, CudaExecutable::Preparation{source.zeroed, source.restored}, std::move(resources.value())));
 }
 

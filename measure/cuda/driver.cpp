@@ -90,6 +90,7 @@ void Driver::find_functions(const Library& library) {
   library.find("cuModuleLoadData", module_load);
   library.find("cuModuleUnload", module_unload);
   library.find("cuModuleGetFunction", module_function);
+  library.find("cuModuleGetGlobal_v2", module_global);
   library.find("cuFuncSetAttribute", function_set);
   library.find("cuMemAlloc_v2", allocate);
   library.find("cuMemFree_v2", free);

@@ -59,6 +59,7 @@ class Driver {
   int (*module_load)(Module*, const void* image);
   int (*module_unload)(Module);
   int (*module_function)(Function*, Module, const char* name);
+  int (*module_global)(Address*, std::size_t* bytes, Module, const char* name);
   int (*function_set)(Function, int attribute, int value);
   int (*allocate)(Address*, std::size_t);
   int (*free)(Address);

@@ -57,7 +57,8 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   using enum Context::Mark;
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
-  std::optional<Failure> failed = enqueue_copies(memory);
+  std::optional<Failure> failed = launches_->prepare(memory);
+  if (!failed) failed = enqueue_copies(memory);
   int code = clock_.before();
   if (code == 0) code = context_.mark(start);
   if (!failed) failed = enqueue_fills(memory);
@@ -75,7 +76,8 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
   CHECK(blocks >= 1 && blocks <= blocks_);
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
-  std::optional<Failure> failed = enqueue_copies(memory);
+  std::optional<Failure> failed = launches_->prepare(memory);
+  if (!failed) failed = enqueue_copies(memory);
   if (!failed) failed = enqueue_fills(memory);
   if (!failed) failed = launches_->enqueue(memory, blocks);
   const int finished = context_.wait();  // also when enqueueing failed, as in launch()
@@ -86,6 +88,7 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
 Result<Sample> CudaExecutable::sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) {
   CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
   context_.enter();
+  if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return *failed;
   using Part = Plan::Part;
   const auto us = time_of({sets, blocks, batch, Part::whole});
   if (!us.ok()) return us.failure();
@@ -203,6 +206,12 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context,
   return kernel;
 }
 
+std::optional<LoadedKernel::Variable> LoadedKernel::variable(const std::string& name) const {
+  Variable found;
+  if (context_.driver().module_global(&found.address, &found.bytes, module_, name.c_str()) != 0) return std::nullopt;
+  return found;
+}
+
 LoadedKernel::~LoadedKernel() {
   if (module_ == nullptr) return;
   context_.enter_to_free();
@@ -210,15 +219,27 @@ LoadedKernel::~LoadedKernel() {
 }
 
 KernelLaunches::KernelLaunches(const Context& context, EncodeTiled encode, std::unique_ptr<LoadedKernel> kernel,
-                               const KernelCode& candidate)
+                               const KernelCode& candidate, std::vector<ConstantSymbol> symbols)
     : context_(context),
       encode_(encode),
       kernel_(std::move(kernel)),
       threads_(candidate.source.threads),
       launch_(candidate.launch),
       dynamic_shared_(candidate.source.dynamic_shared ? static_cast<unsigned>(candidate.source.shared_bytes) : 0),
+      symbols_(std::move(symbols)),
       maps_(candidate.source.tensor_maps) {
   for (const auto& map : maps_) map_types_.push_back(candidate.kernel.buffers.at(map.buffer).dtype);
+}
+
+/// All sets of arrays have the same inputs, so one copy is right for launches on any of them.
+std::optional<Failure> KernelLaunches::prepare(const CudaArrays& arrays) const {
+  const Driver& driver = context_.driver();
+  for (const ConstantSymbol& symbol : symbols_)
+    if (const int code =
+            driver.copy_within(symbol.address, arrays.address(symbol.buffer), symbol.bytes, context_.stream());
+        code != 0)
+      return driver.failure(code, Status::launch_error, "copy an array to a __constant__ variable");
+  return std::nullopt;
 }
 
 std::string KernelLaunches::what() const { return fmt::format("{} threads a block", threads_); }
@@ -237,6 +258,7 @@ std::optional<Failure> KernelLaunches::enqueue(const CudaArrays& arrays, std::in
       parameters.push_back(values[next].data());
   };
   for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (std::ranges::find(symbols_, i, &ConstantSymbol::buffer) != symbols_.end()) continue;
     add_values();
     addresses[i] = arrays.address(i);
     parameters.push_back(&addresses[i]);

@@ -13,6 +13,8 @@ namespace deplo::measure::cuda {
 class Launches {
  public:
   virtual ~Launches() = default;
+  /// Enqueues what must be done once before launches on these arrays. It is not timed.
+  virtual std::optional<Failure> prepare(const CudaArrays&) const { return std::nullopt; }
   /// Enqueues the first `blocks` blocks on the context's stream.
   virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
   /// A description for messages: "128 threads a block".
@@ -81,6 +83,12 @@ class LoadedKernel {
                                                     std::int64_t dynamic_shared, int carveout);
   ~LoadedKernel();
   Function function() const { return function_; }
+  struct Variable {
+    Address address = 0;
+    std::size_t bytes = 0;
+  };
+  /// A __constant__ or __device__ variable of the code.
+  std::optional<Variable> variable(const std::string& name) const;
 
  private:
   explicit LoadedKernel(const Context& context) : context_(context) {}
@@ -89,9 +97,18 @@ class LoadedKernel {
   Function function_ = nullptr;
 };
 
+/// A buffer whose contents a variable of the code has.
+struct ConstantSymbol {
+  std::size_t buffer = 0;
+  Address address = 0;
+  std::size_t bytes = 0;
+};
+
 class KernelLaunches final : public Launches {
  public:
-  KernelLaunches(const Context&, EncodeTiled, std::unique_ptr<LoadedKernel>, const KernelCode&);
+  KernelLaunches(const Context&, EncodeTiled, std::unique_ptr<LoadedKernel>, const KernelCode&,
+                 std::vector<ConstantSymbol> = {});
+  std::optional<Failure> prepare(const CudaArrays&) const override;
   std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const override;
   std::string what() const override;
 
@@ -102,6 +119,7 @@ class KernelLaunches final : public Launches {
   std::int64_t threads_;
   std::optional<Launch> launch_;
   unsigned dynamic_shared_;
+  std::vector<ConstantSymbol> symbols_;
   std::vector<ir::KernelSource::TensorMap> maps_;
   std::vector<ir::DType> map_types_;  // of the buffers that the maps are of
 };

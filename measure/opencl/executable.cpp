@@ -111,8 +111,13 @@ cl_int OpenclExecutable::set_arguments(const OpenclArrays& memory) {
     const bool by_value = scalar < scalars && launch_->scalars[scalar].position == i;
     cl_mem argument = by_value ? nullptr : memory.get(buffer++);
     const void* const value = by_value ? static_cast<const void*>(launch_->scalars[scalar].bytes.data()) : &argument;
-    const std::size_t size = by_value ? launch_->scalars[scalar++].bytes.size() : sizeof argument;
-    if (const cl_int code = clSetKernelArg(kernel_.get(), static_cast<cl_uint>(i), size, value); code != CL_SUCCESS)
+    const bool is_local = by_value && launch_->scalars[scalar].bytes.empty();
+    const std::size_t size = is_local   ? launch_->scalars[scalar].local_bytes
+                             : by_value ? launch_->scalars[scalar].bytes.size()
+                                        : sizeof argument;
+    scalar += by_value ? 1 : 0;
+    if (const cl_int code = clSetKernelArg(kernel_.get(), static_cast<cl_uint>(i), size, is_local ? nullptr : value);
+        code != CL_SUCCESS)
       return code;
   }
   return CL_SUCCESS;

@@ -217,7 +217,9 @@ class OpenclDevice final : public Device {
       return Failure{Status::resource,
                      fmt::format("CL_INVALID_WORK_GROUP_SIZE: {} threads a block, the device takes {}",
                                  candidate.source.threads, info_.max_threads)};
-    const std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
+    std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
+    for (std::size_t i = 0; i < scalars; ++i)
+      shared += static_cast<std::int64_t>(candidate.launch->scalars[i].local_bytes);
     if (shared > info_.shared_bytes)
       return Failure{Status::resource, fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}",
                                                    shared, info_.shared_bytes)};

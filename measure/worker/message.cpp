@@ -26,8 +26,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
                                    discard_stop, early_stop, screen_clock, finalists, max_finalists, finalist_margin,
                                    rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
                                    plausible)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Scalar, position, bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, blocks, threads, scalars, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Scalar, position, bytes, local_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Symbol, buffer, name)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, blocks, threads, scalars, symbols, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall::Argument, buffer, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall, problem, bytecode, entry, arguments, grid)
 namespace {
@@ -102,6 +103,8 @@ Json json_of(const Expectation& expected) {
           {"rounding", expected.rounding},
           {"elements", elements},
           {"expression", expected.expression},
+          {"program", expected.program},
+          {"ignored", expected.ignored},
           {"name", expected.name}};
 }
 
@@ -118,6 +121,8 @@ Expectation expectation_of(const Json& json) {
           json.at("rounding").get<InputFiles>(),
           std::move(elements),
           json.at("expression").get<std::string>(),
+          json.at("program").get<std::string>(),
+          json.at("ignored").get<std::set<std::string, std::less<>>>(),
           json.at("name").get<std::string>()};
 }
 

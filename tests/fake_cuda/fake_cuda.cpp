@@ -58,6 +58,10 @@ bool inside(const void* at, std::size_t bytes) {
     const auto* const from = static_cast<const std::byte*>(at);
     if (from >= start && from + bytes <= start + size) return true;
   }
+  for (const auto& [name, variable] : state.variables) {
+    const auto* const from = static_cast<const unsigned char*>(at);
+    if (from >= variable.data() && from + bytes <= variable.data() + variable.size()) return true;
+  }
   return false;
 }
 
@@ -132,6 +136,14 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
   const auto found = state.kernels.find(name);
   if (found == state.kernels.end()) return not_found;
   *function = const_cast<std::pair<const std::string, FakeKernel>*>(&*found);
+  return 0;
+}
+int cuModuleGetGlobal_v2(void** address, std::size_t* bytes, void*, const char* name) {
+  BEGIN("cuModuleGetGlobal {}", name);
+  const auto found = state.variables.find(name);
+  if (found == state.variables.end()) return not_found;
+  *address = found->second.data();
+  *bytes = found->second.size();
   return 0;
 }
 int cuFuncSetAttribute(void* function, int attribute, int value) {

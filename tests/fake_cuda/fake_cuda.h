@@ -43,6 +43,7 @@ struct FakeCuda {
   int init_code = 0, devices = 1, version = 13000;
   std::map<int, int> attributes = {{1, 1024}, {13, 1'980'000}, {16, 4}, {38, 50 << 20}, {75, 9}, {76, 0}, {97, 232448}};
   std::map<std::string, FakeKernel> kernels;
+  std::map<std::string, std::vector<unsigned char>> variables = {};  // __constant__ ones of each module
   std::map<std::string, int> fail;  // by function: the code that its next call returns; sticky ones stay
   int fails_at_wait = 0;            // what the next wait finds of what ran: the code
   double fill_us = 2;

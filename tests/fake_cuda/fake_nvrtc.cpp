@@ -35,6 +35,12 @@ int nvrtcDestroyProgram(Program* program) { return real<int (*)(Program*)>("nvrt
 int nvrtcCompileProgram(Program program, int count, const char* const* options) {
   return real<int (*)(Program, int, const char* const*)>("nvrtcCompileProgram")(program, count, options);
 }
+int nvrtcAddNameExpression(Program program, const char* expression) {
+  return real<int (*)(Program, const char*)>("nvrtcAddNameExpression")(program, expression);
+}
+int nvrtcGetLoweredName(Program program, const char* expression, const char** name) {
+  return real<int (*)(Program, const char*, const char**)>("nvrtcGetLoweredName")(program, expression, name);
+}
 int nvrtcGetProgramLogSize(Program program, std::size_t* size) {
   return real<GetSize>("nvrtcGetProgramLogSize")(program, size);
 }

@@ -45,12 +45,24 @@ std::optional<std::pair<std::string, std::string>> unpack(const std::string& ent
   return std::pair(std::string(stop + 1, size), std::string(stop + 1 + size, end));
 }
 
+bool is_template(const std::string& entry) { return entry.find('<') != std::string::npos; }
+
+constexpr std::string_view entry_line = "\nentry of the template: ";  // the last line of the log in the cache
+
+// Of an instance of a template its mangled name.
+std::string entry_of(const std::string& log, const ir::KernelSource& source) {
+  const std::size_t at = log.rfind(entry_line);
+  return at == std::string::npos ? source.entry : log.substr(at + entry_line.size());
+}
+
 // nullopt where the code is no machine code.
 std::optional<Cubin> describe(const std::string& log, std::string code, const ir::KernelSource& source) {
-  const auto facts = inspect_cubin(code, source.entry);
+  const std::string entry = entry_of(log, source);
+  const auto facts = inspect_cubin(code, entry);
   if (!facts) return std::nullopt;
-  const PtxasLog said = parse_log(log, source.entry);
+  const PtxasLog said = parse_log(log, entry);
   Cubin cubin;
+  cubin.entry = entry;
   cubin.code = std::move(code);
   cubin.warnings = said.warnings;
   // What the code itself says is what the driver goes by; spills are known to the log alone, and from sm_90 on the
@@ -95,7 +107,8 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
   const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   const std::vector<std::string> words = words_of(nvrtc, architecture, options);
-  const std::string key = key_of(source.text, words, nvrtc);
+  const std::string name = is_template(source.entry) ? source.entry : "";
+  const std::string key = key_of(source.text + name, words, nvrtc);
   if (options.cache != nullptr)
     if (const auto entry = options.cache->get(key))
       if (const auto parts = unpack(*entry))
@@ -103,8 +116,9 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
           cubin->cached = true;
           return *std::move(cubin);
         }
-  const Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds);
+  Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds, name);
   if (output.cubin.empty()) return failure_of(output, options.seconds);
+  if (!output.lowered.empty()) output.log += std::string(entry_line) + output.lowered;
   auto cubin = describe(output.log, output.cubin, source);
   if (!cubin) return Failure{Status::build_error, "expected a cubin from NVRTC, found no ELF file of CUDA"};
   if (options.cache != nullptr) options.cache->put(key, pack(output.log, output.cubin));

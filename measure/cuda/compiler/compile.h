@@ -26,13 +26,14 @@ struct CompileOptions {
 struct Cubin {
   std::string code;      // an ELF file
   Resources resources;   // without the occupancy, which depends on the target: with_occupancy()
+  std::string entry;     // the kernel's name in the code: of an instance of a template it is mangled
   std::string warnings;  // of the compiler; "": none
   bool cached = false;   // found on disk
 };
 
 /// `architecture`: "sm_90"; a kernel that needs architecture-specific features is built for "sm_90a" (docs/cuda.md).
 /// Fails with build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
-/// Error(environment) if there is no NVRTC. May be called from any thread and process; all of them share the cache,
+/// Error(environment) if there is no NVRTC. The entry may be an instance of a template, such as "k<float, 4>". May be called from any thread and process; all of them share the cache,
 /// which has one entry for the same source, options and NVRTC.
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 /// The PTX that the machine code is made from. Not cached.

@@ -99,6 +99,8 @@ void Nvrtc::find_functions(const Library& library) {
   library.find("nvrtcGetCUBIN", cubin_);
   library.find("nvrtcGetPTXSize", ptx_size_);
   library.find("nvrtcGetPTX", ptx_);
+  library.find("nvrtcAddNameExpression", add_name_);
+  library.find("nvrtcGetLoweredName", lowered_name_);
   library.find_optional("nvrtcSetFlowCallback", flow_);
   int n = 0;
   bool works = get_version(&major_, &minor_) == 0 && count(&n) == 0 && n > 0;
@@ -146,7 +148,8 @@ std::string Nvrtc::text(Program program, GetSize size_of, Get get) {
   return text;
 }
 
-Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::string>& options, double seconds) const {
+Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::string>& options, double seconds,
+                             const std::string& name) const {
   Program program = nullptr;
   if (create_(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     throw Error("NVRTC: cannot create a program: out of memory", Exit::environment);
@@ -155,6 +158,7 @@ Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::s
     deadline.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     flow_(program, give_up, &deadline);
   }
+  if (!name.empty()) add_name_(program, name.c_str());
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   const int status = compile_(program, static_cast<int>(words.size()), words.data());
@@ -165,6 +169,8 @@ Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::s
     output.cubin = text(program, cubin_size_, cubin_);
     output.ptx = text(program, ptx_size_, ptx_);
     if (!output.ptx.empty()) output.ptx.pop_back();  // its final 0
+    const char* lowered = nullptr;
+    if (!name.empty() && lowered_name_(program, name.c_str(), &lowered) == 0) output.lowered = lowered;
   }
   output.timed_out = status != 0 && deadline.passed;
   destroy_(&program);

@@ -37,12 +37,14 @@ class Nvrtc {
   struct Output {
     std::string cubin, ptx;  // "" if compilation failed
     std::string log;         // of NVRTC and of ptxas -v
+    std::string lowered;     // the name of the name expression in the machine code; "" without one
     bool timed_out = false;
   };
   /// `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s (docs/cuda.md). NVRTC
-  /// before 12.8 cannot be asked. Throws Error only if memory runs out.
+  /// before 12.8 cannot be asked. `name`: an instance of a template that the code shall have, such as "k<float, 4>"; "":
+  /// none. Throws Error only if memory runs out.
   Output compile(const std::string& source, const std::vector<std::string>& options,
-                 double seconds = std::numeric_limits<double>::infinity()) const;
+                 double seconds = std::numeric_limits<double>::infinity(), const std::string& name = "") const;
 
  private:
   explicit Nvrtc(const struct LibraryName&);
@@ -55,6 +57,8 @@ class Nvrtc {
   int (*create_)(Program*, const char* source, const char* name, int, const char* const*, const char* const*) = nullptr;
   int (*destroy_)(Program*) = nullptr;
   int (*compile_)(Program, int count, const char* const* options) = nullptr;
+  int (*add_name_)(Program, const char* expression) = nullptr;
+  int (*lowered_name_)(Program, const char* expression, const char** name) = nullptr;
   int (*flow_)(Program, int (*callback)(void*, void*), void*) = nullptr;
   GetSize log_size_ = nullptr, cubin_size_ = nullptr, ptx_size_ = nullptr;
   Get log_ = nullptr, cubin_ = nullptr, ptx_ = nullptr;

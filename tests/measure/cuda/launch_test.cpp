@@ -26,7 +26,7 @@ class OwnLaunch : public FakeDevice {
     const std::int32_t shift = 5;
     std::vector<std::uint8_t> bytes(sizeof shift);
     std::memcpy(bytes.data(), &shift, sizeof shift);
-    code.launch = Launch{{1, 2}, {8, 4}, {{1, bytes}}, "-DSCALE=3"};
+    code.launch = Launch{{1, 2}, {8, 4}, {{1, bytes}}, {}, "-DSCALE=3"};
     return code;
   }
 };
@@ -48,6 +48,60 @@ TEST_F(OwnLaunch, HasItsGridAndItsValues) {
   EXPECT_EQ(arrays->read(1)[63], 3 * 64 + 5);
   Arrays* const set = arrays.get();
   EXPECT_TRUE(executable->sample({&set, 1}, 1, 3).ok());
+}
+
+// A template's instance has a mangled name, which NVRTC tells; the cache keeps it.
+TEST_F(OwnLaunch, TemplatesAreInstantiated) {
+  DEPLO_NEED_NVRTC("sm_90");
+  const ir::KernelSource source = [] {
+    ir::KernelSource made = source_of(
+        "namespace ns {\ntemplate <typename T, int N>\n__global__ void own(const T* x, T* y) {\n"
+        "  y[threadIdx.x] = x[threadIdx.x] * N;\n}\n}\n"
+        "template <int N> __global__ void other(float* y) { y[0] = N; }\n");
+    made.entry = "ns::own<float, 7>";
+    return made;
+  }();
+  for (int i = 0; i < 2; ++i) {
+    const auto cubin = compile_cubin(source, "sm_90");
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
+    EXPECT_EQ(cubin.value().entry, "_ZN2ns3ownIfLi7EEEvPKT_PS1_");
+    EXPECT_GT(cubin.value().resources.registers, 0);
+  }
+  ir::KernelSource wrong = source;
+  wrong.entry = "ns::own<float, x>";
+  EXPECT_FALSE(compile_cubin(wrong, "sm_90").ok());
+}
+
+// An array that is no parameter: its contents come to a variable of the code before a launch.
+TEST_F(OwnLaunch, ConstantVariablesAreFilled) {
+  fake().kernels["own"] = {{8}, [](const FakeLaunch& launch) {
+                             const auto* const constant = reinterpret_cast<const float*>(fake().variables["c"].data());
+                             for (int i = 0; i < 64; ++i) launch.pointer<float>(0)[i] = 2 * constant[i];
+                           }};
+  KernelCode code = own();
+  code.source.text =
+      "__constant__ float c[64];\nextern \"C\" __global__ void own(float* y) {\n"
+      "  const int i = blockIdx.y * 32 + threadIdx.y * 8 + threadIdx.x;\n  y[i] = 2 * c[i];\n}\n";
+  code.launch->scalars.clear();
+  code.launch->symbols = {{0, "c"}};
+  fake().variables["c"].assign(64 * sizeof(float), 0);
+  const auto executable = build(code);
+  const auto arrays = device_->allocate(buffers());
+  arrays->write(0, ir::Numbers(numbers(64)));
+  ASSERT_FALSE(executable->execute(*arrays, 1));
+  EXPECT_EQ(arrays->read(1)[63], 2 * 64);
+  fake().variables["c"].assign(64 * sizeof(float), 0);
+  Arrays* const set = arrays.get();
+  EXPECT_TRUE(executable->sample({&set, 1}, 1, 3).ok());
+  EXPECT_EQ(arrays->read(1)[0], 2);
+  const auto fault = [&] {
+    const auto built = device_->build(code);
+    return built.ok() ? "built" : built.failure().message;
+  };
+  fake().variables["c"].resize(8);
+  EXPECT_EQ(fault(), "expected a __constant__ variable 'c' of 256 bytes, found one of 8 bytes");
+  code.launch->symbols[0].name = "d";
+  EXPECT_EQ(fault(), "expected a __constant__ variable 'd' of 256 bytes, found none");
 }
 
 TEST_F(OwnLaunch, ArgumentsThatDoNotFitAreABuildError) {
