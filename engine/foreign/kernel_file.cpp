@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "core/config.h"
@@ -13,7 +13,9 @@
 #include "core/hash.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
-#include "ir/hardware/float16.h"
+#include "engine/foreign/argument_bytes.h"
+#include "engine/source/kernel.h"
+#include "ir/torch/pt2/zip.h"
 #include "measure/check/expected_values.h"
 
 namespace deplo::engine::foreign {
@@ -99,61 +101,6 @@ Parameter read_parameter(const Config& config) {
   return parameter;
 }
 
-/// A type of an argument: that of its elements, and how many of them a vector has.
-struct ElementType {
-  std::string_view name;
-  ir::DType dtype;
-  bool is_unsigned;
-};
-constexpr ElementType element_types[] = {
-    {"float", ir::DType::f32, false},   {"half", ir::DType::f16, false},     {"int", ir::DType::i32, false},
-    {"int32", ir::DType::i32, false},   {"uint", ir::DType::i32, true},      {"uint32", ir::DType::i32, true},
-    {"long", ir::DType::i64, false},    {"int64", ir::DType::i64, false},    {"float32", ir::DType::f32, false},
-    {"float16", ir::DType::f16, false}, {"bool", ir::DType::boolean, false},
-};
-
-/// "float4": four elements.
-std::pair<ElementType, std::int64_t> read_type(const Config& config) {
-  std::string name = config.text();
-  for (const std::int64_t lanes : {16, 8, 4, 3, 2, 1}) {
-    const std::string suffix = lanes == 1 ? "" : fmt::format("{}", lanes);
-    if (!name.ends_with(suffix)) continue;
-    const std::string element = name.substr(0, name.size() - suffix.size());
-    const auto found = std::ranges::find(element_types, element, &ElementType::name);
-    if (found != std::end(element_types)) return {*found, lanes == 3 ? 4 : lanes};  // OpenCL C 6.1.5
-  }
-  config.expected("a type (float, half, int, uint, long, bool, or a vector of these such as float4)");
-}
-
-template <class T>
-std::vector<std::uint8_t> bytes_of(T value) {
-  std::vector<std::uint8_t> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-
-/// A value as the device stores it.
-std::vector<std::uint8_t> encode(const Scalar& value, const Config& type) {
-  const std::string name = type.text();
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  const double number = integer != nullptr                       ? static_cast<double>(*integer)
-                        : std::get_if<double>(&value) != nullptr ? std::get<double>(value)
-                                                                 : NAN;
-  const auto whole = [&](double low, double high) {
-    if (!(number >= low && number <= high) || std::floor(number) != number)
-      throw Error(fmt::format("{}: expected a value of the type {}, found {}", type.place(), name, print(value)));
-    return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
-  };
-  if (name == "float" || name == "float32") return bytes_of(static_cast<float>(number));
-  if (name == "double" || name == "float64") return bytes_of(number);
-  if (name == "half" || name == "float16")
-    return bytes_of(ir::float16_bits(static_cast<float>(number), ir::DType::f16));
-  if (name == "int" || name == "int32") return bytes_of(static_cast<std::int32_t>(whole(-0x1p31, 0x1p31 - 1)));
-  if (name == "uint" || name == "uint32") return bytes_of(static_cast<std::uint32_t>(whole(0, 0x1p32 - 1)));
-  if (name == "long" || name == "int64") return bytes_of(whole(-0x1p63, 0x1p63));
-  type.expected("a type of values (float, double, half, int, uint, long)");
-}
-
 std::string place_of(const fs::path& folder, const std::string& file) {
   return fs::path(file).is_absolute() ? file : (folder / file).lexically_normal().string();
 }
@@ -202,6 +149,11 @@ struct KernelFile::Reader {
     to.space_text_ = read_file(files.space);
     const Config specification = config.at("KernelSpecification");
     to.entry_ = specification.at("KernelName").text();
+    if (const auto types = specification.find("KernelTypeNames")) {  // KTT's template arguments
+      std::vector<std::string> names;
+      for (const Config& type : types->items()) names.push_back(type.text());
+      if (!names.empty()) to.entry_ += fmt::format("<{}>", join(names, ", "));
+    }
     to.name_ = to.entry_;
     if (const auto general = config.find("General")) to.name_ = general->text_or("BenchmarkName", to.name_);
     to.file_ = files.kernel.empty() ? place_of(folder, specification.at("KernelFile").text()) : files.kernel;
@@ -212,7 +164,7 @@ struct KernelFile::Reader {
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
-    if (std::ranges::none_of(to.signature_.buffers, [](const ir::Buffer& b) { return b.role == ir::Role::output; }))
+    if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       specification.at("Arguments").expected("an argument with Output: 1, or that is written");
     if (const auto reference = config.find("Reference")) read_reference(*reference);
     check_names();
@@ -250,12 +202,20 @@ struct KernelFile::Reader {
     if (const auto global = specification.find("GlobalSize"))
       for (const char* axis : axes)
         if (const auto size = global->find(axis)) to.global_.push_back(expression_of(*size));
-    to.global_in_blocks_ = specification.text_or("GlobalSizeType", "CUDA") == "CUDA";
+    // By default as the language counts, which is KTT's default, too.
+    const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
+    if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
+    to.global_in_blocks_ = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
         for (const Config& divisor : divisors->items()) to.divisors_[axis].push_back(expression_of(divisor));
     if (to.global_.empty() && to.problem_.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
+    if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
+      if (to.language_ != Dialect::cuda)
+        shared->expected("no SharedMemory in OpenCL, but an argument with MemoryType: Local");
+      to.shared_ = expression_of(*shared);
+    }
     if (const auto options = specification.find("CompilerOptions"))
       for (const Config& option : options->items())
         if (option.is_text()) read_option(option);
@@ -271,9 +231,8 @@ struct KernelFile::Reader {
     to.options_.push_back(text);
   }
 
-  /// The names in a size are the problem size, and parameters: all values of each.
-  Scalar fixed(const Config& text) const {
-    const Expression expression = expression_of(text);
+  /// The names in a size are the problem size, and parameters: all values of each, such as in max(BLOCK_X).
+  Operand fixed(const Expression& expression, const std::string& place) const {
     std::vector<Operand> values;
     for (const std::string& name : expression.names()) {
       const auto& all = to.space_->parameters();
@@ -281,13 +240,43 @@ struct KernelFile::Reader {
       if (name == "ProblemSize")
         values.emplace_back(List(to.problem_.begin(), to.problem_.end()));
       else if (found == all.end())
-        unknown(name, text.place());
+        unknown(name, place);
       else if (found->values.size() == 1)
         values.emplace_back(found->values.front());
       else
         values.emplace_back(found->values);
     }
-    return expression.scalar(values);
+    return expression.evaluate(values);
+  }
+
+  /// One value.
+  Scalar fixed(const Config& text) const {
+    Operand value = fixed(expression_of(text), text.place());
+    if (!std::holds_alternative<Scalar>(value)) text.expected("one value, found several");
+    return std::get<Scalar>(std::move(value));
+  }
+
+  /// A list of values, or one.
+  std::vector<Scalar> fixed_values(const Config& given) const {
+    if (!given.is_list()) {
+      Operand value = fixed(expression_of(given), given.place());
+      if (auto* list = std::get_if<List>(&value)) return *list;
+      return {std::get<Scalar>(value)};
+    }
+    std::vector<Scalar> values;
+    for (const Config& item : given.items()) values.push_back(fixed(item));
+    return values;
+  }
+
+  /// Of an array: the greatest size of all legal configurations, if it depends on one of them.
+  Scalar size_of(const Config& text) const {
+    const Expression expression = expression_of(text);
+    try {
+      Operand value = fixed(expression, text.place());
+      if (auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
+    } catch (const Error&) {  // arithmetic with all values of a parameter; where else the fault is shows below
+    }
+    return to.largest(expression);
   }
 
   [[noreturn]] void unknown(const std::string& name, const std::string& place) const {
@@ -303,27 +292,58 @@ struct KernelFile::Reader {
       argument.at("Name").expected("each argument once");
     Argument& made = to.arguments_.emplace_back(Argument{name, argument.at("Type").text(), {}});
     const std::string memory = argument.text_or("MemoryType", "Vector");
-    if (memory == "Scalar") {
+    if (made.type == "struct") {
+      read_struct(argument, made);
+    } else if (memory == "Scalar") {
       const Config value = argument.has("FillValue") ? argument.at("FillValue") : argument.at("Value");
-      const Scalar scalar = fixed(value);
-      made.bytes = encode(scalar, argument.at("Type"));
-      made.text = spelled(scalar);
-    } else if (memory == "Vector") {
+      const std::vector<Scalar> values = fixed_values(value);
+      made.bytes = encode(values, argument.at("Type"));
+      made.text = text_of(values);
+    } else if (memory == "Local") {
+      if (to.language_ != Dialect::opencl) argument.at("MemoryType").expected("Vector or Scalar: Local is OpenCL's");
+      const auto [type, lanes] = read_type(argument.at("Type"));
+      made.local = expression_of(argument.at("Size"));
+      made.element_bytes = static_cast<std::size_t>(lanes * ir::bytes(type.dtype));
+      made.text = fmt::format("local, {} elements", made.local->text());
+    } else if (memory == "Vector" || memory == "Symbol") {
       made.buffer = to.signature_.buffers.size();
+      made.is_symbol = memory == "Symbol";
+      if (made.is_symbol && to.language_ != Dialect::cuda)
+        argument.at("MemoryType").expected("Vector, Scalar or Local: Symbol is CUDA's");
       read_buffer(argument, name);
     } else {
-      argument.at("MemoryType").expected("Vector or Scalar");
+      argument.at("MemoryType").expected("Vector, Scalar, Local or Symbol");
     }
+  }
+
+  /// The values of each member, with blanks between; the members' types are in the source.
+  void read_struct(const Config& argument, Argument& made) const {
+    std::vector<std::vector<std::uint8_t>> members;
+    for (const Config& member : argument.at("Members").items()) {
+      const std::vector<Scalar> values = fixed_values(member.at("FillValue"));
+      members.push_back(encode(values, member.at("Type")));
+      made.text += (made.text.empty() ? "" : " ") + text_of(values);
+    }
+    if (members.empty()) argument.at("Members").expected("at least one member");
+    made.bytes = encode_struct(members);
+    made.text = "{" + made.text + "}";
+  }
+
+  static std::string text_of(const std::vector<Scalar>& values) {
+    std::vector<std::string> texts;
+    for (const Scalar& value : values) texts.push_back(spelled(value));
+    return join(texts, ",");
   }
 
   void read_buffer(const Config& argument, const std::string& name) const {
     const auto [type, lanes] = read_type(argument.at("Type"));
-    const Scalar size = fixed(argument.at("Size"));
+    const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
       argument.at("Size").expected(fmt::format("a whole number of 1 to {} elements", max_array));
     const std::string access = argument.text_or("AccessType", "ReadOnly");
     const bool output = argument.integer_or("Output", 0, 0, 1) == 1 || access == "WriteOnly" || access == "ReadWrite";
+    if (output && argument.integer_or("Output", 1, 0, 1) == 0) to.scratch_.insert(name);
     ir::Buffer buffer{name, type.dtype, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
     const std::string fill = argument.text_or("FillType", "Random");
     const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
@@ -333,10 +353,52 @@ struct KernelFile::Reader {
       to.zeroed_.push_back(to.signature_.buffers.size());
     } else if (!output || access == "ReadWrite") {
       buffer.fill = fill_of(argument, fill, value, type);
-      if (fill == "File") to.inputs_[name] = place_of(folder, argument.at("FillValue").text());
+      if (fill == "File") to.inputs_[name] = array_file(argument.at("FillValue").text(), name);
+      if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
     to.signature_.buffers.push_back(std::move(buffer));
+  }
+
+  /// FILE.npy, or the array NAME of "FILE.npz:NAME": by default the one with the argument's name.
+  std::string array_file(const std::string& text, const std::string& name) const {
+    const std::size_t end = text.find(".npz");
+    if (end == std::string::npos) return place_of(folder, text);
+    const std::string archive = place_of(folder, text.substr(0, end + 4));
+    const std::string array = text.size() > end + 5 ? text.substr(end + 5) : name;
+    const ir::torch::Zip zip{fs::path(archive)};
+    if (!zip.has(array + ".npy")) throw Error(fmt::format("{}: expected an array '{}', found none", archive, array));
+    return write_array(zip.read(array + ".npy"), archive);
+  }
+
+  /// A file of the elements alone as .npy.
+  std::string raw_file(const Config& argument, const ElementType& type, std::int64_t elements) const {
+    const std::string file = place_of(folder, argument.at("DataSource").text());
+    const std::string bytes = read_file(file);
+    const std::int64_t expected = elements * ir::bytes(type.dtype);
+    if (static_cast<std::int64_t>(bytes.size()) != expected)
+      argument.at("DataSource").expected(fmt::format("a file of {} bytes, found {}", expected, bytes.size()));
+    const bool is_boolean = type.dtype == ir::DType::boolean;
+    std::string header =
+        fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", is_boolean ? '|' : '<',
+                    is_boolean                   ? 'b'
+                    : ir::is_integer(type.dtype) ? 'i'
+                                                 : 'f',
+                    ir::bytes(type.dtype), elements);
+    header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
+    header += '\n';
+    const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0};
+    return write_array(start + header + bytes, file);
+  }
+
+  std::string write_array(const std::string& bytes, const std::string& source) const {
+    if (!to.folder_) to.folder_ = std::make_shared<const measure::WorkFolder>();
+    const std::string file =
+        (to.folder_->path() / fmt::format("{}.npy", to.inputs_.size() + to.expected_.size())).string();
+    std::ofstream out(file, std::ios::binary);
+    if (!(out << bytes).flush())
+      throw Error(fmt::format("{}: the arrays of {} cannot be written", file, source), Exit::environment);
+    return file;
   }
 
   static double number(const Scalar& value, const Config& at) {
@@ -347,21 +409,28 @@ struct KernelFile::Reader {
 
   static std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value,
                                          const ElementType& type) {
-    if (fill == "File") return std::nullopt;
+    if (fill == "File" || fill == "BinaryRaw") return std::nullopt;
     if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
-    if (fill != "Random") argument.at("FillType").expected("Random, Constant or File");
+    if (fill != "Random") argument.at("FillType").expected("Random, Constant, File or BinaryRaw");
     if (type.dtype == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
     if (ir::is_integer(type.dtype)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
     return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
   }
 
   void read_reference(const Config& reference) const {
-    reference.only({"Parameters", "Outputs", "Expression"});
+    reference.only({"Parameters", "Outputs", "Expression", "Program"});
+    if (const auto program = reference.find("Program")) {
+      if (reference.has("Parameters") || reference.has("Outputs") || reference.has("Expression"))
+        reference.expected("Program, or Expression, or Parameters and Outputs");
+      const std::string file = place_of(folder, program->text());
+      to.program_ = print(parse_kernel(read_file(file), {}, file));
+      measure::check_program(to.program_, to.compared(), program->place());
+    }
     if (const auto expression = reference.find("Expression")) {
       if (reference.has("Parameters") || reference.has("Outputs"))
         reference.expected("Expression, or Parameters and Outputs");
       to.expression_ = expression->text();
-      measure::check_expression(to.expression_, to.signature_, expression->place());
+      measure::check_expression(to.expression_, to.compared(), expression->place());
     }
     if (const auto parameters = reference.find("Parameters"))
       for (const auto& [name, value] : parameters->entries()) {
@@ -374,7 +443,7 @@ struct KernelFile::Reader {
       for (const auto& [name, file] : outputs->entries()) {
         const ir::Buffer* const buffer = to.signature_.find(name);
         if (buffer == nullptr || buffer->role != ir::Role::output) file.expected("the file of an output");
-        to.expected_[name] = place_of(folder, file.text());
+        to.expected_[name] = array_file(file.text(), name);
       }
   }
 
@@ -390,7 +459,7 @@ struct KernelFile::Reader {
           to.options_, [&](const std::string& text) { return text.find("${" + name + "}") != std::string::npos; });
       const bool divisor = std::ranges::any_of(to.divisors_, [&](const auto& axis) { return used(axis, name); });
       if (parameter.values.size() == 1 || option || divisor || used(to.block_, name) || used(to.global_, name) ||
-          has_word(to.source_, name))
+          (to.shared_ && used({*to.shared_}, name)) || has_word(to.source_, name) || has_word(to.entry_, name))
         continue;
       throw Error(fmt::format("{}: expected each parameter in {}, in a size or in an option, found '{}' nowhere",
                               to.place_, to.file_, name));
@@ -400,15 +469,19 @@ struct KernelFile::Reader {
 
 KernelFile::KernelFile(const Files& files) {
   Reader(*this, files);
-  signature_.name = entry_;
-  const std::string broken = has_word(source_, entry_) ? "" : entry_;
-  if (!broken.empty()) throw Error(fmt::format("{}: expected a kernel '{}', found no such name", file_, entry_));
+  const std::string plain = entry_.substr(0, entry_.find('<'));  // without template arguments
+  signature_.name = plain.substr(plain.rfind(':') + 1);
+  if (plain != entry_ && language_ != Dialect::cuda)
+    throw Error(fmt::format("{}: expected a kernel's name without '<': only CUDA C++ has templates", place_));
+  if (!has_word(source_, signature_.name))
+    throw Error(fmt::format("{}: expected a kernel '{}', found no such name", file_, entry_));
   identity_ = fmt::format("kernel file {}\n", entry_);
   for (const Argument& argument : arguments_) {
     identity_ += fmt::format("argument {} {}", argument.name, argument.type);
     if (argument.buffer) {
       const ir::Buffer& buffer = signature_.buffers[*argument.buffer];
-      identity_ += fmt::format("[{}]{}", buffer.shape[0], buffer.role == ir::Role::output ? " output" : "");
+      identity_ += fmt::format("[{}]{}{}{}", buffer.shape[0], buffer.role == ir::Role::output ? " output" : "",
+                               scratch_.contains(buffer.name) ? " scratch" : "", argument.is_symbol ? " symbol" : "");
     } else {
       identity_ += " = " + argument.text;
     }
@@ -434,6 +507,55 @@ std::vector<Operand> KernelFile::operands(const Expression& expression,
           fmt::format("{}: expected ProblemSize or a parameter, found '{}' in '{}'", place_, name, expression.text()));
   }
   return values;
+}
+
+/// The greatest value among the legal configurations, rounded up.
+std::int64_t KernelFile::largest(const Expression& expression) const {
+  const std::vector<Parameter>& parameters = space_->parameters();
+  std::vector<std::vector<Scalar>> configurations(1);
+  for (const Parameter& parameter : parameters) configurations[0].push_back(parameter.values[parameter.fallback]);
+  for (const ParameterSpace::Group& group : space_->groups()) {
+    std::vector<std::size_t> columns;  // of the parameters that the expression has
+    for (std::size_t i = 0; i < group.parameters.size(); ++i)
+      if (std::ranges::find(expression.names(), parameters[group.parameters[i]].name) != expression.names().end())
+        columns.push_back(i);
+    if (columns.empty()) continue;
+    std::set<std::vector<std::uint16_t>> choices;
+    for (std::size_t row = 0; row < group.size(); ++row) {
+      std::vector<std::uint16_t> choice;
+      for (const std::size_t column : columns) choice.push_back(group.rows[row * group.parameters.size() + column]);
+      choices.insert(std::move(choice));
+    }
+    constexpr std::size_t max_configurations = 1'000'000;
+    if (choices.size() * configurations.size() > max_configurations)
+      throw Error(fmt::format("{}: expected an array whose size takes at most {} forms, found more in '{}'", place_,
+                              max_configurations, expression.text()));
+    std::vector<std::vector<Scalar>> extended;
+    for (const std::vector<Scalar>& configuration : configurations)
+      for (const std::vector<std::uint16_t>& choice : choices) {
+        extended.push_back(configuration);
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+          const std::size_t parameter = group.parameters[columns[i]];
+          extended.back()[parameter] = parameters[parameter].values[choice[i]];
+        }
+      }
+    configurations = std::move(extended);
+  }
+  std::int64_t most = 0;
+  for (const std::vector<Scalar>& configuration : configurations)
+    most = std::max(most, size(expression, configuration, "a size of an array"));
+  return most;
+}
+
+bool KernelFile::is_compared(const ir::Buffer& buffer) const {
+  return buffer.role == ir::Role::output && !scratch_.contains(buffer.name);
+}
+
+ir::Program KernelFile::compared() const {
+  ir::Program program = signature_;
+  for (ir::Buffer& buffer : program.buffers)
+    if (scratch_.contains(buffer.name)) buffer.role = ir::Role::input;
+  return program;
 }
 
 /// Rounded up where it is a fraction, as Kernel Tuner does.
@@ -469,6 +591,24 @@ std::vector<std::int64_t> KernelFile::grid(const std::vector<Scalar>& configurat
   return blocks;
 }
 
+/// The name of an instance of a template, with the values of parameters among its arguments.
+std::string KernelFile::with_values(const std::string& entry, const std::vector<Scalar>& configuration) const {
+  const std::size_t arguments = entry.find('<');
+  if (arguments == std::string::npos) return entry;
+  std::string text = entry.substr(0, arguments);
+  for (std::size_t at = arguments; at < entry.size();) {
+    std::size_t end = at;
+    while (end < entry.size() && is_name(entry[end])) ++end;
+    const std::string word = entry.substr(at, std::max<std::size_t>(end - at, 1));
+    const auto found = std::ranges::find(space_->parameters(), word, &Parameter::name);
+    text += found == space_->parameters().end()
+                ? word
+                : spelled(configuration[static_cast<std::size_t>(found - space_->parameters().begin())]);
+    at += word.size();
+  }
+  return text;
+}
+
 std::string KernelFile::options(const std::vector<Scalar>& configuration) const {
   std::string all;
   for (std::string option : options_) {
@@ -491,25 +631,42 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   launch.blocks = grid(configuration, launch.threads);
   launch.options = options(configuration);
   std::string scalars;
-  for (std::size_t i = 0; i < arguments_.size(); ++i)
-    if (!arguments_[i].buffer) {
-      launch.scalars.push_back({i, arguments_[i].bytes});
-      scalars += fmt::format(", {} = {}", arguments_[i].name, arguments_[i].text);
+  std::size_t position = 0;  // among the kernel's parameters, of which symbols are none
+  for (const Argument& argument : arguments_) {
+    if (argument.is_symbol) {
+      launch.symbols.push_back({*argument.buffer, argument.name});
+      continue;
     }
+    if (argument.local) {
+      const std::int64_t elements = size(*argument.local, configuration, "a local array");
+      launch.scalars.push_back({position, {}, static_cast<std::size_t>(elements) * argument.element_bytes});
+      scalars += fmt::format(", {} = local, {} bytes", argument.name, launch.scalars.back().local_bytes);
+    } else if (!argument.buffer) {
+      launch.scalars.push_back({position, argument.bytes});
+      scalars += fmt::format(", {} = {}", argument.name, argument.text);
+    }
+    ++position;
+  }
   ir::KernelSource source;
-  source.entry = entry_;
+  source.entry = with_values(entry_, configuration);
   for (const std::int64_t threads : launch.threads) source.threads *= threads;
+  if (shared_) {
+    source.dynamic_shared = true;
+    source.shared_bytes = size(*shared_, configuration, "an amount of shared memory");
+  }
   source.zeroed = zeroed_;
   source.restored = restored_;
   source.dry_run = false;
   // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
+  if (shared_) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
   source.text =
       fmt::format("// {} blocks of {} threads{}{}\n", fmt::join(launch.blocks, "x"), fmt::join(launch.threads, "x"),
                   scalars, launch.options.empty() ? "" : "; options: " + launch.options);
   for (std::size_t i = 0; i < configuration.size(); ++i)
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
-  source.text += fmt::format("#line 1 \"{}\"\n{}", fs::path(file_).filename().string(),
-                             language_ == Dialect::cuda ? with_plain_name(source_, entry_) : source_);
+  source.text +=
+      fmt::format("#line 1 \"{}\"\n{}", fs::path(file_).filename().string(),
+                  language_ == Dialect::cuda && entry_ == signature_.name ? with_plain_name(source_, entry_) : source_);
   return {signature_, std::move(source), std::move(launch)};
 }
 
@@ -517,16 +674,17 @@ std::string KernelFile::reference() const {
   const measure::Expectation expected = expectation();
   std::string text = expected.kernel ? expected.kernel->source.text : "";
   for (const auto& [name, file] : expected.files) text += name + read_file(file);
-  return digest(text + expected.expression);
+  return digest(text + expected.expression + expected.program);
 }
 
 measure::Expectation KernelFile::expectation() const {
   measure::Expectation expected;
   expected.files = expected_;
   expected.expression = expression_;
-  if (!expression_.empty()) return expected;
-  const auto is_output = [](const ir::Buffer& buffer) { return buffer.role == ir::Role::output; };
-  const auto outputs = std::ranges::count_if(signature_.buffers, is_output);
+  expected.program = program_;
+  expected.ignored = scratch_;
+  if (!expression_.empty() || !program_.empty()) return expected;
+  const auto outputs = std::ranges::count_if(signature_.buffers, [&](const ir::Buffer& b) { return is_compared(b); });
   if (static_cast<std::size_t>(outputs) == expected_.size()) return expected;
   std::vector<Scalar> configuration = space_->configuration(*search::heuristic(*space_));
   for (std::size_t i = 0; i < configuration.size(); ++i)

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"
+#include "measure/work_folder.h"
 
 namespace deplo::engine::foreign {
 
@@ -27,9 +30,12 @@ struct Files {
 /// An argument of the kernel, in its order.
 struct Argument {
   std::string name, type;                // the type as the space names it: "float", "int"
-  std::optional<std::size_t> buffer;     // its number in signature().buffers; nullopt: a scalar
+  std::optional<std::size_t> buffer;     // its number in signature().buffers; nullopt: a scalar, or local memory
   std::vector<std::uint8_t> bytes = {};  // of a scalar
   std::string text = {};                 // a scalar's value, for people
+  std::optional<Expression> local = {};  // of local memory: its elements
+  std::size_t element_bytes = 0;         // of local memory
+  bool is_symbol = false;                // an array that is no parameter, but a __constant__ variable
 };
 
 class KernelFile final : public OpaqueKernel {
@@ -59,9 +65,15 @@ class KernelFile final : public OpaqueKernel {
   struct Reader;
   using Sizes = std::array<std::vector<Expression>, 3>;
   std::vector<Operand> operands(const Expression&, const std::vector<Scalar>& configuration) const;
+  std::int64_t largest(const Expression&) const;
+  /// Is it an output, and not scratch memory?
+  bool is_compared(const ir::Buffer&) const;
+  /// The signature, where scratch memory counts as an input.
+  ir::Program compared() const;
   std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
   std::vector<std::int64_t> grid(const std::vector<Scalar>& configuration,
                                  const std::vector<std::int64_t>& block) const;
+  std::string with_values(const std::string& entry, const std::vector<Scalar>& configuration) const;
   std::string options(const std::vector<Scalar>& configuration) const;
 
   std::string place_, name_, entry_, file_, source_, identity_, space_text_;
@@ -72,13 +84,16 @@ class KernelFile final : public OpaqueKernel {
   std::vector<Expression> global_;     // blocks or threads of each dimension, unless there are divisors
   bool global_in_blocks_ = true;
   Sizes divisors_;                    // the problem size divided by these, rounded up, is the number of blocks
+  std::optional<Expression> shared_;  // bytes of shared memory beyond those that the kernel declares (CUDA)
   std::vector<std::string> options_;  // for the compiler; ${NAME} stands for a parameter's value
   std::vector<Argument> arguments_;
   std::vector<std::size_t> zeroed_;      // buffers that are 0 before each launch
   std::vector<std::size_t> restored_;    // buffers that have their initial contents before each launch
   std::map<std::string, Scalar> fixed_;  // the reference's parameters; those that it lacks have their defaults
   measure::InputFiles inputs_, expected_;
-  std::string expression_;
+  std::string expression_, program_;                   // the reference; of Loop IR its text
+  std::set<std::string, std::less<>> scratch_;         // outputs that are not compared
+  std::shared_ptr<const measure::WorkFolder> folder_;  // of arrays from .npz files
   ir::Program signature_;
 };
 

@@ -69,6 +69,45 @@ TEST_F(KernelFile, ArraysThatAreReadAndWrittenAreFilledAnew) {
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
 }
 
+// One kernel of two in a file, with local memory and a struct as arguments, partial sums whose number depends on the
+// parameters, and a reference of Loop IR.
+TEST_F(KernelFile, ArgumentsOfEachKind) {
+  write_file(
+      folder_.path(), "sum.cl",
+      "typedef struct { int shift; float scale; } factors;\n"
+      "__kernel void other(__global float* y) { y[0] = 1; }\n"
+      "__kernel void sums(__global const float* x, __local float* t, factors f, __global float* parts,\n"
+      "                   __global float* y) {\n"
+      "  const int i = get_global_id(0), l = get_local_id(0);\n"
+      "  t[l] = x[i];\n  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  y[i] = t[BLOCK - 1 - l] * 0 + x[i] * f.scale + f.shift;\n"
+      "  if (l == 0) { float s = 0; for (int j = 0; j < BLOCK; ++j) s += t[j]; parts[get_group_id(0)] = s; }\n}\n");
+  write_file(folder_.path(), "sum.loop",
+             "=== loop: sums ===\ninput x: f32[64]\noutput y: f32[64]\nfor a0 in 0..64: # free\n  in0 = load x[a0]\n  "
+             "v0 = multiply(in0, 3)\n  v1 = add(v0, 2)\n  y[a0] = v1\n");
+  const auto space = [&](const std::string& scale) {
+    return write_file(
+        folder_.path(), "sum.yaml",
+        "ConfigurationSpace:\n  TuningParameters: [{Name: BLOCK, Values: [16, 32, 64]}]\n"
+        "KernelSpecification:\n  Language: OpenCL\n  KernelName: sums\n  KernelFile: sum.cl\n"
+        "  LocalSize: {X: BLOCK}\n  ProblemSize: [64]\n  Arguments:\n"
+        "    - {Name: x, Type: float, Size: 64, FillType: File, FillValue: \"" DEPLO_SOURCE_DIR
+        "/tests/data/kernel_files/arrays.npz\"}\n"
+        "    - {Name: t, Type: float, MemoryType: Local, Size: BLOCK}\n"
+        "    - {Name: f, Type: struct, Members: [{Type: int, FillValue: 2}, {Type: float, FillValue: " +
+            scale +
+            "}]}\n    - {Name: parts, Type: float, Size: 64 / BLOCK, AccessType: WriteOnly, Output: 0}\n"
+            "    - {Name: y, Type: float, Size: 64, AccessType: WriteOnly}\nReference: {Program: sum.loop}\n");
+  };
+  const Json kernel = tuned(space("3"), {"--search", "exhaustive", "--time", "20"});
+  EXPECT_TRUE(kernel["confirmed"]) << kernel;
+  EXPECT_EQ(kernel["trials"], 3);
+  EXPECT_TRUE(kernel["failures"].empty()) << kernel;
+  const Ran wrong = tune(space("4"), {"--trials", "1", "--time", "5"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
+}
+
 TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
   const Json first =
       tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "20", "--search", "random", "--seed", "3"});

@@ -46,8 +46,10 @@ TEST_F(KernelFileCode, GridsAreThoseOfKernelTuner) {
   const std::string local = "  LocalSize: {X: bx, Y: \"2\"}\n";
   EXPECT_THAT(blocks(local + "  ProblemSize: [100, 7]\n  GridDivX: [bx, \"2\"]\n"), ElementsAre(2, 7));
   EXPECT_THAT(blocks(local + "  ProblemSize: [100, 7]\n"), ElementsAre(3, 4));
-  EXPECT_THAT(blocks(local + "  GlobalSize: {X: \"96 / bx + 0.5\", Y: \"5\"}\n"), ElementsAre(3, 5));
+  EXPECT_THAT(blocks(local + "  GlobalSizeType: CUDA\n  GlobalSize: {X: \"96 / bx + 0.5\", Y: \"5\"}\n"),
+              ElementsAre(3, 5));
   EXPECT_THAT(blocks(local + "  GlobalSizeType: OpenCL\n  GlobalSize: {X: \"100\", Y: \"5\"}\n"), ElementsAre(3, 3));
+  EXPECT_THAT(blocks(local + "  GlobalSize: {X: \"100\", Y: \"5\"}\n"), ElementsAre(3, 3)) << "as OpenCL counts";
 }
 
 TEST_F(KernelFileCode, TheTextHasAllThatTheCodeDependsOn) {
@@ -80,6 +82,142 @@ TEST_F(KernelFileCode, TheReferenceHasFixedParametersAndDefaults) {
   ASSERT_TRUE(expected.kernel.has_value());
   EXPECT_THAT(expected.kernel->source.text, HasSubstr("#define bx 32\n#define w fast\n"));
   EXPECT_THAT(expected.name, HasSubstr("the reference (bx=32, w=fast, f=0.5)"));
+}
+
+/// A kernel k of the parameter bx (32, 48 or 64, without 48 by a condition), with these arguments.
+class KernelFileArguments : public KernelFileCode {
+ protected:
+  KernelFile with(const std::string& arguments, const std::string& language = "OpenCL", const std::string& name = "k",
+                  const std::string& more = "") const {
+    write("k.c", "template __global__ void k() {}  // __kernel; bx\n");
+    write("k.yaml",
+          "ConfigurationSpace:\n  TuningParameters:\n    - {Name: bx, Values: [32, 48, 64], Default: 32}\n"
+          "  Conditions: [bx != 48]\n"
+          "KernelSpecification:\n  Language: " +
+              language + "\n  KernelName: \"" + name +
+              "\"\n  KernelFile: k.c\n  ProblemSize: [960]\n  LocalSize: {X: bx}\n  Arguments:\n" +
+              "    - {Name: y, Type: float, Size: 960, AccessType: WriteOnly}\n" + arguments + more);
+    return KernelFile({(folder_.path() / "k.yaml").string()});
+  }
+  template <class... Words>
+  std::string fault(const Words&... words) const {
+    try {
+      heuristic(with(words...));
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+};
+
+TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
+  const KernelFile made = with(
+      "    - {Name: l, Type: float2, MemoryType: Local, Size: bx + 1}\n"
+      "    - {Name: v, Type: int2, MemoryType: Scalar, FillValue: [1, 2]}\n"
+      "    - {Name: same, Type: uint3, MemoryType: Scalar, FillValue: 7}\n"
+      "    - {Name: s, Type: struct, Members: [{Type: half, FillValue: 1}, {Type: int, FillValue: 2}, {Type: "
+      "double, FillValue: 0}]}\n");
+  const measure::KernelCode code = heuristic(made);
+  ASSERT_EQ(code.launch->scalars.size(), 4u);
+  EXPECT_EQ(code.launch->scalars[0].position, 1u);
+  EXPECT_EQ(code.launch->scalars[0].local_bytes, 33u * 8);
+  EXPECT_TRUE(code.launch->scalars[0].bytes.empty());
+  EXPECT_THAT(code.launch->scalars[1].bytes, ElementsAre(1, 0, 0, 0, 2, 0, 0, 0));
+  EXPECT_EQ(code.launch->scalars[2].bytes.size(), 16u) << "three take the place of four";
+  EXPECT_THAT(code.launch->scalars[3].bytes, ElementsAre(0, 0x3c, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(code.source.text, HasSubstr("l = local, 264 bytes, v = 1,2, same = 7, s = {1 2 0}"));
+  EXPECT_THAT(fault("    - {Name: l, Type: float, MemoryType: Local, Size: 1}\n", "CUDA"),
+              HasSubstr("Local is OpenCL's"));
+  EXPECT_THAT(fault("    - {Name: v, Type: int2, MemoryType: Scalar, FillValue: [1, 2, 3]}\n"),
+              HasSubstr("a type of 3 values"));
+}
+
+// An array has room for each legal configuration: 48 would need more than 32 does, and is not legal.
+TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
+  const auto elements = [&](const std::string& size) {
+    return with("    - {Name: x, Type: float, Size: \"" + size + "\"}\n").signature().buffers[1].shape[0];
+  };
+  EXPECT_EQ(elements("960 / bx + 1"), 31);
+  EXPECT_EQ(elements("100 if bx == 48 else bx"), 64);
+  EXPECT_EQ(elements("100 / bx"), 4) << "rounded up";
+  EXPECT_EQ(elements("max(bx)"), 64) << "of all values";
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected a size of an array of 1"));
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"), HasSubstr("found 'by'"));
+}
+
+TEST_F(KernelFileArguments, ScratchMemoryIsNotCompared) {
+  const KernelFile made = with("    - {Name: t, Type: float, Size: 960 / bx, AccessType: WriteOnly, Output: 0}\n");
+  EXPECT_THAT(made.expectation().ignored, ElementsAre("t"));
+  EXPECT_THAT(made.identity(), HasSubstr("argument t float[30] output scratch"));
+}
+
+TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
+  const std::string arguments =
+      "    - {Name: c, Type: float, MemoryType: Symbol, Size: 16}\n"
+      "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 3}\n"
+      "    - {Name: x, Type: float, Size: 960}\n";
+  const measure::KernelCode code = heuristic(with(arguments, "CUDA", "ns::k<float, bx, 2*bx>"));
+  EXPECT_EQ(code.source.entry, "ns::k<float, 32, 2*32>");
+  EXPECT_EQ(code.kernel.name, "k");
+  EXPECT_THAT(code.source.text, ::testing::Not(HasSubstr("extern \"C\"")));
+  ASSERT_EQ(code.launch->symbols.size(), 1u);
+  EXPECT_EQ(code.launch->symbols[0].buffer, 1u);
+  EXPECT_EQ(code.launch->symbols[0].name, "c");
+  EXPECT_EQ(code.launch->scalars[0].position, 1u) << "a symbol is no parameter";
+  EXPECT_THAT(fault(arguments), HasSubstr("Symbol is CUDA's"));
+  EXPECT_THAT(fault("", "OpenCL", "k<1>"), HasSubstr("only CUDA C++ has templates"));
+}
+
+TEST_F(KernelFileArguments, ArraysOfNpzFiles) {
+  const std::string archive = DEPLO_SOURCE_DIR "/tests/data/kernel_files/arrays.npz";
+  const auto x = [&](const std::string& file) {
+    return "    - {Name: x, Type: float, Size: 64, FillType: File, FillValue: \"" + archive + file + "\"}\n";
+  };
+  const KernelFile own = with(x("")), other = with(x(":other"));
+  const auto value = [](const KernelFile& made) {
+    return measure::input_values(made.signature(), 1, 0, made.inputs())[5];
+  };
+  EXPECT_EQ(value(own), 5.0 / 8);
+  EXPECT_EQ(value(other), 1);
+  EXPECT_THAT(fault(x(":none")), HasSubstr("arrays.npz: expected an array 'none', found none"));
+}
+
+TEST_F(KernelFileArguments, ArraysOfRawFiles) {
+  const std::vector<float> values{1, 2.5, -3};
+  write("x.raw", std::string(reinterpret_cast<const char*>(values.data()), sizeof(float) * values.size()));
+  const auto x = [](int elements) {
+    return "    - {Name: x, Type: float, Size: " + std::to_string(elements) +
+           ", FillType: BinaryRaw, DataSource: x.raw}\n";
+  };
+  const KernelFile made = with(x(3));
+  EXPECT_EQ(measure::input_values(made.signature(), 1, 0, made.inputs())[1], 2.5);
+  EXPECT_THAT(fault(x(4)), HasSubstr("expected a file of 16 bytes, found 12"));
+}
+
+// Keys of KTT's loader.
+TEST_F(KernelFileArguments, SharedMemoryAndTypeNames) {
+  const std::string more = "  SharedMemory: bx * 4\n  KernelTypeNames: [float, int]\n";
+  const measure::KernelCode code = heuristic(with("", "CUDA", "k", more));
+  EXPECT_EQ(code.source.entry, "k<float, int>");
+  EXPECT_TRUE(code.source.dynamic_shared);
+  EXPECT_EQ(code.source.shared_bytes, 128);
+  EXPECT_THAT(code.source.text, HasSubstr("128 bytes of shared memory"));
+  EXPECT_THAT(fault("", "OpenCL", "k", "  SharedMemory: 4\n"), HasSubstr("no SharedMemory in OpenCL"));
+}
+
+TEST_F(KernelFileArguments, TheReferenceMayBeAProgram) {
+  write("twice.loop",
+        "=== loop: twice ===\ninput x: f32[30, 32]\noutput y: f32[30, 32]\nfor a0 in 0..30: # free\n"
+        "  for a1 in 0..32: # free\n    in0 = load x[a0, a1]\n    v0 = multiply(in0, 2)\n    y[a0, a1] = v0\n");
+  const std::string x = "    - {Name: x, Type: float, Size: 960}\n";
+  const std::string reference = "Reference: {Program: twice.loop}\n";
+  const KernelFile made = with(x, "OpenCL", "k", reference);
+  EXPECT_THAT(made.expectation().program, HasSubstr("y[a0, a1]"));
+  EXPECT_FALSE(made.expectation().kernel);
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: 961}\n", "OpenCL", "k", reference),
+              HasSubstr("expected 961 elements of the input 'x', found 960"));
+  EXPECT_THAT(fault("    - {Name: z, Type: float, Size: 960}\n", "OpenCL", "k", reference),
+              HasSubstr("expected an input 'x' of the kernel"));
 }
 
 TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
