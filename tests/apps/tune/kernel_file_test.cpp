@@ -99,11 +99,11 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
             "}]}\n    - {Name: parts, Type: float, Size: 64 / BLOCK, AccessType: WriteOnly, Output: 0}\n"
             "    - {Name: y, Type: float, Size: 64, AccessType: WriteOnly}\nReference: {Program: sum.loop}\n");
   };
-  const Json kernel = tuned(space("3"), {"--search", "exhaustive", "--time", "20"});
+  const Json kernel = tuned(space("3"), {"--search", "exhaustive", "--time", "120"});
   EXPECT_TRUE(kernel["confirmed"]) << kernel;
   EXPECT_EQ(kernel["trials"], 3);
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
-  const Ran wrong = tune(space("4"), {"--trials", "1", "--time", "5"});
+  const Ran wrong = tune(space("4"), {"--trials", "1", "--time", "60"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
 }
