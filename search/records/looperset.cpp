@@ -1,9 +1,12 @@
 // Programs of Tiramisu with measured schedules, as LOOPerSet has them: on each line, or as a member of one object,
 //   {"program_name": "function1", "initial_execution_time": 2.5, "program_annotation": {…}, "schedules_list":
-//    [{"sched_str": "I({C0},L0,L1)P({C0},L0)", "execution_times": [1.5, 1.25], "legality_check": true, "comp00": {…}}, …]}
+//    [{"transformations_list": [{"type": "tiling", "loop_levels": [0, 1], "parameters": [32, 32]}, …],
+//      "execution_times": [1.5, 1.25]}, …]}
+// The times may be those of several machines: {"xeon_e5_2695_v2": [1.5, 1.25]}. The data that Tiramisu wrote before has
+// "sched_str": "I({C0},L0,L1)P({C0},L0)" in place of the list, "legality_check", and what is done with each computation.
 // https://huggingface.co/datasets/Mascinissa/LOOPerSet, https://github.com/Tiramisu-Compiler. Times are in ms; a schedule
-// counts with its least, as in the works that made the data. Each program is a space. Knobs are the transformations, by
-// their place in the schedule; without sched_str those of each computation.
+// counts with its least, as in the works that made the data. Each program on each machine is a space. Knobs are the
+// transformations, by their place in the schedule; without a list or a text of them those of each computation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,33 +48,73 @@ std::vector<records::Setting> settings_of_computations(const Json& schedule) {
   return settings;
 }
 
+/// tiling {"loop_levels":[0,1],"parameters":[32,32]}
+std::string transformation_text(const Json& transformation) {
+  if (!transformation.is_object()) return records::compact(transformation);
+  Json rest = Json::object();
+  for (const auto& [name, value] : transformation.items())
+    if (name != "type" && !value.is_null()) rest[name] = value;
+  return records::text_of(transformation, "type") + " " + records::compact(rest);
+}
+
 std::vector<records::Setting> settings_of_schedule(const Json& schedule) {
-  const Json& text = records::member_of(schedule, "sched_str");
-  if (!text.is_string()) return settings_of_computations(schedule);
-  const auto steps = transformations(text.get_ref<const std::string&>());
-  if (!steps) return {{"schedule", records::compact(text)}};
+  std::vector<std::string> steps;
+  const Json &list = records::member_of(schedule, "transformations_list"),
+             &text = records::member_of(schedule, "sched_str");
+  if (list.is_array()) {
+    for (const Json& each : list) steps.push_back(transformation_text(each));
+  } else if (text.is_string()) {
+    const auto found = transformations(text.get_ref<const std::string&>());
+    if (!found) return {{"schedule", records::compact(text)}};
+    steps = *found;
+  } else {
+    return settings_of_computations(schedule);
+  }
   std::vector<records::Setting> settings;
-  for (std::size_t i = 0; i < steps->size(); ++i)
-    settings.emplace_back(fmt::format("step {}", i + 1), records::compact(Json((*steps)[i])));
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    settings.emplace_back(fmt::format("step {}", i + 1), records::compact(Json(steps[i])));
   return settings;
 }
 
-void add_schedule(const Json& schedule, records::SparseRecords& space, const std::string& place) {
-  if (!schedule.is_object())
-    throw Error(
-        fmt::format("{}: expected schedules of a program of LOOPerSet, found {}", place, records::excerpt(schedule)));
-  std::vector<double> launches;
-  double sum = 0;
-  for (const Json& ms : records::member_of(schedule, "execution_times")) {
-    if (!ms.is_number() || !(ms.get<double>() > 0)) continue;
-    sum += launches.emplace_back(ms.get<double>() * 1e3);
+/// Adds the times above 0 in µs: of a number in ms, also as text, or of a list of them.
+void take_times(const Json& ms, std::vector<double>& launches) {
+  if (ms.is_array()) {
+    for (const Json& each : ms)
+      if (!each.is_array()) take_times(each, launches);
+    return;
   }
+  const Json number = ms.is_string() ? Json::parse(ms.get_ref<const std::string&>(), nullptr, false) : ms;
+  if (number.is_number() && number.get<double>() > 0) launches.push_back(number.get<double>() * 1e3);
+}
+
+/// `machine`: "" where the file does not name one.
+void add_schedule(const Json& schedule, const std::string& machine, records::SparseRecords& space) {
+  const Json& all = records::member_of(schedule, "execution_times");
+  std::vector<double> launches;
+  take_times(all.is_object() ? records::member_of(all, machine.c_str()) : all, launches);
+  double sum = 0;
+  for (const double us : launches) sum += us;
   const bool is_illegal = records::member_of(schedule, "legality_check") == false;
   const double least = launches.empty() || is_illegal ? 0 : *std::ranges::min_element(launches);
   Record record =
       records::timed(least, is_illegal ? Status::invalid : Status::launch_error, is_illegal ? "not legal" : "no time");
   if (record.outcome.ok()) record.run_seconds = sum * 1e-6;
   space.add(settings_of_schedule(schedule), std::move(record), std::move(launches));
+}
+
+/// The machines that any schedule has times of; "" where the file does not name them.
+std::vector<std::string> machines_of(const Json& schedules, const std::string& place) {
+  std::vector<std::string> machines;
+  for (const Json& schedule : schedules) {
+    if (!schedule.is_object())
+      throw Error(
+          fmt::format("{}: expected schedules of a program of LOOPerSet, found {}", place, records::excerpt(schedule)));
+    const Json& times = records::member_of(schedule, "execution_times");
+    if (!times.is_object()) continue;
+    for (const auto& [machine, value] : times.items())
+      if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(machine);
+  }
+  return machines.empty() ? std::vector<std::string>{""} : machines;
 }
 
 void add_program(const Json& program, const std::string& key, records::BySpace& spaces, const std::string& place) {
@@ -81,8 +124,12 @@ void add_program(const Json& program, const std::string& key, records::BySpace& 
   std::string name = key;
   for (const char* each : {"filename", "program_name"})
     if (const std::string text = records::text_of(program, each); !text.empty()) name = text;
-  records::SparseRecords& space = spaces.of(name + "\n" + key, name, records::text_of(program, "node_name"));
-  for (const Json& schedule : schedules) add_schedule(schedule, space, place);
+  const std::string node = records::text_of(program, "node_name");
+  for (const std::string& machine : machines_of(schedules, place)) {
+    records::SparseRecords& space =
+        spaces.of(fmt::format("{}\n{}\n{}", name, key, machine), name, machine.empty() ? node : machine);
+    for (const Json& schedule : schedules) add_schedule(schedule, machine, space);
+  }
 }
 
 }  // namespace

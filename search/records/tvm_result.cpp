@@ -33,8 +33,12 @@ std::optional<TvmResult> tvm_result_of(const Json& result) {
   }
   double sum = 0;
   for (const Json& seconds : result[0]) {
-    if (!seconds.is_number() || !(seconds.get<double>() > 0) || seconds.get<double>() >= max_seconds)
-      return std::nullopt;
+    if (!seconds.is_number() || !(seconds.get<double>() > 0)) return std::nullopt;
+    if (seconds.get<double>() >= max_seconds) {
+      made.launches.clear();
+      made.record.outcome = {Status::launch_error, 0, "no time"};
+      return made;
+    }
     sum += made.launches.emplace_back(seconds.get<double>() * 1e6);
   }
   if (made.launches.empty()) return std::nullopt;

@@ -229,6 +229,14 @@ TEST(RecordFormats, LooperSet) {
   EXPECT_THAT(values(spaces[0], 0), ElementsAre("\"-\"", "\"-\"", "\"-\""));
   EXPECT_THAT(values(spaces[0], 1), ElementsAre("\"I({C0},L0,L1)\"", "\"P({C0},L0)\"", "\"-\""));
   EXPECT_THAT(outcomes(spaces[0]), ElementsAre("4000", "1250", "2000", "invalid", "launch_error"));
+  const std::vector<Records> machines = read("looperset_v2.jsonl");
+  ASSERT_EQ(machines.size(), 2u);
+  EXPECT_EQ(machines[0].device, "xeon_e5_2695_v2");
+  EXPECT_THAT(values(machines[0], 1), ElementsAre(R"("interchange {\"loop_levels\":[0,1],\"parameters\":[]}")",
+                                                  R"("tiling {\"loop_levels\":[0,1],\"parameters\":[32,32]}")"));
+  EXPECT_THAT(outcomes(machines[0]), ElementsAre("4000", "1250", "launch_error"));
+  EXPECT_EQ(machines[1].device, "other");
+  EXPECT_THAT(outcomes(machines[1]), ElementsAre("launch_error", "750", "launch_error"));
   const Records one = read("looperset_programs.json").at(0);
   EXPECT_EQ(one.kernel, "function3.json");
   EXPECT_EQ(one.device, "a node");
@@ -256,7 +264,7 @@ TEST(RecordFormats, DamagedFilesAreErrors) {
   for (const char* file :
        {"ktt.xml", "ktt.json", "clblast_xaxpy.json", "clblast_database.json", "autotvm.log", "ansor.json",
         "meta_schedule.json", "matmul.autotune.json", "helion.csv", "helion_dataset.meta.jsonl",
-        "measurements_a_gpu.csv", "tuned_configs_a_gpu.json", "fmha.jsonl", "looperset.jsonl"}) {
+        "measurements_a_gpu.csv", "tuned_configs_a_gpu.json", "fmha.jsonl", "looperset.jsonl", "looperset_v2.jsonl"}) {
     const std::string whole = read_file(folder + file);
     for (int i = 0; i < 150; ++i) {
       std::string text = whole;
