@@ -52,8 +52,11 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.strategy, flags.search, "--search", overrides);
   const bool is_default = !flags.search && experiment.options.parameters.empty() &&
                           search::find_searcher(experiment.strategy).name == search::find_searcher("default").name;
-  // Of thousands that are left out, a model learns nothing, and takes long.
-  if (!flags.bits.same_as.empty() && is_default) experiment.strategy = "mcts";
+  // Of thousands that are left out, nothing is learned about others, and a ranking of playouts for each takes long.
+  if (!flags.bits.same_as.empty() && is_default) {
+    experiment.strategy = "mcts";
+    experiment.options.parameters = {{"share", "0"}, {"c", "0.5"}};
+  }
   for (const std::string& assignment : flags.set) {
     engine::set_parameter(experiment, assignment, "--set");
     overrides += " --set " + assignment;

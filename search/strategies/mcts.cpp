@@ -1,50 +1,74 @@
-// MCTS: single-player Monte Carlo tree search with max backup over normalised rewards.
+// MCTS: single-player Monte Carlo tree search that measures few of its playouts.
+//
+// Playouts are cheap beside measurements. So each ask makes many, and measures the one with the highest upper bound:
+//
+//   design     the first evaluations: the candidate nearest to the middle, then those farthest from all before
+//   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates; playouts
+//              that follow a path of the eight fastest but for two to four choices; playouts with random choices. The
+//              best stay in the frontier from ask to ask
+//   bound      Q + c/√N, of statistics that all branches share by similarity, with ranks as rewards
+//              (shared_statistics.h)
+//
+// Following the best path with few changes: Cazenave, Nested Monte-Carlo Search, IJCAI 2009. Since a bound belongs to
+// a whole trail and is backed up as the largest below a node, the descent from the root that takes the child with the
+// highest bound ends at the best of the frontier: it is taken at once. Nothing is learned but the sums: `puct` is the
+// search with a model. docs/strategies.md has what was tried, and what it gave.
+//
+// With share=0 each node has statistics of its own (Kocsis and Szepesvári, Bandit based Monte-Carlo planning, ECML
+// 2006), and each ask is one descent:
 //
 //   reward   r = 1/time, 0 for a failure;   backup   Q(node) = max r below,  N(node) = candidates asked below
 //   select   argmax over visited children:  Q(child)/Q(root) + c * sqrt(ln N(node) / N(child))          (UCB1)
 //   backup=mean   Q(child) = X, the mean of the rewards x told below, in place of the largest
 //   D > 0         adds sqrt((Σ(x/Q(root))² - n (X/Q(root))² + D) / n), n of them told: the third term of SP-MCTS
-//   widen    while fewer than 2 * sqrt(N(node)) children are visited, visit a new one instead
-//   new one, and every level below it (the rollout): the best candidate's value of the same knob (60 %), options[0]
-//   (15 %), else uniform among the unvisited
+//   widen    while fewer than widen * sqrt(N(node)) children are visited, visit a new one instead
+//   new one, and every level below it (the rollout): the best candidate's value of the same knob (probability follow),
+//   options[0] (follow/4), else uniform among the unvisited
 //
-// Schadd et al., Single-Player Monte-Carlo Tree Search, CG 2008 (here without the variance term: a measured schedule
-// has one value, so the best below is what counts). Progressive widening: Chaslot et al., Progressive Strategies for
-// Monte-Carlo Tree Search, 2008: a fork of 40 options must not eat 40 trials before anything deepens. Following the
-// best sequence in rollouts: Cazenave, Nested Monte-Carlo Search, IJCAI 2009: a new branch is first tried with what
-// is known to be good elsewhere, which makes most trials a change of one or a few knobs of the best.
-//
-// The constants come from a sweep over five synthetic landscapes and five recorded
-// spaces at 30, 100 and 300 trials: following the best cuts the mean regret of uniform rollouts by a third (on smooth
-// and rugged landscapes by more than half; on the recorded CLBlast GEMM it costs some), rates of 0.5 to 0.7 do not
-// differ, above 0.8 the search stays where it is; c of 0.3 to 0.5 and widening exponents of 0.4 to 0.7 do not differ.
+// share=0, c=0.5, backup=mean, D=0.1, widen=1000, follow=0 is SP-MCTS: Schadd et al., Single-Player Monte-Carlo Tree
+// Search, CG 2008; but no candidate is measured twice. Progressive widening: Chaslot et al., Progressive Strategies for
+// Monte-Carlo Tree Search, 2008: a fork of 40 options must not take 40 trials before anything deepens.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/rng.h"
+#include "search/strategies/model_parameters.h"
+#include "search/strategies/shared_statistics.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search::strategies {
 namespace {
 
-constexpr double follow_best = 0.6, follow_heuristic = 0.15;
-constexpr double widening = 2;
+constexpr double heuristic_share = 0.25;  // of follow
 
 constexpr std::array parameters = {
-    number("c", "0.5", 0, 1000, "0.1 0.25 0.5 1 1.5", "exploration constant of UCB1"),
-    word("backup", "max", "max mean", "value of a node: the fastest time below it, or the mean"),
+    number("c", "0.1", 0, 1000, "0.05 0.1 0.2 0.5", "exploration constant of the upper bound"),
+    number("share", "0.2", 0, 10, "0.1 0.2 0.4",
+           "distance over which similar candidates share statistics; 0: each node has its own"),
+    with_default(pool_parameter, "300"),
+    with_default(mutants_parameter, "200"),
+    number("batch", "0.02", 0, 1, "0 0.02 0.04 0.08",
+           "evaluations between two rankings, as a share of all before; 64 at most"),
+    random_parameter,
+    integer("design", "6", 1, 1000, "1 4 6 8", "evaluations far from each other at the start"),
+    word("backup", "max", "max mean", "share=0: value of a node: the fastest time below it, or the mean"),
     number("D", "0", 0, 1000, "0 0.01 0.1 1",
-           "constant of the third term of SP-MCTS, for subtrees that vary; 0: no such term"),
+           "share=0: constant of the third term of SP-MCTS, for subtrees that vary; 0: no such term"),
+    number("widen", "2", 0, 1000, "1 2 4", "share=0: new children are tried up to this number times √visits"),
+    number("follow", "0.6", 0, 0.8, "0 0.4 0.6 0.8", "share=0: probability that a new branch follows the best"),
 };
 
-class Mcts final : public Searcher {
+/// Each node has statistics of its own.
+class Separate final : public Searcher {
  public:
-  Mcts(const Space& space, const Settings& settings)
+  Separate(const Space& space, const Settings& settings)
       : tree_(space),
         rng_(settings.seed()),
         exploration_(settings.number("c")),
         variance_(settings.number("D")),
+        widening_(settings.number("widen")),
+        follow_(settings.number("follow")),
         mean_(settings.word("backup") == "mean") {}
 
   std::vector<Candidate> ask(std::size_t n) override {
@@ -70,7 +94,7 @@ class Mcts final : public Searcher {
         visited_open += child.finished ? 0 : 1;
       }
     }
-    const bool widen = static_cast<double>(visited) < widening * std::sqrt(node.visits);
+    const bool widen = static_cast<double>(visited) < widening_ * std::sqrt(node.visits);
     return !fresh_.empty() && (visited_open == 0 || widen) ? visit_new(node) : select(node);
   }
 
@@ -78,9 +102,9 @@ class Mcts final : public Searcher {
   std::size_t visit_new(const Node& node) {
     const double draw = rng_.uniform();
     std::optional<std::size_t> wanted;
-    if (draw < follow_best)
+    if (draw < follow_)
       wanted = option_of_best(node.fork());
-    else if (draw < follow_best + follow_heuristic)
+    else if (draw < follow_ * (1 + heuristic_share))
       wanted = 0;
     if (wanted && node.children[*wanted].visits == 0) return *wanted;
     return fresh_[rng_.below(fresh_.size())];
@@ -119,20 +143,112 @@ class Mcts final : public Searcher {
 
   Tree tree_;
   Rng rng_;
-  double exploration_, variance_;
+  double exploration_, variance_, widening_, follow_;
   bool mean_;
   Trail best_;  // of the fastest candidate told
   std::vector<std::size_t> fresh_;
 };
 
+/// All branches share their statistics.
+class Shared final : public Searcher {
+ public:
+  Shared(const Space& space, const Settings& settings)
+      : space_(space),
+        tree_(space),
+        rng_(settings.seed()),
+        pool_(space, settings, encoding_, rng_),
+        statistics_(encoding_, rng_, settings.number("share"), settings.number("c")),
+        batch_(settings.number("batch")),
+        random_(settings.number("random")),
+        design_(static_cast<std::size_t>(settings.integer("design"))) {}
+
+  std::vector<Candidate> ask(std::size_t n) override {
+    std::vector<Candidate> candidates;
+    while (candidates.size() < n) {
+      Candidate candidate = next();
+      if (!candidate) break;
+      const model::Codes codes = encoding_.codes(candidate->trail());
+      pool_.asked(codes);
+      statistics_.ask(codes);
+      candidates.push_back(std::move(candidate));
+    }
+    return candidates;
+  }
+
+  void tell(const Candidate& candidate, const Outcome& outcome) override {
+    const double speed = reward(outcome);
+    tree_.tell(candidate, speed);
+    const model::Codes codes = encoding_.codes(candidate->trail());
+    pool_.asked(codes);
+    statistics_.tell(codes, speed > 0 ? 1 / speed : std::numeric_limits<double>::infinity());
+    if (speed > 0) remember(candidate->trail(), 1 / speed);
+  }
+
+ private:
+  Candidate next() {
+    if (tree_.root().finished) return nullptr;
+    const auto seen = [this](const model::SamplePtr& sample) { return pool_.seen(*sample); };  // told by others
+    std::erase_if(round_, seen);
+    if (round_.empty()) round_ = fastest_.empty() || pool_.count_asked() < design_ ? designed() : playouts();
+    if (round_.empty()) return tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+    Candidate candidate = follow(space_, *round_.front());
+    round_.erase(round_.begin());
+    tree_.tell(candidate, 0);
+    return candidate;
+  }
+
+  std::vector<model::SamplePtr> designed() {
+    const std::size_t asked = pool_.count_asked();
+    return pool_.design(asked < design_ ? design_ - asked : 1);
+  }
+
+  std::vector<model::SamplePtr> playouts() {
+    std::vector<Trail> trails;
+    for (const Fast& one : fastest_) trails.push_back(one.trail);
+    const std::vector<model::SamplePtr> frontier = pool_.candidates(trails);
+    std::vector<double> bounds = statistics_.bounds(frontier);
+    for (double& bound : bounds) bound = -bound;  // the pool keeps the least
+    pool_.ranked(bounds);
+    const double batch = std::clamp(batch_ * static_cast<double>(pool_.count_asked()), 1.0, most_batch);
+    std::vector<model::SamplePtr> round;
+    for (const std::size_t i : statistics_.pick(static_cast<std::size_t>(batch), random_)) round.push_back(frontier[i]);
+    return round;
+  }
+
+  void remember(const Trail& trail, double time) {
+    if (std::ranges::find(fastest_, trail, &Fast::trail) != fastest_.end()) return;
+    fastest_.insert(std::ranges::upper_bound(fastest_, time, {}, &Fast::time), {trail, time});
+    if (fastest_.size() > model::Pool::parents) fastest_.pop_back();
+  }
+
+  struct Fast {
+    Trail trail;
+    double time;
+  };
+
+  const Space& space_;
+  Tree tree_;
+  Rng rng_;
+  model::Encoding encoding_;
+  model::Pool pool_;
+  SharedStatistics statistics_;
+  double batch_, random_;
+  std::size_t design_;
+  std::vector<model::SamplePtr> round_;  // what is asked next
+  std::vector<Fast> fastest_;            // the fastest first
+};
+
+std::unique_ptr<Searcher> make(const Space& space, const Settings& settings) {
+  if (settings.number("share") > 0) return std::make_unique<Shared>(space, settings);
+  return std::make_unique<Separate>(space, settings);
+}
+
 }  // namespace
 
 namespace kinds {
 
-extern constinit const SearcherKind mcts{"mcts", "Monte Carlo tree search with max backup", parameters,
-                                         [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-                                           return std::make_unique<Mcts>(space, settings);
-                                         }};
+extern constinit const SearcherKind mcts{"mcts", "Monte Carlo tree search; similar candidates share statistics",
+                                         parameters, make};
 
 }  // namespace kinds
 

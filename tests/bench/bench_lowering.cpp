@@ -55,10 +55,10 @@ void features(benchmark::State& state) {
 }
 BENCHMARK(features)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
-// One ask and tell on the kernel's space; the rules run inside, once per new position.
+// One descent and tell on the kernel's space; the rules run inside, once per new position.
 void ask_and_tell(benchmark::State& state) {
   const engine::KernelSpace space(linear(), load_target("sm_90"));
-  auto searcher = search::make_searcher("mcts", space, {});
+  auto searcher = search::make_searcher("mcts", space, {.parameters = {{"share", "0"}, {"c", "0.5"}}});
   Rng rng(1);
   for (auto _ : state) {
     const auto asked = searcher->ask(1);

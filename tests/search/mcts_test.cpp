@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "core/rng.h"
 #include "search/loop.h"
@@ -46,36 +48,51 @@ Time rugged(std::uint64_t seed) {
   };
 }
 
-double best_after(std::int64_t trials, std::string_view name, const Time& time, std::uint64_t seed) {
+using Parameters = std::map<std::string, std::string, std::less<>>;
+
+/// SP-MCTS as published (search/strategies/mcts.cpp).
+const Parameters sp_mcts = {{"share", "0"}, {"c", "0.5"},      {"backup", "mean"},
+                            {"D", "0.1"},   {"widen", "1000"}, {"follow", "0"}};
+const Parameters separate = {{"share", "0"}, {"c", "0.5"}};
+
+double best_after(std::int64_t trials, std::string_view name, const Parameters& parameters, const Time& time,
+                  std::uint64_t seed) {
   const toy::ToySpace space = toy::levels(branching);
-  const auto searcher = make_searcher(name, space, {.seed = seed});
+  const auto searcher = make_searcher(name, space, {.seed = seed, .parameters = parameters});
   Callbacks callbacks;
   callbacks.measure = [&](const Candidate& c) { return Measured{toy::took(time(c->trail()))}; };
   const LoopResult result = run(space, *searcher, {.trials = trials}, callbacks);
   return result.best < 0 ? 1e9 : result.trials[static_cast<std::size_t>(result.best)].outcome.microseconds;
 }
 
-double median_after(std::int64_t trials, std::string_view name, Time (*landscape)(std::uint64_t)) {
+double median_after(std::int64_t trials, std::string_view name, const Parameters& parameters,
+                    Time (*landscape)(std::uint64_t)) {
+  constexpr std::uint64_t runs = 15;
   std::vector<double> bests;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) bests.push_back(best_after(trials, name, landscape(seed), seed));
-  std::nth_element(bests.begin(), bests.begin() + 25, bests.end());
-  return bests[25];
+  for (std::uint64_t seed = 0; seed < runs; ++seed)
+    bests.push_back(best_after(trials, name, parameters, landscape(seed), seed));
+  std::nth_element(bests.begin(), bests.begin() + runs / 2, bests.end());
+  return bests[runs / 2];
 }
 
 TEST(Mcts, BeatsRandomOnASmoothLandscape) {
-  const double random = median_after(100, "random", smooth), mcts = median_after(100, "mcts", smooth);
-  EXPECT_LT(mcts - 1, 0.6 * (random - 1)) << "median time " << mcts << ", random " << random << ", optimum 1";
+  const double random = median_after(100, "random", {}, smooth);
+  const double own = median_after(100, "mcts", separate, smooth), shared = median_after(100, "mcts", {}, smooth);
+  EXPECT_LT(own - 1, 0.6 * (random - 1)) << "median time " << own << ", random " << random << ", optimum 1";
+  EXPECT_LT(shared - 1, 0.6 * (random - 1)) << "median time " << shared << ", random " << random << ", optimum 1";
 }
 
 TEST(Mcts, BeatsRandomOnARuggedLandscape) {
-  const double random = median_after(100, "random", rugged), mcts = median_after(100, "mcts", rugged);
-  EXPECT_LT(mcts, random);
-  EXPECT_LT(median_after(300, "mcts", rugged), mcts);
+  const double random = median_after(100, "random", {}, rugged);
+  const double own = median_after(100, "mcts", separate, rugged), shared = median_after(100, "mcts", {}, rugged);
+  EXPECT_LT(own, random);
+  EXPECT_LT(shared, own);
+  EXPECT_LT(median_after(300, "mcts", separate, rugged), own);
 }
 
 TEST(Mcts, DeepensBeforeAWideForkIsVisitedThroughout) {
   const toy::ToySpace space = toy::levels({40, 40});
-  const auto searcher = make_searcher("mcts", space, {});
+  const auto searcher = make_searcher("mcts", space, {.parameters = separate});
   std::vector<int> below(40);
   for (int trial = 0; trial < 60; ++trial) {
     const Candidate candidate = searcher->ask(1).at(0);
@@ -89,10 +106,49 @@ TEST(Mcts, DeepensBeforeAWideForkIsVisitedThroughout) {
 
 TEST(Mcts, OutstandingAsksSpreadOut) {
   const toy::ToySpace space = toy::uniform(3, 10);
-  std::vector<bool> seen(10);
-  for (const Candidate& candidate : make_searcher("mcts", space, {})->ask(30))
-    seen[static_cast<std::size_t>(toy::taken(candidate->trail(), 0))] = true;
-  EXPECT_GE(std::count(seen.begin(), seen.end(), true), 8);
+  for (const Parameters& parameters : {separate, Parameters()}) {
+    std::vector<bool> seen(10);
+    for (const Candidate& candidate : make_searcher("mcts", space, {.parameters = parameters})->ask(30))
+      seen[static_cast<std::size_t>(toy::taken(candidate->trail(), 0))] = true;
+    EXPECT_GE(std::count(seen.begin(), seen.end(), true), 6);
+  }
+}
+
+/// The rewards told below a child of the root.
+struct Child {
+  std::vector<double> rewards;
+  double worth(double best, double visits) const {
+    const auto n = static_cast<double>(rewards.size());
+    double mean = 0, spread = 0.1;  // D
+    for (const double x : rewards) mean += x / best / n;
+    for (const double x : rewards) spread += x / best * x / best - mean * mean;
+    return mean + 0.5 * std::sqrt(std::log(visits) / n) + std::sqrt(spread / n);
+  }
+};
+
+// Schadd et al. 2008: X + C sqrt(ln t(N) / t(N_i)) + sqrt((sum of squares - t(N_i) X^2 + D) / t(N_i)), once every child
+// was visited.
+TEST(Mcts, WithoutSharingIsSpMcts) {
+  const toy::ToySpace space = toy::levels({6, 50});
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const auto searcher = make_searcher("mcts", space, {.seed = seed, .parameters = sp_mcts});
+    std::vector<Child> children(6);
+    double best = 0;
+    for (int visits = 0; visits < 80; ++visits) {
+      const Candidate candidate = searcher->ask(1).at(0);
+      const auto chosen = static_cast<std::size_t>(toy::taken(candidate->trail(), 0));
+      const auto worth = [&](const Child& child) { return child.worth(best, visits); };
+      if (visits < 6) {
+        EXPECT_TRUE(children[chosen].rewards.empty()) << "visit " << visits << ", seed " << seed;
+      } else {
+        EXPECT_NEAR(worth(children[chosen]), worth(*std::ranges::max_element(children, {}, worth)), 1e-9) << seed;
+      }
+      const double time = toy::noise_time(candidate->trail());
+      searcher->tell(candidate, toy::took(time));
+      children[chosen].rewards.push_back(1 / time);
+      best = std::max(best, 1 / time);
+    }
+  }
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Strategies, AreListed) {
   EXPECT_THAT(list, HasSubstr("\nmcts        Monte Carlo tree search"));
   EXPECT_THAT(list, Not(HasSubstr("backup=")));
   const std::string mcts = output({"deplo", "strategies", "mcts"});
-  EXPECT_THAT(mcts, AllOf(HasSubstr("c=0.5: "), HasSubstr("backup=max: "), Not(HasSubstr("genetic"))));
+  EXPECT_THAT(mcts, AllOf(HasSubstr("c=0.1: "), HasSubstr("backup=max: "), Not(HasSubstr("genetic"))));
   EXPECT_THAT(output({"deplo", "strategies", "-v"}), HasSubstr(mcts));
   EXPECT_THAT(output({"deplo", "strategies", "default"}), HasSubstr("kappa"));
   EXPECT_THAT(output({"deplo", "strategies", "model"}), HasSubstr("kappa")) << "not the command `model`";
@@ -100,7 +100,7 @@ TEST(Strategies, AreListed) {
   const Json one = Json::parse(output({"deplo", "strategies", "mcts", "--json"}));
   EXPECT_EQ(one["strategy"], "mcts");
   EXPECT_EQ(one["hyperparameters"][0]["name"], "c");
-  EXPECT_EQ(one["hyperparameters"][0]["default"], "0.5");
+  EXPECT_EQ(one["hyperparameters"][0]["default"], "0.1");
 }
 
 TEST(Devices, AsJson) {
