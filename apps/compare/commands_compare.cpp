@@ -101,6 +101,12 @@ void add_contest(Command command, CompareFlags& flags) {
       .seldom();
 }
 
+void add_regret(Command command, CompareFlags& flags) {
+  command.flag("--regret", flags.contest.regret,
+               "Also show how far the best schedule is from the best known one after 5 to 60 trials, and what noise "
+               "costs when the best is chosen (docs/comparing.md).");
+}
+
 void add_beginnings(Command command, CompareFlags& flags) {
   const auto add = [&](const char* name, std::size_t& records, const char* what) {
     command.option(name, records, "N", what).between(std::int64_t{0}, std::int64_t{1'000'000}).seldom();
@@ -177,11 +183,12 @@ void add_compare(Command command, int& exit_code) {
       .take_all()
       .seldom();
   add_contest(command, *flags);
+  add_regret(command, *flags);
   add_beginnings(command, *flags);
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);
-  command.excludes("--tune-hyperparameters", {"--json", "--csv", "--html", "--output"});  // it prints text
+  command.excludes("--tune-hyperparameters", {"--json", "--csv", "--html", "--output", "--regret"});  // it prints text
   command.needs("--score-on", "--tune-hyperparameters");
   command.needs("--rounds", "--tune-hyperparameters");
   command.examples("deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v");

@@ -143,7 +143,7 @@ std::vector<engine::StoredSpace> read_nonempty(const std::string& store, const s
 
 /// `prior`: nullptr: none.
 Spaces read_spaces(const std::vector<std::string>& files, const search::Reading& reading, const engine::Prior& prior,
-                   std::string_view name) {
+                   std::string_view name, bool regret) {
   Spaces spaces;
   for (const std::string& file : files) {
     if (!engine::is_store(file)) {
@@ -155,6 +155,7 @@ Spaces read_spaces(const std::vector<std::string>& files, const search::Reading&
       spaces.believed.resize(spaces.all.size() + 1);
       if (auto source = prior ? engine::prior_records(space, prior, name) : nullptr)
         spaces.believed.back().push_back(std::move(source));
+      if (regret) space.records.untuned = engine::untuned_record(space);
       spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
     }
   }
@@ -178,8 +179,9 @@ Spaces read_spaces(const CompareFlags& flags) {
   const std::vector<std::string> files = find_spaces(flags.spaces);
   search::Reading reading;
   if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
-  if (flags.learned_prior > 0) return read_spaces(files, reading, learn(files, flags.contest.seed), "learned");
-  return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic");
+  const bool regret = flags.contest.regret;
+  if (flags.learned_prior > 0) return read_spaces(files, reading, learn(files, flags.contest.seed), "learned", regret);
+  return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic", regret);
 }
 
 /// What runs on the space begin with.

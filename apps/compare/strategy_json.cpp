@@ -26,6 +26,13 @@ Json standing_json(const compare::Standing& s) {
                             {"a12", s.a12}});
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     json.set(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]), s.evaluations[i]);
+  if (!s.regret) return json;
+  for (std::size_t i = 0; i < compare::regret_trials.size(); ++i) {
+    json.set(fmt::format("regret_{}", compare::regret_trials[i]), s.regret->regret[i]);
+    json.set(fmt::format("regret_{}_95", compare::regret_trials[i]), interval_json(s.regret->intervals[i]));
+  }
+  json.set("selection_regret", s.regret->selection);
+  json.set("selection_regret_95", interval_json(s.regret->selection_interval));
   return json;
 }
 
@@ -45,6 +52,10 @@ Json cell_json(const compare::Cell& cell, const std::string& label) {
   json.set("best_lower_quartile", Json::array(cell.best_curve[0]));
   json.set("best_median", Json::array(cell.best_curve[1]));
   json.set("best_upper_quartile", Json::array(cell.best_curve[2]));
+  if (cell.regrets.runs.empty()) return json;
+  json.set("regret_curve", Json::array(cell.regrets.curve));
+  json.set("regret_runs", Json::array(cell.regrets.runs, [](const auto& run) { return Json::array(run); }));
+  json.set("selection_regret_runs", Json::array(cell.regrets.selections));
   return json;
 }
 
@@ -58,6 +69,7 @@ Json space_json(const compare::SpaceResult& space, const compare::Contest& conte
                        {"objective", space.objective},
                        {"sources", Json::array(space.sources)},
                        {"levels", Json::array(space.levels)},
+                       {"default_known", space.untuned},
                        {"importance", Json::array(space.importance)},
                        {"configurations", space.difficulty.configurations},
                        {"valid", space.difficulty.valid},
@@ -100,6 +112,7 @@ std::string print_comparison_json(const Comparison& comparison) {
                        {"noisy", contest.noisy},
                        {"compilers", contest.workers},
                        {"warm_start", contest.warm_start},
+                       {"regret", contest.regret},
                        {"interrupted", comparison.interrupted},
                        {"strategies", Json::array(contest.entrants, &compare::Entrant::label)},
                        {"orders", Json::array(comparison.orders, of)}})

@@ -91,6 +91,35 @@ std::string standings_table(const Comparison& comparison, const Ordered& ordered
   return text;
 }
 
+std::string number(double value, const Interval& interval, bool intervals) {
+  return intervals ? fmt::format("{:.3f} [{:.3f}, {:.3f}]", value, interval.low, interval.high)
+                   : fmt::format("{:.3f}", value);
+}
+
+// The intervals are left out of a narrow window.
+std::string regret_table(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
+  constexpr std::size_t wide = 23, narrow = 9, count = compare::regret_trials.size() + 1;
+  const bool intervals = width == 0 || width >= least_label + count * wide;
+  const std::size_t column = intervals ? wide : narrow;
+  const std::size_t label = label_width(comparison, width, count * column);
+  std::string text = "\n" + left("after trials", label);
+  for (const std::size_t trials : compare::regret_trials) text += right(fmt::format("{}", trials), column);
+  text += right("chosen", column) + "\n";
+  for (const Standing& s : ordered.standings) {
+    text += left(s.label, label);
+    for (std::size_t i = 0; i < s.regret->regret.size(); ++i)
+      text += right(number(s.regret->regret[i], s.regret->intervals[i], intervals), column);
+    text += right(number(s.regret->selection, s.regret->selection_interval, intervals), column) + "\n";
+  }
+  const auto known = std::ranges::count(ordered.spaces, true, &SpaceResult::untuned);
+  const std::string legend = fmt::format(
+      "regret: best tried / best known, geometric mean over spaces{}; chosen: time of the one that noisy measurements "
+      "choose after {} trials / best tried; trial 1 is the default configuration on {} of {}\n",
+      intervals ? " [95 % over seeds]" : "", compare::regret_trials.back(), known,
+      counted(static_cast<std::int64_t>(ordered.spaces.size()), "space"));
+  return text + wrap(legend, width);
+}
+
 std::string space_table(const Comparison& comparison, const SpaceResult& space, std::size_t width) {
   const compare::Difficulty& hard = space.difficulty;
   const std::string about = fmt::format(
@@ -187,6 +216,7 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
       compare::name(first.order), mode(contest), objectives(first.spaces), contest.short_cutoff,
       contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
+  if (contest.regret) text += regret_table(comparison, first, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);
   if (verbose)
     for (const SpaceResult& space : first.spaces) text += space_table(comparison, space, width);

@@ -95,6 +95,50 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
   return chart.figure();
 }
 
+/// Per trial the geometric mean over spaces.
+std::vector<double> mean_regret(const Ordered& ordered, std::size_t entrant) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < compare::regret_trials.back(); ++i) {
+    std::vector<double> values;
+    for (const SpaceResult& space : ordered.spaces) values.push_back(space.cells[entrant].regrets.curve[i]);
+    result.push_back(compare::geometric_mean(values));
+  }
+  return result;
+}
+
+Figure regret_over_trials(const Comparison& comparison, const Ordered& ordered) {
+  std::vector<std::vector<double>> means;
+  double highest = 1.1;
+  for (std::size_t i = 0; i < comparison.contest.entrants.size(); ++i) {
+    means.push_back(mean_regret(ordered, i));
+    highest = std::max(highest, means.back()[compare::regret_trials[0] - 1]);
+  }
+  std::vector<double> trials(compare::regret_trials.back());
+  std::iota(trials.begin(), trials.end(), 1.0);
+  Chart chart("regret", "Regret after few trials: geometric mean over spaces",
+              {"trials", 1, trials.back(), false, Unit::count}, {"best tried / best known", 1, highest},
+              longest_label(comparison));
+  for (std::size_t i = 0; i < means.size(); ++i) chart.line(trials, means[i], i, comparison.contest.entrants[i].label);
+  return chart.figure();
+}
+
+HtmlTable regret_table(const Ordered& ordered) {
+  HtmlTable table{{"strategy"}, {}};
+  for (const std::size_t trials : compare::regret_trials)
+    table.heads.push_back(fmt::format("regret after {} trials", trials));
+  table.heads.emplace_back("chosen");
+  const auto cell = [](double value, const compare::Interval& i) {
+    return fmt::format("{:.3f} ({})", value, interval(i));
+  };
+  for (const compare::Standing& s : ordered.standings) {
+    auto& row = table.rows.emplace_back(std::vector<std::string>{s.label});
+    for (std::size_t i = 0; i < s.regret->regret.size(); ++i)
+      row.push_back(cell(s.regret->regret[i], s.regret->intervals[i]));
+    row.push_back(cell(s.regret->selection, s.regret->selection_interval));
+  }
+  return table;
+}
+
 Figure arrivals(const Comparison& comparison, std::span<const SpaceResult> spaces, std::size_t target) {
   std::vector<std::vector<compare::Reached>> curves;
   double longest = 10;
@@ -228,12 +272,19 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
   for (std::size_t target = 0; target < compare::target_percent.size(); ++target)
     figures.push_back(arrivals(comparison, ordered.spaces, target));
   figures.push_back(score_map(comparison, ordered));
+  if (comparison.contest.regret) figures.push_back(regret_over_trials(comparison, ordered));
   page.plots(subject.empty() ? "all spaces" : subject + ", all spaces", std::move(figures));
   page.table(standings_table(ordered));
   page.text(
       "95 %: hierarchical bootstrap over spaces and repeats. short: score at the short budget. p: Wilcoxon's "
       "signed-rank test over spaces against the first strategy, Holm's correction. A12: probability that a run beats a "
       "run of the first strategy. to 10 %, 5 %: evaluations until half of the runs are this close to the best.");
+  if (comparison.contest.regret) {
+    page.table(regret_table(ordered));
+    page.text(
+        "regret: best tried / best known, geometric mean over spaces, with the 95 % interval over seeds. chosen: time "
+        "of the configuration that noisy measurements choose / best tried.");
+  }
   page.table(spaces_table(comparison, ordered));
   page.text(
       "within: share of the valid configurations this close to the best. M*: evaluations of random search within the "

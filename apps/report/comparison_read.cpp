@@ -1,6 +1,7 @@
 // Reads what print_comparison_json() wrote.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -88,6 +89,17 @@ class Node {
   std::string place_;
 };
 
+compare::RegretSummary read_regret(const Node& node) {
+  compare::RegretSummary summary;
+  for (std::size_t i = 0; i < compare::regret_trials.size(); ++i) {
+    summary.regret[i] = node.at(fmt::format("regret_{}", compare::regret_trials[i]).c_str()).number();
+    summary.intervals[i] = node.at(fmt::format("regret_{}_95", compare::regret_trials[i]).c_str()).interval();
+  }
+  summary.selection = node.at("selection_regret").number();
+  summary.selection_interval = node.at("selection_regret_95").interval();
+  return summary;
+}
+
 compare::Standing read_standing(const Node& node) {
   compare::Standing s;
   s.label = node.at("strategy").text();
@@ -101,7 +113,17 @@ compare::Standing read_standing(const Node& node) {
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     s.evaluations[i] =
         node.at(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]).c_str()).number(never);
+  if (node.has("selection_regret")) s.regret = read_regret(node);
   return s;
+}
+
+compare::Regrets read_regrets(const Node& node) {
+  compare::Regrets regrets;
+  regrets.curve = node.at("regret_curve").numbers(compare::regret_trials.back(), never);
+  regrets.selections = node.at("selection_regret_runs").numbers({}, never);
+  for (const Node& run : node.at("regret_runs").items(regrets.selections.size()))
+    std::ranges::copy(run.numbers(compare::regret_trials.size(), never), regrets.runs.emplace_back().begin());
+  return regrets;
 }
 
 compare::Cell read_cell(const Node& node) {
@@ -120,6 +142,7 @@ compare::Cell read_cell(const Node& node) {
   cell.best_curve[0] = node.at("best_lower_quartile").numbers(compare::curve_times, absent);
   cell.best_curve[1] = node.at("best_median").numbers(compare::curve_times, absent);
   cell.best_curve[2] = node.at("best_upper_quartile").numbers(compare::curve_times, absent);
+  if (node.has("regret_curve")) cell.regrets = read_regrets(node);
   return cell;
 }
 
@@ -141,6 +164,7 @@ compare::SpaceResult read_space(const Node& node, std::size_t entrants) {
   space.device = node.at("device").text();
   if (node.has("objective")) space.objective = node.at("objective").text();  // older files are of times
   for (const Node& source : node.at("sources").items()) space.sources.push_back(source.text());
+  space.untuned = node.has("default_known") && node.at("default_known").flag();
   for (const Node& level : node.at("levels").items()) space.levels.push_back(level.text());
   space.importance = node.at("importance").numbers(space.levels.size(), 0);
   space.difficulty = read_difficulty(node);
@@ -189,6 +213,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   contest.noisy = document.at("noisy").flag();
   contest.workers = static_cast<std::size_t>(document.at("compilers").count());
   contest.warm_start = static_cast<std::size_t>(document.at("warm_start").count());
+  contest.regret = document.has("regret") && document.at("regret").flag();  // older files have none
   comparison.interrupted = document.at("interrupted").flag();
   for (const Node& order : document.at("orders").items())
     comparison.orders.push_back(read_order(order, contest.entrants.size()));

@@ -73,6 +73,21 @@ search::SourceTask prior_source(const KernelSpace& space, const rules::Ceilings&
   return source;
 }
 
+std::optional<std::uint32_t> untuned_record(const StoredSpace& space) {
+  if (!space.kernel_text.starts_with("===")) return std::nullopt;  // imported
+  const search::Records& records = space.records;
+  Trail untuned;
+  try {
+    const ir::Program loop = parse_kernel(space.kernel_text, {}, records.kernel);
+    untuned = rules::heuristic(loop, measure::target_of(space.info)).trail();
+  } catch (const Error&) {  // of another version
+    return std::nullopt;
+  }
+  for (std::size_t row = 0; row < records.records.size(); ++row)
+    if (trail_of(records, row) == untuned) return static_cast<std::uint32_t>(row);
+  return std::nullopt;
+}
+
 std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, const Prior& prior,
                                                      std::string_view name) {
   if (!space.kernel_text.starts_with("===")) return nullptr;  // imported

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,10 @@ Prior learned_prior(std::vector<search::model::Labelled> sets, std::uint64_t see
 /// about 2 ms of one core, mostly for its lowering.
 search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std::size_t count, std::uint64_t seed,
                                 const Prior&);
+
+/// The record of the heuristic's schedule, by today's rules. nullopt if it was not measured, if the kernel is imported, or
+/// if its text is of another version.
+std::optional<std::uint32_t> untuned_record(const StoredSpace&);
 
 /// The space's schedules with the prior's times, for the ceilings that the store has for the device. `name`: the prior's
 /// name, for tables. Schedules that the rules no longer offer are left out. nullptr if none is left, if the prior has no

@@ -75,7 +75,10 @@ class Arena {
     limit_ = run_factor * budget_;
     if (landscape_.random_at(start_) <= landscape_.optimum())
       throw Error(space.records().name + ": expected a harder space, found one that random search solves at once");
+    if (contest.regret && landscape_.optimum() <= 0 && landscape_.values().front() >= 0)
+      throw Error(space.records().name + ": expected values of one sign for regrets, found both signs");
     runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
+    regret_runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.regret ? contest.repeats : 0));
     cpu_.resize(contest.entrants.size(), std::vector<double>(contest.repeats));
     faults_.resize(contest.entrants.size());
     skipped_.resize(contest.entrants.size(), 0);
@@ -102,21 +105,36 @@ class Arena {
     options.seed = seed;
     const double before = cpu_seconds();
     options.about = {space_.records().kernel, "", space_.records().device, 0, limit_};
-    if (has_failed(entrant)) return;
-    Guarded searcher([&] { return make_searcher(contest_.entrants[entrant].name, space_, options); });
-    searcher.warm_start(draw_sources(seed));
     const Replay replay{
         .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
-    runs_[entrant][repeat] = search::compare::replay(space_, landscape_, searcher, replay, mix(seed, "noise"));
+    if (has_failed(entrant)) return skip(entrant);
+    runs_[entrant][repeat] = run(entrant, repeat, options, replay);
     cpu_[entrant][repeat] = cpu_seconds() - before;
+    if (!contest_.regret || has_failed(entrant)) return;
+    options.about = {space_.records().kernel, "", space_.records().device, std::int64_t{regret_trials.back()}, 0};
+    const Replay few{.evaluations = std::int64_t{regret_trials.back()},
+                     .noisy = true,
+                     .workers = contest_.workers,
+                     .first = space_.records().untuned};
+    regret_runs_[entrant][repeat] = run(entrant, repeat, options, few);
+  }
+
+  Steps run(std::size_t entrant, std::size_t repeat, const SearchOptions& options, const Replay& replay) {
+    Guarded searcher([&] { return make_searcher(contest_.entrants[entrant].name, space_, options); });
+    searcher.warm_start(draw_sources(options.seed));
+    Steps steps = search::compare::replay(space_, landscape_, searcher, replay, mix(options.seed, "noise"));
     if (!searcher.fault().empty()) add_fault(entrant, repeat, searcher.fault());
+    return steps;
   }
 
   bool has_failed(std::size_t entrant) {
     const std::lock_guard guard(faults_lock_);
-    if (faults_[entrant].size() < max_failed) return false;
+    return faults_[entrant].size() >= max_failed;
+  }
+
+  void skip(std::size_t entrant) {
+    const std::lock_guard guard(faults_lock_);
     ++skipped_[entrant];
-    return true;
   }
 
   void add_fault(std::size_t entrant, std::size_t repeat, const std::string& fault) {
@@ -152,6 +170,7 @@ class Arena {
     result.short_budget = short_budget_;
     result.evaluations = landscape_.evaluations(contest_.cutoff);
     result.short_evaluations = landscape_.evaluations(contest_.short_cutoff);
+    result.untuned = records.untuned.has_value();
     result.histogram.resize(histogram_bins, 0);
     for (const double value : landscape_.values()) {
       const double share = landscape_.quality(value) * histogram_bins;
@@ -180,6 +199,7 @@ class Arena {
     add_curves(pool, runs, rng, cell);
     add_cpu(entrant, cell);
     runs_[entrant] = {};
+    if (contest_.regret) cell.regrets = regrets(landscape_, regret_runs_[entrant]);
     cell.failed = faults_[entrant].size() + skipped_[entrant];
     if (!faults_[entrant].empty()) cell.fault = faults_[entrant].begin()->second;
     return cell;
@@ -229,7 +249,7 @@ class Arena {
   Landscape landscape_;
   std::uint64_t seed_;
   double start_ = 0, budget_ = 0, short_budget_ = 0, limit_ = 0;
-  std::vector<std::vector<Steps>> runs_;  // per entrant and repeat
+  std::vector<std::vector<Steps>> runs_, regret_runs_;  // per entrant and repeat
   std::vector<std::vector<double>> cpu_;
   std::mutex faults_lock_;
   std::vector<std::map<std::size_t, std::string>> faults_;  // per entrant: the repeats that failed, and why

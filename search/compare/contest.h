@@ -3,10 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "search/compare/difficulty.h"
+#include "search/compare/regret.h"
 #include "search/compare/replay.h"
 #include "search/compare/sources.h"
 #include "search/compare/statistics.h"
@@ -29,6 +31,9 @@ struct Contest {
   std::size_t workers = 0;
   std::size_t warm_start = 0;  // number of records of each source, drawn again for each repeat
   std::size_t threads = 1;
+  /// Also measure the regrets after few trials (regret.h), by runs of their own. These begin with the space's default
+  /// configuration if it is known, and replay noise.
+  bool regret = false;
 };
 
 inline constexpr double first_cutoff = 0.01;           // p of T_0
@@ -44,6 +49,7 @@ struct Cell {
   std::array<std::vector<Event>, target_percent.size()> first;  // per repeat: evaluations until the target is reached
   std::vector<double> score_curve;                              // at curve_times times in [T_0, T]
   std::array<std::vector<double>, 3> best_curve;  // quartiles of Landscape::quality(), at the same times; 0: none yet
+  Regrets regrets;                                // empty without Contest::regret
   std::size_t failed = 0;   // runs that a failing strategy ended early, or that were not begun after three of them
   std::string fault;        // why the first one was
   double cpu_per_1000 = 0;  // CPU seconds per 1,000 evaluations: the only figure that is not deterministic
@@ -57,6 +63,7 @@ struct SpaceResult {
   Difficulty difficulty;
   double start = 0, budget = 0, short_budget = 0;  // T_0, T and T(short_cutoff), seconds
   std::int64_t evaluations = 0, short_evaluations = 0;
+  bool untuned = false;           // the default configuration is known
   std::vector<double> histogram;  // of Landscape::quality() over [0, 1], 50 bins, as shares of the valid configurations
   std::vector<double> importance;  // per level
   std::vector<Cell> cells;         // per entrant
@@ -79,6 +86,7 @@ struct Standing {
   double p = 1;      // Wilcoxon over spaces against the first entrant, with Holm's correction; the first entrant: 1
   double a12 = 0.5;  // mean over spaces of the probability that a run is better than one of the first entrant
   std::array<double, target_percent.size()> evaluations{};  // median until the target; infinity: over half miss it
+  std::optional<RegretSummary> regret = {};                 // nullopt without Contest::regret
 };
 std::vector<Standing> standings(const Contest&, std::span<const SpaceResult>);
 

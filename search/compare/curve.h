@@ -12,10 +12,10 @@
 
 namespace deplo::search::compare {
 
-/// The state after an evaluation: the time when it ended, and the rank of the best so far. The rank is 0 (the worst)
-/// until a configuration is valid.
+/// The state after an evaluation: the time when it ended, the rank of the best so far, and the highest rank of those
+/// tried. The two differ if measurements are noisy. Ranks are 0 (the worst) until a configuration is valid.
 struct Step {
-  float seconds = 0, rank = 0;
+  float seconds = 0, rank = 0, tried = 0;
 };
 using Steps = std::vector<Step>;
 

@@ -52,7 +52,7 @@ class Replayer {
       : space_(space), landscape_(landscape), searcher_(searcher), replay_(replay), seed_(seed) {}
 
   Steps in_sequence() {
-    double now = 0;
+    double now = begin();
     while (goes_on(now)) {
       const std::vector<Candidate> asked = searcher_.ask(1);
       if (asked.empty()) break;
@@ -65,7 +65,7 @@ class Replayer {
 
   Steps with_workers() {
     idle_ = replay_.workers;
-    for (double now = 0;;) {
+    for (double now = begin();;) {
       start_builds(now);
       if (events_.empty()) break;
       const Event event = events_.top();
@@ -96,6 +96,15 @@ class Replayer {
   const Record& record(std::uint32_t row) const { return space_.records().records[row]; }
   bool goes_on(double now) const {
     return now < replay_.seconds || static_cast<std::int64_t>(steps_.size()) < replay_.evaluations;
+  }
+
+  /// Evaluates the first configuration, if there is one, alone. Returns the time when it ended.
+  double begin() {
+    if (!replay_.first) return 0;
+    const Candidate first = space_.candidate(*replay_.first);
+    const double end = build_seconds(first, *replay_.first) + run_seconds(first, *replay_.first);
+    tell(first, *replay_.first, end);
+    return end;
   }
 
   /// What was built for an evaluation with less effort is kept.
@@ -151,7 +160,8 @@ class Replayer {
       best_ = {us, candidate.effort};
       rank_ = static_cast<float>(landscape_.rank(row));
     }
-    steps_.push_back({static_cast<float>(now), rank_});
+    if (recorded.ok()) tried_ = std::max(tried_, static_cast<float>(landscape_.rank(row)));
+    steps_.push_back({static_cast<float>(now), rank_, tried_});
   }
 
   const TableSpace& space_;
@@ -161,7 +171,7 @@ class Replayer {
   std::uint64_t seed_;
   Steps steps_;
   Incumbent best_;
-  float rank_ = 0;
+  float rank_ = 0, tried_ = 0;
   std::unordered_set<std::uint32_t> built_;  // rows, from the first evaluation with less effort on
   // With workers:
   std::priority_queue<Event> events_;

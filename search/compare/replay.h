@@ -1,6 +1,7 @@
 // Runs a searcher on a recorded space, in recorded time.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "search/compare/curve.h"
 
@@ -18,6 +19,8 @@ struct Replay {
   /// candidate is asked when a compiler is free, and told when the device has run it. At most `workers` + 1 candidates
   /// are outstanding, so that none waits long for the device.
   std::size_t workers = 0;
+  /// The record of the configuration that is evaluated, alone, before the searcher is asked, and told to it.
+  std::optional<std::uint32_t> first = {};
 };
 
 /// Deterministic. `seed`: of the noise. An evaluation with effort e takes ⌈e n⌉ of the n recorded launches, drawn

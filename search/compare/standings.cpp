@@ -36,6 +36,10 @@ Standing standing(const Contest& contest, std::span<const SpaceResult> spaces, s
       events.insert(events.end(), space.cells[entrant].first[i].begin(), space.cells[entrant].first[i].end());
     row.evaluations[i] = time_to_share(reached(std::move(events)), 0.5);
   }
+  if (!contest.regret) return row;
+  std::vector<const Regrets*> regrets;
+  for (const SpaceResult& space : spaces) regrets.push_back(&space.cells[entrant].regrets);
+  row.regret = summarise(regrets, rng);
   return row;
 }
 

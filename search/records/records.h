@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,8 @@ struct Records {
   std::vector<double> launches;  // µs; those of all records, concatenated
   std::vector<double> measured;  // the objective of each record if it is not a duration; else empty
   std::size_t repeated = 0;      // records that were left out because a later one has the same configuration
+  /// The record of the default configuration, with which tuning begins; nullopt: not known.
+  std::optional<std::uint32_t> untuned = {};
 
   std::span<const std::uint16_t> options_of(std::size_t record) const {
     return std::span(options).subspan(record * knobs.size(), knobs.size());

@@ -142,6 +142,14 @@ std::uint32_t TableSpace::row(const Candidate& candidate) const {
   return rows_[position->node()];
 }
 
+Candidate TableSpace::candidate(std::uint32_t record) const {
+  Trail trail;
+  for (const std::size_t knob : order_) trail.push_back({records_->knobs[knob].name, records_->value(record, knob)});
+  PositionPtr position = walk(*this, trail);
+  CHECK(position != nullptr);
+  return position;
+}
+
 std::optional<std::uint32_t> TableSpace::find_record(std::span<const std::uint16_t> options) const {
   CHECK(options.size() == order_.size());
   const auto found = std::ranges::lower_bound(

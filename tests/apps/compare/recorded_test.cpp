@@ -124,6 +124,7 @@ TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
   flags.search = {"random", "mcts"};
   flags.orders = {"recorded", "reversed"};
   flags.contest.repeats = 10;
+  flags.contest.regret = true;
   Progress progress(stderr, true);
   const Comparison one = compare_strategies(flags, progress);
   flags.contest.threads = 3;
@@ -134,6 +135,7 @@ TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
   EXPECT_THAT(print_comparison(one, true, 0),
               ::testing::AllOf(HasSubstr("random"), HasSubstr("864 configurations"), HasSubstr("score by order"),
                                HasSubstr("1 space, 10 repeats")));
+  EXPECT_THAT(print_comparison(one, true, 0), HasSubstr("trial 1 is the default configuration on 0 of 1 space"));
   std::istringstream lines(print_comparison(one, true, 60));
   for (std::string line; std::getline(lines, line) && !line.empty() && !line.starts_with("1 space");)
     EXPECT_LE(line.size(), 60u) << line;

@@ -25,6 +25,7 @@ inline Comparison small_comparison(const measure::TemporaryFolder& folder) {
   flags.search = {"random", "ils", "mcts:c=0.2"};
   flags.orders = {"recorded", "reversed"};
   flags.contest.repeats = 4;
+  flags.contest.regret = true;
   Progress progress(stderr, true);
   return compare_strategies(flags, progress);
 }
