@@ -6,6 +6,7 @@
 //   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates; playouts
 //              that follow a path of the eight fastest but for two to four choices; playouts with random choices. The
 //              best stay in the frontier from ask to ask
+//   random     one of twenty evaluations is a random one of the frontier
 //   bound      Q + c/√N, of statistics that all branches share by similarity, with ranks as rewards
 //              (shared_statistics.h)
 //
