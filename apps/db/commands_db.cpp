@@ -17,6 +17,8 @@
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/learn/recorded.h"
+#include "measure/store/file/open.h"
+#include "measure/store/upkeep/export_pack.h"
 #include "search/records/read.h"
 
 namespace deplo::apps {
@@ -31,7 +33,7 @@ struct ImportFlags {
 };
 
 struct ExportFlags {
-  std::string store = engine::default_store(), format = "kernel-tuner", kernel, device, output;
+  std::string store = engine::default_store(), format = "kernel-tuner", kernel, device, output, pack;
 };
 
 /// What was imported, in a line.
@@ -104,7 +106,21 @@ std::map<std::string, SpaceNames> space_names(const std::vector<search::Records>
   return names;
 }
 
+int export_pack(const ExportFlags& flags) {
+  const auto database = measure::open_read_only(flags.store);
+  const measure::Pack pack =
+      measure::upkeep::pack_of(*database, {.kernel = flags.kernel, .device = flags.device, .status = {}});
+  if (pack.schedules.empty())
+    throw Error(fmt::format("{}: expected measured schedules to export, found none", flags.store));
+  write_file(flags.pack, print(pack));
+  print_result(fmt::format("{}: {} of {}{}\n", flags.pack, counted(std::ssize(pack.schedules), "schedule"),
+                           counted(std::ssize(pack.devices), "device"),
+                           pack.graphs.empty() ? "" : ", " + counted(std::ssize(pack.graphs), "graph")));
+  return 0;
+}
+
 int run_export(const ExportFlags& flags) {
+  if (!flags.pack.empty()) return export_pack(flags);
   const search::Format format = parse_format(flags.format);
   std::vector<search::Records> found = engine::read_store(flags.store);
   const std::map<std::string, SpaceNames> own = space_names(found);
@@ -173,15 +189,23 @@ void add_import(Command command, int& exit_code) {
 
 void add_export(Command command, int& exit_code) {
   auto flags = std::make_shared<ExportFlags>();
-  command.describe("Export the trials of one kernel on one device, for other tools.");
-  command.examples("deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json");
+  command.describe(
+      "Export the trials of one kernel on one device, for other tools; or, with --pack, the best schedules of all "
+      "kernels, for `--tuned` on any machine.");
+  command.examples(
+      "deplo db export --store tuned.db --kernel matmul --format t4 -o matmul.json\n"
+      "deplo db export --store tuned.db --pack tuned.pack");
   command.option("--store", flags->store, "FILE", "Read this SQLite file.").show_default();
   command.option("--format", flags->format, "kernel-tuner|t4|csv", "Write in this format.").show_default();
   command.option("--kernel", flags->kernel, "NAME",
-                 "If the store has several, choose one: a name, its beginning, or a pattern.");
+                 "If the store has several, choose: a name, its beginning, or a pattern.");
   command.option("--device", flags->device, "NAME",
-                 "If the store has several, choose one: a name, its beginning, or a pattern.");
+                 "If the store has several, choose: a name, its beginning, or a pattern.");
   command.option("-o,--output", flags->output, "FILE", "Write output to FILE instead of stdout.");
+  command.option("--pack", flags->pack, "FILE",
+                 "Write a pack: the best schedule of each kernel and device, as text that may be kept in git "
+                 "(docs/database.md).");
+  command.excludes("--pack", {"--format", "--output"});
   command.run([flags, &exit_code] { exit_code = run_export(*flags); });
 }
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "engine/learn/recorded.h"
+#include "measure/store/pack.h"
 
 namespace deplo::apps::report {
 namespace {
@@ -24,15 +25,17 @@ void check_file(const std::string& file, const ReportFiles& output) {
     throw Error(fmt::format("--output {}: expected another file than the input, found the same", output.html));
 }
 
+bool has_trials(const std::string& file) { return engine::is_store(file) || measure::is_pack(file); }
+
 /// `damaged`: how many rows of the stores it leaves out.
 Page page_of(const ReportFlags& flags, std::size_t& damaged) {
-  if (flags.files.size() == 1 && !engine::is_store(flags.files[0])) {
+  if (flags.files.size() == 1 && !has_trials(flags.files[0])) {
     if (!flags.kernel.empty()) throw Error("--kernel: expected a store, found a comparison");
     return comparison_page(parse_comparison(read_file(flags.files[0]), flags.files[0]));
   }
   std::vector<TunedStore> stores;
   for (const std::string& file : flags.files) {
-    if (!engine::is_store(file)) throw Error(file + ": expected a second store, found something else");
+    if (!has_trials(file)) throw Error(file + ": expected a second store, found something else");
     stores.emplace_back(file, flags.kernel);
   }
   Page page = tuning_page(stores);

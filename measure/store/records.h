@@ -103,6 +103,20 @@ struct GraphRecord {
   std::int64_t id = 0;
 };
 
+/// The few schedules that a run kept for a family of shapes, and the rule that chooses among them.
+struct FamilyRecord {
+  std::int64_t run = 0;
+  KernelRecord kernel = {};   // one of the family: its name and text
+  std::string key;            // identifies the family's form (engine/compile/dispatch.h)
+  std::string name;           // in its experiment
+  std::string rule;           // JSON: print(engine::DispatchRule)
+  std::string goal;           // "worst 0.05": which loss was asked for
+  double loss = 0;            // by the rule, on the family's own shapes
+  std::string pipeline = {};  // as in RunRecord; the store sets it, and the next two
+  std::string created = {};
+  std::int64_t id = 0;
+};
+
 /// The knowledge about a schedule before it is measured: its evidence (measure/store/evidence.h), and the number of its
 /// failures whose reason may have been the machine (transient() in measure/store/retry.h).
 struct KnownTrial {

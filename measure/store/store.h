@@ -104,6 +104,10 @@ class Store {
   /// The latest choice for the graph with this key on the device; nullopt: there is none.
   std::optional<GraphRecord> graph(std::string_view key, std::int64_t device);
 
+  void append(const FamilyRecord&);
+  /// The latest family with this key on the device.
+  std::optional<FamilyRecord> family(std::string_view key, std::int64_t device);
+
   /// Adds the ceilings that a run measured on its device.
   void add_ceilings(std::int64_t run, const rules::Ceilings&);
   /// The highest ceilings of all runs on the device.

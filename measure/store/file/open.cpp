@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "measure/store/file/schema.h"
 #include "measure/store/kernel_keys.h"
+#include "measure/store/pack.h"
 #include "measure/store/upkeep/soundness.h"
 
 namespace deplo::measure {
@@ -106,6 +107,9 @@ void migrate(sqlite::Database& database, const std::string& path) {
 
 std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::chrono::milliseconds longest_wait) {
   check_path(path);
+  if (is_pack(path))
+    throw Error(
+        fmt::format("store {}: expected a store, which can be written to, found a pack (see `deplo db export`)", path));
   auto database = std::make_unique<sqlite::Database>(path);
   database->wait_for_locks(longest_wait);
   const std::int64_t version = version_of(*database, path);
@@ -140,6 +144,11 @@ std::unique_ptr<sqlite::Database> open_existing(const std::string& path, std::in
 }  // namespace
 
 std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
+  if (is_pack(path)) {
+    auto pack = open_pack(path);
+    pack->execute("PRAGMA query_only = ON");
+    return pack;
+  }
   std::int64_t version = 0;
   auto database = open_existing(path, version);
   if (version < current_version)
@@ -154,6 +163,7 @@ std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
 }
 
 std::unique_ptr<sqlite::Database> open_to_read(const std::string& path) {
+  if (is_pack(path)) return open_read_only(path);
   std::int64_t version = 0;
   open_existing(path, version);
   if (version < current_version && access(path.c_str(), W_OK) == 0) open_database(path);

@@ -16,7 +16,8 @@ namespace deplo::measure {
 std::unique_ptr<sqlite::Database> open_database(const std::string& path,
                                                 std::chrono::milliseconds longest_wait = sqlite::longest_lock);
 
-/// A read-only connection to an existing store of the current version. The user needs only the right to read the file.
+/// A read-only connection to an existing store of the current version, or to a pack (measure/store/pack.h). The user
+/// needs only the right to read the file.
 /// Waits a moment if another process is just creating the store.
 std::unique_ptr<sqlite::Database> open_read_only(const std::string& path);
 /// The same, but first migrates a store of an older version, if the user may write to it.

@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 9> scripts = {R"sql(
+constexpr std::array<std::string_view, 10> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -62,7 +62,7 @@ CREATE TABLE trial (
 CREATE INDEX trial_by_kernel ON trial (kernel);
 CREATE INDEX trial_by_run ON trial (run);
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 ALTER TABLE device ADD COLUMN architecture TEXT NOT NULL DEFAULT '';
 ALTER TABLE device ADD COLUMN l2_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE device ADD COLUMN memory_bytes INTEGER NOT NULL DEFAULT 0;
@@ -116,13 +116,13 @@ CREATE TABLE baseline (
 
 CREATE INDEX baseline_by_kernel ON baseline (kernel);
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 ALTER TABLE kernel ADD COLUMN schedule_key TEXT NOT NULL DEFAULT '';
 ALTER TABLE kernel ADD COLUMN exact_key TEXT NOT NULL DEFAULT '';
 UPDATE kernel SET schedule_key = deplo_schedule_key(text), exact_key = deplo_exact_key(text);
 CREATE INDEX kernel_by_schedule ON kernel (schedule_key);
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 CREATE TABLE ceiling (
   id           INTEGER PRIMARY KEY,
   run          INTEGER NOT NULL REFERENCES run (id),
@@ -135,10 +135,10 @@ CREATE TABLE ceiling (
 ALTER TABLE baseline ADD COLUMN batch INTEGER;
 ALTER TABLE baseline ADD COLUMN sets INTEGER;
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 ALTER TABLE run ADD COLUMN pipeline TEXT NOT NULL DEFAULT '';
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 CREATE TABLE machine_code (
   id                INTEGER PRIMARY KEY,
   binary_digest     TEXT NOT NULL UNIQUE,
@@ -151,7 +151,7 @@ CREATE TABLE machine_code (
   classes           TEXT NOT NULL CHECK (json_valid(classes))
 ) STRICT;
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 ALTER TABLE trial ADD COLUMN changes INTEGER;
 
 CREATE TABLE search (
@@ -166,10 +166,10 @@ CREATE TABLE search (
 
 CREATE INDEX search_by_kernel ON search (kernel);
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 ALTER TABLE trial ADD COLUMN compiler_notes TEXT NOT NULL DEFAULT '';
 )sql",
-                                                     R"sql(
+                                                      R"sql(
 CREATE TABLE graph (
   id           INTEGER PRIMARY KEY,
   run          INTEGER NOT NULL REFERENCES run (id),
@@ -185,6 +185,21 @@ CREATE TABLE graph (
 CREATE INDEX graph_by_key ON graph (key);
 
 ALTER TABLE trial ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+)sql",
+                                                      R"sql(
+CREATE TABLE family (
+  id      INTEGER PRIMARY KEY,
+  run     INTEGER NOT NULL REFERENCES run (id),
+  kernel  INTEGER NOT NULL REFERENCES kernel (id),
+  key     TEXT NOT NULL,
+  name    TEXT NOT NULL,
+  rule    TEXT NOT NULL CHECK (json_valid(rule)),
+  goal    TEXT NOT NULL,
+  loss    REAL NOT NULL,
+  created TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+) STRICT;
+
+CREATE INDEX family_by_key ON family (key);
 )sql"};
 
 }  // namespace

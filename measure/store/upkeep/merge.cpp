@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "measure/sqlite/rows.h"
 #include "measure/store/file/open.h"
+#include "measure/store/pack.h"
 
 namespace deplo::measure::upkeep {
 namespace {
@@ -181,6 +182,7 @@ void check_source(sqlite::Database& source, const std::string& into, const std::
 }  // namespace
 
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from) {
+  if (is_pack(from)) throw Error(fmt::format("merge: expected stores, found the pack {}; --tuned takes packs", from));
   const auto source = open_read_only(from);
   check_source(*source, into, from);
   const auto database = open_database(into);

@@ -1,0 +1,386 @@
+#include "measure/store/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "measure/fields.h"
+#include "measure/store/device_row.h"
+#include "measure/store/file/open.h"
+#include "measure/store/trial.h"
+
+namespace deplo::measure {
+namespace {
+
+constexpr std::string_view pack_start = R"({"deplo_pack":)";
+constexpr std::int64_t pack_version = 1;
+constexpr std::string_view about_packs =
+    R"(schedules measured by deplo; `deplo run --tuned FILE` uses them (docs/database.md, "Packs"))";
+
+/// For messages.
+std::string excerpt_of(const std::string& name) { return printable(cut(name, 40)); }
+
+/// Lists the members of a line, for writing and reading: field("name", member, known).
+template <class Origin, class Field>
+void list_origin(Origin& origin, Field& field) {
+  field("deplo", origin.revision);
+  field("rules", origin.pipeline);
+}
+
+template <class Schedule, class Field>
+void list_schedule(Schedule& schedule, Field& field) {
+  field("kernel", schedule.kernel.name);
+  field("trail", schedule.trial.trail);
+  list_fields(schedule.trial.timing, field);
+  field("proof", schedule.trial.proof);
+  field("changes", schedule.trial.changes, schedule.trial.changes >= 0);
+  field("digest", schedule.trial.digest);
+  field("stage", schedule.trial.stage);
+  field("protocol", schedule.trial.protocol);
+  field("measured", schedule.trial.created);
+  list_origin(schedule.origin, field);
+  field("text", schedule.kernel.text);
+}
+
+template <class Graph, class Field>
+void list_graph(Graph& graph, Field& field) {
+  field("name", graph.graph.name);
+  field("key", graph.graph.key);
+  field("trail", graph.graph.trail);
+  field("digest", graph.graph.digest);
+  field("median_us", graph.graph.median_us);
+  field("heuristic_us", graph.graph.heuristic_us);
+  field("measured", graph.graph.created);
+  list_origin(graph.origin, field);
+}
+
+template <class Family, class Field>
+void list_family(Family& family, Field& field) {
+  field("name", family.family.name);
+  field("key", family.family.key);
+  field("goal", family.family.goal);
+  field("loss", family.family.loss);
+  field("rule", family.family.rule);
+  field("measured", family.family.created);
+  list_origin(family.origin, field);
+  field("kernel", family.family.kernel.name);
+  field("text", family.family.kernel.text);
+}
+
+/// Sets the members of a JSON object.
+class PackWriter {
+ public:
+  void operator()(std::string_view name, const auto& member, bool known = true) {
+    if (known) json_.set(name, value(member));
+  }
+  const Json& json() const { return json_; }
+
+ private:
+  template <class T>
+  static Json value(const T& member) {
+    return Json(member);
+  }
+  static Json value(Stage stage) { return {name(stage)}; }
+  static Json value(const std::vector<double>& numbers) { return Json::array(numbers); }
+  Json json_ = Json::object();
+};
+
+std::string line_of(std::string_view kind, PackWriter& fields) {
+  return Json::object({{kind, fields.json()}}).print() + "\n";
+}
+
+using Read = nlohmann::json;
+
+/// Reads the members of an object. Members that are absent keep their values.
+class PackReader {
+ public:
+  PackReader(const Read& object, std::string place) : object_(object), place_(std::move(place)) {}
+
+  template <class T>
+  void operator()(std::string_view name, T& member, bool /*known*/ = true) {
+    known_.insert(std::string(name));
+    if (const auto found = object_.find(name); found != object_.end()) read(name, *found, member);
+  }
+  void require(std::initializer_list<std::string_view> names) const {
+    for (const std::string_view name : names)
+      if (!object_.contains(name)) throw Error(fmt::format("{}: expected '{}', found none", place_, name));
+  }
+  /// Throws Error for a member that was not asked for.
+  void finish() const {
+    for (const auto& [name, value] : object_.items())
+      if (!known_.contains(name))
+        throw Error(fmt::format("{}: expected only names that this deplo knows, found '{}'", place_, excerpt_of(name)));
+  }
+  [[noreturn]] void expected(std::string_view name, std::string_view what, const Read& found) const {
+    throw Error(
+        fmt::format("{}: expected '{}' to be {}, found {}", place_, name, what,
+                    found.is_number() ? "another number" : fmt::format("a value of type {}", found.type_name())));
+  }
+
+ private:
+  template <std::integral T>
+  void read(std::string_view name, const Read& json, T& value) const {
+    constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const bool is_large = json.is_number_unsigned() && json.get<std::uint64_t>() > largest;
+    if (!json.is_number_integer() || is_large) expected(name, "an integer", json);
+    value = static_cast<T>(json.get<std::int64_t>());
+  }
+  void read(std::string_view name, const Read& json, bool& value) const {
+    if (!json.is_boolean()) expected(name, "true or false", json);
+    value = json.get<bool>();
+  }
+  void read(std::string_view name, const Read& json, double& value) const {
+    if (!json.is_number()) expected(name, "a number", json);
+    value = json.get<double>();
+  }
+  void read(std::string_view name, const Read& json, std::string& text) const {
+    if (!json.is_string()) expected(name, "a text", json);
+    text = json.get<std::string>();
+  }
+  void read(std::string_view name, const Read& json, Stage& stage) const {
+    const bool confirm = json == measure::name(Stage::confirm);
+    if (!confirm && json != measure::name(Stage::screen)) expected(name, "screen or confirm", json);
+    stage = confirm ? Stage::confirm : Stage::screen;
+  }
+  void read(std::string_view name, const Read& json, std::vector<double>& numbers) const {
+    if (!json.is_array()) expected(name, "a list of numbers", json);
+    numbers.clear();
+    for (const Read& one : json) read(name, one, numbers.emplace_back());
+  }
+
+  const Read& object_;
+  std::string place_;
+  std::set<std::string, std::less<>> known_;
+};
+
+/// Reads a pack line by line.
+class PackLines {
+ public:
+  explicit PackLines(std::string file) : file_(std::move(file)) {}
+
+  void read(std::string_view line) {
+    ++number_;
+    const Read json = parse(line);
+    if (number_ == 1) return read_start(json);
+    if (!json.is_object() || json.size() != 1 || !json.begin()->is_object())
+      throw Error(fmt::format("{}: expected an object with one object, {}, found {}", place(), kinds,
+                              json.is_object() ? "another object" : json.type_name()));
+    const std::string& kind = json.begin().key();
+    PackReader fields(*json.begin(), place());
+    if (kind == "device") {
+      list_fields(pack_.devices.emplace_back(), fields);
+      fields.require({"backend", "name"});
+    } else if (kind == "schedule") {
+      read_schedule(fields);
+    } else if (kind == "graph") {
+      read_graph(fields);
+    } else if (kind == "family") {
+      read_family(fields);
+    } else {
+      throw Error(fmt::format("{}: expected {}, found '{}'", place(), kinds, excerpt_of(kind)));
+    }
+    fields.finish();
+  }
+  Pack finish() {
+    if (number_ == 0) throw Error(fmt::format("{}: expected a pack of deplo, found an empty file", file_));
+    return std::move(pack_);
+  }
+
+ private:
+  std::string place() const { return fmt::format("{}:{}", file_, number_); }
+
+  Read parse(std::string_view line) const {
+    try {
+      return Read::parse(line);
+    } catch (const Read::exception&) {
+      throw Error(fmt::format("{}: expected a line of JSON in UTF-8, found something else", place()));
+    }
+  }
+
+  void read_start(const Read& json) const {
+    const auto version = json.is_object() ? json.find("deplo_pack") : json.end();
+    if (!json.is_object() || version == json.end())
+      throw Error(fmt::format("{}: expected a pack of deplo, which begins with {}{}, …, found something else", place(),
+                              pack_start, pack_version));
+    if (*version != pack_version)
+      throw Error(fmt::format("{}: expected a pack of version {}, found another version: use a newer deplo", place(),
+                              pack_version));
+  }
+
+  Pack::Origin read_device(PackReader& fields) const {
+    std::int64_t number = 0;
+    fields("device", number);
+    fields.require({"device"});
+    if (number < 1 || number > std::ssize(pack_.devices))
+      throw Error(
+          fmt::format("{}: expected 'device' to be the number of a device above this line, found {}", place(), number));
+    return {static_cast<std::size_t>(number - 1), {}, {}};
+  }
+
+  void read_schedule(PackReader& fields) {
+    Pack::Schedule& schedule = pack_.schedules.emplace_back();
+    schedule.origin = read_device(fields);
+    list_schedule(schedule, fields);
+    fields.require({"kernel", "trail", "digest", "median_us", "samples", "text"});
+    schedule.trial.status = Status::ok;
+  }
+
+  void read_graph(PackReader& fields) {
+    Pack::Graph& graph = pack_.graphs.emplace_back();
+    graph.origin = read_device(fields);
+    list_graph(graph, fields);
+    fields.require({"key", "trail", "digest"});
+  }
+
+  void read_family(PackReader& fields) {
+    Pack::Family& family = pack_.families.emplace_back();
+    family.origin = read_device(fields);
+    list_family(family, fields);
+    fields.require({"key", "rule", "kernel", "text"});
+    if (!Read::accept(family.family.rule))
+      throw Error(fmt::format("{}: expected 'rule' to be JSON, found something else", place()));
+  }
+
+  static constexpr std::string_view kinds = "device, schedule, graph or family";
+  std::string file_;
+  std::int64_t number_ = 0;
+  Pack pack_;
+};
+
+/// Adds the rows of a pack to an empty store.
+class PackRows {
+ public:
+  PackRows(sqlite::Database& database, const Pack& pack) : database_(database) {
+    for (const DeviceInfo& info : pack.devices) {
+      insert_device(database, info);
+      devices_.push_back(*find_device(database, info));
+    }
+    for (const Pack::Schedule& schedule : pack.schedules) add(schedule);
+    for (const Pack::Graph& graph : pack.graphs) add(graph);
+    for (const Pack::Family& family : pack.families) add(family);
+  }
+
+ private:
+  std::int64_t run_of(const Pack::Origin& origin) {
+    run_.bind(1, devices_[origin.device]).bind(2, origin.revision).bind(3, origin.pipeline).step();
+    return database_.last_id();
+  }
+
+  std::int64_t kernel_of(const KernelRecord& kernel) {
+    const std::string key = kernel.key();
+    kernel_.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
+    CHECK(find_kernel_.bind(1, key).step());
+    const std::int64_t id = find_kernel_.integer(0);
+    find_kernel_.step();  // done: the statement is free for the next
+    return id;
+  }
+
+  void add(const Pack::Schedule& schedule) {
+    TrialRecord trial = schedule.trial;
+    trial.run = run_of(schedule.origin);
+    trial.kernel = kernel_of(schedule.kernel);
+    run_insert(trial_, trial);
+    created_.bind(1, trial.created).bind(2, database_.last_id()).step();
+  }
+
+  void add(const Pack::Graph& graph) {
+    const GraphRecord& row = graph.graph;
+    graph_.bind(1, run_of(graph.origin)).bind(2, row.key).bind(3, row.name).bind(4, row.trail).bind(5, row.digest);
+    graph_.bind(6, row.heuristic_us).bind(7, row.median_us).bind(8, row.created).step();
+  }
+
+  void add(const Pack::Family& family) {
+    const FamilyRecord& row = family.family;
+    family_.bind(1, run_of(family.origin)).bind(2, kernel_of(row.kernel)).bind(3, row.key).bind(4, row.name);
+    family_.bind(5, row.rule).bind(6, row.goal).bind(7, row.loss).bind(8, row.created).step();
+  }
+
+  sqlite::Database& database_;
+  std::vector<std::int64_t> devices_;  // their ids
+  sqlite::Statement run_{database_,
+                         "INSERT INTO run (device, revision, config, searcher, seed, host, pipeline) VALUES (?, ?, '', "
+                         "'', 0, '', ?)"};
+  sqlite::Statement kernel_{database_,
+                            "INSERT INTO kernel (key, name, text, schedule_key, exact_key) VALUES (?1, ?2, ?3, "
+                            "deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING"};
+  sqlite::Statement find_kernel_{database_, "SELECT id FROM kernel WHERE key = ?"};
+  sqlite::Statement trial_{database_, insert_trial()};
+  sqlite::Statement created_{database_, "UPDATE trial SET created = ? WHERE id = ?"};
+  sqlite::Statement graph_{database_,
+                           "INSERT INTO graph (run, key, name, trail, digest, heuristic_us, median_us, created) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"};
+  sqlite::Statement family_{
+      database_,
+      "INSERT INTO family (run, kernel, key, name, rule, goal, loss, created) VALUES (?, ?, ?, ?, "
+      "?, ?, ?, ?)"};
+};
+
+/// Writes the number of the device before the other members.
+template <class Lister, class Record>
+std::string line_of(std::string_view kind, const Record& record, Lister list) {
+  PackWriter fields;
+  fields("device", static_cast<std::int64_t>(record.origin.device + 1));
+  list(record, fields);
+  return line_of(kind, fields);
+}
+
+}  // namespace
+
+std::string print(const Pack& pack) {
+  std::string text = Json::object({{"deplo_pack", pack_version}, {"about", about_packs}}).print() + "\n";
+  for (const DeviceInfo& info : pack.devices) {
+    PackWriter fields;
+    list_fields(info, fields);
+    text += line_of("device", fields);
+  }
+  const auto list_one = [](const Pack::Schedule& one, PackWriter& fields) { list_schedule(one, fields); };
+  const auto list_choice = [](const Pack::Graph& one, PackWriter& fields) { list_graph(one, fields); };
+  for (const Pack::Schedule& schedule : pack.schedules) text += line_of("schedule", schedule, list_one);
+  const auto list_rule = [](const Pack::Family& one, PackWriter& fields) { list_family(one, fields); };
+  for (const Pack::Graph& graph : pack.graphs) text += line_of("graph", graph, list_choice);
+  for (const Pack::Family& family : pack.families) text += line_of("family", family, list_rule);
+  return text;
+}
+
+Pack parse_pack(std::string_view text, const std::string& file) {
+  PackLines lines(file);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);  // git may have made it a text of Windows
+    lines.read(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines.finish();
+}
+
+bool is_pack(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string start(pack_start.size(), '\0');
+  return stream.read(start.data(), static_cast<std::streamsize>(start.size())) && start == pack_start;
+}
+
+std::unique_ptr<sqlite::Database> store_of(const Pack& pack) {
+  auto database = open_in_memory();
+  sqlite::Transaction transaction(*database);
+  PackRows(*database, pack);
+  transaction.commit();
+  return database;
+}
+
+std::unique_ptr<sqlite::Database> open_pack(const std::string& file) {
+  return store_of(parse_pack(read_file(file), file));
+}
+
+}  // namespace deplo::measure

@@ -1,0 +1,55 @@
+// A pack: the best schedules of a store as a text file, to be shared and kept in git. docs/database.md, "Packs".
+//
+// Each line is a JSON object. The first one says that the file is a pack; then come devices, schedules, the choices of
+// kernels for graphs, and the schedules of families of shapes. Lines refer to devices by their order, from 1.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/device_info.h"
+#include "measure/sqlite/sqlite.h"
+#include "measure/store/records.h"
+
+namespace deplo::measure {
+
+struct Pack {
+  /// The deplo that measured, and the version of its rules: members of RunRecord.
+  struct Origin {
+    std::size_t device = 0;  // index in `devices`
+    std::string revision, pipeline;
+  };
+  struct Schedule {
+    Origin origin;
+    KernelRecord kernel;
+    TrialRecord trial;  // without run, kernel and id; its status is ok
+  };
+  struct Graph {
+    Origin origin;
+    GraphRecord graph;  // without run and id
+  };
+  struct Family {
+    Origin origin;
+    FamilyRecord family;  // without run, pipeline and id
+  };
+  std::vector<DeviceInfo> devices;
+  std::vector<Schedule> schedules;
+  std::vector<Graph> graphs;
+  std::vector<Family> families;
+};
+
+/// The text of a pack: the same for the same contents.
+std::string print(const Pack&);
+/// Reads any bytes. `file` is for messages. Throws Error "file:line: expected …, found …".
+Pack parse_pack(std::string_view text, const std::string& file);
+
+/// True if the file can be read and begins as print() does.
+bool is_pack(const std::string& file);
+/// A store in memory with these contents.
+std::unique_ptr<sqlite::Database> store_of(const Pack&);
+/// The same of a file. Throws Error like parse_pack(), and if the file cannot be read.
+std::unique_ptr<sqlite::Database> open_pack(const std::string& file);
+
+}  // namespace deplo::measure
