@@ -18,8 +18,8 @@ void check(const Source& source) {
   if (found != 1)
     throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, tile, found {}",
                             found == 0 ? "none" : "several"));
-  if (source.kernel.empty() && !source.symbols.empty())
-    throw Error("Source: expected symbols with a kernel only, found them with a graph");
+  if (source.kernel.empty() && source.expression.empty() && !source.symbols.empty())
+    throw Error("Source: expected symbols with a kernel or an expression only, found them without one");
   if (source.tile.empty() && !(source.entry.empty() && source.arguments.empty() && source.grid.empty()))
     throw Error("Source: expected entry, arguments and grid with tile only, found one without it");
   for (const auto& [name, value] : source.symbols)
@@ -34,7 +34,7 @@ decltype(engine::Source::from) from_of(const Source& source, const std::string& 
     return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place};
   if (!source.pt2.empty()) return engine::Pt2File{source.pt2};
   if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq};
-  return engine::Expression{source.expression, "expression"};
+  return engine::Expression{source.expression, "expression", {source.symbols.begin(), source.symbols.end()}};
 }
 
 engine::SourceOptions options_of(const Source& source) {

@@ -30,16 +30,6 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
       fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::most_extent, text));
 }
 
-ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
-  ir::Symbols symbols;
-  for (const std::string& text : texts) {
-    const auto [name, value] = parse_symbol(text);
-    if (!symbols.emplace(name, value).second)
-      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
-  }
-  return symbols;
-}
-
 void require_source(const SourceFlags& flags, std::string_view kernel) {
   if (flags.is_empty())
     throw Error(fmt::format(
@@ -82,18 +72,19 @@ std::string problem_text(const SourceFlags& flags) {
   return text + fmt::format("\nModel(*{}())(*{}())\n", *flags.init, flags.inputs_function);
 }
 
-decltype(engine::Source::from) from_of(const SourceFlags& flags, ir::Symbols symbols) {
+decltype(engine::Source::from) from_of(const SourceFlags& flags) {
+  ir::Symbols symbols = parse_symbols(flags.symbols);
   if (!flags.tile.file.empty()) return flags.tile;
   if (!flags.kernel.empty()) return engine::LoopKernel{flags.kernel, std::move(symbols), "--kernel"};
-  if (flags.code) return engine::Expression{*flags.code, "-c"};
+  if (flags.code) return engine::Expression{*flags.code, "-c", std::move(symbols)};
   if (flags.file && flags.init) return engine::Expression{problem_text(flags), *flags.file};
   if (flags.file) return engine::ExpressionFile{*flags.file};
   if (flags.pt2) return engine::Pt2File{*flags.pt2};
   return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
 }
 
-engine::Source source_of(const SourceFlags& flags, ir::Symbols symbols = {}) {
-  engine::Source source{from_of(flags, std::move(symbols)), flags.options.read()};
+engine::Source source_of(const SourceFlags& flags) {
+  engine::Source source{from_of(flags), flags.options.read()};
   if (const auto* refused = engine::find_refused(source.options, source.kind()))
     throw Error(
         fmt::format("{} cannot be combined with --{}, {}", refused->flag(), name(source.kind()), refused->refusal));
@@ -101,6 +92,24 @@ engine::Source source_of(const SourceFlags& flags, ir::Symbols symbols = {}) {
 }
 
 }  // namespace
+
+ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
+  ir::Symbols symbols;
+  for (const std::string& text : texts) {
+    const auto [name, value] = parse_symbol(text);
+    if (!symbols.emplace(name, value).second)
+      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+  }
+  return symbols;
+}
+
+void add_sizes(Command command, std::vector<std::string>& symbols) {
+  command
+      .option("-s,--symbol", symbols, "NAME=SIZE",
+              "Set the size of a symbol of the kernel, or of a name that the expression (-c) leaves open. Repeat for "
+              "each.")
+      .take_all();
+}
 
 engine::SourceOptions OptionFlags::read() const {
   engine::SourceOptions options;
@@ -152,7 +161,7 @@ engine::Source SourceFlags::program() const {
 
 engine::KernelSelection SourceFlags::selection() const {
   require_source(*this, ", --kernel NAME");
-  return {source_of(*this, parse_symbols(symbols)), only};
+  return {source_of(*this), only};
 }
 
 void add_tile_source_flags(Command command, engine::TileSource& source, bool only_source) {
@@ -196,6 +205,8 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
       .between(std::int64_t{1}, engine::most_extent);
   for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
+  add_sizes(command, source.symbols);
+  command.excludes("--symbol", {"--file", "--pt2", "--model"});
   command.needs("--model", "--seq");
   command.needs("--seq", "--model");
   command.needs("--layer", "--model");
@@ -204,17 +215,13 @@ void add_graphs(Command command, SourceFlags& source) {
 void add_kernel(Command command, SourceFlags& source) {
   command.option("-k,--kernel", source.kernel, "KERNEL",
                  "Read a kernel: a name under configs/kernels, or a .loop file.");
-  command
-      .option("-s,--symbol", source.symbols, "NAME=SIZE",
-              "Set the size of a symbol of the kernel. Repeat for each symbol.")
-      .take_all();
   command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
-  command.needs("--symbol", "--kernel");
 }
 
 void add_tile_program(Command command, SourceFlags& source) {
   add_tile_source_flags(command, source.tile, false);
   command.excludes("--tile", {std::begin(graphs), std::end(graphs)});
+  command.excludes("--symbol", {"--tile"});
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct SourceFlags {
   std::string inputs_function = "get_inputs";
   std::vector<std::string> settings;  // of the file's constants, each NAME=VALUE
   std::string kernel;                 // "": none
-  std::vector<std::string> symbols;   // of the kernel, each NAME=SIZE
+  std::vector<std::string> symbols;   // of the kernel or the expression, each NAME=SIZE
   engine::TileSource tile;            // its file is "" if there is none
   std::optional<std::string> only;    // selects kernels of a graph or a tile program
   OptionFlags options;
@@ -47,6 +47,10 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
+/// Parses NAME=SIZE. Throws Error.
+ir::Symbols parse_symbols(const std::vector<std::string>& texts);
+/// --symbol.
+void add_sizes(Command command, std::vector<std::string>& symbols);
 /// --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
 /// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);

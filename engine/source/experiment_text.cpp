@@ -6,7 +6,11 @@
 namespace deplo::engine {
 namespace {
 
-Json json_of(const Expression& source) { return Json::object({{"expression", source.text}}); }
+Json json_of(const Expression& source) {
+  Json json = Json::object({{"expression", source.text}});
+  if (!source.sizes.empty()) json.set("symbols", Json::object(source.sizes));
+  return json;
+}
 Json json_of(const ExpressionFile& source) { return Json::object({{"expression", read_file(find_data(source.file))}}); }
 Json json_of(const Pt2File& source) { return Json::object({{"pt2", source.file}}); }
 Json json_of(const ModelBlock& source) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "core/error.h"
 #include "core/file.h"
 #include "core/target.h"
@@ -17,8 +19,21 @@ namespace {
 
 using DTypeOption = std::optional<ir::DType>;
 
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_part = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
+    if (!(at > 0 && is_part(at - 1)) && !is_part(at + word.size())) return true;
+  return false;
+}
+
 ir::torch::Graph read(const Expression& source, DTypeOption dtype) {
-  return ir::torch::parse_expression(source.text, source.place, dtype.value_or(ir::DType::f32));
+  for (const auto& [name, size] : source.sizes)
+    if (!has_word(source.text, name))
+      throw Error(fmt::format("{}: expected an expression that uses {}, because its size is given, found none",
+                              source.place, name));
+  return ir::torch::parse_expression(source.text, source.place, dtype.value_or(ir::DType::f32), source.sizes);
 }
 
 ir::torch::Graph read(const ExpressionFile& source, DTypeOption dtype) {

@@ -16,8 +16,9 @@
 namespace deplo::engine {
 
 struct Expression {
-  std::string text;   // docs/expressions.md
-  std::string place;  // for messages: "-c"
+  std::string text;        // docs/expressions.md
+  std::string place;       // for messages: "-c"
+  ir::Symbols sizes = {};  // integers that the text may use by these names
 };
 struct ExpressionFile {
   std::string file;

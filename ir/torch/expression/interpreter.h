@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/program.h"
 #include "ir/torch/expression/call.h"
 
 namespace deplo::ir::torch::python {
@@ -14,7 +15,7 @@ inline constexpr int most_statements = 1'000;   // nested statements, across cal
 
 class Interpreter {
  public:
-  Interpreter(std::string_view where, DType default_dtype);
+  Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes);
   Graph run(const std::vector<Statement>&);
 
  private:

@@ -291,7 +291,7 @@ TEST(CompileGraph, BadSources) {
   expect_error({"--model", "qwen2.5-7b", "--seq", "1", "--layer", "28"}, "layer");
   expect_error({"--model", "qwen2.5-7b", "--seq", "2147483648"}, "expected");
   expect_error({"-c", rms_norm, "--seq", "4"}, "--seq requires --model");
-  expect_error({"-c", rms_norm, "-s", "M=3"}, "--symbol requires --kernel");
+  expect_error({"-c", rms_norm, "-s", "M=3"}, "expected an expression that uses M");
   for (const char* flag : {"--summary", "--no-guard"})
     expect_error({"-k", "gelu", "-s", "M=2", "-s", "N=3", flag},
                  fmt::format("--kernel cannot be combined with {}", flag));

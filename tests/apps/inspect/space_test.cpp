@@ -114,7 +114,7 @@ TEST(Space, Mistakes) {
   expect_error(with(gelu, {"-c", "torch.randn(3)"}), "--code cannot be combined with --kernel");
   expect_error({"-k", "gelo", "-s", "M=2"}, "expected a kernel (");
   expect_error({"-k", "gelu", "-s", "M=2"}, "found no value for 'N'");
-  expect_error({"-c", "torch.exp(torch.randn(3))", "-s", "M=2"}, "--symbol requires --kernel");
+  expect_error({"-c", "torch.exp(torch.randn(3))", "-s", "M=2"}, "expected an expression that uses M");
   expect_error(with(gelu, {"--only", "0"}), "--kernel cannot be combined with --only");
   expect_error({"-c", two_kernels, "--only", "9"}, "--only: expected a kernel's number (0 … ");
   expect_error(with(gelu, {"--target", "sm_1"}), "expected a target (");
