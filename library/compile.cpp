@@ -7,6 +7,7 @@
 #include "deplo/deplo.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
+#include "engine/tune/adoption.h"
 #include "library/errors.h"
 #include "library/source.h"
 #include "measure/cuda/compiler/nvrtc.h"
@@ -46,6 +47,10 @@ Origin public_origin(engine::Origin origin) {
       return Origin::tuned;
     case engine::Origin::shared:
       return Origin::shared;
+    case engine::Origin::family:
+      return Origin::family;
+    case engine::Origin::foreign:
+      return Origin::foreign;
     case engine::Origin::nearest:
       return Origin::nearest;
     case engine::Origin::heuristic:
@@ -100,6 +105,7 @@ class Compiler {
   engine::Plan plan_;
   Target target_;
   std::optional<engine::TunedCache> cache_;
+  std::optional<engine::Adoption> adoption_;
   std::map<std::string, std::size_t, std::less<>> tensors_;  // by name
   Program program_;
 };
@@ -121,6 +127,12 @@ void Compiler::choose_target() {
     target_ = measure::target_of(*device);
     cache_.emplace(options_.store->empty() ? std::nullopt : options_.store, *device, target_, options_.nearest);
     program_.device = device->name;
+    if (!options_.device.empty() && options_.time_foreign) {
+      adoption_.emplace(engine::Adoption::Options{options_.device, *device, target_});
+      cache_->decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
+        return adoption_->decide(kernel, foreign);
+      });
+    }
   }
   program_.target = target_.name;
   switch (target_.dialect) {

@@ -33,7 +33,8 @@ void add_schedule(Command command, CompileOptions& options) {
                  "best`. The heuristic makes the remaining decisions.");
   command
       .option("--tuned", options.tuned, "[FILE]",
-              "Use schedules from a store written by `deplo tune` [" + engine::default_store() + "].")
+              "Use schedules from a store written by `deplo tune`, or from a pack of `deplo db export` [" +
+                  engine::default_store() + "].")
       .words(0, 1)
       .seldom();
   command

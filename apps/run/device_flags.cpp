@@ -22,7 +22,8 @@ void add_device_flags(Command command, DeviceOptions& options, std::string& inpu
   add_tolerance(command, options.tolerance);
   add_inputs(command, inputs);
   command.option("--tuned", options.tuned, "FILE",
-                 "Use schedules from a store written by `deplo tune` [" + engine::default_store() + ", if it exists].");
+                 "Use schedules from a store written by `deplo tune`, or from a pack of `deplo db export` [" +
+                     engine::default_store() + ", if it exists].");
   add_nearest(command, options.nearest);
   command
       .flag("--require-tuned", options.require_tuned,

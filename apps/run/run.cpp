@@ -15,6 +15,7 @@
 #include "engine/compile/plan.h"
 #include "engine/compile/target.h"
 #include "engine/source/tile_launch.h"
+#include "engine/tune/adoption.h"
 #include "ir/hardware/float16.h"
 #include "measure/baselines/tile_baseline.h"
 #include "measure/check/npy.h"
@@ -55,9 +56,17 @@ class Runner {
         device_(measure::open_device(options.device)),
         target_(engine::pick_target(options.target, device_->info(), device_->dialect(), options.device, "--target")),
         cache_(options.tuned, device_->info(), target_, options.nearest, options.tolerance),
+        adoption_(
+            {options.device, device_->info(), target_, options.tolerance,
+             [this](const std::string& kernel) { progress_.status(kernel, "timing another machine's schedule"); }}),
         graph_(subject_->lower(cache_)),
         module_(subject_->module()),
-        plan_(engine::plan_buffers(module_)) {}
+        plan_(engine::plan_buffers(module_)) {
+    if (!options.no_measure)
+      cache_.decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
+        return adoption_.decide(kernel, foreign);
+      });
+  }
 
   RunReport run() {
     check_memory(*subject_, options_.whole, plan_, device_->info());
@@ -101,6 +110,7 @@ class Runner {
   std::unique_ptr<measure::Device> device_;
   Target target_;
   engine::TunedCache cache_;
+  engine::Adoption adoption_;
   const engine::GraphSchedule graph_;
   const ir::Module& module_;
   engine::Plan plan_;

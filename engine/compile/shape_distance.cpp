@@ -11,15 +11,14 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The number at the front, which is taken away: a size, or a constant that follows from one, such as 1e+06.
+}  // namespace
+
 double take_number(std::string_view& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return error == std::errc::result_out_of_range ? infinity : value;
 }
-
-}  // namespace
 
 double shape_distance(std::string_view a, std::string_view b) {
   double sum = 0;

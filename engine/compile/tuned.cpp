@@ -18,10 +18,13 @@
 #include "core/text/text.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
+#include "engine/compile/dispatch.h"
 #include "engine/compile/nearest_entry.h"
 #include "engine/compile/shape_distance.h"
 #include "engine/source/kernel.h"
 #include "ir/walk.h"
+#include "measure/store/pack.h"
+#include "rules/rule.h"
 
 namespace deplo::engine {
 namespace {
@@ -56,6 +59,10 @@ std::optional<std::string> form_of_text(const std::string& text) {
   return std::nullopt;
 }
 
+bool is_measured_here(Origin origin) {
+  return origin == Origin::tuned || origin == Origin::shared || origin == Origin::family;
+}
+
 /// True for a note that names an entry of the kernel itself on this device, and why it does not count.
 bool explains(std::string_view note) {
   return note.starts_with("stale: ") || note.starts_with("damaged: ") || note.starts_with("refused: ");
@@ -69,6 +76,10 @@ std::string_view name(Origin origin) {
       return "tuned";
     case Origin::shared:
       return "shared";
+    case Origin::family:
+      return "family";
+    case Origin::foreign:
+      return "foreign";
     case Origin::nearest:
       return "nearest";
     case Origin::heuristic:
@@ -126,11 +137,27 @@ TunedCache::TunedCache(const std::optional<std::string>& file, const measure::De
   if (!empty && std::filesystem::exists(file_, error)) {
     store_ = measure::Store::open_to_read(file_);
     device_ = store_->find_device(device);
+    if (measure::is_pack(file_)) open_foreign();
   } else if (file) {
     throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file_));
   } else {
     file_.clear();
   }
+}
+
+void TunedCache::open_foreign() {
+  std::vector<std::string> others;
+  for (const measure::DeviceInfo& info : store_->devices()) {
+    const std::int64_t id = *store_->find_device(info);
+    if (id == device_) continue;
+    if (const std::string target = measure::target_of(info).name; target != target_.name)
+      others.push_back(fmt::format("{} ({})", target, info.name));
+    else
+      foreign_.push_back({id, info.name});
+  }
+  if (!device_ && foreign_.empty())
+    throw Error(fmt::format("--tuned {}: expected schedules for {}, the target of {}, found {}", file_, target_.name,
+                            info_.name, others.empty() ? "none" : "only those for " + join(others, ", ")));
 }
 
 Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
@@ -161,6 +188,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
   schedule.compiled = std::move(*compiled);
   schedule.measured_us = stored.best.timing.median_us;
   schedule.proof = stored.best.proof;
+  schedule.created = stored.best.created;
   return schedule;
 }
 
@@ -189,14 +217,15 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
   if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of one of their buffers
   auto compiled = compile(mine.program, target_, stored.best.trail);
   if (!compiled) return std::nullopt;
-  return Schedule{origin,
-                  std::move(mine.program),
-                  std::move(mine.buffers),
-                  std::move(*compiled),
-                  stored.best.timing.median_us,
-                  "",  // the proof is one of the measured kernel
-                  stored.kernel.name,
-                  ""};
+  Schedule schedule;  // without a proof, which is one of the measured kernel
+  schedule.origin = origin;
+  schedule.loop = std::move(mine.program);
+  schedule.arguments = std::move(mine.buffers);
+  schedule.compiled = std::move(*compiled);
+  schedule.measured_us = stored.best.timing.median_us;
+  schedule.created = stored.best.created;
+  schedule.from = stored.kernel.name;
+  return schedule;
 }
 
 std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const ir::StructuralKeys& keys,
@@ -220,6 +249,81 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
     schedule->arguments = corresponding_buffers(ir::canonical(kernel), ir::canonical(schedule->loop));
     return schedule;
   }
+  return std::nullopt;
+}
+
+std::optional<Schedule> TunedCache::find_family(const ir::Program& kernel, std::int64_t device, std::string& note) {
+  const ShapeForm form = shape_form(kernel);
+  const auto stored = store_->family(form.key(), device);
+  if (!stored) return std::nullopt;
+  const std::string row = fmt::format("the rule of the family {} (row {} of {})", stored->name, stored->id, file_);
+  if (stored->pipeline != rules::version_of(rules::pipeline())) {
+    note = fmt::format("stale: {} is of other rules of schedules; run `deplo tune --shapes` again", row);
+    return std::nullopt;
+  }
+  try {
+    const ir::Program theirs = parse_kernel(stored->kernel.text, {}, row);
+    const ShapeForm of_family = shape_form(theirs);
+    const DispatchRule rule = parse_rule(stored->rule, row);
+    if (of_family.mask != form.mask) throw Error(row + ": expected a kernel of the family's form, found another one");
+    const auto choice = dispatch(rule, form.numbers, of_family.numbers);
+    if (!choice) {
+      note = fmt::format("the sizes are outside of the family {} of {}", stored->name, file_);
+      return std::nullopt;
+    }
+    auto named = with_names_of(kernel, theirs);
+    if (!named) return std::nullopt;
+    Schedule schedule;
+    schedule.origin = Origin::family;
+    schedule.compiled = compile_nearest(named->loop, target_, rule.schedules[*choice]);
+    schedule.loop = std::move(named->loop);
+    schedule.arguments = std::move(named->arguments);
+    schedule.created = stored->created;
+    schedule.from = fmt::format("{}, schedule {}", stored->name, schedule_letter(*choice));
+    return schedule;
+  } catch (const Error& error) {
+    note = fmt::format("damaged: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+/// A schedule that was measured for exactly this kernel after the rule of its family goes before the rule.
+std::optional<Schedule> TunedCache::find_here(const ir::Program& kernel, const ir::StructuralKeys& keys,
+                                              std::string& note) {
+  std::optional<Schedule> tuned = find_tuned(kernel, keys, note);
+  std::string of_family;
+  std::optional<Schedule> family = find_family(kernel, *device_, of_family);
+  if (!tuned && note.empty()) note = of_family;
+  if (!family || (tuned && tuned->origin == Origin::tuned && tuned->created > family->created)) return tuned;
+  return family;
+}
+
+std::optional<Schedule> TunedCache::find_foreign(const ir::Program& kernel, const ir::StructuralKeys& keys,
+                                                 std::string& note) {
+  std::vector<std::pair<const Foreign*, measure::StoredSchedule>> found;
+  for (const Foreign& device : foreign_)
+    for (measure::StoredSchedule& stored : store_->schedules(keys.schedule, device.id, tolerance_))
+      found.emplace_back(&device, std::move(stored));
+  std::ranges::stable_sort(found, {}, [&](const auto& one) {
+    return std::pair(one.second.exact_key != keys.exact, one.second.best.timing.median_us);
+  });
+  for (const auto& [device, stored] : found) {
+    std::optional<Schedule> schedule = transfer(kernel, stored, Origin::foreign);
+    if (!schedule) continue;
+    if (stored.exact_key == keys.exact) schedule->from.clear();
+    schedule->device = device->name;
+    schedule->note = fmt::format("measured on {}, not on this device", device->name);
+    return schedule;
+  }
+  for (const Foreign& device : foreign_)
+    if (std::optional<Schedule> schedule = find_family(kernel, device.id, note)) {
+      schedule->origin = Origin::foreign;
+      schedule->device = device.name;
+      schedule->note = fmt::format("kept for its family on {}, not on this device", device.name);
+      return schedule;
+    }
+  if (note.empty() && !found.empty())
+    note = fmt::format("the schedule measured on {} is not legal here", found.front().first->name);
   return std::nullopt;
 }
 
@@ -253,7 +357,10 @@ std::string TunedCache::refused(std::string_view schedule_key) {
 
 Schedule TunedCache::find(const ir::Program& kernel) {
   Schedule schedule = look_up(kernel);
-  if (schedule.origin != Origin::tuned && schedule.origin != Origin::shared) misses_.push_back({kernel, schedule.note});
+  const bool decided = schedule.origin == Origin::foreign && decide_foreign_ != nullptr;
+  if (decided) schedule = decide_foreign_(kernel, std::move(schedule));
+  const bool kept = decided && schedule.origin == Origin::foreign;
+  if (!kept && !is_measured_here(schedule.origin)) misses_.push_back({kernel, schedule.note});
   return schedule;
 }
 
@@ -335,12 +442,13 @@ Schedule TunedCache::look_up(const ir::Program& kernel) {
     const ir::StructuralKeys keys = ir::structural_keys(kernel);
     const std::string refused = device_ ? this->refused(keys.schedule) : "";
     if (device_)
-      if (auto schedule = find_tuned(kernel, keys, note)) {
+      if (auto schedule = find_here(kernel, keys, note)) {
         schedule->note = refused;
         return std::move(*schedule);
       }
     const std::vector<std::string> others = store_->devices_of(keys.schedule);
     if (note.empty()) note = refused;
+    if (auto schedule = find_foreign(kernel, keys, note)) return std::move(*schedule);
     if (note.empty() && !others.empty() && !device_)
       note = fmt::format("tuned on {}, not on this device", join(others, ", "));
     if (device_ && nearest_)

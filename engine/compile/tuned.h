@@ -2,9 +2,11 @@
 // heuristic's.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/compile/compiled.h"
@@ -19,6 +21,8 @@ namespace deplo::engine {
 enum class Origin : std::uint8_t {
   tuned,      // this kernel, except for names, was measured on this device; the same source is run
   shared,     // another kernel with the same schedule key was measured on this device
+  family,     // a tuning run on this device kept the schedule for a range of sizes (engine/compile/dispatch.h)
+  foreign,    // this kernel, or one with the same schedule key, was measured on another device with the same target
   nearest,    // the same kernel with other extents was measured on this device
   heuristic,  // the first option of every fork
 };
@@ -32,6 +36,8 @@ struct Schedule {
   double measured_us = 0;  // by the tuning run; 0: never measured
   std::string proof;       // by the tuning run: print(ir::ProofVerdict); "": it was not tried
   std::string from;        // the measured kernel's name, if it is another kernel
+  std::string created;     // when it was measured, or kept for its family: UTC; "": never
+  std::string device;      // the device that measured it, if it is not this one
   std::string note;        // why there is no better origin, and what to do about it; "": nothing to say
 };
 
@@ -64,15 +70,22 @@ void make_default_folder(const std::string& file);
 /// own target (measure::target_of). Throws Error if there is no such device, or more than one.
 measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
 
-/// Looks up schedules in one store. A trail counts only if this program makes exactly the measured source from it (by the
-/// digest). Otherwise it is stale, and the note says so. Not thread-safe.
+/// Returns what is run instead of a schedule with Origin::foreign.
+using DecideForeign = std::function<Schedule(const ir::Program& kernel, Schedule foreign)>;
+
+/// Looks up schedules in one store or pack. A trail counts only if this program makes exactly the measured source from
+/// it (by the digest). Otherwise it is stale, and the note says so. In a pack, schedules of other devices with the same
+/// target count after those of this device; they need only be legal here. Not thread-safe.
 class TunedCache {
  public:
-  /// `file`: nullopt means the user's own store, which may be missing; a named store must exist (else Error). `nearest`:
-  /// prefer the schedule of the nearest extents to the heuristic's, if it is legal. `tolerance`: as for Store::best.
+  /// `file`: nullopt means the user's own store, which may be missing; a named store or pack must exist, and a pack
+  /// must have schedules for the target (else Error). `nearest`: prefer the schedule of the nearest extents to the
+  /// heuristic's, if it is legal. `tolerance`: as for Store::best.
   TunedCache(const std::optional<std::string>& file, const measure::DeviceInfo&, Target target, bool nearest,
              double tolerance = measure::default_tolerance);
 
+  /// From now on find() returns what `decide` makes of a foreign schedule.
+  void decide_foreign(DecideForeign decide) { decide_foreign_ = std::move(decide); }
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
   OpaqueSchedule find(const OpaqueKernel&);
@@ -80,7 +93,7 @@ class TunedCache {
   /// only if they still lead to exactly the kernels that were measured.
   GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
   GraphSchedule find_graph(const Source&, const Target& for_fusion);
-  /// Throws Error if find() returned a schedule whose origin is neither tuned nor shared, or if find_graph() returned a
+  /// Throws Error if find() returned a schedule that was not measured on this device, or if find_graph() returned a
   /// note. The Error begins with `place` and names each such kernel, the nearest entry of the store, and why that entry
   /// does not fit.
   void require_tuned(std::string_view place);
@@ -89,6 +102,7 @@ class TunedCache {
   measure::Store* store() { return store_ ? &*store_ : nullptr; }
 
  private:
+  void open_foreign();
   std::string stale(std::int64_t trial, const std::string& kernel, bool compiles) const;
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   Schedule look_up(const ir::Program& kernel);
@@ -96,6 +110,10 @@ class TunedCache {
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   /// A note about the faulty trials of kernels with this key; "" if there are none.
   std::string refused(std::string_view schedule_key);
+  /// The schedule that the rule of a family has for these sizes; the rule was made on the device with this id.
+  std::optional<Schedule> find_family(const ir::Program& kernel, std::int64_t device, std::string& note);
+  std::optional<Schedule> find_here(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
+  std::optional<Schedule> find_foreign(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   std::optional<Schedule> find_nearest(const ir::Program& kernel, std::string& note);
   /// Applies the trail of a measured kernel of the same form to this kernel.
   std::optional<Schedule> transfer(const ir::Program& kernel, const measure::StoredSchedule&, Origin) const;
@@ -114,6 +132,13 @@ class TunedCache {
   double tolerance_;
   std::optional<measure::Store> store_;
   std::optional<std::int64_t> device_;  // its id in the store; nullopt: nothing was measured on it
+  /// Another device of the pack, with the same target.
+  struct Foreign {
+    std::int64_t id;
+    std::string name;
+  };
+  std::vector<Foreign> foreign_;
+  DecideForeign decide_foreign_;
   std::vector<Miss> misses_;
   std::string graph_fault_;  // the note of find_graph()
 };

@@ -215,6 +215,12 @@ Canonical canonical(Program loop) {
   return Renamer().run(std::move(loop));
 }
 
+Canonical renamed(Program loop) {
+  CHECK(loop.level == Level::loop);
+  renumber_axes(loop);
+  return Renamer().run(std::move(loop));
+}
+
 std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs) {
   CHECK(mine.buffers.size() == theirs.buffers.size());
   std::vector<std::size_t> result(mine.buffers.size());

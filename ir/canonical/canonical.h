@@ -25,8 +25,12 @@ Canonical canonical(Program loop);
 /// operation, and the comparisons to another. It computes something else.
 Canonical schedule_form(Program loop);
 
+/// The program with buffers, axes and values named and listed in order of appearance. Unlike in the canonical form, nothing
+/// is dropped and no statement is moved, so programs that differ in sizes only differ in numbers only.
+Canonical renamed(Program loop);
+
 /// Matches the buffers of the two original programs. [i]: number of the buffer of `mine`'s original that corresponds to
-/// buffer i of `theirs`'s original. The canonical programs are equal, or have the same schedule key.
+/// buffer i of `theirs`'s original. The programs are equal, have the same schedule key, or differ in numbers only.
 std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs);
 
 /// Digests (core/hash.h) of canonical texts. Both include dtypes, shapes and strides.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -214,6 +215,39 @@ TEST_F(Library, FollowsTheKernelsThatTuningChose) {
   EXPECT_EQ(program.graph_note, "");
   EXPECT_EQ(program.launches.size(), program.graph_trail.ends_with("=split") ? 3U : 1U);
   for (const deplo::Kernel& kernel : program.kernels) EXPECT_EQ(kernel.origin, deplo::Origin::tuned);
+}
+
+// A pack of another machine: its device has another name.
+TEST_F(Library, TimesAScheduleOfAnotherMachineOnce) {
+  setenv("XDG_CACHE_HOME", file("cache").c_str(), 1);  // where the library remembers
+  ASSERT_EQ(deplo::tune(softmax(), interpreted(file("a.db"))).at(0).confirmed, true);
+  output_of(DEPLO_BINARY_DIR "/deplo db export --store " + file("a.db") + " --pack " + file("a.pack"));
+  output_of("sed -i 's/\"name\":\"Kernel IR interpreter\"/\"name\":\"elsewhere\"/' " + file("a.pack"));
+  deplo::CompileOptions options;
+  options.device = "interpreter";
+  options.store = file("a.pack");
+  options.time_foreign = false;
+  const deplo::Kernel untimed = deplo::compile(softmax(), options).kernels.at(0);
+  EXPECT_EQ(untimed.origin, deplo::Origin::foreign);
+  EXPECT_EQ(untimed.note, "measured on elsewhere, not on this device");
+  EXPECT_FALSE(fs::exists(deplo::default_store()));
+  options.time_foreign = true;
+  options.require_tuned = true;
+  const deplo::Kernel timed = deplo::compile(softmax(), options).kernels.at(0);
+  EXPECT_THAT(timed.note, HasSubstr("measured on elsewhere"));
+  if (timed.origin != deplo::Origin::foreign) {  // else the heuristic's schedule was the best
+    EXPECT_EQ(timed.origin, deplo::Origin::tuned);
+    EXPECT_THAT(timed.note, HasSubstr("remembered in " + deplo::default_store()));
+    EXPECT_TRUE(fs::exists(deplo::default_store()));
+  }
+  EXPECT_EQ(deplo::compile(softmax(), options).kernels.at(0).note, timed.note);
+  unsetenv("XDG_CACHE_HOME");
+}
+
+TEST_F(Library, ExpressionsHaveOpenSizes) {
+  deplo::Source source = expression("torch.exp(torch.randn(M, 4))");
+  source.symbols = {{"M", 6}};
+  EXPECT_THAT(deplo::compile(source, for_target("opencl-cpu")).tensors.at(0).shape, ElementsAre(6, 4));
 }
 
 TEST_F(Library, TunesAndFindsWhatWasTuned) {

@@ -30,7 +30,7 @@ struct Source {
   std::string model;       // one block of a model: a name under configs/models, or your own .yaml file
   std::int64_t layer = 0, seq = 1;              // with `model`: the block's number, and the number of tokens
   std::string kernel;                           // Loop IR: a name under configs/kernels, or a .loop file
-  std::map<std::string, std::int64_t> symbols;  // with `kernel`: its sizes
+  std::map<std::string, std::int64_t> symbols;  // sizes of the kernel, or of names that the expression leaves open
   std::string tile;                             // NVIDIA's Tile IR, as bytecode or text (docs/tile_programs.md)
   std::string entry;                            // with `tile`: one of its entries; "": the only one
   std::vector<std::string> arguments;  // with `tile`: the launch's arguments, in order: "A=f16[100,64]", "n=64"
@@ -48,10 +48,16 @@ struct CompileOptions {
   std::string device = "opencl";
   /// The target to compile for if `device` is "": a name under configs/targets ("sm_90", "opencl-cpu").
   std::string target;
-  /// The store in which schedules are looked up: a file, which must exist; "": the user's own (default_store()), if it
-  /// exists; nullopt: no store, and all schedules are the heuristic's. Only measurements on exactly this device count
-  /// (with `target`: on the store's only device of that target). No row is added; a store of an older deplo is updated.
+  /// The store or pack in which schedules are looked up: a file, which must exist; "": the user's own store
+  /// (default_store()), if it exists; nullopt: none, and all schedules are the heuristic's. Only measurements on
+  /// exactly this device count (with `target`: on the store's only device of that target); for packs see
+  /// `time_foreign`. No row is added; a store of an older deplo is updated.
   std::optional<std::string> store;
+  /// A pack (docs/database.md) may have schedules that were measured on other devices with the same target. With
+  /// `device`, compile() times each of these once against the heuristic's, as tune() does, for about two seconds, and
+  /// uses the faster one; Kernel::note says which. The user's own store remembers the times. false: nothing is timed,
+  /// and the schedule of the pack is used (Origin::foreign).
+  bool time_foreign = true;
   bool nearest = false;  // prefer the schedule of the nearest extents to the heuristic's, if it is legal
   /// Every kernel must have a measured schedule (Origin::tuned or Origin::shared). Otherwise compile() throws
   /// std::invalid_argument, which names each kernel without one and the nearest entry of the store. Requires `store`;
@@ -59,8 +65,8 @@ struct CompileOptions {
   bool require_tuned = false;
 };
 
-/// Compiles a source to kernels, each with the best known schedule. Measures nothing. Takes milliseconds for a kernel,
-/// a second for a model's block.
+/// Compiles a source to kernels, each with the best known schedule. Measures nothing, except for
+/// CompileOptions::time_foreign. Takes milliseconds for a kernel, a second for a model's block.
 DEPLO_API Program compile(const Source&, const CompileOptions& = {});
 
 struct TuneOptions {

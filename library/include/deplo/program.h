@@ -40,6 +40,8 @@ enum class Origin {
   shared,     // measured for another computation with the same loops and accesses
   nearest,    // measured for the same computation with other extents
   heuristic,  // the compiler's first choice, not measured
+  family,     // kept for a range of sizes of this computation by `deplo tune --shapes`
+  foreign,    // measured on another device with the same target, and found in a pack
 };
 
 /// One function in OpenCL C or CUDA C++. Its parameters are pointers to the tensors of a launch, in order, followed by
