@@ -103,8 +103,8 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   return symbols;
 }
 
-void add_sizes(Command command, std::vector<std::string>& symbols) {
-  command
+Option add_sizes(Command command, std::vector<std::string>& symbols) {
+  return command
       .option("-s,--symbol", symbols, "NAME=SIZE",
               "Set the size of a symbol of the kernel, or of a name that the expression (-c) leaves open. Repeat for "
               "each.")

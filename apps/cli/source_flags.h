@@ -50,7 +50,7 @@ struct SourceFlags {
 /// Parses NAME=SIZE. Throws Error.
 ir::Symbols parse_symbols(const std::vector<std::string>& texts);
 /// --symbol.
-void add_sizes(Command command, std::vector<std::string>& symbols);
+Option add_sizes(Command command, std::vector<std::string>& symbols);
 /// --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
 /// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);

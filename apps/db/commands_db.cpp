@@ -113,9 +113,11 @@ int export_pack(const ExportFlags& flags) {
   if (pack.schedules.empty())
     throw Error(fmt::format("{}: expected measured schedules to export, found none", flags.store));
   write_file(flags.pack, print(pack));
-  print_result(fmt::format("{}: {} of {}{}\n", flags.pack, counted(std::ssize(pack.schedules), "schedule"),
-                           counted(std::ssize(pack.devices), "device"),
-                           pack.graphs.empty() ? "" : ", " + counted(std::ssize(pack.graphs), "graph")));
+  std::string text = fmt::format("{}: {} of {}", flags.pack, counted(std::ssize(pack.schedules), "schedule"),
+                                 counted(std::ssize(pack.devices), "device"));
+  if (!pack.graphs.empty()) text += ", " + counted(std::ssize(pack.graphs), "graph");
+  if (!pack.families.empty()) text += fmt::format(", rules for {}", counted(std::ssize(pack.families), "form"));
+  print_result(text + "\n");
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "core/interrupt.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
+#include "core/trail.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 #include "engine/source/shard.h"
@@ -24,7 +25,17 @@
 namespace deplo::apps {
 namespace {
 
+/// A single kernel or expression, and the shapes for which it is tuned.
+struct OneSource {
+  std::optional<std::string> code;
+  std::string kernel, held_out;
+  std::vector<std::string> symbols, shapes;
+  std::optional<double> max_loss;
+  std::string loss_over;
+};
+
 struct TuneFlags {
+  OneSource one;
   std::string config, space, kernel_file, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard;
   OptionFlags options;
@@ -109,12 +120,35 @@ void check_tuned(const engine::Summary& summary) {
       throw Error(fmt::format("{}: {}; what it measured before is kept", row.name, one_line(row.fault)));
 }
 
-/// The experiment of --config, or one of a single kernel file.
+/// The experiment of a single kernel or expression, as text.
+std::string text_of(const OneSource& one) {
+  Json entry = Json::object();
+  if (one.code) {
+    entry.set("expression", *one.code);
+    entry.set("name", "graph");
+  } else {
+    entry.set("kernel", one.kernel);
+  }
+  if (!one.symbols.empty()) entry.set("symbols", Json::object(parse_symbols(one.symbols)));
+  if (!one.shapes.empty()) entry.set("shapes", Json::array(one.shapes));
+  if (!one.held_out.empty()) entry.set("held_out", parse_value(one.held_out));
+  Json experiment = Json::object({{"kernels", Json::array({entry})}});
+  Json family = Json::object();
+  if (one.max_loss) family.set("loss", *one.max_loss);
+  if (!one.loss_over.empty()) family.set("over", one.loss_over);
+  if (one.max_loss || !one.loss_over.empty()) experiment.set("family", family);
+  return experiment.print();
+}
+
+/// The experiment of --config, or one of a single source.
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
   engine::Inputs inputs = flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs);
+  if (flags.one.code || !flags.one.kernel.empty())
+    return engine::parse_experiment(text_of(flags.one), flags.one.code ? "-c" : flags.one.kernel, ".",
+                                    std::move(inputs), flags.options.read(), place);
   if (flags.space.empty()) {
-    require(flags.config, "--config FILE or --space FILE");
+    require(flags.config, "--config FILE, --space FILE, --kernel NAME or -c CODE");
     return engine::load_experiment(flags.config, std::move(inputs), flags.options.read(), place);
   }
   Json kernel = Json::object({{"space", flags.space}});
@@ -150,6 +184,8 @@ int run_tune(const TuneFlags& flags) {
     }
     report();
   });
+  if (shard && !experiment.families.empty())
+    throw Error("--shard cannot be combined with shapes, whose kernels are tuned together");
   if (shard) {
     progress.line(engine::describe_shards(experiment, *shard));
     overrides += " --shard " + *flags.shard;
@@ -197,6 +233,34 @@ void add_budget(Command command, TuneFlags& flags) {
       .seldom();
 }
 
+void add_one_source(Command command, OneSource& one) {
+  command.option("-k,--kernel", one.kernel, "KERNEL", "Tune a kernel: a name under configs/kernels, or a .loop file.");
+  command.option("-c,--code", one.code, "CODE", "Tune the kernels of this PyTorch expression.");
+  add_sizes(command, one.symbols).seldom();
+  command
+      .option("--shapes", one.shapes, "SIZES",
+              "Keep few schedules for many shapes, such as \"M=1..4096:pow2 N=8,16\" (docs/shapes.md). Repeatable.")
+      .repeated();
+  command
+      .option("--held-out", one.held_out, "SIZES",
+              "With --shapes: measure the kept schedules on these shapes, too; or a number of shapes to draw [half as "
+              "many as shapes, at most 6].")
+      .seldom();
+  command
+      .option("--max-loss", one.max_loss, "PERCENT",
+              "With --shapes: how much slower than its own best schedule a shape may be [5].")
+      .between(0.0, engine::max_loss_percent)
+      .seldom();
+  command
+      .option("--loss-over", one.loss_over, "worst|mean",
+              "With --shapes: bound the worst loss of all shapes, or their mean [worst].")
+      .seldom();
+  for (const char* flag : {"--config", "--space"})
+    command.excludes(flag, {"--kernel", "--code", "--symbol", "--shapes"});
+  command.excludes("--kernel", {"--code"});
+  for (const char* flag : {"--held-out", "--max-loss", "--loss-over"}) command.needs(flag, "--shapes");
+}
+
 void add_beginnings(Command command, TuneFlags& flags) {
   command.option("--warm-start", flags.warm_start, "STORE",
                  "First measure the fastest schedules in STORE, of the same kernels on other devices and of the "
@@ -227,10 +291,13 @@ void add_tune(Command command, int& exit_code) {
   command.option("--space", flags->space, "FILE",
                  "Tune a kernel of yours: its parameters, constraints, sizes and arguments are in FILE (T1 as JSON, or "
                  "YAML; docs/kernel_files.md).");
-  command.option("--kernel-file", flags->kernel_file, "FILE",
-                 "Take that kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.");
+  command
+      .option("--kernel-file", flags->kernel_file, "FILE",
+              "Take that kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")
+      .seldom();
   command.excludes("--space", {"--config"});
   command.needs("--kernel-file", "--space");
+  add_one_source(command, flags->one);
   add_budget(command, *flags);
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
@@ -268,7 +335,8 @@ void add_tune(Command command, int& exit_code) {
   const std::string name = command.full_name();
   command.examples(
       fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
-                  "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db",
+                  "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db\n"
+                  "{0} -k matmul -s N=512 -s K=512 --shapes \"M=1..2048:pow2\"",
                   name));
   command.run([flags, &exit_code] { exit_code = run_tune(*flags); });
 }

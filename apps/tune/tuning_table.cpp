@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "apps/cli/columns.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
+#include "engine/compile/dispatch.h"
 
 namespace deplo::apps {
 namespace {
@@ -138,6 +141,54 @@ std::string describe(const engine::GraphRow& graph) {
                      graph.trail);
 }
 
+std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-"; }
+
+/// "worst 3.1 %, mean 0.8 %"
+std::string losses_text(const std::vector<double>& losses) {
+  double worst = 0, sum = 0;
+  for (const double loss : losses) {
+    worst = std::max(worst, loss);
+    sum += loss;
+  }
+  return fmt::format("worst {}, mean {}", percent(worst), percent(sum / static_cast<double>(losses.size())));
+}
+
+std::string family_shapes(const engine::FamilyRow& family, bool held_out, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{
+      {held_out ? "held out" : "shape", "schedule", "µs", "best µs", "loss", "heuristic µs"}};
+  for (const engine::FamilyRow::Shape& shape : family.shapes)
+    if (shape.held_out == held_out)
+      rows.push_back({shape.shape,
+                      shape.schedule < family.schedules.size() ? engine::schedule_letter(shape.schedule) : "heuristic",
+                      microseconds(shape.us), microseconds(shape.best_us), percent(shape.loss()),
+                      microseconds(shape.heuristic_us)});
+  return rows.size() == 1 ? "" : align_columns(rows, {false, false, true, true, true, true}, width);
+}
+
+/// The schedules that a family keeps, its rule, and what they cost on each shape.
+std::string family_text(const engine::FamilyRow& family, std::size_t width) {
+  std::string text = fmt::format("\nfamily {}: ", family.name);
+  if (family.shapes.empty()) return text + family.fault + "\n";
+  const std::vector<double> own = family.losses(false), held_out = family.losses(true);
+  text += fmt::format("{} of {} kept for {}; loss: {} (asked for: {} at most {})\n",
+                      counted(static_cast<std::int64_t>(family.schedules.size()), "schedule"), family.candidates,
+                      counted(static_cast<std::int64_t>(own.size()), "shape"), losses_text(own), family.goal,
+                      percent(family.max_loss));
+  text = wrap(text, width) + family_shapes(family, false, width);
+  if (!held_out.empty())
+    text +=
+        "\n" + family_shapes(family, true, width) +
+        fmt::format("loss of {} that {} held out: {}\n", counted(static_cast<std::int64_t>(held_out.size()), "shape"),
+                    held_out.size() == 1 ? "was" : "were", losses_text(held_out));
+  text += "\n" + wrap("rule: " + family.rule, width, 4, 4) + "\n";
+  for (std::size_t i = 0; i < family.schedules.size(); ++i)
+    text += wrap(fmt::format("{}: {}", engine::schedule_letter(i),
+                             family.schedules[i].empty() ? "the heuristic's" : family.schedules[i]),
+                 width, 4, 4) +
+            "\n";
+  return family.fault.empty() ? text : text + family.fault + "\n";
+}
+
 /// "in exact arithmetic: 3 schedules proved, 1 proved in part", and what was not.
 std::string proofs(const engine::Summary& summary) {
   std::map<std::string, std::int64_t> counts;
@@ -218,11 +269,33 @@ Json graph_json(const engine::GraphRow& graph) {
                        {"best_us", graph.best_us}});
 }
 
+Json family_json(const engine::FamilyRow& family) {
+  const auto shape_json = [](const engine::FamilyRow::Shape& shape) {
+    return Json::object({{"shape", shape.shape},
+                         {"held_out", shape.held_out},
+                         {"schedule", shape.schedule},
+                         {"us", Json::or_null(shape.us)},
+                         {"best_us", Json::or_null(shape.best_us)},
+                         {"loss", shape.loss()},
+                         {"heuristic_us", Json::or_null(shape.heuristic_us)}});
+  };
+  return Json::object({{"family", family.name},
+                       {"goal", family.goal},
+                       {"max_loss", family.max_loss},
+                       {"candidates", family.candidates},
+                       {"schedules", Json::array(family.schedules)},
+                       {"rule", family.rule},
+                       {"shapes", Json::array(family.shapes, shape_json)},
+                       {"fault", Json::or_null(family.fault)}});
+}
+
 }  // namespace
 
 std::string print_table(const engine::Summary& summary, std::size_t width) {
   const bool narrow = width != 0 && width < least_table;
-  return (narrow ? stacked(summary, width) : wide(summary, width)) + wrap(notes(summary), width);
+  std::string text = (narrow ? stacked(summary, width) : wide(summary, width)) + wrap(notes(summary), width);
+  for (const engine::FamilyRow& family : summary.families) text += family_text(family, width);
+  return text;
 }
 
 std::string print_json(const engine::Summary& summary) {
@@ -239,7 +312,8 @@ std::string print_json(const engine::Summary& summary) {
                        {"total_heuristic_us", Json::or_null(sum.heuristic_us)},
                        {"total_best_us", Json::or_null(sum.best_us)},
                        {"kernels", Json::array(summary.rows, row_json)},
-                       {"graphs", Json::array(summary.graphs, graph_json)}})
+                       {"graphs", Json::array(summary.graphs, graph_json)},
+                       {"families", Json::array(summary.families, family_json)}})
       .print_lines(2);
 }
 

@@ -43,6 +43,15 @@ void read_budget(const Config& config, Experiment& experiment) {
   experiment.patience = config.integer_or("patience", experiment.patience, 1, most_count);
 }
 
+FamilyGoal read_family_goal(const Config& config) {
+  config.only({"loss", "over"});
+  FamilyGoal goal;
+  goal.max_loss = config.number_or("loss", goal.max_loss * 100, 0, max_loss_percent) / 100;
+  if (const auto over = config.find("over"))
+    goal.over = over->one_of({"worst", "mean"}) == "mean" ? FamilyGoal::Over::mean : FamilyGoal::Over::worst;
+  return goal;
+}
+
 // A list, or the file of another experiment, whose list it is.
 Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
   if (!kernels.is_text() || !kernels.text().ends_with(".yaml")) return kernels;
@@ -129,7 +138,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Config config = Config::parse(experiment.text, file);
   std::vector<std::string_view> keys = {"name", "target", "device"};
   for (const SourceOption& option : source_options()) keys.push_back(option.name);
-  keys.insert(keys.end(), {"search", "budget", "restrict", "kernels"});
+  keys.insert(keys.end(), {"search", "budget", "restrict", "family", "kernels"});
   config.only(keys);
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
@@ -139,6 +148,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Target for_fusion = fusion_target(experiment.target, experiment.device);
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
+  if (const auto family = config.find("family")) experiment.family_goal = read_family_goal(*family);
   const SourceOptions all = joined(options, read_source_options(config));
   const Config kernels = entries_of(config.at("kernels"), folder);
   Restrictions restrictions;
@@ -153,7 +163,10 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
     if (place.fusion && !entry.opaque && entry.source.is_graph())
       entry.source.fusion = place.fusion(entry.source, for_fusion);
-    add(experiment, entry, inputs, for_fusion);
+    if (entry.shapes.empty())
+      add(experiment, entry, inputs, for_fusion);
+    else
+      add_family(experiment, entry, inputs, for_fusion);
   }
   check_met(inputs);
   experiment.kernels = merge_equal(std::move(experiment.kernels));

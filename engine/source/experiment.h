@@ -12,6 +12,7 @@
 #include "engine/source/inputs.h"
 #include "engine/source/options.h"
 #include "engine/source/restrict.h"
+#include "engine/source/shapes.h"
 #include "engine/source/source.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
@@ -49,6 +50,21 @@ struct GraphCase {
   std::vector<std::string> kernels;  // the heuristic's, by name, in order
 };
 
+/// An entry whose kernels are tuned for several shapes. The heuristic's decisions of fusion make its kernels.
+struct FamilyCase {
+  struct Kernel {
+    std::string what;  // Program::name: the same for all shapes
+    std::string name;  // in the experiment, or among KernelCase::same
+  };
+  struct Member {
+    ir::Symbols shape;  // the sizes that differ from shape to shape
+    bool held_out = false;
+    std::vector<Kernel> kernels;
+  };
+  std::string name, place;
+  std::vector<Member> members;
+};
+
 /// The text by which a store knows the kernel.
 std::string stored_text(const KernelCase&);
 std::string stored_text(const ir::Program& loop);
@@ -67,6 +83,8 @@ struct Experiment {
   std::int64_t patience = 60;  // consecutive new measurements of one kernel without a new best
   std::vector<KernelCase> kernels;
   std::vector<GraphCase> graphs;
+  std::vector<FamilyCase> families = {};
+  FamilyGoal family_goal = {};
 };
 
 /// The name in an experiment's text; "" if there is none, or if the text is not an experiment. For texts from a store.

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "engine/foreign/kernel_file.h"
+#include "engine/source/kernel.h"
 #include "engine/source/load.h"
 #include "ir/canonical/canonical.h"
 
@@ -42,10 +43,33 @@ void check_keys(const Config& config, std::vector<std::string_view> keys, Source
   config.only(keys);
 }
 
+/// By default half as many shapes are held out as there are, and at most this many.
+constexpr std::size_t max_held_out = 6;
+
+void read_family(const Config& config, Entry& entry) {
+  const auto shapes = config.find("shapes");
+  const auto held_out = config.find("held_out");
+  if (!shapes && held_out) throw Error(held_out->place() + ": expected held_out next to shapes, found it alone");
+  if (!shapes) return;
+  entry.shapes = read_shapes(*shapes);
+  constexpr std::uint64_t seed = 0;  // the same shapes in every run
+  const std::size_t usual = std::min((entry.shapes.size() + 1) / 2, max_held_out);
+  if (!held_out)
+    entry.held_out = draw_held_out(entry.shapes, usual, seed);
+  else if (held_out->is_text() && held_out->text().find('=') == std::string::npos)
+    entry.held_out =
+        draw_held_out(entry.shapes, static_cast<std::size_t>(held_out->integer(0, std::ssize(entry.shapes))), seed);
+  else
+    entry.held_out = read_shapes(*held_out);
+}
+
 void read_graph(const Config& config, const std::filesystem::path& folder, Entry& entry) {
   if (config.has("expression")) {
-    check_keys(config, {"expression"}, SourceKind::expression);
-    entry.source.from = Expression{config.at("expression").text(), "expression"};
+    check_keys(config, {"expression", "symbols", "shapes", "held_out"}, SourceKind::expression);
+    const auto symbols = config.find("symbols");
+    entry.source.from =
+        Expression{config.at("expression").text(), "expression", symbols ? read_symbols(*symbols) : ir::Symbols{}};
+    read_family(config, entry);
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
     check_keys(config, {"pt2"}, SourceKind::pt2);
@@ -65,13 +89,14 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
 }
 
 void read_kernel(const Config& config, const std::filesystem::path& folder, Entry& entry) {
-  check_keys(config, {"kernel", "symbols"}, SourceKind::kernel);
+  check_keys(config, {"kernel", "symbols", "shapes", "held_out"}, SourceKind::kernel);
   const Config kernel = config.at("kernel");
   const auto symbols = config.find("symbols");
   const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
   entry.source.from = LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place()};
   entry.name = config.text_or("name", default_name(kernel.text(), bound));
   entry.place = kernel.place();
+  read_family(config, entry);
 }
 
 void read_tile(const Config& config, const std::filesystem::path& folder, Entry& entry) {
@@ -119,8 +144,8 @@ SourceOptions read_source_options(const Config& config) {
 }
 
 Entry read_entry(const Config& config, const std::filesystem::path& folder, const SourceOptions& all) {
-  std::vector<std::string_view> keys = {"kernel", "expression", "pt2",     "model", "tile", "kernel_file",
-                                        "space",  "name",       "symbols", "layer", "seq"};
+  std::vector<std::string_view> keys = {"kernel", "expression", "pt2",   "model", "tile",   "kernel_file", "space",
+                                        "name",   "symbols",    "layer", "seq",   "shapes", "held_out"};
   for (const SourceOption& option : source_options()) keys.push_back(option.name);
   keys.insert(keys.end(), {"entry", "arguments", "grid", "restrict", "inputs"});
   config.only(keys);
@@ -182,6 +207,39 @@ void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Targe
     for (const KernelCase& kernel : kernels) graph.kernels.push_back(kernel.name);
   }
   std::ranges::move(kernels, std::back_inserter(experiment.kernels));
+}
+
+namespace {
+
+/// The entry with these sizes, too.
+Entry at_shape(Entry entry, const ir::Symbols& shape) {
+  auto* const kernel = std::get_if<LoopKernel>(&entry.source.from);
+  ir::Symbols& sizes = kernel != nullptr ? kernel->symbols : std::get<Expression>(entry.source.from).sizes;
+  for (const auto& [symbol, size] : shape) {
+    if (!sizes.emplace(symbol, size).second)
+      throw Error(fmt::format("{}: expected {} either in symbols or in shapes, found it in both", entry.place, symbol));
+    entry.name += fmt::format(".{}{}", symbol, size);
+  }
+  return entry;
+}
+
+}  // namespace
+
+void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, const Target& target) {
+  FamilyCase family{entry.name, entry.place, {}};
+  for (const auto* shapes : {&entry.shapes, &entry.held_out})
+    for (const ir::Symbols& shape : *shapes) {
+      if (shapes == &entry.held_out && std::ranges::count(entry.shapes, shape) > 0)
+        throw Error(fmt::format("{}: expected held_out shapes that are not among the others, found {}", entry.place,
+                                print(shape)));
+      FamilyCase::Member& member =
+          family.members.emplace_back(FamilyCase::Member{shape, shapes == &entry.held_out, {}});
+      for (KernelCase& kernel : kernels_of(at_shape(entry, shape), inputs, target)) {
+        member.kernels.push_back({kernel.loop.name, kernel.name});
+        experiment.kernels.push_back(std::move(kernel));
+      }
+    }
+  experiment.families.push_back(std::move(family));
 }
 
 std::string identity(const KernelCase& kernel) {

@@ -19,6 +19,8 @@ struct Entry {
   Restrictions restrictions = {};
   std::shared_ptr<const OpaqueKernel> opaque = {};  // of a user's own kernel
   bool tf32_of_all = false;                         // the entry itself does not say whether tf32 is allowed
+  std::vector<ir::Symbols> shapes = {};             // of a family; `source` then lacks their sizes
+  std::vector<ir::Symbols> held_out = {};           // shapes that do not count when the family's schedules are chosen
 };
 /// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);
@@ -33,6 +35,9 @@ std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, const Target&);
 
 /// Adds these kernels, and the graph if the entry is one.
 void add(Experiment&, const Entry&, Inputs& inputs, const Target&);
+
+/// Adds the kernels of each of the entry's shapes, and the family.
+void add_family(Experiment&, const Entry&, Inputs& inputs, const Target&);
 
 /// Equal for kernels that are tuned as one.
 std::string identity(const KernelCase&);

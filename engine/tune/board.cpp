@@ -23,6 +23,11 @@ void Board::set(std::vector<GraphRow> graphs) {
   summary_.graphs = std::move(graphs);
 }
 
+void Board::set(std::vector<FamilyRow> families) {
+  const std::lock_guard lock(mutex_);
+  summary_.families = std::move(families);
+}
+
 Summary Board::read() const {
   const std::lock_guard lock(mutex_);
   Summary summary = summary_;

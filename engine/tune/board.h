@@ -13,6 +13,7 @@ class Board {
   void start(Summary summary);
   void set(std::size_t row, Row);
   void set(std::vector<GraphRow>);
+  void set(std::vector<FamilyRow>);
   /// The current state, with the time since the start.
   Summary read() const;
 

@@ -18,6 +18,7 @@
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
 #include "engine/tune/board.h"
+#include "engine/tune/family.h"
 #include "engine/tune/kernel_sets.h"
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"
@@ -32,6 +33,9 @@ namespace {
 
 // Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
 constexpr double worth_another_pass = 0.1;
+
+// Of the time of an experiment with families: for measuring the schedules of each shape on the others.
+constexpr double family_share = 0.3;
 
 // A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
 Row merge(const Row& before, Row after) {
@@ -134,6 +138,17 @@ class Tuner {
     run(std::move(unfinished));
     if (left() > worth_another_pass * experiment_.seconds) run(std::move(finished));
     choose_sets();
+  }
+
+  /// Keeps few schedules for each family of shapes. `seconds`: for the whole run.
+  void choose_family_schedules(double seconds) {
+    if (experiment_.families.empty() || session_.cancelled()) return;
+    const auto row_of = [&](const std::string& kernel) {
+      const auto number = numbers_.find(kernel);
+      return number == numbers_.end() ? nullptr : &rows_[number->second];
+    };
+    const double spent = experiment_.seconds - left();
+    board_.set(tune_families(experiment_, session_, progress_, row_of, seconds - spent));
   }
 
  private:
@@ -352,8 +367,12 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
   const std::vector<KernelSets> graphs =
       add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));
   board.start(blank_summary(experiment, options, session));
+  const double seconds = experiment.seconds;
+  if (!experiment.families.empty()) experiment.seconds *= 1 - family_share;
   try {
-    Tuner(experiment, graphs, session, progress, board, options.on_trial).run();
+    Tuner tuner(experiment, graphs, session, progress, board, options.on_trial);
+    tuner.run();
+    tuner.choose_family_schedules(seconds);
     store.check_files();  // what is told now is in it
   } catch (...) {
     forget_begun(store, host);

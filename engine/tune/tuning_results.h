@@ -1,6 +1,8 @@
 // The results of a tuning run so far.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,6 +48,35 @@ struct GraphRow {
   double heuristic_us = 0, best_us = 0;  // the sum of the best times of the heuristic's kernels, and of `kernels`
 };
 
+/// The schedules that tuning kept for a family of shapes.
+struct FamilyRow {
+  struct Shape {
+    std::string shape;         // "M=64 N=512"
+    bool held_out = false;     // it did not count for the choice
+    std::size_t schedule = 0;  // that the rule gives it
+    double us = 0;             // by that schedule; 0: no valid time
+    double best_us = 0;        // by the best schedule that is known for the shape; 0: none
+    double heuristic_us = 0;   // 0: no valid time
+    double loss() const { return us > 0 && best_us > 0 ? us / best_us - 1 : std::numeric_limits<double>::infinity(); }
+  };
+  std::string name;
+  std::string goal;                    // "worst": which loss is bounded …
+  double max_loss = 0;                 // … by this
+  std::size_t candidates = 0;          // schedules among which it chose
+  std::vector<std::string> schedules;  // trails; "": the heuristic's
+  std::string rule;                    // for people: describe(DispatchRule), a line for each form
+  std::vector<Shape> shapes;           // those that are held out come last
+  std::string fault;                   // why there is no rule; "": there is one
+
+  /// The losses of the family's own shapes, or of those that are held out.
+  std::vector<double> losses(bool held_out) const {
+    std::vector<double> all;
+    for (const Shape& shape : shapes)
+      if (shape.held_out == held_out) all.push_back(shape.loss());
+    return all;
+  }
+};
+
 struct Summary {
   std::string experiment, name, device, target, strategy, store;
   std::uint64_t seed = 0;
@@ -53,6 +84,7 @@ struct Summary {
   bool interrupted = false;
   std::vector<Row> rows;
   std::vector<GraphRow> graphs = {};  // those with several sets of kernels
+  std::vector<FamilyRow> families = {};
 };
 
 }  // namespace deplo::engine

@@ -208,7 +208,7 @@ TEST(Flags, ALetterIsTheSameFlagInEveryCommand) {
       EXPECT_TRUE(letter.empty() || meanings.try_emplace(letter, flag).first->second == flag)
           << command << ": " << letter << " is " << meanings[letter] << " elsewhere, here " << flag;
   EXPECT_EQ(meanings["-c"], "--code");
-  EXPECT_THAT(run_program({"deplo", "tune", "-c", "x.yaml"}).err, HasSubstr("one of its flags, found '-c'"));
+  EXPECT_THAT(run_program({"deplo", "compare", "-c", "x.yaml"}).err, HasSubstr("one of its flags, found '-c'"));
 }
 
 // A shell at a terminal of its own: what stands there behind a Tab.

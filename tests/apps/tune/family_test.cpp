@@ -1,0 +1,118 @@
+// Families of shapes, tuned and followed through the command line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class TuneFamily : public ::testing::Test {
+ protected:
+  Json tune(std::vector<std::string> flags) const {
+    flags.insert(flags.begin(), {"deplo", "tune", "--device", "interpreter", "--store", store(), "--time", "60",
+                                 "--trials", "4", "--search", "random", "--quiet", "--json"});
+    const Ran ran = run_program(flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out);
+  }
+  std::string refusal(std::vector<std::string> flags) const {
+    flags.insert(flags.begin(), {"deplo", "tune", "--store", store()});
+    const Ran ran = run_program(flags);
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    return ran.err;
+  }
+  /// The kernel of `deplo bench`.
+  Json bench(std::vector<std::string> flags) const {
+    flags.insert(flags.begin(),
+                 {"deplo", "bench", "--device", "interpreter", "--tuned", store(), "--time", "0", "--json"});
+    const Ran ran = run_program(flags);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["kernels"][0];
+  }
+  std::string store() const { return folder_.file("s.db"); }
+
+  measure::TemporaryFolder folder_;
+};
+
+TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
+  const Json summary = tune({"-k", "softmax", "-s", "N=12", "--shapes", "M=2..16:pow2", "--held-out", "M=3,11"});
+  ASSERT_EQ(summary["families"].size(), 1U);
+  const Json& family = summary["families"][0];
+  EXPECT_EQ(family["family"], "softmax.N12");
+  ASSERT_EQ(family["shapes"].size(), 6U);
+  EXPECT_LE(family["schedules"].size(), family["candidates"]);
+  for (const Json& shape : family["shapes"]) {
+    EXPECT_TRUE(shape["us"].is_number()) << shape;
+    EXPECT_LE(shape["best_us"], shape["us"]) << shape;
+    if (!shape["held_out"].get<bool>()) {
+      EXPECT_LE(shape["loss"], 0.05) << shape;
+    }
+  }
+  EXPECT_EQ(family["shapes"][5]["shape"], "M=11");
+  EXPECT_TRUE(family["shapes"][5]["held_out"]);
+
+  // What was measured is what is run, and shapes that were never measured get a schedule as well.
+  for (const char* size : {"M=8", "M=11", "M=13"}) {
+    const Json kernel = bench({"-k", "softmax", "-s", "N=12", "-s", size, "--require-tuned"});
+    EXPECT_EQ(kernel["schedule"], "family") << kernel;
+    for (const Json& shape : family["shapes"])
+      if (shape["shape"] == size) {
+        EXPECT_DOUBLE_EQ(kernel["microseconds"].get<double>(), shape["us"].get<double>());
+      }
+  }
+  EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=17"})["schedule"], "heuristic");
+  const Ran outside = run_program({"deplo", "bench", "-k", "softmax", "-s", "N=12", "-s", "M=17", "--device",
+                                   "interpreter", "--tuned", store(), "--time", "0"});
+  EXPECT_THAT(outside.out, HasSubstr("the sizes are outside of the family softmax.N12"));
+  EXPECT_EQ(bench({"-k", "softmax", "-s", "N=13", "-s", "M=8"})["schedule"], "heuristic");
+  const Ran run = run_program({"deplo", "run", "-c", "F.softmax(torch.randn(M, 12), dim=-1)", "-s", "M=5", "--device",
+                               "interpreter", "--tuned", store()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 family"));
+
+  // A pack has the rule, too.
+  ASSERT_EQ(run_program({"deplo", "db", "export", "--store", store(), "--pack", folder_.file("f.pack")}).code, 0);
+  const Ran packed = run_program({"deplo", "bench", "-k", "softmax", "-s", "N=12", "-s", "M=13", "--device",
+                                  "interpreter", "--tuned", folder_.file("f.pack"), "--time", "0"});
+  EXPECT_THAT(packed.out, HasSubstr("family"));
+
+  // A shape that is tuned on its own afterwards has its own schedule again; so has none if the rules were others.
+  tune({"-k", "softmax", "-s", "N=12", "-s", "M=8", "--retry-failed", "--seed", "1"});
+  EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=8"})["schedule"], "tuned");
+  measure::sqlite::Database(store()).execute("UPDATE run SET pipeline = 'older'");
+  EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=13"})["schedule"], "heuristic");
+}
+
+TEST_F(TuneFamily, EachKernelOfAnExpressionIsAFamily) {
+  const Json summary = tune({"-c", "torch.exp(torch.randn(B, 4)) @ torch.randn(4, W)", "-s", "W=6", "--shapes", "B=2,4",
+                             "--held-out", "0", "--max-loss", "1000", "--loss-over", "mean"});
+  ASSERT_GE(summary["families"].size(), 1U);
+  for (const Json& family : summary["families"]) {
+    EXPECT_EQ(family["goal"], "mean");
+    EXPECT_EQ(family["max_loss"], 10);
+    EXPECT_EQ(family["schedules"].size(), 1U) << "any schedule will do";
+    EXPECT_EQ(family["shapes"].size(), 2U);
+  }
+}
+
+TEST_F(TuneFamily, MistakesAreToldInOneLine) {
+  EXPECT_THAT(refusal({"-k", "softmax", "--shapes", "M=1,2"}), HasSubstr("N"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M"}), HasSubstr("expected NAME=SIZES"));
+  EXPECT_THAT(refusal({"--config", "e.yaml", "--shapes", "M=1"}), HasSubstr("--shapes"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "-s", "M=2", "--held-out", "M=1"}),
+              HasSubstr("--held-out requires --shapes"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M=1,2", "--shard", "1/2"}), HasSubstr("--shard"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M=1,2", "--loss-over", "sum"}),
+              HasSubstr("expected one of worst, mean"));
+}
+
+}  // namespace
+}  // namespace deplo::testing

@@ -1,0 +1,132 @@
+// Sizes of families: their grammar, and the shapes that are drawn between them.
+#include "engine/source/shapes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "engine/source/experiment.h"
+#include "engine/source/kernel.h"
+
+namespace deplo::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> printed_shapes(const std::string& text) {
+  std::vector<std::string> all;
+  for (const ir::Symbols& shape : parse_shapes(text, "--shapes")) all.push_back(print(shape));
+  return all;
+}
+
+std::string shapes_refusal(const std::string& text) {
+  try {
+    parse_shapes(text, "--shapes");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Shapes, AreTheProductOfListsAndRanges) {
+  EXPECT_THAT(printed_shapes("M=1..9:pow2"), ElementsAre("M=1", "M=2", "M=4", "M=8"));
+  EXPECT_THAT(printed_shapes("M=3..20:pow2"), ElementsAre("M=3", "M=4", "M=8", "M=16"));
+  EXPECT_THAT(printed_shapes("M=3..5"), ElementsAre("M=3", "M=4", "M=5"));
+  EXPECT_THAT(printed_shapes("M=8..20:8,7"), ElementsAre("M=7", "M=8", "M=16"));
+  EXPECT_THAT(printed_shapes(" N=2,1  M=5,6 "), ElementsAre("M=5 N=1", "M=6 N=1", "M=5 N=2", "M=6 N=2"));
+  EXPECT_EQ(printed_shapes("M=1..4096:pow2").size(), 13);
+  EXPECT_EQ(printed_shapes("M=2147483648").size(), 1);
+}
+
+TEST(Shapes, SayInOneLineWhatIsWrong) {
+  EXPECT_THAT(shapes_refusal(""), HasSubstr("--shapes: expected NAME=SIZES"));
+  EXPECT_THAT(shapes_refusal("M"), HasSubstr("found 'M'"));
+  EXPECT_THAT(shapes_refusal("=4"), HasSubstr("found '=4'"));
+  EXPECT_THAT(shapes_refusal("M="),
+              HasSubstr("expected sizes such as 8, 1..64:8 or 1..4096:pow2 from 1 to 2147483648 for M"));
+  EXPECT_THAT(shapes_refusal("M=0"), HasSubstr("found '0'"));
+  EXPECT_THAT(shapes_refusal("M=4..2"), HasSubstr("a range of M that ends after its beginning"));
+  EXPECT_THAT(shapes_refusal("M=1..8:pow3"), HasSubstr("found '1..8:pow3'"));
+  EXPECT_THAT(shapes_refusal("M=1..8:0"), HasSubstr("found '1..8:0'"));
+  EXPECT_THAT(shapes_refusal("M=1 M=2"), HasSubstr("each name once, found M twice"));
+  EXPECT_THAT(shapes_refusal("M=1..2147483648"), HasSubstr("at most 256 sizes of M"));
+  EXPECT_THAT(shapes_refusal("M=1..20 N=1..20"), HasSubstr("at most 256 shapes"));
+  EXPECT_THAT(shapes_refusal("M=99999999999999999999"), HasSubstr("found '99999999999999999999'"));
+}
+
+TEST(Shapes, HeldOutOnesLieBetweenTheOthers) {
+  const std::vector<ir::Symbols> own = parse_shapes("M=1..1024:pow2 N=64", "");
+  const std::vector<ir::Symbols> drawn = draw_held_out(own, 6, 0);
+  EXPECT_EQ(drawn.size(), 6);
+  EXPECT_EQ(draw_held_out(own, 6, 0), drawn);
+  for (const ir::Symbols& shape : drawn) {
+    EXPECT_EQ(shape.at("N"), 64);
+    EXPECT_GT(shape.at("M"), 2) << "1 and 2 have nothing between them";
+    EXPECT_LT(shape.at("M"), 1024);
+    EXPECT_EQ(std::ranges::count(own, shape), 0);
+  }
+  EXPECT_EQ(draw_held_out(parse_shapes("M=1,2", ""), 3, 0).size(), 0) << "there are no others";
+}
+
+const char* const family_text = R"(
+kernels:
+  - kernel: matmul
+    symbols: {K: 32}
+    shapes: [{M: [8, 16], N: 8}, "M=32 N=4..8:4"]
+    held_out: "M=12 N=8"
+  - {kernel: gelu, symbols: {M: 3, N: 5}}
+family: {loss: 2.5, over: mean}
+)";
+
+TEST(Shapes, OfAnExperimentBecomeKernelsAndAFamily) {
+  const Experiment experiment = parse_experiment(family_text, "e.yaml", ".");
+  ASSERT_EQ(experiment.families.size(), 1);
+  const FamilyCase& found = experiment.families[0];
+  EXPECT_EQ(found.name, "matmul.K32");
+  ASSERT_EQ(found.members.size(), 5);
+  EXPECT_EQ(found.members[0].kernels[0].name, "matmul.K32.M8.N8");
+  EXPECT_EQ(found.members[0].kernels[0].what, "matmul");
+  EXPECT_TRUE(found.members[4].held_out);
+  EXPECT_EQ(experiment.kernels.size(), 6);
+  EXPECT_EQ(experiment.kernels[2].loop.buffers[0].shape, (ir::Shape{32, 32}));
+  EXPECT_EQ(print(experiment.family_goal), "mean 0.025");
+}
+
+TEST(Shapes, OfAnExpressionAreItsNames) {
+  const Experiment experiment = parse_experiment(
+      "{kernels: [{expression: 'torch.randn(M, K) @ torch.randn(K, 2 * M)', name: g, symbols: {K: 8}, "
+      "shapes: 'M=4,6'}]}",
+      "e.yaml", ".");
+  ASSERT_EQ(experiment.kernels.size(), 3) << "one is held out";
+  EXPECT_EQ(experiment.kernels[1].name, "g.M6");
+  EXPECT_EQ(experiment.kernels[1].loop.buffers[1].shape, (ir::Shape{8, 12}));
+  EXPECT_EQ(experiment.graphs.size(), 0) << "its kernels are the heuristic's";
+}
+
+std::string experiment_refusal(const std::string& entry) {
+  try {
+    parse_experiment("{kernels: [{" + entry + "}]}", "e.yaml", ".");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Shapes, OfAnExperimentSayInOneLineWhatIsWrong) {
+  EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: 'M=2,3', symbols: {M: 2, N: 4}"),
+              HasSubstr("expected M either in symbols or in shapes"));
+  EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: 'M=2,3'"), HasSubstr("N"));
+  EXPECT_THAT(experiment_refusal("kernel: gelu, symbols: {M: 2, N: 4}, held_out: 2"),
+              HasSubstr("expected held_out next to shapes"));
+  EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: ['M=2 N=4', 'M=2']"),
+              HasSubstr("expected the same names in all shapes"));
+  EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: 'M=2,3 N=4', held_out: 'M=2 N=4'"),
+              HasSubstr("held_out shapes that are not among the others, found M=2 N=4"));
+  EXPECT_THAT(experiment_refusal("expression: 'torch.randn(4).exp()', name: e, shapes: 'M=2,3'"),
+              HasSubstr("expected an expression that uses M"));
+  EXPECT_THAT(experiment_refusal("model: tinyllama-1.1b, seq: 4, shapes: 'M=2,3'"), HasSubstr("shapes"));
+}
+
+}  // namespace
+}  // namespace deplo::engine
