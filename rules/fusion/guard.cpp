@@ -105,16 +105,23 @@ bool keeps_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& c
 bool is_padded(const Fusion& fusion, const LoopOp& op) {
   const Value& root = fusion.values[op.root];
   return root.kind == Value::Kind::assign && root.op == ir::Op::select &&
-         fusion.values[root.args[0]].kind == Value::Kind::index;
+         fusion.values[root.args[0]].kind == Value::Kind::index &&
+         fusion.values[root.args[2]].kind == Value::Kind::constant;
 }
 
-// Does the kernel sum products of elements of the tensor, which it reads along free axes and along the summed one?
+// Does the kernel sum products of elements of the tensor that it reads in windows, at the sum of a free and a summed axis?
 bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   const Values& values = fusion.values;
   const auto is_window = [&](ValueId id) {
     const Value& value = values[id];
-    const Live& live = values.live(id);
-    return value.kind == Value::Kind::load && value.tensor == tensor && live.free != 0 && !live.reduces.empty();
+    if (value.kind != Value::Kind::load || value.tensor != tensor || values.live(id).free == 0) return false;
+    return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
+      std::vector<std::string> names;
+      ir::collect_variables(e, names);
+      return names.size() > 1 && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
+               return ir::depends_on(e, values.axis(reduce).name());
+             });
+    });
   };
   return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
     const Value& value = values[id];
