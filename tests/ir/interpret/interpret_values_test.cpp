@@ -89,9 +89,7 @@ TEST(InterpretValues, LanesOfGlobalMemoryMayLieApart) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
   const Memory memory = run_on(text, {{"x", x}, {"y", Values(16, NAN)}});
   EXPECT_EQ(memory.at("y"), (Values{12, 11, 6, 1, 13, 8, 7, 2, 14, 9, 4, 3, 15, 10, 5, 0}));
-  const auto with = [&](const std::string& write) {
-    return verify(parse(text.substr(0, text.find("  y[")) + write));
-  };
+  const auto with = [&](const std::string& write) { return verify(parse(text.substr(0, text.find("  y[")) + write)); };
   using ::testing::HasSubstr;
   EXPECT_THAT(with("  y[(a1 + lane), 0]:x4 = in0\n"), HasSubstr("not proven in 0..3"));
   EXPECT_THAT(with("  y[lane, a1]:x4 += in0\n"), HasSubstr("by assignments"));
