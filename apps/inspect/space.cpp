@@ -11,8 +11,8 @@
 #include "core/interrupt.h"
 #include "core/text/text.h"
 #include "engine/compile/candidate_space.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/equal_kernels.h"
-#include "engine/source/kernel.h"
 
 namespace deplo::apps {
 namespace {

@@ -8,7 +8,7 @@
 #include "apps/report/tuning.h"
 #include "core/error.h"
 #include "core/trail.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "rules/lower.h"
 
 namespace deplo::apps::report {

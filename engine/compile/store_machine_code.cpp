@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/trail.h"
 #include "engine/compile/compiled.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/sass/disassemble.h"
 #include "measure/cuda/sass/instruction_mix.h"

@@ -21,7 +21,7 @@
 #include "engine/compile/dispatch.h"
 #include "engine/compile/nearest_entry.h"
 #include "engine/compile/shape_distance.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/walk.h"
 #include "measure/store/pack.h"
 #include "rules/rule.h"

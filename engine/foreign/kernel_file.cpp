@@ -14,7 +14,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/torch/pt2/zip.h"
 #include "measure/check/expected_values.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "engine/learn/store_keys.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/store/store.h"
 #include "rules/cost/features.h"
 #include "rules/cost/roofline.h"

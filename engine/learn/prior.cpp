@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/device.h"
 #include "rules/cost/features.h"
 #include "rules/cost/roofline.h"

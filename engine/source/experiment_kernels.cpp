@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "engine/foreign/kernel_file.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/load.h"
 #include "ir/canonical/canonical.h"
 

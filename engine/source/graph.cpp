@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
 #include "engine/source/fill_kernels.h"
-#include "engine/source/kernel.h"
 #include "ir/canonical/canonical.h"
 #include "ir/hardware/mma.h"
 #include "rules/decompose/decompose.h"

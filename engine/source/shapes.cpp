@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
 
 namespace deplo::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/target.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/tile_launch.h"
 #include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"

@@ -11,7 +11,7 @@
 
 #include "engine/compile/dispatch.h"
 #include "engine/compile/kernel_space.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/tune/board.h"
 #include "engine/tune/family_choice.h"
 #include "engine/tune/measurer.h"

@@ -9,8 +9,8 @@
 #include "attack/mutate.h"
 #include "core/target.h"
 #include "engine/compile/tuned.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
 #include "rules/programs.h"
 
 namespace deplo::attack {

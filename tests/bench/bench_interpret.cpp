@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/interpret/interpret.h"
 #include "ir/interpret/proof.h"
 #include "ir/walk.h"

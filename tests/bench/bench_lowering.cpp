@@ -3,7 +3,7 @@
 
 #include "core/rng.h"
 #include "engine/compile/kernel_space.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/emit/emit.h"
 #include "rules/cost/features.h"
 #include "rules/lower.h"

@@ -11,7 +11,7 @@
 #include "bench/cpu_libraries.h"
 #include "bench/tuned.h"
 #include "core/error.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/host_memory.h"
 
 namespace {

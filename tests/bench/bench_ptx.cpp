@@ -1,7 +1,7 @@
 // How fast the PTX machine is: instructions of threads a second, on one core.
 #include <benchmark/benchmark.h>
 
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/emit/emit.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/ptx/kernel.h"

@@ -10,7 +10,7 @@
 
 #include "bench/tuned.h"
 #include "core/error.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/host_memory.h"
 
 namespace {

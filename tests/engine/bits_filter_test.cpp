@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "rules/lower.h"
 
 namespace deplo::engine::bits_filter_test {

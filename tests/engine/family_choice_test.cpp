@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 
 namespace deplo::engine {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
 #include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "ir/program.h"

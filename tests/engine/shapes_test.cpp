@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
 
 namespace deplo::engine {
 namespace {

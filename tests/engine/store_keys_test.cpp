@@ -8,7 +8,7 @@
 #include "core/rng.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/recorded.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/tune/warm_start.h"
 #include "measure/store_fixture.h"
 #include "rules/lower.h"

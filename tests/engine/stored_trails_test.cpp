@@ -6,7 +6,7 @@
 
 #include "core/file.h"
 #include "engine/learn/store_keys.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/device.h"
 #include "measure/store/store.h"
 #include "measure/store_fixture.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "ir/interpret/interpret.h"

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/tune/board.h"
 #include "engine/tune/tune_kernel.h"
 #include "measure/store_fixture.h"

@@ -12,7 +12,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "engine/compile/kernel_space.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "ir/interpret/interpret.h"
 #include "measure/store_fixture.h"
 

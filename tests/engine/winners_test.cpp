@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/compile/kernel_space.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "engine/tune/warm_start.h"
 #include "search/trails.h"
 

@@ -7,7 +7,7 @@
 #include "apps/run_program.h"
 #include "core/file.h"
 #include "engine/compile/compiled.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/cuda/fixture.h"
 #include "measure/cuda/library.h"
 #include "measure/store_fixture.h"

@@ -12,8 +12,8 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "engine/compile/kernel_space.h"
+#include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
-#include "engine/source/kernel.h"
 #include "measure/store_fixture.h"
 #include "search/count.h"
 

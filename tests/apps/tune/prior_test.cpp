@@ -8,7 +8,7 @@
 
 #include "apps/run_program.h"
 #include "core/rng.h"
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 #include "measure/store_fixture.h"
 #include "rules/cost/features.h"
 #include "rules/cost/roofline.h"

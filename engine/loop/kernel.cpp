@@ -1,4 +1,4 @@
-#include "engine/source/kernel.h"
+#include "engine/loop/kernel.h"
 
 #include <fmt/format.h>
 
