@@ -177,7 +177,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
             "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, blocks, search, "
             "budget, "
-            "restrict, kernels, "
+            "restrict, family, kernels, "
             "found the key 'budgte'; "
             "did you mean 'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),
@@ -258,7 +258,8 @@ TEST(Experiment, BadGraphsNameTheirLine) {
   EXPECT_EQ(entry("{expression: \"torch.randn(3)\"}"), "x.yaml:2: expected the key 'name', found a map without it");
   EXPECT_THAT(entry("{name: a, expression: \"torch.rand(\"}"), ::testing::StartsWith("x.yaml:2: expression:1:"));
   EXPECT_THAT(entry("{name: a, expression: \"torch.randn(3).double() + 1\"}"), ::testing::StartsWith("x.yaml:2: "));
-  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(3))\", symbols: {M: 1}}"), HasSubstr("'symbols'"));
+  EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(3))\", symbols: {M: 1}}"),
+              HasSubstr("expected an expression that uses M"));
   EXPECT_THAT(entry("{name: a, expression: \"torch.exp(torch.randn(1000000, 1000000))\"}"), HasSubstr("at most 64 GB"));
   EXPECT_THAT(entry("{pt2: nowhere.pt2}"), HasSubstr("x.yaml:2: nowhere.pt2"));
   EXPECT_THAT(entry("{model: gpt-5, seq: 1}"), HasSubstr("x.yaml:2: "));
