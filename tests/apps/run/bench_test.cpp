@@ -203,7 +203,7 @@ TEST(Bench, LinesThatAreNoBaselines) {
   for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
            {"", "found none"},
            {good + "\n{", ":2: expected a line of torch_suite.py"},
-           {"[]", ":1: expected a line"},
+           {"[]", "found a JSON array"},
            {replaced("\"ok\"", "\"fine\""), ":1: "},
            {replaced("1.5,", "-1,"), "expected a positive time"},
            {replaced("\"2\"", "2"), "type must be string"},
@@ -234,7 +234,7 @@ TEST(Bench, HasFlagsThatRunHasNot) {
               HasSubstr("--kernel cannot be combined with --config"));
   const Ran ran = run_program({"deplo", "run", "-k", "softmax"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("found '-k', a flag of bench, compile and space"));
+  EXPECT_THAT(ran.err, HasSubstr("found '-k', a flag of tune, bench, compile and space"));
 }
 
 TEST(Bench, IsRunWithBenchToo) {
