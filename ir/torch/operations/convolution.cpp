@@ -186,23 +186,18 @@ struct Dimension {
 
   /// Where the window of a place reads, counted from `first`, and the element of the kernel with which.
   Expr at(const Expr& phase, const Expr& place, const Expr& part) const {
-    const Expr begin = phases > 1 ? place + (phase + read.offset) / phases : place * read.place;
-    return begin + part * (phases > 1 ? -1 : read.element) + (phases > 1 ? 0 : read.offset) - first;
+    return place * read.place + (phase + read.offset) / phases + part * read.element - first;
   }
-  Expr element(const Expr& phase, const Expr& part) const {
-    return phases > 1 ? (phase + read.offset) % phases + part * phases : part;
-  }
+  Expr element(const Expr& phase, const Expr& part) const { return (phase + read.offset) % phases + part * phases; }
 
   Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d) {
     phases = read.element == -1 ? read.step : 1;  // dilated ones read zeros between the elements of x
     places = (s.places[d] + phases - 1) / phases;
     elements = (s.kernel[d] + phases - 1) / phases;
     step = phases > 1 ? 1 : read.step;
-    const std::int64_t reach = (elements - 1) * (phases > 1 ? -1 : read.element);
-    const std::int64_t offset = phases > 1 ? read.offset / phases : read.offset;
-    const std::int64_t last =
-        phases > 1 ? (read.offset + phases - 1) / phases + places - 1 : read.offset + (places - 1) * read.place;
-    first = offset + std::min<std::int64_t>(0, reach);
+    const std::int64_t reach = (elements - 1) * read.element;
+    const std::int64_t last = (read.offset + phases - 1) / phases + (places - 1) * read.place;
+    first = read.offset / phases + std::min<std::int64_t>(0, reach);
     extent = last + std::max<std::int64_t>(0, reach) - first + 1;
   }
 
