@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/tensor/window.h"
+
 namespace deplo::rules {
 
 using ir::Expr;
@@ -143,11 +145,7 @@ bool reorders_input(const tensor::Graph& graph, const tensor::Node& node) {
 
 // Do the coordinates read windows: elements several times, at the sum of two coordinates?
 bool reads_windows(const Coordinates& coordinates, const Shape& shape, const Shape& source) {
-  return ir::element_count(shape) > ir::element_count(source) && std::ranges::any_of(coordinates, [](const Expr& e) {
-           std::vector<std::string> names;
-           ir::collect_variables(e, names);
-           return names.size() > 1;
-         });
+  return ir::element_count(shape) > ir::element_count(source) && std::ranges::any_of(coordinates, tensor::sums_axes);
 }
 
 // What is read through the branches of `inner` at `here`; none where that is too large.

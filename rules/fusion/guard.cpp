@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/tensor/window.h"
+
 #include "rules/fusion/nest.h"
 
 namespace deplo::rules::fusion {
@@ -116,9 +118,7 @@ bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
     const Value& value = values[id];
     if (value.kind != Value::Kind::load || value.tensor != tensor || values.live(id).free == 0) return false;
     return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
-      std::vector<std::string> names;
-      ir::collect_variables(e, names);
-      return names.size() > 1 && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
+      return ir::tensor::sums_axes(e) && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
                return ir::depends_on(e, values.axis(reduce).name());
              });
     });

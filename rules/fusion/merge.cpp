@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "ir/tensor/inverse.h"
+#include "ir/tensor/window.h"
 #include "rules/fusion/guard.h"
 #include "rules/fusion/loop_op.h"
 #include "rules/rule.h"
@@ -130,11 +131,7 @@ class Merger {
 
   static bool reads_windows(const Value& load, int tensor) {
     return load.kind == Value::Kind::load && load.tensor == tensor &&
-           std::ranges::any_of(load.index, [](const ir::Expr& e) {
-             std::vector<std::string> names;
-             ir::collect_variables(e, names);
-             return names.size() > 1;
-           });
+           std::ranges::any_of(load.index, ir::tensor::sums_axes);
   }
 
   /// Where the copy only adds or drops dimensions of extent 1 and nobody else reads the source, the source is computed
