@@ -6,7 +6,6 @@
 #include <set>
 
 #include "ir/tensor/window.h"
-
 #include "rules/fusion/nest.h"
 
 namespace deplo::rules::fusion {
