@@ -257,6 +257,14 @@ struct CpAsyncWait {
   bool operator==(const CpAsyncWait&) const = default;
 };
 
+/// Orders the thread's earlier reads of shared memory before the copies by TMA that overwrite it and that a barrier
+/// orders after this statement (PTX ISA, "fence.proxy.async"). All threads of the block execute it together. Without
+/// it a read may still wait in the queue of the memory unit when the copy arrives; an H200 showed this.
+struct ProxyFence {
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto&, auto&) {}
+  bool operator==(const ProxyFence&) const = default;
+};
 /// Declares `slots` barriers in shared memory. A phase of a barrier is complete after `count` arrivals and the bytes
 /// that they expect. Thread 0 initialises the barriers; the others may use them after a Sync.
 struct MbarrierInit {
@@ -342,7 +350,7 @@ struct Produce {
 using KernelStatements =
     Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, Mma, CopyPairs, CopyTransposed, DotPairs,
                Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit,
-               CpAsyncWait, MbarrierInit, MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait, TmaDescriptor, TmaLoad,
-               Produce>;
+               CpAsyncWait, ProxyFence, MbarrierInit, MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait,
+               TmaDescriptor, TmaLoad, Produce>;
 
 }  // namespace deplo::ir

@@ -67,7 +67,7 @@ KernelSource Emitter::run() {
     if (const auto* descriptor = stmt.as<TmaDescriptor>()) declare(*descriptor);
   layout_ = shared_layout(kernel_.body, target_);
   for_each(kernel_.body, [&](const Stmt& stmt) {
-    has_products_ |= stmt.as<Mma>() != nullptr || stmt.as<Wgmma>() != nullptr;
+    fences_reads_ |= stmt.as<ProxyFence>() != nullptr;
     reads_other_blocks_ |= stmt.as<ClusterLoad>() != nullptr;
     block_.used |= is_block_statement(stmt);
   });
@@ -196,9 +196,8 @@ void Emitter::emit(const Loop& s) {
 }
 
 void Emitter::emit(const If& s) {
-  // A thread arrives for its warp, whose other threads may still be at loads of their own; matrix instructions keep a
-  // warp together.
-  if (s.then.size() == 1 && s.then.front().as<MbarrierArrive>() != nullptr && !has_products_) line("__syncwarp();");
+  // A thread arrives for its warp, whose other threads may still be at their loads; products of warpgroups have none.
+  if (s.then.size() == 1 && s.then.front().as<MbarrierArrive>() != nullptr && fences_reads_) line("__syncwarp();");
   print("if ({}) {{", is_issue(s) ? first_warp_elects() : code(s.condition));
   ++indent_;
   body(s.then);

@@ -69,6 +69,11 @@ void Emitter::emit(const CpAsyncCommit&) {
   line("asm volatile(\"cp.async.commit_group;\" ::: \"memory\");");
 }
 
+void Emitter::emit(const ProxyFence&) {
+  CHECK(spell_.ptx);
+  line("asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");");
+}
+
 void Emitter::emit(const CpAsyncWait& s) {
   CHECK(spell_.ptx);
   print("asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");", s.keep);

@@ -76,6 +76,7 @@ class Emitter : SourceText {
   void emit(const CpAsyncCopy&);
   void emit(const CpAsyncCommit&);
   void emit(const CpAsyncWait&);
+  void emit(const ProxyFence&);
   void emit(const MbarrierInit&);
   void emit(const MbarrierArriveExpectTx&);
   void emit(const MbarrierArrive&);
@@ -159,7 +160,7 @@ class Emitter : SourceText {
   std::unordered_map<std::string_view, Memory> memory_;
   std::vector<const TmaDescriptor*> descriptors_;
   SharedLayout layout_;
-  bool has_products_ = false, reads_other_blocks_ = false;
+  bool fences_reads_ = false, reads_other_blocks_ = false;
   bool produced_ = false;     // after a Produce: the block has more threads than those that execute the text
   std::set<Helper> helpers_;  // functions that the text calls
   std::set<std::pair<const mma::Atom*, DType>> mma_;

@@ -245,8 +245,9 @@ struct RunTmaLoad {
         if (inside) offset += x * from.strides[i];
       }
       const std::int64_t byte = tma::swizzled_address(n * target.element_bytes, swizzle);
-      m.shared.start_copy(target, target.cells[static_cast<std::size_t>(first + byte / target.element_bytes)], lane,
-                          inside ? from.data[static_cast<std::size_t>(offset)] : 0);
+      Cell& cell = target.cells[static_cast<std::size_t>(first + byte / target.element_bytes)];
+      m.shared.check_proxy(target, cell, lane);
+      m.shared.start_copy(target, cell, lane, inside ? from.data[static_cast<std::size_t>(offset)] : 0);
       for (std::size_t i = position.size(); i-- > 0;) {
         if (++position[i] < box[i] || i == 0) break;
         position[i] = 0;
@@ -374,6 +375,13 @@ void compile(Compiler& c, const TmaDescriptor& s) {
   if (source == nullptr) c.fail("nothing defines the buffer " + s.source);
   if (const std::string fault = tma::fault(s, *source); !fault.empty()) c.fail("wrong TMA box: " + fault);
   c.descriptors.push_back(&s);
+}
+
+void compile(Compiler& c, const ProxyFence&) {
+  c.emit([](Machine& m, Mask mask) {
+    m.converge(mask);
+    ++m.shared.fences;
+  });
 }
 
 void compile(Compiler& c, const TmaLoad& s) {

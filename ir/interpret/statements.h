@@ -37,6 +37,7 @@ void compile(Compiler&, const MbarrierInit&);
 void compile(Compiler&, const MbarrierArriveExpectTx&);
 void compile(Compiler&, const MbarrierArrive&);
 void compile(Compiler&, const MbarrierWait&);
+void compile(Compiler&, const ProxyFence&);
 void compile(Compiler&, const TmaDescriptor&);
 void compile(Compiler&, const TmaLoad&);
 void compile(Compiler&, const Produce&);

@@ -333,6 +333,7 @@ std::span<const Keyword> kernel_keywords() {
       {"CpAsyncCopy", cp_async_copy},
       {"CpAsyncCommit", [](Terms&) -> Stmt { return CpAsyncCommit{}; }},
       {"CpAsyncWait", cp_async_wait},
+      {"ProxyFence", [](Terms&) -> Stmt { return ProxyFence{}; }},
       {"MbarrierInit", mbarrier_init},
       {"MbarrierArriveExpectTx", mbarrier_arrive_expect_tx},
       {"MbarrierArrive", mbarrier_arrive},

@@ -340,6 +340,7 @@ class Printer {
     names_and_close(s.fragments);
   }
   void statement(const WgmmaCommit&, int) { out += "WgmmaCommit\n"; }
+  void statement(const ProxyFence&, int) { out += "ProxyFence\n"; }
   void statement(const WgmmaWait& s, int) {
     integer("WgmmaWait(keep=", s.keep);
     out += s.sums.empty() ? "" : ", ";

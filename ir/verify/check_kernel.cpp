@@ -272,6 +272,8 @@ void check(Context& c, const CpAsyncCopy& s) {
 
 void check(Context&, const CpAsyncCommit&) {}
 
+void check(Context&, const ProxyFence&) {}
+
 void check(Context&, const CpAsyncWait& w) {
   if (w.keep < 0) fail("keep={}", w.keep);
 }

@@ -47,6 +47,7 @@ void check(Context&, const ClusterLoad&);
 void check(Context&, const CpAsyncCopy&);
 void check(Context&, const CpAsyncCommit&);
 void check(Context&, const CpAsyncWait&);
+void check(Context&, const ProxyFence&);
 void check(Context&, const MbarrierInit&);
 void check(Context&, const MbarrierArriveExpectTx&);
 void check(Context&, const MbarrierArrive&);

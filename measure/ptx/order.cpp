@@ -56,19 +56,27 @@ std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Acc
 }
 
 std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Access& access) {
+  // A copy by the asynchronous proxy may overtake reads by the generic one (PTX ISA, "Proxies").
+  const auto needs_fence = [&](Actor actor, const Read& read) {
+    const bool is_product = actor >= first_product_ && actor - first_product_ < warps_;
+    return access.is_async && !is_product && access.before->proxy.seen(actor) < read.epoch;
+  };
   const auto unordered = [&](Actor actor, const Read& read) {
-    return read.epoch != 0 && access.before->seen.seen(actor) < read.epoch;
+    return read.epoch != 0 && (access.before->seen.seen(actor) < read.epoch || needs_fence(actor, read));
+  };
+  const auto conflict_with = [&](Actor actor, const Read& read) {
+    return Conflict{actor, read.at, false, access.before->seen.seen(actor) >= read.epoch};
   };
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
     if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
     Read* const reads = reads_.data() + g * 2 * warps_;
     for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
-      if (unordered(actor_of(slot), reads[slot])) return Conflict{actor_of(slot), reads[slot].at, false, false};
+      if (unordered(actor_of(slot), reads[slot])) return conflict_with(actor_of(slot), reads[slot]);
       reads[slot] = {};
     }
     if (const auto others = others_.find(g); others != others_.end()) {
       for (const ActorRead& other : others->second)
-        if (unordered(other.actor, other.read)) return Conflict{other.actor, other.read.at, false, false};
+        if (unordered(other.actor, other.read)) return conflict_with(other.actor, other.read);
       others_.erase(others);
     }
     writes_[g] = {access.epoch, access.actor, access.at, access.is_async, access.is_atomic};

@@ -28,7 +28,7 @@ class Clock {
   std::vector<Epoch> epochs_;
 };
 
-/// `proxy`: what the asynchronous proxy sees, too, of what the generic proxy wrote (PTX ISA, "Proxies").
+/// `proxy`: the accesses of the generic proxy that come before those of the asynchronous proxy, too (PTX ISA, "Proxies").
 struct Knowledge {
   Clock seen, proxy;
   void join(const Knowledge& other) {

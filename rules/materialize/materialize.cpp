@@ -15,6 +15,7 @@
 #include "rules/materialize/long_sums.h"
 #include "rules/materialize/mma_lowering.h"
 #include "rules/materialize/parallel_sums.h"
+#include "rules/materialize/proxy_fences.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
 
@@ -121,6 +122,7 @@ class Materializer {
     split_long_sums(out.body, kernel_);
     add_in_parallel(out.body, kernel_);
     drop_repeated_barriers(out.body, false);
+    fence_reads(out.body);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));
     ir::renumber_axes(out);
     return out;

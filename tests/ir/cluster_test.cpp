@@ -141,6 +141,7 @@ Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):
       v0 = index (a4 + 1)
       v1 = multiply(in0, v0)
       acc0 <- add(acc0, v1)
+    ProxyFence
     if (a1 < 2):
       MbarrierArrive(empty[(a3 % 2)], block=a1)
   y[a0, a1] = acc0
@@ -179,6 +180,7 @@ TEST(Multicast, AMistakeIsFound) {
       {"      MbarrierWait(empty[(a2 % 2)], phase=(1 - (a2 / 2)))\n", "", "race|overwrite|one arrival too many"},
       {"bytes=256", "bytes=128", "would hang|nothing wrote|not complete"},
       {", multicast", "", "would hang|nothing wrote"},
+      {"    ProxyFence\n", "", "with no ProxyFence after it"},
       {"s[(a2 % 2), a0, 0]", "s[(a2 % 2), 0, 0]", "overwrite"},
       {"ClusterSync # before", "Sync", "the barrier full is used by another block with no ClusterSync"},
       {"  ClusterSync # behind\n", "", "may end while another one copies to it or arrives"},

@@ -293,14 +293,10 @@ TEST(Emit, AWarpMeetsBeforeItsArrival) {
                      reads + "  if (a1 == 0):\n    MbarrierArrive(empty[0])\n  y[a1] = 1\n")
         .text;
   };
-  EXPECT_THAT(text("  in0 = load s[0, (a1 / 2), (a1 % 2)]\n"),
-              HasSubstr("  __syncwarp();\n  if (thread == 0) {\n    mbarrier_arrive(&empty[0]);"));
-  const std::string products = text(
-      "  Init(acc0, op=add)\n  Init(acc1, op=add)\n  Init(acc2, op=add)\n  Init(acc3, op=add)\n"
-      "  LdMatrix(in0:bf16x8 <- s[0, (a1 % 16), ((a1 / 16) * 8)])\n"
-      "  LdMatrix(in1:bf16x4 <- s[0, (a1 % 16), 0])\n"
-      "  Mma(acc0, acc1, acc2, acc3 <- in0, in1, part=0, atom=m16n8k16)\n");
-  EXPECT_THAT(products, Not(HasSubstr("__syncwarp")));
+  EXPECT_THAT(text("  in0 = load s[0, (a1 / 2), (a1 % 2)]\n  ProxyFence\n"),
+              HasSubstr("  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n  __syncwarp();\n"
+                        "  if (thread == 0) {\n    mbarrier_arrive(&empty[0]);"));
+  EXPECT_THAT(text(""), Not(HasSubstr("__syncwarp")));
 }
 
 TEST(Emit, TensorCopies) {

@@ -46,9 +46,9 @@ TEST(PersistentBlocks, AMissingBarrierBetweenTwoIsARace) {
   ir::Program kernel = kernel_of("tma_odd_rounds_small");
   int removed = 0;
   edit_bodies(kernel.body, [&](ir::Body& body) {
-    const auto* guard = body.size() > 1 ? body[1].as<ir::If>() : nullptr;
-    if (body[0].as<ir::Sync>() == nullptr || guard == nullptr) return;
-    body.erase(body.begin());
+    const auto* guard = body.size() > 2 ? body[2].as<ir::If>() : nullptr;
+    if (body[0].as<ir::ProxyFence>() == nullptr || body[1].as<ir::Sync>() == nullptr || guard == nullptr) return;
+    body.erase(body.begin() + 1);
     ++removed;
   });
   ASSERT_EQ(removed, 1);

@@ -73,7 +73,7 @@ double MatrixProducts::read(const MatrixCells& matrix, std::int64_t at, int lane
   if (cell.stored)
     lanes_.fail(
         "race: a Wgmma reads an element of " + buffer.name + " that a thread stored with no proxy fence between", lane);
-  return shared_.read(buffer, cell, lane);
+  return shared_.read_by_proxy(buffer, cell, lane);
 }
 
 double MatrixProducts::read_a(const MatrixProduct& product, std::int64_t row, std::int64_t k) const {

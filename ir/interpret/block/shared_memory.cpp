@@ -11,6 +11,7 @@ namespace deplo::ir::exec {
 void SharedMemory::start_block() {
   cluster_barrier();
   clock = 0;
+  fences = 1;
   seen.clear();
   for (Shared& s : buffers) std::fill(s.cells.begin(), s.cells.end(), Cell{});
 }
@@ -20,6 +21,11 @@ int SharedMemory::owner(const Shared& s, int lane) const {
 }
 
 double SharedMemory::read(const Shared& s, Cell& cell, int lane) const {
+  cell.fence = fences;
+  return read_by_proxy(s, cell, lane);
+}
+
+double SharedMemory::read_by_proxy(const Shared& s, Cell& cell, int lane) const {
   const int me = owner(s, lane);
   if (cell.writer == Cell::nobody)
     throw Error("read of shared memory that nothing wrote: " + s.name + " in " + lanes_.place(lane) + " at `" +
@@ -66,6 +72,13 @@ void SharedMemory::write(const Shared& s, Cell& cell, int lane, double value) co
   cell.write_epoch = epoch;
   cell.stored = true;
   cell.value = value;
+}
+
+void SharedMemory::check_proxy(const Shared& s, const Cell& cell, int lane) const {
+  if (cell.fence == fences)
+    throw Error("race: " + lanes_.place(lane) + " copies by TMA to an element of " + s.name + " in block " +
+                std::to_string(lanes_.block) + ", which a thread read with no ProxyFence after it, at `" +
+                lanes_.text() + "`");
 }
 
 void SharedMemory::start_copy(const Shared& s, Cell& cell, int lane, double value) const {

@@ -17,6 +17,7 @@ struct Cell {
   int products = 0;         // products in flight that read it
   bool stored = false;      // by a thread itself, so reads by descriptor (the asynchronous proxy) may not see it
   std::uint32_t clock = 0;  // SharedState::clock when a thread of the block last touched it
+  std::uint32_t fence = 0;  // SharedState::fences when a thread itself last read it; 0: none did
   static constexpr int nobody = -1, several = -2;         // several: as a writer, all threads together
   static constexpr std::uint32_t in_flight = UINT32_MAX;  // as a write epoch: a copy of `value` is in flight
 };
@@ -47,6 +48,7 @@ struct SharedState {
   std::uint32_t epoch = 0, cluster_epoch = 0;  // the present epoch, and that of the last cluster barrier
   std::uint32_t used_afar = 0;  // cluster_epoch when another block last copied or arrived here; 0: none did
   std::uint32_t clock = 0;      // arrivals of the block's threads so far
+  std::uint32_t fences = 1;     // proxy fences so far, and 1
   Clocks seen;                  // the producer has waited for these arrivals
 };
 
@@ -67,9 +69,13 @@ class SharedMemory : public SharedState {
   void check_finished() const;
 
   double read(const Shared&, Cell&, int lane) const;
+  /// A read by descriptor, through the proxy that copies by TMA use, too.
+  double read_by_proxy(const Shared&, Cell&, int lane) const;
   /// Reads a buffer of another block of the cluster, or of the running block itself.
   double read_afar(const SharedState& of, Shared&, const Cell&, int lane) const;
   void write(const Shared&, Cell&, int lane, double value) const;
+  /// Of a copy by TMA to the cell, which no read before the last proxy fence may have preceded.
+  void check_proxy(const Shared&, const Cell&, int lane) const;
   /// One thread starts a copy; `value` may be read after it lands.
   void start_copy(const Shared&, Cell&, int lane, double value) const;
   /// All threads together fill the cell: at once, or (`starts`) by a copy that only starts.

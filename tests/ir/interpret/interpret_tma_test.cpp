@@ -29,6 +29,7 @@ Tile(axes=(a0:2=BLOCK, a1:16=THREAD, a2:8=THREAD)):
     TmaLoad(b_smem[0, 0, 0], b_desc[0, 0], mbar[0])
   for a3 in 0..3: # reduce
     MbarrierWait(mbar[(a3 % 2)], phase=((a3 / 2) % 2))
+    ProxyFence
     Sync
     if (((a1 * 8) + a2) < 1):
       MbarrierArriveExpectTx(mbar[((a3 + 1) % 2)], bytes=3072)
@@ -130,6 +131,13 @@ TEST(Tma, OneThreadMayWaitForAll) {
 TEST(Tma, FindsARefillOfWhatIsRead) {
   EXPECT_THAT(fault("    Sync\n", ""), AllOf(HasSubstr("race"), HasSubstr("that another thread read"),
                                              HasSubstr("`TmaLoad(a_smem[((a3 + 1) % 2)")));
+}
+
+TEST(Tma, FindsAReadThatACopyMayOvertake) {
+  EXPECT_THAT(
+      fault("    ProxyFence\n", ""),
+      AllOf(HasSubstr("copies by TMA to an element of a_smem in block 0, which a thread read with no ProxyFence"),
+            HasSubstr("`TmaLoad(a_smem[((a3 + 1) % 2)")));
 }
 
 TEST(Tma, FindsADivergentInitialisation) {

@@ -106,6 +106,14 @@ const std::map<std::string, Subject>& subjects() {
         parse_trail("blockify_launch.bm=128 blockify_launch.bn=256 mma.atom=m64n256k16 mma.warps_m=8 mma.a=registers "
                     "double_buffer.depth=2")}},
       {"multicast", {"matmul", "sm_90", wide, DType::bf16, parse_trail("double_buffer.depth=2 multicast.blocks=2")}},
+      {"arrivals",  // of warps that read by ldmatrix, at mbarriers of both blocks
+       {"matmul",
+        "sm_90",
+        {{"M", 192}, {"N", 192}, {"K", 96}},
+        DType::f16,
+        parse_trail("chunk_matmul_k.bk=32 blockify_launch.bm=96 blockify_launch.bn=192 mma.atom=m16n8k16 mma.warps_m=6 "
+                    "mma.warps_n=3 double_buffer.depth=2 specialize_warps.apply=1 multicast.blocks=2 "
+                    "multicast.slab=b")}},
       {"atomics", {"matmul", "sm_90", small, DType::f32, parse_trail("cluster_matmul_k.blocks=2")}},
       {"tma", {"matmul", "sm_120", small, DType::bf16, {}}},
       {"exchange",
@@ -219,6 +227,11 @@ const Fault faults[] = {
     {"arrival at no block", "multicast", "(mapa\\.shared::cluster\\.u32 %r\\d+, %r\\d+, )%r\\d+", "$015", 0,
      "expected a rank below 2"},
     {"copies without multicast", "multicast", "\\.multicast::cluster (.*), %rs\\d+;", " $1;", -1, ""},
+    // An H200 gave other outputs without it.
+    {"reads that a copy overtakes", "arrivals", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
+     "without fence.proxy.async"},
+    {"reads of the pipeline that a copy overtakes", "tma", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
+     "without fence.proxy.async"},
     // sums that blocks of a cluster exchange
     {"exchange without release", "exchange", "barrier\\.cluster\\.arrive\\.release", "barrier.cluster.arrive.relaxed",
      0, "race"},
