@@ -44,6 +44,7 @@ class Surrogate {
 
   /// The source of unseen candidates.
   Pool& pool() { return pool_; }
+  const Pool& pool() const { return pool_; }
   /// Unseen candidates for the next round.
   std::vector<SamplePtr> candidates() { return pool_.candidates(best(Pool::parents)); }
 

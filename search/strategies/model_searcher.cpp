@@ -14,6 +14,10 @@ ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
 std::vector<Candidate> ModelSearcher::ask(std::size_t n) {
   std::vector<Candidate> candidates;
   while (candidates.size() < n) {
+    if (queue_.empty()) {
+      if (!candidates.empty() && needs_results()) break;
+      fill(n - candidates.size());
+    }
     Candidate candidate = next();
     if (!candidate) break;
     surrogate_.asked(candidate);
@@ -28,7 +32,6 @@ void ModelSearcher::tell(const Candidate& candidate, const Outcome& outcome) {
 }
 
 Candidate ModelSearcher::next() {
-  if (queue_.empty()) fill();
   while (!queue_.empty()) {
     const model::SamplePtr sample = std::move(queue_.front());
     queue_.pop_front();
@@ -40,15 +43,18 @@ Candidate ModelSearcher::next() {
   return tree_.descend([this](const Node& node) { return random_unfinished(node, surrogate_.rng()); });
 }
 
-void ModelSearcher::fill() {
+// Whether the design is complete, and there is too little to learn from.
+bool ModelSearcher::needs_results() const { return !surrogate_.ready() && surrogate_.pool().count_asked() >= design_; }
+
+void ModelSearcher::fill(std::size_t wanted) {
   if (tree_.root().finished) return;
   const std::size_t asked = surrogate_.pool().count_asked();
   std::vector<model::SamplePtr> round;
   if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
-    round = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
+    round = surrogate_.pool().design(asked < design_ ? design_ - asked : wanted);
   } else {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());
-    round = propose(static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch)));
+    round = propose(std::max(wanted, static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch))));
   }
   queue_.assign(round.begin(), round.end());
 }

@@ -1,5 +1,6 @@
 // The base of searchers with a learned model. It evaluates a design first, then rounds of `batch` evaluations. It asks
-// no candidate twice, and asks until the space is exhausted.
+// no candidate twice, and asks until the space is exhausted. An ask gives fewer candidates than wanted where only the
+// results of the earlier ones can tell what to try next.
 #pragma once
 #include <deque>
 
@@ -28,7 +29,8 @@ class ModelSearcher : public Searcher {
 
  private:
   Candidate next();
-  void fill();
+  bool needs_results() const;
+  void fill(std::size_t wanted);
 
   const Space& space_;
   Tree tree_;
