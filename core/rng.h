@@ -12,11 +12,14 @@ class Rng {
   explicit Rng(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    std::uint64_t z = (state_ += step);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
+
+  /// Leaves out the next `n` numbers.
+  void skip(std::uint64_t n) { state_ += n * step; }
 
   /// Uniform in [0, n), n > 0, by rejection: no modulo bias.
   std::uint64_t below(std::uint64_t n) {
@@ -31,6 +34,7 @@ class Rng {
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
  private:
+  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15ULL;  // 2^64 over the golden ratio
   std::uint64_t state_;
 };
 

@@ -47,6 +47,21 @@ double draw(const Fill& fill, DType dtype, Rng& rng) {
   return is_float16(dtype) ? rounded(value, dtype) : value;
 }
 
+std::uint64_t numbers_of_one(const Fill& fill) {
+  switch (fill.draw) {
+    case Fill::Draw::normal:
+      return 2;
+    case Fill::Draw::uniform:
+    case Fill::Draw::integers:
+      return 1;
+    case Fill::Draw::constant:
+      return 0;
+    case Fill::Draw::distinct:
+      break;
+  }
+  check_failed("the values are drawn one by one", __FILE__, __LINE__);
+}
+
 std::vector<double> draw(const Fill& fill, DType dtype, std::int64_t count, Rng& rng) {
   std::vector<double> values;
   if (fill.draw != Fill::Draw::distinct) {

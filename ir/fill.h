@@ -22,6 +22,8 @@ struct Fill {
 
 /// Draws one value and converts it to the type: integers are truncated, booleans are 0 or 1, 16-bit floats are rounded.
 double draw(const Fill&, DType, Rng&);
+/// How many numbers of the generator draw() takes for one value; of distinct values this is not known.
+std::uint64_t numbers_of_one(const Fill&);
 /// Draws `count` values. Distinct ones come in random order; CHECKs that [a, b) has at least `count` integers.
 std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);
 /// Why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …"; "" if it can.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "core/parallel.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
 #include "ir/walk.h"
@@ -20,6 +21,9 @@
 
 namespace deplo::measure {
 namespace {
+
+constexpr double values_per_thread = 1 << 18;  // some milliseconds
+constexpr std::size_t most_threads = 32;       // more wait for the memory
 
 bool names(const ir::Expr& e, const std::string& value) {
   if (e.kind() == ir::Expr::Kind::variable) return e.name() == value;
@@ -123,23 +127,23 @@ ir::Numbers input_values(const ir::Program& loop, std::size_t index, std::uint64
 ir::Numbers random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
   Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
   ir::Numbers values(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
-  if (buffer.fill) {
+  const bool is_distinct = buffer.fill && buffer.fill->draw == ir::Fill::Draw::distinct;
+  if (is_distinct) {
     const std::vector<double> drawn = ir::draw(*buffer.fill, buffer.dtype, ir::span(buffer), rng);
     for (std::size_t i = 0; i < values.size(); ++i) values.set(i, drawn[i]);
-    return values;
+  } else if (!buffer.fill && !ir::is_float(buffer.dtype)) {
+    const std::uint64_t numbers = buffer.dtype == ir::DType::boolean ? 2 : 32;
+    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, static_cast<double>(rng.below(numbers)));
+  } else {
+    const ir::Fill fill = buffer.fill.value_or(ir::Fill{ir::Fill::Draw::uniform, -1, 1});
+    const std::uint64_t numbers = ir::numbers_of_one(fill);
+    in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_per_thread, most_threads),
+             [&](std::size_t first, std::size_t end) {
+               Rng part = rng;
+               part.skip(first * numbers);
+               for (std::size_t i = first; i < end; ++i) values.set(i, ir::draw(fill, buffer.dtype, part));
+             });
   }
-  values.visit([&](auto& elements) {
-    for (auto& element : elements) {
-      using Element = std::decay_t<decltype(element)>;
-      if (!ir::is_float(buffer.dtype))
-        element = static_cast<Element>(rng.below(buffer.dtype == ir::DType::boolean ? 2 : 32));
-      else
-        element = static_cast<Element>(rng.uniform(-1, 1));
-    }
-  });
-  if (ir::is_float16(buffer.dtype))
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values.set(i, ir::float16_value(ir::float16_bits(static_cast<float>(values[i]), buffer.dtype), buffer.dtype));
   return values;
 }
 

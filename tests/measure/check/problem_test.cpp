@@ -560,6 +560,27 @@ TEST(Problem, InputsDependOnTheSeedAndTheBufferOnly) {
   for (const float value : a.floats()) EXPECT_LE(std::abs(value), 1);
 }
 
+// Parts of a large input are drawn at the same time.
+TEST(RandomInput, DoesNotDependOnTheThreads) {
+  constexpr std::int64_t elements = 3'000'017;
+  using Draw = ir::Fill::Draw;
+  for (const std::optional<ir::Fill>& fill :
+       {std::optional<ir::Fill>(), std::optional(ir::Fill{Draw::normal, 1, 2}),
+        std::optional(ir::Fill{Draw::uniform, 0, 5}), std::optional(ir::Fill{Draw::constant, 3, 0})}) {
+    ir::Program program = ir::parse(fmt::format(
+        "=== loop: copy ===\ninput x: f32[{0}]\noutput y: f32[{0}]\nfor i in 0..{0}:  # free\n  in0 = load x[i]\n"
+        "  y[i] = in0\n",
+        elements));
+    program.buffers[0].fill = fill;
+    const std::vector<double> found = random_input(program.buffers[0], 0, 5).doubles();
+    Rng rng(Rng(5).next());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double one = ir::draw(fill.value_or(ir::Fill{Draw::uniform, -1, 1}), ir::DType::f32, rng);
+      ASSERT_EQ(found[i], static_cast<double>(static_cast<float>(one))) << i;
+    }
+  }
+}
+
 TEST(SamplePoints, DistinctInRangeWithAllCorners) {
   for (const std::vector<std::int64_t>& extents :
        {std::vector<std::int64_t>{512, 3584}, {1, 1}, {3}, {2, 3, 5, 7, 11, 13}, {}, {1000000}}) {

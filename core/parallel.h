@@ -1,0 +1,26 @@
+// Work that is split among the machine's cores.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace deplo {
+
+/// How many threads some work is worth: one for each `per_thread` of its units, at most one for each core and `most`.
+/// Give units that take some milliseconds, because a thread starts in 0.05.
+inline std::size_t threads_for(double units, double per_thread, std::size_t most) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return static_cast<std::size_t>(std::clamp(units / per_thread, 1.0, static_cast<double>(std::min(cores, most))));
+}
+
+/// Calls part(first, end) for each of `threads` parts of 0 … count, all at the same time. A part must not throw.
+template <class Part>
+void in_parts(std::size_t count, std::size_t threads, const Part& part) {
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < threads; ++i)
+    others.emplace_back([=, &part] { part(count * i / threads, count * (i + 1) / threads); });
+  part(std::size_t{0}, count / threads);
+}
+
+}  // namespace deplo
