@@ -2,9 +2,24 @@
 
 #include <cmath>
 
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
+
+namespace {
+
+/// Of a statement without a body: 1, or the products that a matrix instruction makes for each of its threads.
+double executions_of_one(const Stmt& stmt) {
+  const auto* product = stmt.as<Mma>();
+  const auto* wide = stmt.as<Wgmma>();
+  if (product == nullptr && wide == nullptr) return 1;
+  const mma::Atom* atom = mma::find_atom(product != nullptr ? product->atom : wide->atom);
+  CHECK(atom != nullptr);
+  return static_cast<double>(atom->m * atom->n * atom->k / (gpu::warp * atom->warps));
+}
+
+}  // namespace
 
 double executions(const Body& body) {
   double count = 0;
@@ -15,7 +30,7 @@ double executions(const Body& body) {
     if (const auto* tile = stmt.as<Tile>())
       for (const Axis& axis : tile->axes) times *= static_cast<double>(axis.extent);
     const Body* inner = inner_body(stmt);
-    count += inner == nullptr ? 1 : times * executions(*inner);
+    count += inner == nullptr ? executions_of_one(stmt) : times * executions(*inner);
   }
   return count;
 }

@@ -60,6 +60,7 @@ bool adds_together(const Program& program) {
 
 /// The first, the last, and others that the seed draws.
 std::vector<std::int64_t> some_clusters(std::int64_t all, std::int64_t count, std::uint64_t seed) {
+  if (count == 1) return {0};
   std::set<std::int64_t> chosen = {0, all - 1};
   Rng rng(seed);
   while (std::ssize(chosen) < std::min(all, count))
@@ -186,9 +187,9 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
   const bool adds = adds_together(schedule);
   const std::int64_t cluster = count_of(schedule.body, Bind::cluster), blocks = count_of(schedule.body, Bind::block);
   const double each = executions(schedule.body) / static_cast<double>(blocks);
-  if (each > most_executions) return {Kind::open, "one of its blocks takes too long"};
-  limits.clusters =
-      some_clusters(blocks, std::max<std::int64_t>(2, static_cast<std::int64_t>(most_in_part / each)), seed_);
+  if (each > 2 * most_executions) return {Kind::open, "one of its blocks takes too long"};
+  const std::int64_t count = each > most_executions ? 1 : static_cast<std::int64_t>(std::max(2.0, most_in_part / each));
+  limits.clusters = some_clusters(blocks, count, seed_);
   if (adds) limits.clusters = with_their_partners(schedule, limits.clusters);
   if (each * static_cast<double>(limits.clusters.size()) > 2 * most_executions)
     return {Kind::open, "blocks that add to the same elements take too long"};
