@@ -201,6 +201,19 @@ bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
   });
 }
 
+// Deep heads on GPUs whose tensor cores do not multiply f32: a thread's sums leave few warps to a unit. On an H200 three
+// kernels took 0.25 to 0.5 of the time of one with heads of 128, and 0.7 to 1 with heads of 64, which spare the memory
+// of the scores (docs/performance.md, "On an H200"). A few queries read the keys once in any case.
+bool is_slow_in_f32(const Fusion& fusion, const LoopOp& scores) {
+  constexpr std::int64_t deep = 128, queries = 16;
+  const ir::Shape& shape = fusion.shape(scores);
+  if (!fusion.target.mma || shape.size() < 2 || shape.end()[-2] < queries) return false;
+  return std::ranges::any_of(reachable(fusion.values, scores.root), [&](ValueId id) {
+    const Value& value = fusion.values[id];
+    return value.kind == Value::Kind::reduce && fusion.values.extent(value.axis) >= deep;
+  });
+}
+
 }  // namespace
 
 AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
@@ -210,6 +223,7 @@ AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
     if (!multiplies_by_atoms(fusion, scores)) return {false, "its sizes make no whole products of tensor cores"};
     return {true, "tensor cores multiply its operands of 16 bits"};
   }
+  if (is_slow_in_f32(fusion, scores)) return {false, "its heads of f32 are deep"};
   return {true, "its scores of f32 stay on the chip"};
 }
 

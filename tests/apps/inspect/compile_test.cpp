@@ -117,6 +117,8 @@ TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
   const std::string of_plain = "attention scaled_dot_product_attention of 8 x 512 x 512 scores: ";
   EXPECT_EQ(line(plain, {}),
             of_plain + "one kernel, because its scores of f32 stay on the chip (--attention split leaves 3)");
+  EXPECT_EQ(line("q = torch.randn(8, 512, 128); o = F.scaled_dot_product_attention(q, q, q)", {"--target", "sm_90"}),
+            of_plain + "3 kernels, because its heads of f32 are deep (--attention fused makes one)");
   EXPECT_EQ(line(plain, {"--attention", "fused"}), of_plain + "one kernel, as --attention fused says");
   EXPECT_EQ(line(plain, {"--attention", "split"}), of_plain + "3 kernels, as --attention split says");
   EXPECT_EQ(line(plain, {"--dtype", "bf16"}),
