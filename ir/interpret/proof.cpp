@@ -194,7 +194,7 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
   if (each * static_cast<double>(limits.clusters.size()) > 2 * most_executions)
     return {Kind::open, "blocks that add to the same elements take too long"};
   std::size_t compared = 0;
-  const std::optional<std::string> wrong = compare_some(outputs(schedule, limits), compared);
+  const std::optional<std::string> wrong = compare_some(outputs(schedule, limits), adds, compared);
   if (!wrong) return {Kind::open, "an element takes too long, or loaded values choose it"};
   if (!wrong->empty() && adds) return {Kind::open, "other blocks may add to the elements that were compared"};
   if (!wrong->empty()) return {Kind::refuted, *wrong};
@@ -203,8 +203,9 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
                                      blocks * cluster, compared, note.empty() ? "" : ", up to ", note)};
 }
 
-// "" if the elements that were compared are the same; nullopt if none could be.
-std::optional<std::string> Proof::compare_some(const Memory& found, std::size_t& compared) const {
+// "" if the elements that were compared are the same; nullopt if none could be. An output that blocks add to begins as 0
+// everywhere (`adds`), so that an element of 0 may be one of blocks that were not executed.
+std::optional<std::string> Proof::compare_some(const Memory& found, bool adds, std::size_t& compared) const {
   const double each = executions_at_point(meaning_.body);
   const ReadInput read = [&](const Buffer& buffer, std::int64_t offset) {
     return inputs_.find(buffer.name)->second[static_cast<std::size_t>(offset)];
@@ -213,12 +214,13 @@ std::optional<std::string> Proof::compare_some(const Memory& found, std::size_t&
   for (const auto& [name, elements] : found) {
     std::vector<std::size_t> written;
     for (std::size_t i = 0; i < elements.size(); ++i)
-      if (!std::isnan(elements[i])) written.push_back(i);
+      if (!std::isnan(elements[i]) && !(adds && elements[i] == 0)) written.push_back(i);
     const double axes = static_cast<double>(free_axes(meaning_).size()) + 1;
     const auto points = static_cast<std::size_t>(std::clamp(most_at_points / each - axes, 0.0, 1e9));
     if (points == 0) return std::nullopt;
     const ElementFinder finder(meaning_, name, evaluate);
     Rng rng(seed_);
+    if (written.empty()) continue;
     for (std::size_t i = 0; i < std::min({points, most_points, written.size()}); ++i) {
       const std::size_t element = i == 0   ? written.front()
                                   : i == 1 ? written.back()

@@ -39,7 +39,7 @@ class Proof {
  private:
   Memory outputs(const Program&, const Limits&) const;
   ProofVerdict verdict_in_part(const Program& schedule, Limits) const;
-  std::optional<std::string> compare_some(const Memory& found, std::size_t& compared) const;
+  std::optional<std::string> compare_some(const Memory& found, bool adds, std::size_t& compared) const;
 
   Program meaning_;
   std::uint64_t seed_;
