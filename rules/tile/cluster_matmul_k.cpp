@@ -7,8 +7,11 @@
 //     c[…] = acc0                                   Combine(acc0, op=add, over=(a1), to=(a5 / 2))
 //                                                   if (a1 == (a5 / 2)):
 //                                                     c[…] = acc0
+// Matrix instructions of warps may multiply the chunks.
 #include <algorithm>
+#include <span>
 
+#include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/tile.h"
@@ -20,21 +23,46 @@
 namespace deplo::rules {
 namespace {
 
-// The loop over the chunks of K; nullptr: there is none.
-const ir::Loop* chunk_loop(const ir::Program& program, const Matmul& matmul, const SplitSums& sums) {
-  const auto* loop = tile_of(program).body[sums.at].as<ir::Loop>();
-  return loop == nullptr || loop == matmul.reduce || loop->axis.bind != ir::Bind::free ? nullptr : loop;
+// The loop of products, by threads or by matrix instructions of warps; nullptr: there is none. Those of warpgroups have
+// waits whose phases count the chunks of the whole K.
+const ir::Loop* product_loop(const ir::Program& program) {
+  if (const auto matmul = find_matmul(program)) return matmul->reduce;
+  const ir::Loop* found = nullptr;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop != nullptr && !loop->atom.empty() && !ir::mma::find_atom(loop->atom)->of_warpgroup()) found = loop;
+  });
+  return found;
 }
 
-// First the fewest blocks that fill the target, where those of the grid do not.
-std::vector<Value> block_options(const ir::Program& program, std::int64_t chunks, const SplitSums& sums,
+// The loop over the chunks of K; nullptr: there is none.
+const ir::Loop* chunk_loop(const ir::Program& program, const ir::Loop& products, const SplitSums& sums) {
+  const auto* loop = tile_of(program).body[sums.at].as<ir::Loop>();
+  return loop == nullptr || loop == &products || loop->axis.bind != ir::Bind::free ? nullptr : loop;
+}
+
+// Of a block of matrix instructions: fewer are over before the slots of its pipeline are full.
+constexpr std::int64_t least_chunks = 4;
+
+// The fewest blocks that fill the target, where those of the grid do not: of matrix instructions, where half of the units
+// would be idle.
+std::int64_t wanted_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, bool by_atom, std::int64_t grid,
+                           std::int64_t units) {
+  if (by_atom && 2 * grid > units) return 1;
+  std::int64_t wanted = 1;
+  for (const std::int64_t blocks : legal)
+    if (grid * wanted < units && (!by_atom || chunks / blocks >= least_chunks)) wanted = blocks;
+  return wanted;
+}
+
+// The wanted one first.
+std::vector<Value> block_options(const ir::Program& program, std::int64_t chunks, bool by_atom, const SplitSums& sums,
                                  const Target& target) {
   std::vector<std::int64_t> legal = {1};
   if (!has_room(program, sums, 1, target)) return {Value{std::int64_t{1}}};
   for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2) legal.push_back(blocks);
   const std::int64_t grid = ir::count_of(tile_of(program), ir::Bind::block);
-  const auto first = std::ranges::find_if(legal, [&](std::int64_t blocks) { return grid * blocks >= target.units; });
-  std::vector<Value> result = {Value{first == legal.end() ? legal.back() : *first}};
+  std::vector<Value> result = {Value{wanted_blocks(legal, chunks, by_atom, grid, target.units)}};
   for (const std::int64_t blocks : legal) add_option(result, blocks);
   return result;
 }
@@ -43,13 +71,13 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   if (target.cluster == 1) return Skip{"no clusters of blocks on this target (CUDA has them from sm_90 on)"};
   if (const auto blocks = pins.integer("blocks"))
     return *blocks == 1 ? Verdict(Skip{"blocks=1: every block sums the whole of its K"}) : Apply{};
-  const auto matmul = find_matmul(program);
-  if (!matmul) return Skip{"no matmul-shaped reduce loop"};
-  const auto sums = find_split_sums(program, *matmul);
+  const ir::Loop* const products = product_loop(program);
+  if (products == nullptr) return Skip{"no matmul-shaped reduce loop"};
+  const auto sums = find_split_sums(program, *products);
   if (!sums) return Skip{not_split_sums};
-  const ir::Loop* chunks = chunk_loop(program, *matmul, *sums);
+  const ir::Loop* chunks = chunk_loop(program, *products, *sums);
   if (chunks == nullptr) return Skip{"no chunk loop"};
-  std::vector<Value> options = block_options(program, chunks->axis.extent, *sums, target);
+  std::vector<Value> options = block_options(program, chunks->axis.extent, !products->atom.empty(), *sums, target);
   if (options.size() == 1) return Skip{"no cluster of 2, 4 or 8 blocks divides the chunks and has room for the sums"};
   return Fork{"blocks", std::move(options)};
 }
@@ -57,9 +85,9 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
 ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t blocks = pins.integer("blocks").value();
   const ir::Axis cluster = {ir::fresh_axis(program), blocks, ir::Bind::cluster};
-  const Matmul matmul = *find_matmul(program);
-  const SplitSums sums = *find_split_sums(program, matmul);
-  ir::Loop& loop = to_edit(program, *chunk_loop(program, matmul, sums));
+  const ir::Loop& products = *product_loop(program);
+  const SplitSums sums = *find_split_sums(program, products);
+  ir::Loop& loop = to_edit(program, *chunk_loop(program, products, sums));
   const std::string chunk = loop.axis.name;
   loop.axis.extent /= blocks;
   const ir::Expr first = ir::var(cluster.name) * loop.axis.extent;

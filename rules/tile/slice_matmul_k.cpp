@@ -72,7 +72,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
     return *slices == 1 ? Verdict(Skip{"slices=1: every thread sums the whole of a chunk"}) : Apply{};
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
-  const auto sums = find_split_sums(program, *matmul);
+  const auto sums = find_split_sums(program, *matmul->reduce);
   if (!sums) return Skip{not_split_sums};
   std::vector<Value> options = slice_options(program, *matmul->reduce, *sums, target);
   if (options.size() == 1) return Skip{"no 2, 4 or 8 slices of a chunk whose threads and sums fit the block"};
@@ -83,7 +83,7 @@ ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t slices = pins.integer("slices").value();
   const ir::Axis slice = {ir::fresh_axis(program), slices, ir::Bind::thread};
   const Matmul matmul = *find_matmul(program);
-  const SplitSums sums = *find_split_sums(program, matmul);
+  const SplitSums sums = *find_split_sums(program, *matmul.reduce);
   ir::Loop& loop = to_edit(program, *matmul.reduce);
   const std::string k = loop.axis.name;
   loop.axis.extent /= slices;

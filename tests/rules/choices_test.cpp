@@ -53,6 +53,14 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   EXPECT_EQ(first(few_columns, "sm_90", "split_matmul_k.splits"), 7);  // 4 blocks: 8 times as many are too few
   EXPECT_EQ(first(few_columns, "sm_90", "cluster_matmul_k.blocks"), 8);
   EXPECT_EQ(first(few_rows, "sm_80", "cluster_matmul_k.blocks"), std::nullopt);
+  const auto narrow = [](ir::Program program) {
+    for (ir::Buffer& buffer : program.buffers) buffer.dtype = ir::DType::bf16;
+    return program;
+  };
+  EXPECT_EQ(first(narrow(matmul(32, 2048, 5632)), "sm_90", "cluster_matmul_k.blocks"), 8);  // 32 blocks, 88 chunks
+  EXPECT_EQ(first(narrow(matmul(32, 2048, 1024)), "sm_90", "cluster_matmul_k.blocks"), 4);  // 16 chunks, 4 for each
+  EXPECT_EQ(first(narrow(matmul(32, 5632, 2048)), "sm_90", "cluster_matmul_k.blocks"), 1);  // 88 blocks
+  EXPECT_EQ(first(narrow(matmul(2048, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), std::nullopt);  // warpgroups
 }
 
 TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {

@@ -43,9 +43,9 @@ ir::Expr receiver(const ir::Tile& tile, const SplitSums& sums, std::int64_t part
 
 }  // namespace
 
-std::optional<SplitSums> find_split_sums(const ir::Program& program, const Matmul& matmul) {
+std::optional<SplitSums> find_split_sums(const ir::Program& program, const ir::Loop& products) {
   const ir::Body& body = tile_of(program).body;
-  const auto at = std::ranges::find_if(body, [&](const ir::Stmt& stmt) { return holds(stmt, *matmul.reduce); });
+  const auto at = std::ranges::find_if(body, [&](const ir::Stmt& stmt) { return holds(stmt, products); });
   if (!std::all_of(body.begin(), at, is_scalar)) return std::nullopt;
   const auto behind = std::find_if_not(at + 1, body.end(), is_exchange);
   if (!std::all_of(behind, body.end(), is_of_one)) return std::nullopt;

@@ -14,14 +14,15 @@ namespace deplo::rules {
 /// register tiles.
 inline constexpr std::int64_t sliced_rows = 32;
 
-/// The f32 sums of a matmul, if they are used only after its loop, and there by statements that one thread may execute.
+/// The f32 sums of a loop of products, if they are used only after it, and there by statements that one thread may
+/// execute.
 struct SplitSums {
   std::size_t at = 0;  // position in the tile's body of the statement that holds the loop
   std::vector<std::string> accumulators;
 };
 inline constexpr const char* not_split_sums =
     "the kernel does more than the matmul's loop and what one thread does with a sum";
-std::optional<SplitSums> find_split_sums(const ir::Program&, const Matmul&);
+std::optional<SplitSums> find_split_sums(const ir::Program&, const ir::Loop& products);
 
 /// Is there room in shared memory for `copies` times the sums of all threads of a block, besides what is there already?
 bool has_room(const ir::Program&, const SplitSums&, std::int64_t copies, const Target&);
