@@ -7,11 +7,12 @@
 
 namespace deplo {
 
-/// How many threads some work is worth: one for each `per_thread` of its units, at most one for each core and `most`.
-/// Give units that take some milliseconds, because a thread starts in 0.05.
-inline std::size_t threads_for(double units, double per_thread, std::size_t most) {
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return static_cast<std::size_t>(std::clamp(units / per_thread, 1.0, static_cast<double>(std::min(cores, most))));
+/// How many threads some work is worth: one for each `per_thread` of its units, at most one for each core. `per_thread`
+/// shall take some milliseconds, because a thread starts in 0.05.
+inline std::size_t threads_for(double units, double per_thread) {
+  constexpr unsigned most = 32;  // more wait for the memory
+  const double cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  return static_cast<std::size_t>(std::clamp(units / per_thread, 1.0, cores));
 }
 
 /// Calls part(first, end) for each of `threads` parts of 0 … count, all at the same time. A part must not throw.

@@ -23,7 +23,6 @@ namespace deplo::measure {
 namespace {
 
 constexpr double values_per_thread = 1 << 18;  // some milliseconds
-constexpr std::size_t most_threads = 32;       // more wait for the memory
 
 bool names(const ir::Expr& e, const std::string& value) {
   if (e.kind() == ir::Expr::Kind::variable) return e.name() == value;
@@ -137,7 +136,7 @@ ir::Numbers random_input(const ir::Buffer& buffer, std::size_t index, std::uint6
   } else {
     const ir::Fill fill = buffer.fill.value_or(ir::Fill{ir::Fill::Draw::uniform, -1, 1});
     const std::uint64_t numbers = ir::numbers_of_one(fill);
-    in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_per_thread, most_threads),
+    in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_per_thread),
              [&](std::size_t first, std::size_t end) {
                Rng part = rng;
                part.skip(first * numbers);

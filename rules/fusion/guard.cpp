@@ -202,8 +202,8 @@ bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
 }
 
 // Deep heads on GPUs whose tensor cores do not multiply f32: a thread's sums leave few warps to a unit. On an H200 three
-// kernels took 0.25 to 0.5 of the time of one with heads of 128, and 0.7 to 1 with heads of 64, which spare the memory
-// of the scores (docs/performance.md, "On an H200"). A few queries read the keys once in any case.
+// kernels took 0.25 to 0.64 of the time of one with heads of 128. With heads of 64 they took 0.62 to 1, which is left for
+// the memory that one kernel spares (docs/performance.md, "On an H200"). A few queries read the keys once in any case.
 bool is_slow_in_f32(const Fusion& fusion, const LoopOp& scores) {
   constexpr std::int64_t deep = 128, queries = 16;
   const ir::Shape& shape = fusion.shape(scores);

@@ -48,7 +48,7 @@ struct SharedState {
   std::uint32_t epoch = 0, cluster_epoch = 0;  // the present epoch, and that of the last cluster barrier
   std::uint32_t used_afar = 0;  // cluster_epoch when another block last copied or arrived here; 0: none did
   std::uint32_t clock = 0;      // arrivals of the block's threads so far
-  std::uint32_t fences = 1;     // proxy fences so far, and 1
+  std::uint32_t fences = 1;     // 1 and the proxy fences so far: Cell::fence has 0 for no read
   Clocks seen;                  // the producer has waited for these arrivals
 };
 
@@ -74,7 +74,7 @@ class SharedMemory : public SharedState {
   /// Reads a buffer of another block of the cluster, or of the running block itself.
   double read_afar(const SharedState& of, Shared&, const Cell&, int lane) const;
   void write(const Shared&, Cell&, int lane, double value) const;
-  /// Of a copy by TMA to the cell, which no read before the last proxy fence may have preceded.
+  /// Throws Error for a copy by TMA to a cell that a thread itself read after the last proxy fence.
   void check_proxy(const Shared&, const Cell&, int lane) const;
   /// One thread starts a copy; `value` may be read after it lands.
   void start_copy(const Shared&, Cell&, int lane, double value) const;

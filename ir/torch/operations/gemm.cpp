@@ -11,7 +11,6 @@ namespace {
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Columns = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
-constexpr std::size_t most_threads = 32;
 constexpr double products_per_thread = 1 << 24;  // some milliseconds
 
 /// Columns begin … end of the result. A transposed row-major matrix is a column-major one.
@@ -30,7 +29,7 @@ void multiply_columns(const Matrix& a, const Matrix& b, double* to, std::int64_t
 void multiply(Matrix a, Matrix b, double* result) {
   const double products = static_cast<double>(a.rows * a.columns) * static_cast<double>(b.columns);
   const auto columns = static_cast<std::size_t>(b.columns);
-  in_parts(columns, threads_for(products, products_per_thread, std::clamp<std::size_t>(columns, 1, most_threads)),
+  in_parts(columns, std::min(threads_for(products, products_per_thread), std::max<std::size_t>(columns, 1)),
            [=](std::size_t begin, std::size_t end) {
              multiply_columns(a, b, result, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
            });
