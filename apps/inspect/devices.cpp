@@ -41,6 +41,7 @@ constexpr int repeats = 5;  // after the first
 Measured measure_ceilings(std::string_view name) {
   const auto device = measure::open_device(name);
   measure::Probe probe(*device);
+  probe.include_memory();
   Measured found;
   for (int i = 0; i < repeats; ++i) {
     const rules::Ceilings now = probe.measure(), best = probe.ceilings();

@@ -255,8 +255,9 @@ class Bencher {
     runner_->open({.loop = schedule.loop,
                    .seed = options_.seed,
                    .protocol = protocol_,
-                   .known = store_ ? store_->known_ceilings() : rules::Ceilings{},
+                   .known = known_ceilings(),
                    .files = files_,
+                   .memory_rates = !kernel.opaque,
                    .libraries = !kernel.opaque,
                    .expected = kernel.opaque ? kernel.opaque->expectation() : measure::Expectation{},
                    .tile = tile_});
@@ -277,10 +278,12 @@ class Bencher {
     return std::move(replies[0]);
   }
 
+  rules::Ceilings known_ceilings() { return store_ ? store_->known_ceilings() : rules::Ceilings{}; }
+
   /// What the model, which knows no time of this kernel, says of it.
-  double model_us(const engine::Schedule& schedule) const {
-    const rules::Ceilings ceilings = runner_->ceilings();
-    if (ceilings == rules::Ceilings{}) return 0;  // it would be in arbitrary units
+  double model_us(const engine::Schedule& schedule) {
+    const rules::Ceilings ceilings = rules::highest(known_ceilings(), runner_->ceilings());
+    if (ceilings.gb_s() == 0) return 0;  // it would be in arbitrary units
     const auto lowered = rules::follow(schedule.loop, target_, schedule.compiled.trail).value_or_throw();
     return rules::roofline_us(rules::features(lowered.program(), target_), target_, ceilings);
   }

@@ -98,6 +98,7 @@ void Measurer::open_filter(const BitsWish& wish) {
 void Measurer::open() {
   if (opened_) return;
   if (opaque_) task_.expected = opaque_->expectation();
+  task_.memory_rates = session_.analytic_prior > 0;
   session_.runner.open(task_);
   opened_ = true;
   if (const rules::Ceilings seen = session_.runner.ceilings(); seen != session_.seen) {

@@ -161,7 +161,7 @@ double best_rate(const Probe::Load& load, Arrays& arrays) {
 }  // namespace
 
 Probe::Probe(Device& device, const rules::Ceilings& known)
-    : device_(device), copy_(copy(device)), read_(read(device)), fma_(multiply_add(device)), known_(known) {
+    : device_(device), fma_(multiply_add(device)), known_(known) {
   if (fma_.executable) {
     fma_arrays_ = touched(device_, fma_.buffers);
     // Numbers that stay finite: a GPU's power, and so its clock, depends on what it multiplies.
@@ -170,17 +170,27 @@ Probe::Probe(Device& device, const rules::Ceilings& known)
   measure();
 }
 
+void Probe::include_memory() {
+  if (copy_) return;
+  copy_ = copy(device_);
+  read_ = read(device_);
+  if (known_.gb_s() == 0) measured_ = rules::highest(measured_, memory_rates());
+}
+
+rules::Ceilings Probe::memory_rates() const {
+  if (!copy_->executable || !read_->executable) return {};
+  const auto arrays = touched(device_, read_->buffers);
+  const double copy_gb_s = best_rate(*copy_, *arrays->view(std::array<std::size_t, 2>{0, 1}, copy_->buffers));
+  return {.copy_gb_s = copy_gb_s, .read_gb_s = best_rate(*read_, *arrays)};
+}
+
 rules::Ceilings Probe::measure() {
   rules::Ceilings now;
   if (fma_.executable) {
     wake(device_.info(), fma_, *fma_arrays_);
     now.fp32_gflop_s = best_rate(fma_, *fma_arrays_);
   }
-  if (copy_.executable && read_.executable) {
-    const auto arrays = touched(device_, read_.buffers);
-    now.copy_gb_s = best_rate(copy_, *arrays->view(std::array<std::size_t, 2>{0, 1}, copy_.buffers));
-    now.read_gb_s = best_rate(read_, *arrays);
-  }
+  if (copy_) now = rules::highest(now, memory_rates());
   measured_ = rules::highest(measured_, now);
   return now;
 }

@@ -1,6 +1,7 @@
 // deplo's own kernels that measure a device's ceilings, and whether it is as fast now as before.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "measure/device.h"
@@ -11,10 +12,12 @@ namespace deplo::measure {
 /// The device must outlive it. Not thread-safe.
 class Probe {
  public:
-  /// Builds the kernels and measures once, which takes 0.1 to 0.5 s. If a kernel cannot be built (the interpreter takes
-  /// no source), its ceiling stays unknown. Throws Error(environment) if there is not enough memory for two arrays of
-  /// the size of the last-level cache. `known`: ceilings of the device from another process or another day.
+  /// Measures the rate of multiply-adds, which takes some 0.1 s. If a kernel cannot be built (the interpreter takes no
+  /// source), its ceiling stays unknown. `known`: ceilings of the device from another process or another day.
   explicit Probe(Device&, const rules::Ceilings& known = {});
+  /// From now on the rates of memory count, too. Measures them unless they are known, which takes up to a second: two
+  /// arrays of the size of the last-level cache are made. Throws Error(environment) if there is not enough memory.
+  void include_memory();
   /// The highest of all measurements and of `known`.
   rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }
   /// The highest of all measurements of this Probe.
@@ -35,8 +38,11 @@ class Probe {
   Arrays& reference_arrays() { return *fma_arrays_; }
 
  private:
+  rules::Ceilings memory_rates() const;
+
   Device& device_;
-  Load copy_, read_, fma_;
+  Load fma_;
+  std::optional<Load> copy_, read_;  // once memory counts
   std::unique_ptr<Arrays> fma_arrays_;
   rules::Ceilings known_, measured_;
 };

@@ -1,7 +1,10 @@
 #include "measure/worker/local_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include "rules/cost/least_work.h"
 
 namespace deplo::measure::worker {
 namespace {
@@ -37,6 +40,13 @@ class Watched final : public Executable {
   bool& spoilt_;
 };
 
+/// May the rate of memory say how fast the kernel can be? Not where the last cache may hold what a whole batch moves.
+bool depends_on_memory(const Task& task, const DeviceInfo& info) {
+  constexpr double little = 1 << 20;  // bytes: at 100 GB/s they take 10 µs, and a tuner need not know that as a bound
+  const double bytes = rules::least_work(task.loop).bytes;
+  return bytes > std::min(little, rules::cached_bytes(info.l2_bytes, task.protocol.max_batch));
+}
+
 }  // namespace
 
 bool spoils_process(Status status) {
@@ -61,6 +71,7 @@ void LocalRunner::open(const Task& task) {
   protocol_ = task.protocol;
   if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
   try {
+    if (task.memory_rates || depends_on_memory(task, device_->info())) probe_->include_memory();
     problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance,
                                          task.files, task.expected);
     problem_->reference();  // now: no candidate is to blame for the time it takes

@@ -174,6 +174,7 @@ std::string encode(const Task& task) {
                {"protocol", task.protocol},
                {"known", task.known},
                {"files", task.files},
+               {"memory_rates", task.memory_rates},
                {"libraries", task.libraries},
                {"expected", json_of(task.expected)},
                {"tile", task.tile ? Json(*task.tile) : Json()}});
@@ -186,6 +187,7 @@ Task decode_task(std::string_view text) {
                 json.at("protocol").get<Protocol>(),
                 json.at("known").get<rules::Ceilings>(),
                 json.at("files").get<InputFiles>(),
+                json.at("memory_rates").get<bool>(),
                 json.at("libraries").get<bool>(),
                 expectation_of(json.at("expected")),
                 optional_of<TileCall>(json.at("tile"))};

@@ -31,6 +31,7 @@ struct Task {
   Protocol protocol;
   rules::Ceilings known = {};  // of the device, from earlier runs
   InputFiles files = {};
+  bool memory_rates = false;          // measured for a small kernel, too: the analytic model's time needs them
   bool libraries = false;             // libraries that have the kernel take part in confirmations
   Expectation expected = {};          // of a user's own kernel
   std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel was made from

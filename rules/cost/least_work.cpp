@@ -125,10 +125,14 @@ ir::Work least_work(const ir::Program& loop, bool matrices) {
   return least;
 }
 
+double cached_bytes(std::int64_t l2_bytes, std::int64_t batch) {
+  return 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);
+}
+
 double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
-  const double cached = 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);
   const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
-  return std::max(us(least.flops, ceilings.fp32_gflop_s), us(std::max(least.bytes - cached, 0.0), ceilings.gb_s()));
+  return std::max(us(least.flops, ceilings.fp32_gflop_s),
+                  us(std::max(least.bytes - cached_bytes(l2_bytes, batch), 0.0), ceilings.gb_s()));
 }
 
 }  // namespace deplo::rules

@@ -16,9 +16,12 @@ namespace deplo::rules {
 /// do not count, because ceilings are those of fp32.
 ir::Work least_work(const ir::Program& loop, bool matrices = false);
 
-/// The least microseconds that one launch with such work takes, out of a batch of `batch` launches. At the start of the
-/// batch the last cache, of `l2_bytes`, may hold what the batch reads, and at its end what the batch wrote. An unknown
-/// ceiling bounds nothing.
+/// How many bytes of each launch may never leave the last cache, of `l2_bytes`: at the start of a batch of `batch`
+/// launches it may hold what the batch reads, and at its end what the batch wrote.
+double cached_bytes(std::int64_t l2_bytes, std::int64_t batch);
+
+/// The least microseconds that one launch with such work takes, out of a batch of `batch` launches. An unknown ceiling
+/// bounds nothing.
 double least_us(const ir::Work& least, const Ceilings&, std::int64_t l2_bytes, std::int64_t batch);
 
 }  // namespace deplo::rules

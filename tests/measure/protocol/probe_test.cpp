@@ -62,6 +62,8 @@ TEST(Probe, CeilingsOfARealDevice) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
   Probe probe(*device);
+  EXPECT_EQ(probe.measure().gb_s(), 0);  // memory is slow to ask: not before it counts
+  probe.include_memory();
   EXPECT_GT(probe.ceilings().copy_gb_s, 0.1);
   EXPECT_GT(probe.ceilings().read_gb_s, 0.1);
   EXPECT_GT(probe.ceilings().fp32_gflop_s, 1);
@@ -79,6 +81,16 @@ TEST(Probe, WhatWasKnownIsNotForgotten) {
   Problem problem(matmul("a2, a1"), *device, 1, &probe);  // 896 bytes: 0.045 µs
   EXPECT_FALSE(problem.implausible(0.042, 1, 0.9).has_value());
   EXPECT_TRUE(problem.implausible(0.038, 1, 0.9).has_value());
+}
+
+TEST(Probe, KnownRatesOfMemoryAreMeasuredOnlyAgain) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  Probe probe(*device, {1e5, 1e5, 0});
+  probe.include_memory();
+  EXPECT_EQ(probe.measured().gb_s(), 0);
+  EXPECT_GT(probe.measure().gb_s(), 0.1);
+  EXPECT_EQ(probe.ceilings().gb_s(), 1e5);
 }
 
 TEST(Probe, ATimeBelowTheCeilingsIsImplausible) {
@@ -124,7 +136,8 @@ TEST(Probe, ItsKernelsAreCudaToo) {
   using cuda::Nvrtc;
   DEPLO_NEED_NVRTC("sm_90");
   CompilingDevice device;
-  const Probe probe(device);
+  Probe probe(device);
+  probe.include_memory();
   EXPECT_EQ(device.built, std::vector<std::string>(3));
   EXPECT_EQ(device.spills, 0);
   EXPECT_EQ(probe.ceilings().gb_s(), 0);
