@@ -16,6 +16,7 @@
 #include "apps/run_program.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/user_cache.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -47,7 +48,8 @@ struct Change {
   std::string_view from, to, why;
 };
 constexpr Change changes[] = {
-    {"experiments/(qwen_s512|suite84|block_programs)\\.yaml", "experiments/smoke.yaml", "minutes: the same flags on small kernels"},
+    {"experiments/(qwen_s512|suite84|block_programs)\\.yaml", "experiments/smoke.yaml",
+     "minutes: the same flags on small kernels"},
     {"--time [0-9]+", "--time 1", "seconds will do"},
     {"(deplo-tune|deplo tune) (.*?)--config (\\S+)", "$1 $2--config $3 --time 1 --trials 2",
      "the file's budget is longer"},
@@ -55,7 +57,10 @@ constexpr Change changes[] = {
     {"--model tinyllama-1.1b --seq (32|512)", "--model tiny.yaml --seq 8", "44 million parameters take a minute"},
     {"torch\\.randn\\((\\d+),(2048|3584)\\) @ torch\\.randn\\(\\d+,\\d+\\)", "torch.randn($1,64) @ torch.randn(64,64)",
      "reference values of large matmuls take seconds"},
-    {"--repeats [0-9]+", "--repeats 2", "100 runs of each strategy take minutes"},
+    {"deplo compare ", "deplo compare --repeats 1 ", "25 runs of each strategy take minutes"},
+    {"--repeats [0-9]+", "--repeats 1", "and 100 more"},
+    {"--warm-start 12000", "--warm-start 600", "it is the most that a space of hundreds has"},
+    {"--trials 60", "--trials 2", "as many as of other experiments"},
     {"--config tile\\.yaml", "--config experiments/tile_programs.yaml", "NVIDIA's samples are not ours to keep"},
     {"--config FILE", "--config experiments/smoke.yaml", "any experiment"},
     {"--cases [0-9]+", "--cases 20", "random trails of tile programs take half an hour"},
@@ -162,7 +167,16 @@ std::string changed(std::string command) {
   return command;
 }
 
-/// A folder like that of the project, with small files of the names that the pages speak of.
+/// Each compiled kernel in the one folder is in the other one, too.
+void share_compiled(const fs::path& from, const fs::path& to) {
+  std::error_code ignored;  // another test may do the same now, or the folders lie on two disks
+  fs::create_directories(to, ignored);
+  for (const auto& entry : fs::directory_iterator(from, ignored))
+    if (entry.path().extension() == ".bin") fs::create_hard_link(entry.path(), to / entry.path().filename(), ignored);
+}
+
+/// A folder like that of the project, with small files of the names that the pages speak of. Commands have a home of their
+/// own, where no kernel is tuned; only what was compiled in other tests is there.
 class Workplace {
  public:
   Workplace() {
@@ -176,7 +190,11 @@ class Workplace {
     write_file(folder_.path(), "tiny.yaml",
                "source: none\nhidden: 32\nffn: 48\nheads: 2\nkv_heads: 1\nhead_dim: 16\nlayers: 1\nrope_theta: "
                "10000\nnorm_eps: 1e-5\n");
+    share_compiled(user_cache_folder(), at("cache/deplo"));
   }
+  ~Workplace() { share_compiled(at("cache/deplo"), user_cache_folder()); }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
   fs::path at(const std::string& name) const { return folder_.path() / name; }
 
   struct Result {
