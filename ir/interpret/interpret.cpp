@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/loop_lanes.h"
 #include "ir/interpret/machine.h"
 
 namespace deplo::ir {
@@ -12,7 +13,9 @@ namespace {
 
 void run(const Program& program, Memory& memory, const Arithmetic& arithmetic, const Limits& limits, Outputs outputs,
          Memory* rounding) {
-  exec::Machine machine(program, nullptr, limits, arithmetic);
+  // Bounds on rounding errors are kept for one lane.
+  const std::optional<Program> wide = rounding == nullptr ? exec::in_lanes(program) : std::nullopt;
+  exec::Machine machine(wide ? *wide : program, nullptr, limits, arithmetic);
   machine.global.exact = outputs == Outputs::exact;
   if (rounding != nullptr) machine.roundings.start(machine.lanes);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {

@@ -44,54 +44,14 @@ const char* const attention =
 TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
   for (const char* device : {"opencl", "interpreter"})
     for (const char* code :
-         {"F.softmax(torch.randn(4, 100), dim=-1)", "nn.Linear(33, 7)(torch.randn(3, 5, 33))", attention,
-          "x = torch.randn(6, 5); (x.T @ x, x.sum(), x)", "F.embedding(torch.randint(0, 5, (3,)), torch.randn(5, 8))",
-          "torch.arange(7) * 2", "x = torch.randn(3, 4); torch.where(x > 0, x, -x)", "torch.randn(5) > 0"}) {
+         {"x = torch.randn(100)\n"
+          "(x * 1e300, x * -1e300, x * 1e300 * 0, x * 1e-300 + 1e-40, x * 3.4028235677973366e38, x / 1e-300)",
+          "x = torch.randn(33)\n"
+          "(x.clamp(max=1e300), x > 1e300, x.masked_fill(x > 0, -1e300))",
+          "(torch.full((3, 5), 1e300), torch.full((3,), -2147483648), torch.full((3,), float('inf')) * 0)"}) {
       const Json report = run_json({"-c", code, "--device", device});
       EXPECT_TRUE(report["right"]) << device << ": " << code;
-      for (const Json& output : report["outputs"]) EXPECT_LT(output["error"], 1e-4) << code;
-    }
-}
-
-// Heads, groups, lengths and head sizes that nothing divides; masks, of which one hides all keys from a query; decoding;
-// the same written out. In each type, as one kernel and as three.
-TEST(Run, AttentionInOneKernel) {
-  const std::pair<const char*, int> codes[] = {
-      {"F.scaled_dot_product_attention(torch.randn(3, 7, 24), torch.randn(3, 33, 24), torch.randn(3, 33, 24))", 1},
-      {"q = torch.randn(1, 4, 49, 40); k = torch.randn(1, 2, 49, 40)\n"
-       "o = F.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)\n"
-       "o.transpose(1, 2).reshape(1, 49, 160)",
-       1},
-      {"q = torch.randn(2, 4, 1, 32); k = torch.randn(2, 1, 129, 32)\n"
-       "F.scaled_dot_product_attention(q, k, k, enable_gqa=True)",
-       1},
-      {"q = torch.randn(2, 9, 16); k = torch.randn(2, 64, 16); keep = torch.arange(9).reshape(9, 1) > 2\n"
-       "F.scaled_dot_product_attention(q, k, k, attn_mask=keep.expand(9, 64))",
-       1},
-      {"q = torch.randn(2, 64, 16); s = (q @ q.transpose(-2, -1)) * 0.25\nF.softmax(s, -1) @ q", 1}};
-  for (const auto& [code, kernels] : codes)
-    for (const char* dtype : {"f32", "bf16", "f16"})
-      for (const char* form : {"fused", "split"}) {
-        const Json report = run_json({"-c", code, "--dtype", dtype, "--attention", form});
-        EXPECT_TRUE(report["right"]) << dtype << " " << form << ": " << code;
-        if (form == std::string_view("fused"))
-          EXPECT_EQ(report["kernels"].size(), static_cast<std::size_t>(kernels)) << code;
-        else
-          EXPECT_GE(report["kernels"].size(), 3U) << code;
-      }
-}
-
-// Numbers at the ends of f32 and of i32: the kernels build, and give what PyTorch does.
-TEST(Run, ConstantsAtTheEndsOfTheirTypes) {
-  for (const char* device : {"opencl", "interpreter"})
-    for (const char* code :
-         {"torch.randn(100) * 1e300", "torch.randn(100) * -1e300", "torch.randn(100) * 1e300 * 0",
-          "torch.randn(100) * 1e-300 + 1e-40", "torch.randn(9).clamp(max=1e300)", "torch.randn(9) > 1e300",
-          "x = torch.randn(33); x.masked_fill(x > 0, -1e300)", "torch.full((3, 5), 1e300)",
-          "torch.full((3,), -2147483648)", "torch.full((3,), float('inf')) * 0",
-          "torch.randn(9) * 3.4028235677973366e38", "torch.randn(100) / 1e-300"}) {
-      const Json report = run_json({"-c", code, "--device", device});
-      EXPECT_TRUE(report["right"]) << device << ": " << code;
+      EXPECT_GE(report["outputs"].size(), 3U) << code;
       for (const Json& output : report["outputs"]) EXPECT_EQ(output["error"], 0) << code;
     }
 }
@@ -110,10 +70,9 @@ TEST(Run, BlocksOfASmallModel) {
     EXPECT_LE(report["kernels"].size(), 16u);
     EXPECT_LT(report["outputs"][0]["error"], 1e-4);
   };
-  for (const char* seq : {"1", "7", "33"}) expect_right("", seq);
-  for (const char* dtype : {"dtype: bf16\n", "dtype: f16\nqk_norm: true\n"}) expect_right(dtype, "33");
-  expect_right("qkv_bias: true\n", "33");
-  expect_right("qk_norm: true\n", "7");
+  for (const char* seq : {"1", "33"}) expect_right("", seq);
+  for (const char* kind : {"dtype: bf16\n", "dtype: f16\nqk_norm: true\n", "qkv_bias: true\nqk_norm: true\n"})
+    expect_right(kind, "7");
 }
 
 TEST(Run, ExportedPrograms) {

@@ -1,0 +1,82 @@
+#include "ir/interpret/loop_lanes.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/walk.h"
+
+namespace deplo::ir::exec {
+namespace {
+
+// An instruction costs as much as some twenty lanes of it. A value of more lanes than these leaves the first-level cache.
+constexpr std::int64_t few_lanes = 4, most_lanes = 256;
+
+/// The free loops around all else, outermost first.
+std::vector<const Loop*> outer_loops(const Program& program) {
+  std::vector<const Loop*> loops;
+  for (const Body* body = &program.body; body->size() == 1; body = &loops.back()->body) {
+    const auto* loop = body->front().as<Loop>();
+    if (loop == nullptr || loop->axis.bind != Bind::free || loop->step != 1 || !loop->start.is_constant(0)) break;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+/// Does each turn write elements of its own, and read none that another one wrote? Sums keep their order.
+bool turns_are_independent(const Program& program, const std::vector<const Loop*>& loops) {
+  bool independent = true;
+  for_each(program.body, [&](const Stmt& stmt) {
+    if (const auto* write = stmt.as<Write>()) {
+      const auto names = [&](const Loop* loop) {
+        return std::ranges::any_of(write->index, [&](const Expr& e) { return depends_on(e, loop->axis.name); });
+      };
+      independent &=
+          !adds(write->mode) && !names_value(program.body, write->index) && std::ranges::all_of(loops, names);
+    } else if (const auto* load = stmt.as<Load>()) {
+      const Buffer* buffer = program.find(load->buffer);
+      independent &= buffer != nullptr && buffer->role != Role::output;
+    }
+  });
+  return independent;
+}
+
+std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
+  std::int64_t divisor = std::min(n, most);
+  while (n % divisor != 0) --divisor;
+  return divisor;
+}
+
+}  // namespace
+
+std::optional<Program> in_lanes(const Program& loop) {
+  if (loop.level != Level::loop) return std::nullopt;
+  const std::vector<const Loop*> loops = outer_loops(loop);
+  if (loops.empty() || !turns_are_independent(loop, loops)) return std::nullopt;
+  std::vector<Axis> blocks, threads;  // both innermost first
+  Substitution parts;
+  std::int64_t lanes = 1;
+  for (auto outer = loops.rbegin(); outer != loops.rend(); ++outer) {
+    const auto& [name, extent, bind] = (*outer)->axis;
+    const std::int64_t together = largest_divisor(extent, most_lanes / lanes);
+    lanes *= together;
+    if (together == extent) {
+      threads.push_back({name, extent, Bind::thread});
+      continue;
+    }
+    blocks.push_back({name, extent / together, Bind::block});
+    if (together == 1) continue;
+    threads.push_back({name + " in lanes", together, Bind::thread});  // no program calls an axis so
+    parts.emplace_back(name, var(name) * together + var(threads.back().name));
+  }
+  if (lanes < few_lanes) return std::nullopt;
+  Tile tile{{blocks.rbegin(), blocks.rend()}, loops.back()->body};
+  tile.axes.insert(tile.axes.end(), threads.rbegin(), threads.rend());
+  Program result = loop;
+  result.level = Level::tile;
+  result.body = {std::move(tile)};
+  substitute_axes(result, parts);
+  return result;
+}
+
+}  // namespace deplo::ir::exec
