@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "core/rng.h"
@@ -15,9 +14,6 @@
 
 namespace deplo::measure::cuda {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr auto most_time = std::chrono::seconds(9);  // for the random trails of one architecture
 
 struct Shapes {
   const char* kernel;
@@ -91,8 +87,7 @@ TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
 }
 
 TEST_P(Compiles, RandomSchedules) {
-  const Clock::time_point end = Clock::now() + most_time;
-  for (std::uint64_t seed = 1; seed <= 100 && Clock::now() < end && !HasFatalFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40 && !HasFatalFailure(); ++seed) {
     Rng rng(seed);
     const Shapes& s = shapes[rng.below(shapes.size())];
     const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
@@ -118,8 +113,7 @@ rules::Lowering random_linear(const Target& target, std::uint64_t seed) {
 }
 
 TEST_P(Compiles, RandomSchedulesOfSixteenBits) {
-  const Clock::time_point end = Clock::now() + most_time;
-  for (std::uint64_t seed = 1; seed <= 300 && Clock::now() < end && !HasFatalFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= 30 && !HasFatalFailure(); ++seed)
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
   std::printf("%d schedules compiled for %s\n", compiled_, GetParam());
 }

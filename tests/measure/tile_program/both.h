@@ -1,5 +1,4 @@
-// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which
-// the
+// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which the
 // PTX machine runs the first.
 #pragma once
 #include <string>
@@ -28,9 +27,9 @@ class Both {
   std::string source(std::string_view target) const;
 
   ir::tile_program::Launcher launcher;
-  std::vector<std::int64_t> threads = {1, 4, 32};
-  bool draws = true;       // a random schedule, too
-  bool interprets = true;  // the kernels, and their PTX: slow where there are many operations
+  std::vector<std::int64_t> threads = {1, 32};  // others are drawn
+  bool draws = true;                            // a random schedule, too
+  bool interprets = true;                       // the kernels, and their PTX: slow where there are many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:
