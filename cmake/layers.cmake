@@ -3,7 +3,7 @@
 # A layer's headers are found only through build/layers/NAME/NAME (a link to its folder), and each target gets the links
 # of the layers it names, nothing else: an include of a layer to the right does not compile.
 #
-# HOT: what every candidate goes through, DEPLO_HOT_FLAGS in Release. The rest stays at -O1, which compiles in three
+# HOT: what runs millions of times, DEPLO_HOT_FLAGS in Release. The rest stays at -O1, which compiles in three
 # quarters of the time. FOLDER below the layer (the target NAME_FOLDER) is the other way round.
 function(deplo_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 layer "HOT" "PART" "")

@@ -86,7 +86,7 @@ class OnlineSoftmax : public ::testing::TestWithParam<Case> {
 TEST_P(OnlineSoftmax, OfRandomSchedulesIsRight) {
   std::map<std::string, std::set<std::string>> choices;
   for_each_schedule(
-      by_threads() ? 16 : 3, [&](std::uint64_t seed) { return draw(seed); },
+      by_threads() ? 10 : 3, [&](std::uint64_t seed) { return draw(seed); },
       [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
         ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
         const ir::Program kernel = materialize(lowering.program(), target_);
@@ -137,7 +137,7 @@ ir::Program with_short_visit(ir::Program tile) {
 TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
   int visits = 0, shared = 0, masks = 0;
   for_each_schedule(
-      by_threads() ? 12 : 3, [&](std::uint64_t seed) { return draw(seed); },
+      by_threads() ? 6 : 3, [&](std::uint64_t seed) { return draw(seed); },
       [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
         const ir::Program& tile = lowering.program();
         EXPECT_NE(finding(loop, without_scales(tile), seed), "") << "no scaling\n" << ir::print(tile);
