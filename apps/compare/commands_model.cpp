@@ -17,7 +17,7 @@
 #include "engine/learn/recorded.h"
 #include "measure/sqlite/rows.h"
 #include "search/compare/held_out.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::apps {
 

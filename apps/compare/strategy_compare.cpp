@@ -16,7 +16,7 @@
 #include "engine/learn/labelled.h"
 #include "engine/learn/prior.h"
 #include "engine/learn/recorded.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::apps {
 

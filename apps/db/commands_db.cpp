@@ -19,7 +19,7 @@
 #include "engine/learn/recorded.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/export_pack.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::apps {
 namespace {

@@ -1,5 +1,5 @@
 // Recorded spaces in every format and packing, lines of baselines, and what `deplo compare` writes.
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -1,10 +1,10 @@
-// Recorded spaces of other tuners, in every format: search/records/formats.cpp.
+// Recorded spaces of other tuners, in every format: search/records/formats/formats.cpp.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "core/error.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -12,7 +12,7 @@
 
 #include "apps/compare/strategy_compare.h"
 #include "core/error.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::apps {
 namespace {

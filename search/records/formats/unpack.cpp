@@ -1,4 +1,4 @@
-#include "search/records/unpack.h"
+#include "search/records/formats/unpack.h"
 
 #include <fmt/format.h>
 #include <zip.h>

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "search/records/json_text.h"
-#include "search/records/read.h"
+#include "search/records/formats/json_text.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::search::records {
 

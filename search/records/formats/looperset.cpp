@@ -12,8 +12,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "search/records/by_space.h"
-#include "search/records/formats.h"
+#include "search/records/formats/by_space.h"
+#include "search/records/formats/formats.h"
 
 namespace deplo::search {
 namespace {

@@ -1,4 +1,4 @@
-// Readers and writers of recorded spaces. search/records/formats.cpp lists the formats.
+// Readers and writers of recorded spaces. search/records/formats/formats.cpp lists the formats.
 //   Kernel Tuner: https://kerneltuner.github.io (cache files); T4: https://github.com/odgaard/TuningSchema
 #pragma once
 #include <filesystem>

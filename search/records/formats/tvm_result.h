@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/records/json_text.h"
+#include "search/records/formats/json_text.h"
 #include "search/records/records.h"
 
 namespace deplo::search::records {

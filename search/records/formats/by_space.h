@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "search/records/formats.h"
-#include "search/records/sparse.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/sparse.h"
 
 namespace deplo::search::records {
 

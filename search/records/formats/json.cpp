@@ -9,11 +9,11 @@
 
 #include "core/error.h"
 #include "core/text/select_names.h"
-#include "search/records/formats.h"
-#include "search/records/json_text.h"
-#include "search/records/read.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/json_text.h"
+#include "search/records/formats/read.h"
+#include "search/records/formats/t4.h"
 #include "search/records/spelling.h"
-#include "search/records/t4.h"
 
 namespace deplo::search {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "search/records/by_space.h"
-#include "search/records/formats.h"
-#include "search/records/tvm_result.h"
+#include "search/records/formats/by_space.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/tvm_result.h"
 
 namespace deplo::search {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/file.h"
 #include "core/rng.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 #include "search/records/table_space.h"
 
 namespace deplo::search::records_test {

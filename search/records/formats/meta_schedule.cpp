@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "search/records/by_space.h"
-#include "search/records/formats.h"
+#include "search/records/formats/by_space.h"
+#include "search/records/formats/formats.h"
 
 namespace deplo::search {
 namespace {

@@ -12,10 +12,10 @@
 #include <map>
 
 #include "core/error.h"
-#include "search/records/by_space.h"
-#include "search/records/csv.h"
-#include "search/records/formats.h"
-#include "search/records/python_literal.h"
+#include "search/records/formats/by_space.h"
+#include "search/records/formats/csv.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/python_literal.h"
 
 namespace deplo::search {
 namespace {

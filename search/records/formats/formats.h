@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::search::records {
 

@@ -1,4 +1,4 @@
-#include "search/records/csv.h"
+#include "search/records/formats/csv.h"
 
 #include <fmt/format.h>
 

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
+#include "search/records/formats/table.h"
 #include "search/records/spelling.h"
-#include "search/records/table.h"
 
 namespace deplo::search {
 namespace {

@@ -1,11 +1,11 @@
-#include "search/records/formats.h"
+#include "search/records/formats/formats.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/text/text.h"
-#include "search/records/csv.h"
+#include "search/records/formats/csv.h"
 
 namespace deplo::search::records {
 namespace {

@@ -1,11 +1,11 @@
-#include "search/records/read.h"
+#include "search/records/formats/read.h"
 
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "search/records/formats.h"
-#include "search/records/json_text.h"
-#include "search/records/unpack.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/json_text.h"
+#include "search/records/formats/unpack.h"
 
 namespace deplo::search {
 namespace {

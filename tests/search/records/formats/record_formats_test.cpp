@@ -5,8 +5,8 @@
 
 #include "core/file.h"
 #include "core/rng.h"
-#include "search/records/formats.h"
-#include "search/records/read.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::search::record_formats_test {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "search/records/by_space.h"
-#include "search/records/formats.h"
+#include "search/records/formats/by_space.h"
+#include "search/records/formats/formats.h"
 
 namespace deplo::search {
 namespace {

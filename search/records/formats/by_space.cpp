@@ -1,4 +1,4 @@
-#include "search/records/by_space.h"
+#include "search/records/formats/by_space.h"
 
 #include <fmt/format.h>
 
