@@ -160,7 +160,7 @@ void add_compare(Command command, int& exit_code) {
       "(docs/comparing.md).");
   command
       .option("--spaces", flags->spaces, "FILES|FOLDERS",
-              "Read recorded spaces: Kernel Tuner caches, T4 or CSV files (also .gz or .zip), and stores.")
+              "Read recorded spaces (see `deplo db import --list-formats`), folders of them, and stores.")
       .take_all();
   add_objective(command, flags->objective);
   flags->search = {"random", "default"};

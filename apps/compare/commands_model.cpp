@@ -10,14 +10,14 @@
 #include "apps/cli/flags.h"
 #include "apps/cli/rows_table.h"
 #include "apps/cli/write_file.h"
-#include "apps/compare/strategy_compare.h"
 #include "core/error.h"
+#include "core/progress.h"
 #include "core/text/text.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/recorded.h"
 #include "measure/sqlite/rows.h"
 #include "search/compare/held_out.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
 
@@ -41,16 +41,13 @@ std::vector<Labelled> read(const ModelFlags& flags) {
   for (const std::string& store : flags.stores) add(engine::label_store(store, least_records));
   search::Reading reading;
   if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
-  if (!flags.spaces.empty())
-    for (const std::string& file : find_spaces(flags.spaces)) {
-      if (engine::is_store(file)) {
-        for (const search::Records& records : engine::read_store(file))
-          add(engine::label_records(records, least_records));
-      } else {
-        for (const search::Records& records : search::read_spaces(file, reading))
-          add(engine::label_records(records, least_records));
-      }
-    }
+  search::SpaceFiles files(flags.spaces);
+  for (const search::SpaceFile& file : files.files())
+    for (const search::Records& records :
+         engine::is_store(file.path) ? engine::read_store(file.path) : files.read(file, reading))
+      add(engine::label_records(records, least_records));
+  Progress progress(stderr);
+  for (const std::string& line : files.left_out().lines()) progress.line(line);
   return sets;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -16,15 +15,13 @@
 #include "engine/learn/labelled.h"
 #include "engine/learn/prior.h"
 #include "engine/learn/recorded.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
 
 namespace compare = search::compare;
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -62,30 +59,6 @@ compare::Entrant parse_entrant(const std::string& text) {
   return entrant;
 }
 
-bool is_space(const fs::path& file) {
-  const std::string name = file.filename().string();
-  if (name.ends_with(".T1.json") || name.ends_with(".T1.json.gz")) return false;
-  return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".csv") || name.ends_with(".csv.gz") ||
-         name.ends_with(".zip");
-}
-
-std::vector<std::string> spaces_in(const fs::path& folder) {
-  std::set<std::string> files;
-  std::error_code error;
-  for (auto each = fs::recursive_directory_iterator(folder, error); !error && each != fs::end(each);
-       each.increment(error))
-    if (each->is_regular_file(error) && is_space(each->path())) files.insert(each->path().string());
-  if (error) throw Error(fmt::format("{}: expected a folder that can be read: {}", folder.string(), error.message()));
-  std::vector<std::string> kept;
-  for (const std::string& file : files) {
-    const std::size_t t4 = file.rfind("_T4.");
-    if (t4 == std::string::npos || !files.contains(file.substr(0, t4) + file.substr(t4 + 3))) kept.push_back(file);
-  }
-  if (kept.empty())
-    throw Error(folder.string() + ": expected recorded spaces (.json, .json.gz, .csv, .zip), found none");
-  return kept;
-}
-
 /// Shows how far all runs together are.
 class Board {
  public:
@@ -120,6 +93,7 @@ bool stopped() { return interrupted() != 0; }
 
 struct Spaces {
   compare::Sources all;
+  std::set<const search::Records*> named;  // each is the only space of a file that the user named
   std::vector<compare::Sources> believed;  // of each: what the prior says, where there is one and it says anything
 };
 
@@ -142,22 +116,23 @@ std::vector<engine::StoredSpace> read_nonempty(const std::string& store, const s
 }
 
 /// `prior`: nullptr: none.
-Spaces read_spaces(const std::vector<std::string>& files, const search::Reading& reading, const engine::Prior& prior,
+Spaces read_spaces(search::SpaceFiles& files, const search::Reading& reading, const engine::Prior& prior,
                    std::string_view name, bool regret) {
   Spaces spaces;
-  for (const std::string& file : files) {
-    if (!engine::is_store(file)) {
-      for (search::Records& records : search::read_spaces(file, reading))
+  for (const search::SpaceFile& file : files.files()) {
+    const std::size_t before = spaces.all.size();
+    if (engine::is_store(file.path))
+      for (engine::StoredSpace& space : read_nonempty(file.path, reading)) {
+        spaces.believed.resize(spaces.all.size() + 1);
+        if (auto source = prior ? engine::prior_records(space, prior, name) : nullptr)
+          spaces.believed.back().push_back(std::move(source));
+        if (regret) space.records.untuned = engine::untuned_record(space);
+        spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
+      }
+    else
+      for (search::Records& records : files.read(file, reading))
         spaces.all.push_back(std::make_shared<const search::Records>(std::move(records)));
-      continue;
-    }
-    for (engine::StoredSpace& space : read_nonempty(file, reading)) {
-      spaces.believed.resize(spaces.all.size() + 1);
-      if (auto source = prior ? engine::prior_records(space, prior, name) : nullptr)
-        spaces.believed.back().push_back(std::move(source));
-      if (regret) space.records.untuned = engine::untuned_record(space);
-      spaces.all.push_back(std::make_shared<const search::Records>(std::move(space.records)));
-    }
+    if (!file.in_folder && spaces.all.size() == before + 1) spaces.named.insert(spaces.all.back().get());
   }
   spaces.believed.resize(spaces.all.size());
   if (prior && std::ranges::all_of(spaces.believed, &compare::Sources::empty))
@@ -167,21 +142,52 @@ Spaces read_spaces(const std::vector<std::string>& files, const search::Reading&
   return spaces;
 }
 
-engine::Prior learn(const std::vector<std::string>& files, std::uint64_t seed) {
+engine::Prior learn(const std::vector<search::SpaceFile>& files, std::uint64_t seed) {
   std::vector<search::model::Labelled> sets;
-  for (const std::string& file : files)
-    if (engine::is_store(file))
-      std::ranges::move(engine::label_store(file, engine::least_to_learn_from), std::back_inserter(sets));
+  for (const search::SpaceFile& file : files)
+    if (engine::is_store(file.path))
+      std::ranges::move(engine::label_store(file.path, engine::least_to_learn_from), std::back_inserter(sets));
   return engine::learned_prior(std::move(sets), seed);
 }
 
-Spaces read_spaces(const CompareFlags& flags) {
-  const std::vector<std::string> files = find_spaces(flags.spaces);
+Spaces read_spaces(search::SpaceFiles& files, const CompareFlags& flags) {
   search::Reading reading;
   if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
   const bool regret = flags.contest.regret;
-  if (flags.learned_prior > 0) return read_spaces(files, reading, learn(files, flags.contest.seed), "learned", regret);
+  if (flags.learned_prior > 0)
+    return read_spaces(files, reading, learn(files.files(), flags.contest.seed), "learned", regret);
   return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic", regret);
+}
+
+/// Without the spaces that cannot rate strategies: a folder, and a log of many kernels, has small ones, too. Throws Error
+/// if no space is left, or if the user named one.
+Spaces without_easy(Spaces spaces, const compare::Contest& contest, Progress& progress) {
+  Spaces kept;
+  search::LeftOut left_out;
+  for (std::size_t i = 0; i < spaces.all.size(); ++i) {
+    const std::shared_ptr<const search::Records>& records = spaces.all[i];
+    const bool is_last = i + 1 == spaces.all.size() && kept.all.empty();
+    try {
+      compare::check_space(search::TableSpace(records), contest);
+    } catch (const Error& e) {
+      if (is_last || spaces.named.contains(records.get())) throw;
+      left_out.add(records->name, std::string(e.what()).substr(records->name.size() + 2));
+      continue;
+    }
+    kept.all.push_back(records);
+    kept.believed.push_back(std::move(spaces.believed[i]));
+  }
+  for (const std::string& line : left_out.lines()) progress.line(line);
+  return kept;
+}
+
+Spaces read_spaces(const CompareFlags& flags, Progress& progress) {
+  if (flags.spaces.empty()) throw Error("expected the flag --spaces FILES or FOLDERS, found none; see --help");
+  search::SpaceFiles files(flags.spaces);
+  Spaces spaces = read_spaces(files, flags);
+  for (const std::string& line : files.left_out().lines()) progress.line(line);
+  if (spaces.all.empty()) throw Error("--spaces: expected recorded spaces, found none in " + join(flags.spaces, ", "));
+  return without_easy(std::move(spaces), flags.contest, progress);
 }
 
 /// What runs on the space begin with.
@@ -232,21 +238,6 @@ std::vector<compare::Entrant> parse_entrants(const std::vector<std::string>& sea
   return entrants;
 }
 
-std::vector<std::string> find_spaces(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    const std::vector<std::string> inside = spaces_in(path);
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  if (files.empty()) throw Error("expected the flag --spaces FILES or FOLDERS, found none; see --help");
-  return files;
-}
-
 Comparison compare_strategies(const CompareFlags& flags, Progress& progress) {
   Comparison comparison;
   if ((flags.analytic_prior > 0) + (flags.learned_prior > 0) + (flags.contest.warm_start > 0) > 1)
@@ -255,7 +246,7 @@ Comparison compare_strategies(const CompareFlags& flags, Progress& progress) {
   comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
   for (const std::string& order : flags.orders) comparison.orders.push_back({compare::parse_order(order), {}, {}});
-  const Spaces spaces = read_spaces(flags);
+  const Spaces spaces = read_spaces(flags, progress);
   Board board(progress, spaces.all.size() * comparison.orders.size());
   for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)
     compare_on(spaces.all[i], sources_of(spaces, i, flags), comparison, board);

@@ -29,10 +29,6 @@ struct CompareFlags {
 /// Parses NAME[:PARAMETER=VALUE…] each. `set` applies to parameters that an entrant does not set itself. Throws Error.
 std::vector<search::compare::Entrant> parse_entrants(const std::vector<std::string>& search,
                                                      const std::vector<std::string>& set);
-/// The recorded spaces: the files, and those in the folders, in the order of their names. In a folder, two kinds of
-/// files are left out: .T1.json, which are definitions of spaces, and NAME_T4 if there is NAME, because it is the same
-/// space. Throws Error.
-std::vector<std::string> find_spaces(const std::vector<std::string>& paths);
 
 /// Throws Error.
 Comparison compare_strategies(const CompareFlags&, Progress&);

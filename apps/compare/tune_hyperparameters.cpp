@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
 
@@ -17,10 +18,11 @@ namespace {
 
 std::set<std::string> canonical(const std::vector<std::string>& paths) {
   std::set<std::string> files;
-  for (const std::string& file : find_spaces(paths)) {
+  const search::SpaceFiles found(paths);
+  for (const search::SpaceFile& file : found.files()) {
     std::error_code unreadable;  // reading it will say more
-    const auto path = std::filesystem::canonical(file, unreadable);
-    files.insert(unreadable ? file : path.string());
+    const auto path = std::filesystem::canonical(file.path, unreadable);
+    files.insert(unreadable ? file.path : path.string());
   }
   return files;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,7 +20,7 @@
 #include "engine/learn/recorded.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/export_pack.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
 namespace {
@@ -48,6 +49,35 @@ std::string import_space(const search::Records& records, const std::string& stor
                             : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));
 }
 
+std::string import_baselines_of(const std::string& file, const std::string& store) {
+  const ImportedBaselines found = import_baselines(file, store);
+  return fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
+                     found.ours == 0 ? "" : fmt::format("; {} of deplo itself skipped", found.ours),
+                     found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
+}
+
+/// The lines about what was imported. All spaces are read before the first is stored.
+std::string import_files(search::SpaceFiles& files, const search::Reading& reading, const std::string& store) {
+  const bool told = reading.columns != search::Columns{} || reading.objective;
+  std::vector<std::string> baselines;
+  std::vector<search::Records> spaces;
+  for (const search::SpaceFile& file : files.files()) {
+    if (!is_baselines(file.path)) {
+      std::ranges::move(files.read(file, reading), std::back_inserter(spaces));
+      continue;
+    }
+    if (told)
+      throw Error(fmt::format("{}: expected no flags of recorded spaces with baselines, found some", file.path));
+    baselines.push_back(file.path);
+  }
+  if (spaces.empty() && baselines.empty() && !files.files().empty())
+    throw Error("expected recorded spaces to import, found none: " + join(files.left_out().lines(), "; "));
+  std::string text;
+  for (const search::Records& records : spaces) text += import_space(records, store);
+  for (const std::string& file : baselines) text += import_baselines_of(file, store);
+  return text;
+}
+
 int run_import(const ImportFlags& flags) {
   if (flags.list_formats) {
     print_result(search::recorded_formats());
@@ -57,20 +87,9 @@ int run_import(const ImportFlags& flags) {
   engine::make_default_folder(flags.store);
   search::Reading reading{flags.columns, {}};
   if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
-  const bool told = flags.columns != search::Columns{} || reading.objective;
-  std::string text;
-  for (const std::string& file : flags.files) {
-    if (is_baselines(file)) {
-      if (told) throw Error(fmt::format("{}: expected no flags of recorded spaces with baselines, found some", file));
-      const ImportedBaselines found = import_baselines(file, flags.store);
-      text += fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
-                          found.ours == 0 ? "" : fmt::format("; {} of deplo itself skipped", found.ours),
-                          found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
-      continue;
-    }
-    for (const search::Records& records : search::read_spaces(file, reading))
-      text += import_space(records, flags.store);
-  }
+  search::SpaceFiles files(flags.files);
+  std::string text = import_files(files, reading, flags.store);
+  for (const std::string& line : files.left_out().lines()) text += line + "\n";
   print_result(text);
   return 0;
 }
@@ -161,8 +180,9 @@ void add_import(Command command, int& exit_code) {
   command.examples(
       "deplo db import A100.json.gz --store recorded.db\n"
       "deplo db import A100.json --objective GFLOP/s --store gflops.db\n"
+      "deplo db import spaces/ --store recorded.db\n"
       "deplo db import torch.jsonl --store deplo.db");
-  command.option("files", flags->files, "FILES",
+  command.option("files", flags->files, "FILES|FOLDERS",
                  "Recorded spaces (see --list-formats), or .jsonl files with times of libraries.");
   command.option("--store", flags->store, "FILE", "Write to this SQLite file.").show_default();
   command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that are read.");

@@ -61,6 +61,13 @@ void in_parallel(std::size_t count, std::size_t threads, const std::function<voi
   if (failure) std::rethrow_exception(failure);
 }
 
+void check(const Landscape& landscape, const std::string& name, const Contest& contest) {
+  if (landscape.random_at(landscape.seconds(first_cutoff)) <= landscape.optimum())
+    throw Error(name + ": expected a harder space, found one that random search solves at once");
+  if (contest.regret && landscape.optimum() <= 0 && landscape.values().front() >= 0)
+    throw Error(name + ": expected values of one sign for regrets, found both signs");
+}
+
 class Arena {
  public:
   Arena(const TableSpace& space, const Contest& contest, const Sources& sources)
@@ -73,10 +80,7 @@ class Arena {
     budget_ = std::max(landscape_.seconds(contest.cutoff), start_);
     short_budget_ = std::max(landscape_.seconds(contest.short_cutoff), start_);
     limit_ = run_factor * budget_;
-    if (landscape_.random_at(start_) <= landscape_.optimum())
-      throw Error(space.records().name + ": expected a harder space, found one that random search solves at once");
-    if (contest.regret && landscape_.optimum() <= 0 && landscape_.values().front() >= 0)
-      throw Error(space.records().name + ": expected values of one sign for regrets, found both signs");
+    check(landscape_, space.records().name, contest);
     runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
     regret_runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.regret ? contest.repeats : 0));
     cpu_.resize(contest.entrants.size(), std::vector<double>(contest.repeats));
@@ -257,6 +261,10 @@ class Arena {
 };
 
 }  // namespace
+
+void check_space(const TableSpace& space, const Contest& contest) {
+  check(Landscape(space), space.records().name, contest);
+}
 
 SpaceResult compete(const TableSpace& space, const Contest& contest, const Tick& tick,
                     const std::function<bool()>& cancelled, const Sources& sources) {

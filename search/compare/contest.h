@@ -69,10 +69,14 @@ struct SpaceResult {
   std::vector<Cell> cells;         // per entrant
 };
 
+/// Throws Error if the space cannot rate strategies: no configuration is valid, evaluations cost nothing, random search
+/// solves it at once, or for regrets values have both signs.
+void check_space(const TableSpace&, const Contest&);
+
 /// Called from the worker threads after each run.
 using Tick = std::function<void(std::size_t done, std::size_t of)>;
-/// Runs all entrants on a space. Throws Error for unknown searchers, bad parameters, or a space that random search
-/// solves at once. The number of threads affects only cpu_per_1000. `cancelled` is polled between runs; if it returns
+/// Runs all entrants on a space. Throws Error for unknown searchers and bad parameters, and as check_space() does.
+/// The number of threads affects only cpu_per_1000. `cancelled` is polled between runs; if it returns
 /// true, the result must not be used. Repeat r has the same seed for all entrants. If there are sources, strategies
 /// that can learn from them start warm; all others start cold.
 SpaceResult compete(const TableSpace&, const Contest&, const Tick&, const std::function<bool()>& cancelled,

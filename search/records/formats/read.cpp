@@ -35,6 +35,16 @@ std::string helion_metadata(const std::filesystem::path& file, const std::string
   return records::read_unpacked(metadata);
 }
 
+/// Throws NotRecorded with the mistake.
+void refuse_broken_json(std::string_view text, const std::string& place) {
+  try {
+    records::each_json_line(text, "", "a recorded space", [](const records::JsonLine&) {});
+  } catch (const Error& e) {
+    const std::string message = e.what();  // ":3: expected …"
+    throw NotRecorded(place, message.substr(message.find(": ") + 2));
+  }
+}
+
 Records only(std::vector<Records> spaces, const std::string& place) {
   if (spaces.size() != 1) throw Error(fmt::format("{}: expected one recorded space, found {}", place, spaces.size()));
   return std::move(spaces.front());
@@ -44,18 +54,18 @@ Records only(std::vector<Records> spaces, const std::string& place) {
 
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading) {
   const auto no_space = [&](std::string_view found) {
-    return Error(fmt::format("{}: expected a recorded space, found {}", place, found));
+    return NotRecorded(place, fmt::format("expected a recorded space, found {}", found));
   };
   if (text.starts_with("SQLite format 3")) throw no_space("a database");
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw no_space("UTF-16; save it as UTF-8");
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    throw Error(place + ": expected a recorded space, found UTF-16; save it as UTF-8");
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw no_space("nothing");
   const records::Outline outline = records::outline_of(text);
   if (const records::RecordFormat* const format = records::find_format(outline))
     return format->parse({text, place, reading});
-  if (outline.form == records::Outline::Form::object)  // what is no JSON says so
-    records::each_json_line(text, place, "a recorded space", [](const records::JsonLine&) {});
-  throw Error(fmt::format("{}: expected a recorded space, {}", place, records::unknown_format(outline)));
+  if (outline.form == records::Outline::Form::object) refuse_broken_json(text, place);
+  throw NotRecorded(place, "expected a recorded space, " + records::unknown_format(outline));
 }
 
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading) {
@@ -65,8 +75,8 @@ Records parse_records(std::string_view text, const std::string& place, const Rea
 std::string recorded_formats() {
   std::string text;
   for (const records::RecordFormat& format : records::all_formats())
-    text += fmt::format("{:<14}{}\n", format.name, format.about);
-  return text + "A file may be packed as .gz; a table or JSON also as the only file of a .zip.\n";
+    text += fmt::format("{:<21}{}\n", format.name, format.about);
+  return text + "A file may be packed as .gz, or be the only such file of a .zip. A folder stands for its files.\n";
 }
 
 std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading) {

@@ -7,9 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "search/records/records.h"
 
 namespace deplo::search {
+
+/// A file is not a recorded space, as opposed to a damaged one. In a folder such a file is left out.
+class NotRecorded : public Error {
+ public:
+  NotRecorded(const std::string& place, const std::string& reason) : Error(place + ": " + reason), reason_(reason) {}
+  /// The message without the place.
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
+};
 
 /// The roles of a table's columns. Columns without a role are parameters.
 struct Columns {
@@ -43,7 +55,8 @@ struct Reading {
 /// objective is a failure. A file may have several spaces, such as those of several kernels, devices or shapes; the ones
 /// without a choice are left out. The text is UTF-8, with or without a byte order mark. A text that is larger than any
 /// recorded space is refused before it takes more than 2 GiB in addition to the text. Throws Error, prefixed by
-/// `place`, also if a table's parameters cannot be distinguished from its results.
+/// `place`, also if a table's parameters cannot be distinguished from its results; NotRecorded if the text is in no
+/// format that this reads.
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading = {});
 /// The same for a file with one space. Throws Error if it has several.
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});

@@ -59,6 +59,19 @@ bool is_result_head(std::string_view head) {
   return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
+NotRecorded no_times(const std::string& place) {
+  return {place, "expected a column of times, such as 'time (ms)', found none; --time or --objective names it"};
+}
+
+/// Is it a table of something else? Then a chosen objective is not missing in it.
+bool has_times(const std::vector<std::string>& heads, const Reading& reading) {
+  if (reading.columns != Columns{}) return true;  // the user knows the table
+  return std::ranges::any_of(heads, [&](const std::string& head) {
+    return !unit_of(head).empty() || parse_objective_head(head) ||
+           (reading.objective && reading.objective->name == head);
+  });
+}
+
 class Reader {
  public:
   Reader(const std::string& place, const std::vector<std::string>& heads, const Reading& reading)
@@ -73,9 +86,7 @@ class Reader {
     build_ = find(columns.build);
     run_ = find(columns.run);
     for (const std::string& head : columns.ignored) find(head);
-    if (!objective_ && launches_.empty())
-      throw Error(place +
-                  ": expected a column of times, such as 'time (ms)', found none; --time or --objective names it");
+    if (!objective_ && launches_.empty()) throw no_times(place);
     choose_parameters(columns);
   }
 
@@ -162,8 +173,8 @@ class Reader {
       role = Role::parameter;
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
-      if (roles_[i] == Role::none && columns.parameters.empty() && !(guessed_ && is_result_head(heads_[i])))
-        roles_[i] = Role::parameter;
+      const bool is_parameter = !heads_[i].empty() && !(guessed_ && is_result_head(heads_[i]));  // pandas' row numbers
+      if (roles_[i] == Role::none && columns.parameters.empty() && is_parameter) roles_[i] = Role::parameter;
       if (roles_[i] != Role::parameter) continue;
       parameters_.push_back(i);
       builder_.add_knob(heads_[i]);
@@ -224,6 +235,7 @@ class Reader {
 
   std::optional<double> number(const std::string& cell, std::size_t column) const {
     const std::optional<double> value = any_number(cell, column, "a time");
+    if (value && !std::isfinite(*value)) return std::nullopt;  // a failure, as nan or inf
     if (value && (!(*value >= 0) || *value > 1e30)) throw wrong(cell, column, "a time");
     return value;
   }
@@ -338,6 +350,7 @@ Records parse_table_records(std::string_view text, const std::string& place, con
   records::CsvLines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
+  if (!has_times(heads, reading)) throw no_times(place);
   return Reader(place, heads, reading).read(lines);
 }
 

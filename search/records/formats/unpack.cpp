@@ -5,11 +5,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
 #include "core/error.h"
+#include "search/records/formats/read.h"
 
 namespace deplo::search::records {
 namespace {
@@ -50,24 +52,25 @@ std::string read_gz(const std::string& place) {
   return bytes;
 }
 
+constexpr std::array<std::string_view, 5> endings = {".json", ".jsonl", ".log", ".csv", ".xml"};
+
 // Not the folders of macOS, which hold a second file for each.
 bool wanted(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? name : name.substr(slash + 1);
-  return !file.starts_with("._") &&
-         (file.ends_with(".json") || file.ends_with(".csv") || file.ends_with(".jsonl") || file.ends_with(".xml"));
+  return !file.starts_with("._") && std::ranges::any_of(endings, [&](std::string_view e) { return file.ends_with(e); });
 }
 
 zip_uint64_t find_entry(zip_t* zip, const std::string& place) {
+  constexpr std::string_view names = ".json, .jsonl, .log, .csv or .xml";
   zip_int64_t found = -1;
   for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
     const char* const name = zip_get_name(zip, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
     if (!name || !wanted(name)) continue;
-    if (found >= 0)
-      throw Error(place + ": expected one .json, .jsonl, .csv or .xml file in the archive, found several");
+    if (found >= 0) throw NotRecorded(place, fmt::format("expected one {} file in the archive, found several", names));
     found = i;
   }
-  if (found < 0) throw Error(place + ": expected a .json, .jsonl, .csv or .xml file in the archive, found none");
+  if (found < 0) throw NotRecorded(place, fmt::format("expected a {} file in the archive, found none", names));
   return static_cast<zip_uint64_t>(found);
 }
 

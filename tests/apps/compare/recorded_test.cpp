@@ -103,12 +103,21 @@ TEST(Entrants, SettingsAreCheckedAndKeptApart) {
   says({"random"}, {"c=1"}, "of one of the strategies");
 }
 
-TEST_F(Recorded, FoldersOfSpaces) {
-  for (const char* name : {"x.json", "x_T4.json", "y_T4.json", "z.T1.json", "b.csv", "notes.txt"})
-    std::ofstream(folder_ / name) << "{}";
-  EXPECT_THAT(find_spaces({folder_.string()}),
-              ::testing::ElementsAre(file("b.csv"), file("x.json"), file("y_T4.json")));
-  EXPECT_THAT([&] { find_spaces({}); }, ThrowsMessage<Error>(HasSubstr("--spaces")));
+TEST_F(Recorded, FoldersOfEachFormatAreComparedAndTheRestIsNamed) {
+  std::ofstream(folder_ / "s.csv") << "a,time (ms)\n1,5\n2,4\n3,3\n4,2\n5,8\n6,7\n";
+  std::ofstream(folder_ / "notes.json") << "{}";
+  CompareFlags flags;
+  flags.spaces = {folder_.string()};
+  flags.search = {"random"};
+  flags.orders = {"recorded"};
+  flags.contest.repeats = 2;
+  Progress quiet(stderr, true);
+  EXPECT_EQ(compare_strategies(flags, quiet).orders[0].spaces.size(), 1u);
+  std::filesystem::remove(folder_ / "s.csv");
+  EXPECT_THAT([&] { compare_strategies(flags, quiet); },
+              ThrowsMessage<Error>(HasSubstr("--spaces: expected recorded spaces, found none in " + folder_.string())));
+  flags.spaces.clear();
+  EXPECT_THAT([&] { compare_strategies(flags, quiet); }, ThrowsMessage<Error>(HasSubstr("--spaces FILES or FOLDERS")));
 }
 
 TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
