@@ -68,7 +68,8 @@ std::string workload_name(const std::string& key) {
 
 /// AutoTVM's version 0.1 has the same members; its task is not a list: {"i": [TARGET, TASK, …], …}.
 bool is_old_autotvm(std::string_view text) {
-  const std::size_t start = std::min(text.find("\"i\""), text.size() - 3);
+  const std::size_t start = text.find("\"i\"");
+  if (start == std::string_view::npos) return false;
   const std::size_t end = std::min(text.find_first_not_of(" :[", start + 3), text.size());
   return std::ranges::count(text.substr(start, end - start), '[') == 1;
 }
@@ -84,7 +85,7 @@ std::vector<Records> records::parse_ansor(const Source& source) {
         !input[0][0].is_string() || !input[0][1].is_string())
       expected(line.place, "a workload, a target and a state");
     std::optional<TvmResult> result = tvm_result_of(member_of(line.json, "r"));
-    if (!result) expected(line.place, "[[seconds above 0], error, seconds] as the result");
+    if (!result) expected(line.place, "[[seconds], error, seconds] as the result");
     const auto workload = input[0][0].get<std::string>(), target = input[0][1].get<std::string>();
     spaces.of(workload + "\n" + target, workload_name(workload), target)
         .add(settings_of_state(input[1], line.place), std::move(result->record), std::move(result->launches));

@@ -46,14 +46,15 @@ std::vector<Records> records::parse_autotvm(const Source& source) {
   each_json_line(source.text, source.place, "a line of AutoTVM's log", [&](const JsonLine& line) {
     const bool is_old = line.json.is_object() && line.json.contains("i");
     const Json& input = member_of(line.json, is_old ? "i" : "input");
-    if (!input.is_array() || input.size() < 3 || !input[0].is_string() || !input[1].is_string())
+    if (!input.is_array() || input.size() < 3 || !(input[0].is_string() || input[0].is_object()) ||
+        !input[1].is_string())
       expected(line.place, "a target and a task");
     std::string kernel = input[1].get<std::string>();
     if (input[2].is_array())
       for (const Json& argument : input[2]) kernel += " " + argument_text(argument);
-    SparseRecords& space = spaces.of(kernel + "\n" + compact(input[0]), kernel, input[0].get<std::string>());
+    SparseRecords& space = spaces.of(kernel + "\n" + compact(input[0]), kernel, tvm_target_name(input[0]));
     std::optional<TvmResult> result = tvm_result_of(member_of(line.json, is_old ? "r" : "result"));
-    if (!result) expected(line.place, "[[seconds above 0], error, seconds] as the result");
+    if (!result) expected(line.place, "[[seconds], error, seconds] as the result");
     const Json& config = is_old ? input.back() : member_of(line.json, "config");
     space.add(choices_of(member_of(config, is_old ? "e" : "entity"), line.place), std::move(result->record),
               std::move(result->launches));

@@ -23,7 +23,8 @@ using records::text_of;
 constexpr double no_time = 1e12;  // ms; a failed configuration may have the largest number
 
 Json result_of(const Json& parameters, const Json& time) {
-  const bool valid = time.is_number() && time.get<double>() > 0 && time.get<double>() < no_time;
+  const double ms = records::number_of(time).value_or(0);
+  const bool valid = ms > 0 && ms < no_time;
   Json own = Json::object();
   own["configuration"] = parameters;
   own["invalidity"] = valid ? "correct" : "runtime";

@@ -15,6 +15,8 @@ class CsvLines {
 
   /// False: no line is left. Empty lines are passed over. Throws Error for a line that is too long.
   bool next(std::vector<std::string>& cells);
+  /// Is no text left after these cells, not even the end of their line?
+  bool is_over() const { return at_ >= text_.size(); }
   /// Of the cells; lines inside quotes are not counted.
   std::size_t line() const { return line_; }
 

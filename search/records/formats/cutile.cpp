@@ -16,15 +16,19 @@ using records::Json;
 Record record_of(const Json& outcome, const std::string& place) {
   if (const Json& measured = records::member_of(outcome, "Measured"); measured.is_object()) {
     const Json& median = records::member_of(measured, "median_ms");
-    if (median.is_number()) return records::timed(median.get<double>() * 1e3, Status::noop, "no time");
+    if (const std::optional<double> ms = records::number_of(median))
+      return records::timed(*ms * 1e3, Status::noop, "no time");
     if (median.is_null()) return records::timed(0, Status::noop, "no time");
-  } else if (const Json& invalid = records::member_of(outcome, "Invalid"); invalid.is_object()) {
-    return records::timed(0, Status::invalid, records::text_of(invalid, "reason"));
+  } else if (outcome.is_string()) {
+    return records::timed(0, Status::invalid, outcome.get<std::string>());
+  } else if (outcome.is_object() && outcome.size() == 1 && !outcome.contains("Measured")) {
+    const std::string reason = records::text_of(outcome.front(), "reason");
+    return records::timed(0, Status::invalid, reason.empty() ? outcome.begin().key() : reason);
   }
-  throw Error(
-      fmt::format("{}: expected Measured with median_ms, or Invalid, as the outcome of a trial of cutile-rs, "
-                  "found {}",
-                  place, records::excerpt(outcome)));
+  throw Error(fmt::format(
+      "{}: expected Measured with median_ms, or the name of a failure, as the outcome of a trial of cutile-rs, "
+      "found {}",
+      place, records::excerpt(outcome)));
 }
 
 }  // namespace

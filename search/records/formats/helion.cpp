@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "search/records/formats/by_space.h"
@@ -29,6 +31,7 @@ class Rows {
 
   bool next() {
     if (!lines_.next(cells_)) return false;
+    if (cells_.size() < heads_.size() && is_cut_off()) return false;
     if (cells_.size() != heads_.size())
       throw Error(fmt::format("{}: expected {} cells, found {}", at(), heads_.size(), cells_.size()));
     return true;
@@ -38,15 +41,18 @@ class Rows {
     const auto found = std::ranges::find(heads_, head);
     return found == heads_.end() ? "" : cells_[static_cast<std::size_t>(found - heads_.begin())];
   }
-  /// 0 for an empty cell.
+  /// 0 for an empty cell, and for what is no number.
   double number(std::string_view head) const {
     const std::string text = cell(head);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text == "None" || std::isnan(value)) return 0;
     if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || !(value >= 0)))
       throw Error(fmt::format("{}: expected a time in column '{}', found '{}'", at(), head, text.substr(0, 40)));
     return value;
   }
+  /// Does the text end within the row? The program that wrote it may have been killed.
+  bool is_cut_off() const { return lines_.is_over(); }
   std::string at() const { return fmt::format("{}:{}", place_, lines_.line()); }
 
  private:
@@ -55,12 +61,15 @@ class Rows {
   std::vector<std::string> heads_, cells_;
 };
 
-std::vector<records::Setting> settings_of_text(const std::string& config, const std::string& place) {
-  Json json = Json::parse(config, nullptr, false);
-  if (!json.is_object()) json = records::parse_python_call(config).value_or(Json());
-  if (!json.is_object())
-    throw Error(fmt::format("{}: expected a configuration of Helion, found '{}'", place, config.substr(0, 80)));
-  return records::settings_of(json);
+/// In JSON or as Python's repr(). nullopt: neither.
+std::optional<Json> configuration_in(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_object() ? std::optional(std::move(json)) : records::parse_python_call(text);
+}
+
+std::vector<records::Setting> settings_of_text(const std::string& text, const std::string& place) {
+  if (const std::optional<Json> config = configuration_in(text)) return records::settings_of(*config);
+  throw Error(fmt::format("{}: expected a configuration of Helion, found '{}'", place, text.substr(0, 80)));
 }
 
 /// What is known of a run.
@@ -101,8 +110,7 @@ Status status_of(const std::string& word) {
 double median_of(const Json& config) {
   const Json& stats = records::member_of(config, "perf_stats");
   if (!stats.is_array() || stats.empty()) return 0;
-  const Json& median = records::member_of(stats.back(), "median");
-  return median.is_number() ? median.get<double>() : 0;
+  return records::number_of(records::member_of(stats.back(), "median")).value_or(0);
 }
 
 }  // namespace
@@ -123,8 +131,9 @@ std::vector<Records> records::parse_helion_log(const Source& source) {
     const bool ok = status == "ok" || (status == "deduplicated" && ms > 0);
     Record record = timed(ok ? ms * 1e3 : 0, status_of(status), status);
     record.build_seconds = rows.number("compile_time_s");
-    spaces.of(id, run.kernel, run.device, size_of(run))
-        .add(settings_of_text(rows.cell("config"), rows.at()), std::move(record));
+    const std::string config = rows.cell("config");
+    if (rows.is_cut_off() && !configuration_in(config)) break;
+    spaces.of(id, run.kernel, run.device, size_of(run)).add(settings_of_text(config, rows.at()), std::move(record));
   }
   return spaces.finish();
 }
@@ -172,11 +181,12 @@ std::vector<Records> records::parse_helion_configs(const Source& source) {
                  &shape = member_of(each, "shape_key");
       if (!config.is_object())
         throw Error(fmt::format("{}: expected a configuration of Helion, found {}", source.place, excerpt(each)));
-      if (!ms.is_number()) continue;  // tuned, and not timed
+      const std::optional<double> time = number_of(ms);
+      if (!time) continue;  // tuned, and not timed
       spaces
           .of(kernel + "\n" + compact(shape), kernel, text_of(shape, "hardware_id"),
               problem_size_json({compact(member_of(shape, "specialization_key"))}))
-          .add(settings_of(config), timed(ms.get<double>() * 1e3, Status::launch_error, "no time"));
+          .add(settings_of(config), timed(*time * 1e3, Status::launch_error, "no time"));
     }
   return spaces.finish();
 }

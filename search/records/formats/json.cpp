@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -94,9 +95,7 @@ class Reader {
   }
 
   void parse(std::string_view text) {
-    // Kernel Tuner writes numbers that are none as Python does.
-    const std::string clean =
-        contains(text, "NaN") || contains(text, "Infinity") ? records::without_nan(text) : std::string();
+    const std::string clean = records::may_have_nan(text) ? records::without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
     try {
       [[maybe_unused]] const Json rest = Json::parse(
@@ -235,12 +234,13 @@ class Reader {
   // The value of the objective in the record's outcome; in µs if it is a duration.
   Outcome outcome_of(const Json& value, double to_us) {
     const Objective& objective = builder_.objective();
-    if (value.is_string()) {
+    const std::optional<double> read = records::number_of(value);
+    if (!read && value.is_string()) {
       const auto& said = value.get_ref<const std::string&>();
       return {status_of(said), 0, said};
     }
-    if (!value.is_number()) return {Status::invalid, 0, "no " + objective.name};
-    const double number = value.get<double>() * (objective.duration ? to_us : 1);
+    if (!read) return {Status::invalid, 0, "no " + objective.name};
+    const double number = *read * (objective.duration ? to_us : 1);
     const bool plausible = objective.duration ? number > 0 && number < nobody_waits_us : std::abs(number) < nobody_has;
     if (!plausible) return {Status::implausible, 0, fmt::format("{} {}", objective.name, value.dump())};
     ++measured_;
@@ -252,6 +252,10 @@ class Reader {
     values_.clear();
     for (std::size_t p = 0; p < builder_.knobs(); ++p) {
       const auto found = configuration.find(builder_.knob_name(p));
+      if (found == configuration.end() && !is_cache_) {
+        values_.emplace_back(records::absent);
+        continue;
+      }
       if (found == configuration.end())
         throw Error(fmt::format("{}: expected a value of '{}' in each configuration, found none in number {}", place_,
                                 builder_.knob_name(p), entries_ + 1));
@@ -266,7 +270,7 @@ class Reader {
     double sum = 0;
     if (const auto times = owner.find(key); times != owner.end() && times->is_array())
       for (const Json& time : *times) {
-        const double us = time.is_number() ? time.get<double>() * to_us : 0;
+        const double us = records::number_of(time).value_or(0) * to_us;
         if (!(us > 0) || us >= nobody_waits_us) continue;
         launches_.push_back(us);
         sum += us;
@@ -279,7 +283,8 @@ class Reader {
     const auto found = owner.find(key);
     if (found == owner.end() || found->is_null()) return 0;
     constexpr double most = 1e30;  // sums stay finite
-    if (found->is_number() && found->get<double>() >= 0 && found->get<double>() <= most) return found->get<double>();
+    const std::optional<double> number = records::number_of(*found);
+    if (number && *number >= 0 && *number <= most) return *number;
     throw Error(
         fmt::format("{}: expected {} as a time, found {} in number {}", place_, key, excerpt(*found), entries_));
   }
@@ -304,7 +309,8 @@ class Reader {
     const std::string& objective = builder_.objective().name;
     const auto value = entry.find(objective), error = entry.find("__error__");
     std::string said = error == entry.end() ? "" : error->is_string() ? error->get<std::string>() : excerpt(*error);
-    if (said.empty() && value != entry.end() && value->is_string()) said = value->get<std::string>();
+    if (said.empty() && value != entry.end() && value->is_string() && !records::number_of(*value))
+      said = value->get<std::string>();
     for (const auto& [name, each] : entry.items())
       if (said.empty() && each.is_string() && is_error_word(each.get_ref<const std::string&>()) && !is_parameter(name))
         said = each.get<std::string>();
@@ -322,15 +328,21 @@ class Reader {
     return false;
   }
 
+  // Of all configurations, in the order in which they come: those of conditional parameters differ.
+  static std::vector<std::string> parameters_of(const Json& results) {
+    std::vector<std::string> names;
+    std::set<std::string> known;
+    for (const Json& result : results)
+      for (const auto& [name, value] : records::member_of(result, "configuration").items())
+        if (known.insert(name).second) names.push_back(name);
+    return names;
+  }
+
   void read_t4() {
     const auto results = header_.find("results");
     if (results == header_.end() || !results->is_array())
       throw Error(fmt::format("{}: expected the results of T4 in a list 'results', found none", place_));
-    for (const Json& result : *results)
-      if (result.is_object() && result.contains("configuration") && result["configuration"].is_object()) {
-        for (const auto& [name, value] : result["configuration"].items()) builder_.add_knob(name);
-        break;
-      }
+    for (const std::string& name : parameters_of(*results)) builder_.add_knob(name);
     const std::optional<double> own_us = choose_t4_objective(*results);
     const double to_us = metadata_unit().value_or(own_us.value_or(us_per_ms));
     for (const Json& result : *results) add_result(result, to_us, own_us.value_or(to_us));
@@ -394,7 +406,8 @@ class Reader {
       throw Error(
           fmt::format("{}: expected a configuration in each result, found none in number {}", place_, entries_ + 1));
     take_values(*configuration);
-    const Json times = result.value("times", Json::object());
+    Json times = records::member_of(result, "times");
+    if (times.is_null()) times = Json::object();
     if (!times.is_object()) throw Error(fmt::format("{}: expected times in number {}", place_, entries_));
     const double launched_us = take_launches(times, "runtimes", to_us);
     Record record{.outcome = outcome_of_result(result, objective_to_us, launched_us)};
@@ -429,8 +442,9 @@ class Reader {
     if (!value.is_array()) return value;
     double sum = 0;
     for (const Json& each : value) {
-      if (!each.is_number()) return {};
-      sum += each.get<double>();
+      const std::optional<double> number = records::number_of(each);
+      if (!number) return {};
+      sum += *number;
     }
     return value.empty() ? Json() : Json(sum / static_cast<double>(value.size()));
   }

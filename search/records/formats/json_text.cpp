@@ -4,11 +4,24 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 
 #include "core/error.h"
 #include "search/records/spelling.h"
 
 namespace deplo::search::records {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> no_numbers = {"NaN", "Infinity", "nan", "inf"};
+
+}  // namespace
+
+bool may_have_nan(std::string_view text) {
+  return std::ranges::any_of(no_numbers,
+                             [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
 
 std::string without_nan(std::string_view text) {
   std::string out;
@@ -16,10 +29,11 @@ std::string without_nan(std::string_view text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = text.substr(i);
-    if (!quoted && (rest.starts_with("NaN") || rest.starts_with("Infinity"))) {
+    const auto word = std::ranges::find_if(no_numbers, [&](std::string_view each) { return rest.starts_with(each); });
+    if (!quoted && word != no_numbers.end()) {
       if (out.ends_with('-')) out.pop_back();
       out += "null";
-      i += rest.starts_with("NaN") ? 2 : 7;
+      i += word->size() - 1;
       continue;
     }
     if (text[i] == '"') quoted = !quoted;
@@ -30,7 +44,7 @@ std::string without_nan(std::string_view text) {
 }
 
 Json parse_json(std::string_view text, const std::string& place, std::string_view what) {
-  const bool is_clean = text.find("NaN") == std::string_view::npos && text.find("Infinity") == std::string_view::npos;
+  const bool is_clean = !may_have_nan(text);
   const std::string clean = is_clean ? std::string() : without_nan(text);
   std::size_t values = 0;
   std::array<std::size_t, max_levels + 2> members = {};  // of the object that is open at a level
@@ -71,6 +85,16 @@ const Json& member_of(const Json& json, const char* key) {
   if (!json.is_object()) return none;
   const auto found = json.find(key);
   return found == json.end() ? none : *found;
+}
+
+std::optional<double> number_of(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_string()) return std::nullopt;
+  const auto& text = json.get_ref<const std::string&>();
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
 }
 
 std::string excerpt(const Json& json) { return compact(json).substr(0, 40); }

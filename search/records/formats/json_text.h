@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,18 +17,25 @@ inline constexpr int max_levels = 128;  // copies and prints of a value recurse
 inline constexpr std::size_t max_values = std::size_t{1} << 24;
 inline constexpr std::size_t max_members = 2000;  // of an object: each is searched for in them all
 
-/// The text with null for NaN, Infinity and -Infinity, which Python's json writes for numbers that are none.
+/// The text with null for numbers that are none: NaN, Infinity and -Infinity of Python's json; nan and inf of Python's
+/// repr() and of printf, also with a sign.
 std::string without_nan(std::string_view text);
+/// False only if without_nan() changes nothing.
+bool may_have_nan(std::string_view text);
 /// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place: expected
 /// WHAT in JSON: …`, also for a value with more than max_levels or max_values.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);
 
+/// The value, as JSON, of a parameter that a configuration does not have.
+inline constexpr std::string_view absent = "\"-\"";
 /// The value of a parameter as JSON text. A list or an object counts as its text.
 std::string value_json(const Json&);
 /// The member if it is a text; "" otherwise.
 std::string text_of(const Json&, const char* key);
 /// The member; null if there is none, or if this is not an object.
 const Json& member_of(const Json&, const char* key);
+/// A finite number, also one that is written as a text. nullopt: neither.
+std::optional<double> number_of(const Json&);
 /// The first 40 bytes of the value's text.
 std::string excerpt(const Json&);
 /// The value's text without blanks.
@@ -38,8 +46,8 @@ struct JsonLine {
   Json json;
   std::string place;
 };
-/// Parses each line that is not empty, or the whole text if its first line is no value. A last line that is no JSON is left out if a line stands before it: the program
-/// that wrote the file still ran, or was killed.
+/// Parses each line that is not empty, or the whole text if its first line is no value. A last line that is no JSON is
+/// left out if a line stands before it: the program that wrote the file still ran, or was killed.
 void each_json_line(std::string_view text, const std::string& place, std::string_view what,
                     const std::function<void(JsonLine)>& take);
 

@@ -6,7 +6,9 @@
 // https://github.com/HiPerCoRe/KTT (Source/Output/JsonConverters.cpp, XmlConverters.cpp). All times are in the TimeUnit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <pugixml.hpp>
 #include <utility>
 
@@ -42,9 +44,9 @@ Json sum_of(const Json& launches, const char* member) {
   if (!launches.is_array() || launches.empty()) return {};
   double sum = 0;
   for (const Json& launch : launches) {
-    const Json& value = records::member_of(launch, member);
-    if (!value.is_number()) return {};
-    sum += value.get<double>();
+    const std::optional<double> value = records::number_of(records::member_of(launch, member));
+    if (!value) return {};
+    sum += *value;
   }
   return sum;
 }
@@ -86,6 +88,8 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
   }
   std::vector<Records> spaces;
   for (const std::string& kernel : kernels) {
+    const auto has_parameters = [](const Json& result) { return !result["configuration"].empty(); };
+    if (std::ranges::none_of(by_kernel[kernel], has_parameters)) continue;
     Json t4 = Json::object();
     t4["metadata"]["timeunit"] = unit;
     t4["device_name"] = text_of(metadata, "Device");

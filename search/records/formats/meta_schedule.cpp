@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "search/records/formats/by_space.h"
 #include "search/records/formats/formats.h"
+#include "search/records/formats/tvm_result.h"
 
 namespace deplo::search {
 namespace {
@@ -35,16 +36,6 @@ std::vector<records::Setting> settings_of_trace(const Json& trace, const std::st
                           records::value_json(decision[1]));
   }
   return settings;
-}
-
-/// "cuda sm_90" of the target's members.
-std::string target_name(const Json& target) {
-  if (target.is_string()) return target.get<std::string>();
-  std::string name;
-  for (const char* each : {"kind", "tag", "arch", "mcpu", "model"})
-    if (const std::string text = records::text_of(target, each); !text.empty())
-      name += (name.empty() ? "" : " ") + text;
-  return name;
 }
 
 /// 1x512:float32 of ["TENSOR", "float32", [1, 512]].
@@ -93,7 +84,7 @@ std::vector<Records> records::parse_meta_schedule(const Source& source) {
     if (arguments.is_array())
       for (const Json& argument : arguments) kernel += " " + argument_text(argument);
     Times times = times_of(record[1], line.place);
-    spaces.of(kernel + "\n" + compact(target), kernel, target_name(target))
+    spaces.of(kernel + "\n" + compact(target), kernel, tvm_target_name(target))
         .add(settings_of_trace(record[0], line.place), std::move(times.record), std::move(times.launches));
   });
   return spaces.finish();

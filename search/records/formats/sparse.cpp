@@ -12,7 +12,6 @@ namespace deplo::search::records {
 namespace {
 
 constexpr std::size_t max_knobs = 1000;
-const std::string absent = "\"-\"";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -72,7 +71,7 @@ Records SparseRecords::finish(bool drops_constants) const {
   builder.problem_size() = problem_size;
   std::vector<std::string> values;
   for (const Row& row : rows_) {
-    values.assign(builder.knobs(), absent);
+    values.assign(builder.knobs(), std::string(absent));
     for (const auto& [number, value] : row.settings)
       if (kept[number]) values[column[number]] = value;
     builder.add_json(values, row.record, row.launches);

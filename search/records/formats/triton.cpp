@@ -35,9 +35,9 @@ std::vector<records::Setting> settings_of_config(const Json& config, const std::
 
 double milliseconds_of(const Json& timing, const std::string& place) {
   const Json& median = timing.is_array() && !timing.empty() ? timing[0] : timing;
-  if (median.is_null()) return 0;  // Infinity
-  if (!median.is_number()) expected(place, "a time", timing);
-  return median.get<double>();
+  if (median.is_null() || median.empty()) return 0;  // Infinity; no time
+  if (const std::optional<double> ms = records::number_of(median)) return *ms;
+  expected(place, "a time", timing);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace deplo::search::records {
 namespace {
@@ -18,32 +19,42 @@ Status status_of(std::int64_t error) {
   return error >= 0 && error < 8 ? statuses[error] : Status::launch_error;
 }
 
+TvmResult failed(TvmResult result) {
+  result.launches.clear();
+  result.record.outcome = {Status::launch_error, 0, "no time"};
+  return result;
+}
+
 }  // namespace
 
 std::optional<TvmResult> tvm_result_of(const Json& result) {
   if (!result.is_array() || result.size() < 3 || !result[0].is_array() || !result[1].is_number_integer() ||
-      !result[2].is_number() || result[0].size() > max_launches)
+      result[0].size() > max_launches)
     return std::nullopt;
   TvmResult made;
   const auto error = result[1].get<std::int64_t>();
-  made.record.run_seconds = std::clamp(result[2].get<double>(), 0.0, max_seconds);
+  made.record.run_seconds = std::clamp(number_of(result[2]).value_or(0), 0.0, max_seconds);
   if (error != 0) {
     made.record.outcome = {status_of(error), 0, fmt::format("TVM's error {}", error)};
     return made;
   }
   double sum = 0;
   for (const Json& seconds : result[0]) {
-    if (!seconds.is_number() || !(seconds.get<double>() > 0)) return std::nullopt;
-    if (seconds.get<double>() >= max_seconds) {
-      made.launches.clear();
-      made.record.outcome = {Status::launch_error, 0, "no time"};
-      return made;
-    }
-    sum += made.launches.emplace_back(seconds.get<double>() * 1e6);
+    const double time = number_of(seconds).value_or(0);
+    if (!(time > 0) || time >= max_seconds) return failed(std::move(made));
+    sum += made.launches.emplace_back(time * 1e6);
   }
-  if (made.launches.empty()) return std::nullopt;
+  if (made.launches.empty()) return failed(std::move(made));
   made.record.outcome = {Status::ok, sum / static_cast<double>(made.launches.size()), ""};
   return made;
+}
+
+std::string tvm_target_name(const Json& target) {
+  if (target.is_string()) return target.get<std::string>();
+  std::string name;
+  for (const char* each : {"kind", "tag", "arch", "mcpu", "model"})
+    if (const std::string text = text_of(target, each); !text.empty()) name += (name.empty() ? "" : " ") + text;
+  return name;
 }
 
 }  // namespace deplo::search::records

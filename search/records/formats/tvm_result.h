@@ -1,6 +1,8 @@
-// The result of a trial of TVM's AutoTVM and Ansor: [[SECONDS, …], ERROR, SECONDS OF THE WHOLE TRIAL, TIMESTAMP].
+// What the logs of TVM's tuners share: targets, and the result of a trial of AutoTVM and Ansor,
+// [[SECONDS, …], ERROR, SECONDS OF THE WHOLE TRIAL, TIMESTAMP].
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "search/records/formats/json_text.h"
@@ -13,7 +15,10 @@ struct TvmResult {
   std::vector<double> launches;  // µs
 };
 
-/// nullopt: it is no such list, or has times that are not above 0 without an error.
+/// A result without an error and with a time that is not above 0 is a failure, too. nullopt: it is no such list.
 std::optional<TvmResult> tvm_result_of(const Json&);
+
+/// "cuda sm_90" of a target's members; a target that is a text as it is.
+std::string tvm_target_name(const Json& target);
 
 }  // namespace deplo::search::records

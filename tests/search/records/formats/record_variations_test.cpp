@@ -1,0 +1,137 @@
+// What legitimate files of other tuners vary in: members that are missing, numbers that are none, old versions, several
+// tasks, ends that are cut off.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "search/records/formats/read.h"
+
+namespace deplo::search::record_variations_test {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// The time of each configuration of all spaces in µs; of a failure its status; " | " between spaces.
+std::string outcomes(std::string_view text, const std::string& place = "file") {
+  std::string all;
+  for (const Records& records : parse_spaces(text, place)) {
+    all += all.empty() ? "" : " | ";
+    for (const Record& record : records.records)
+      all += (all.empty() || all.ends_with(' ') ? "" : " ") + (record.outcome.ok()
+                                                                   ? fmt::format("{:.9g}", record.outcome.microseconds)
+                                                                   : std::string(status_name(record.outcome.status)));
+  }
+  return all;
+}
+
+/// A cache with these entries of parameter a.
+std::string cache(std::string_view entries, std::string_view more = "") {
+  return fmt::format(R"({{"tune_params_keys": ["a"], {} "cache": {{{}}}}})", more, entries);
+}
+
+TEST(RecordVariations, KernelTuner) {
+  EXPECT_EQ(outcomes(cache(R"("1": {"a": 1, "time": NaN, "compile_time": NaN}, "2": {"a": 2, "time": 2.5,
+    "times": [Infinity, 2.5], "benchmark_time": -Infinity}, "3": {"a": 3, "time": nan}, "4": {"a": 4, "time": -inf})")),
+            "invalid 2500 invalid invalid");
+  EXPECT_EQ(outcomes(cache(R"("1": {"a": 1, "time": "1.5", "times": ["1", 2]}, "2": {"a": 2, "time": 1e20})",
+                           R"("objective": null,)")),
+            "1500 implausible");
+  EXPECT_EQ(outcomes("\xef\xbb\xbf\r\n" + cache("\r\n\"1\": {\"a\": [1, \"é\"], \"time\": 1},\r\n\"2\": {\"a\": null, "
+                                                "\"time\": {\"no\": 1}}\r\n")),
+            "1000 invalid");
+}
+
+std::string t4(std::string_view results) { return fmt::format(R"({{"results": [{}]}})", results); }
+
+TEST(RecordVariations, T4) {
+  // Conditional parameters, and times that are null or missing.
+  const std::string text = t4(R"({"configuration": {"a": 1}, "times": null, "measurements": [{"name": "time",
+    "value": "1.25", "unit": "ms"}]}, {"configuration": {"b": 2, "a": 1}, "invalidity": "compile"},
+    {"configuration": {"b": 3, "a": 1}, "times": {"runtimes": [NaN, 2.5]}})");
+  EXPECT_EQ(outcomes(text), "1250 build_error 2500");
+  const Records records = parse_records(text, "file");
+  EXPECT_EQ(records.knobs[1].name, "b");
+  EXPECT_EQ(records.json(0, 1), "\"-\"");
+}
+
+TEST(RecordVariations, Ktt) {
+  const auto result = [](std::string_view kernel, std::string_view pairs, std::string_view duration) {
+    return fmt::format(R"({{"KernelName": "{}", "Status": "Ok", "TotalDuration": {}, "Configuration": [{}]}})", kernel,
+                       duration, pairs);
+  };
+  const std::string one = result("g", R"({"Name": "A", "Type": "Double", "Value": 1.0})", "2.5"),
+                    two = result("g", R"({"Name": "A", "Type": "Bool", "Value": true})", "\"3.5\""),
+                    none = result("reference", "", "1");
+  EXPECT_EQ(outcomes(fmt::format(R"({{"Metadata": {{"TimeUnit": "ms"}}, "Results": [{}, {}, {}]}})", none, one, two)),
+            "2500 3500");
+  EXPECT_EQ(outcomes(fmt::format(R"({{"Metadata": {{"TimeUnit": "Nanoseconds"}}, "Results": [{}]}})", one)), "0.0025");
+}
+
+TEST(RecordVariations, ClBlastAndClTune) {
+  const auto results = [](std::string_view list) {
+    return fmt::format(R"({{"device": "D", "kernel_family": "x", "results": [{}]}})", list);
+  };
+  EXPECT_EQ(outcomes(results(R"({"kernel": "k", "time": inf, "parameters": {"A": 1}},
+    {"kernel": "k", "time": "1.5", "parameters": {"A": 2}}, {"kernel": "k", "time": -nan, "parameters": {"A": 3}})")),
+            "launch_error 1500 launch_error");
+  // Kernels of one CLTune run have parameters of their own.
+  EXPECT_EQ(outcomes(R"({"device": "D", "results": [{"kernel": "a", "time": 1.5, "parameters": {"A": 1, "B": 2}},
+    {"kernel": "b", "time": 2.5, "parameters": {"A": 1, "C": 2}}]})"),
+            "1500 2500");
+}
+
+TEST(RecordVariations, Tvm) {
+  const auto autotvm = [](std::string_view target, std::string_view x, std::string_view result) {
+    return fmt::format(R"({{"input": [{}, "dense", [], {{}}], "config": {{"entity": [["x", "sp", [-1, {}]]]}},
+"result": {}, "version": 0.2}})",
+                       target, x, result);
+  };
+  const auto line = [&](std::string_view target, std::string_view x, std::string_view result) {
+    std::string text = autotvm(target, x, result);
+    std::erase(text, '\n');
+    return text + "\r\n";
+  };
+  const std::string log = "# a comment\r\n" + line(R"({"kind": "cuda", "arch": "sm_75"})", "1", "[[0.5], 0, 1.5, 2]") +
+                          line(R"({"kind": "cuda", "arch": "sm_75"})", "2", "[[NaN], 0, 1.5, 2]") +
+                          line(R"({"kind": "cuda", "arch": "sm_75"})", "3", "[[0.0], 0, null, null]") +
+                          line(R"({"kind": "cuda", "arch": "sm_75"})", "4", R"([["Traceback"], 2, 1.5, 2])") +
+                          line(R"("llvm")", "5", "[[], 0, 1.5, 2]") + "\r\n";
+  EXPECT_EQ(outcomes(log), "500000 launch_error launch_error build_error | launch_error");
+  EXPECT_EQ(parse_spaces(log, "file")[0].device, "cuda sm_75");
+  EXPECT_EQ(outcomes(log + log.substr(log.find('{'), 60)),
+            "500000 launch_error launch_error build_error | launch_error");
+}
+
+TEST(RecordVariations, Triton) {
+  EXPECT_EQ(outcomes(R"({"key": null, "timestamp": 1, "configs_timings": [[{"kwargs": {"B": [1, 2]}, "num_warps": 4},
+    []], [{"kwargs": {"B": [2, 2]}, "num_warps": 4}, [NaN, 1, 2]], [{"kwargs": {"B": null}, "num_warps": 4}, ["0.5"]]]})"),
+            "invalid invalid 500");
+}
+
+TEST(RecordVariations, Helion) {
+  const std::string head = "config_index,status,perf_ms,compile_time_s,config\n";
+  const std::string log = head +
+                          "0,ok,nan,None,\"Config(b=[1], m=[None, ''])\"\r\n1,error,inf,,\"{\"\"b\"\": [2]}\"\n"
+                          "2,ok,0.5,1.5,\"{'b': [3], 'x': float}\"\n";
+  EXPECT_EQ(outcomes(log), "launch_error launch_error 500");
+  for (std::size_t cut = log.size() - 30; cut < log.size(); ++cut)
+    EXPECT_THAT(outcomes(log.substr(0, cut)), ::testing::StartsWith("launch_error launch_error")) << cut;
+}
+
+TEST(RecordVariations, Cutile) {
+  EXPECT_EQ(outcomes(R"({"config_id": "A=1", "outcome": "Skipped"}
+{"config_id": "A=2", "outcome": {"CompileError": {"message": "x"}}, "time": 3}
+{"config_id": "A=3", "outcome": {"Measured": {"median_ms": "0.5"}}}
+{"config_id": "A=4", "outcome": {"Measured": {"median_ms": NaN}}}
+)"),
+            "invalid invalid 500 noop");
+}
+
+TEST(RecordVariations, Tables) {
+  EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
+  EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);  // pandas numbers the rows
+}
+
+}  // namespace
+}  // namespace deplo::search::record_variations_test
