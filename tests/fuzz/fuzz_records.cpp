@@ -1,18 +1,42 @@
-// Recorded spaces of other tuners, in every format: search/records/formats/formats.cpp.
+// Recorded spaces of other tuners. The program of a format gives all bytes to that format's reader; fuzz_records finds
+// the format in the bytes.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/error.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/formats.h"
+#include "search/records/formats/sample_folder.h"
+
+namespace {
+
+using namespace deplo::search;
+
+/// The reader of the format whose samples are in the folder DEPLO_FORMAT; nullptr: the bytes tell the format.
+const records::RecordFormat* own_format() {
+  const auto formats = records::all_formats();
+  const auto found =
+      std::ranges::find(formats, DEPLO_FORMAT, [](const auto& each) { return sample_folder(each.name); });
+  CHECK(found != formats.end() || std::string_view(DEPLO_FORMAT).empty());
+  return found == formats.end() ? nullptr : &*found;
+}
+
+std::vector<Records> spaces_of(std::string_view bytes) {
+  static const records::RecordFormat* const format = own_format();
+  static const std::string place = "bytes";
+  static const Reading reading;
+  return format == nullptr ? parse_spaces(bytes, place) : format->parse({bytes, place, reading});
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  using namespace deplo;
   try {
-    for (const search::Records& records : search::parse_spaces(bytes, "bytes"))
-      (void)search::print_records(records, search::Format::table);
-  } catch (const Error&) {  // refused in one line, as bad input must be
+    for (const Records& records : spaces_of({reinterpret_cast<const char*>(data), size}))
+      for (const Format written : {Format::kernel_tuner, Format::t4, Format::table}) print_records(records, written);
+  } catch (const deplo::Error&) {  // refused in one line, as bad input must be
   }
   return 0;
 }

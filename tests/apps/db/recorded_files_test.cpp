@@ -50,26 +50,27 @@ class RecordedFiles : public ::testing::Test {
 
 TEST_F(RecordedFiles, AreImported) {
   const auto said = [&](const std::string& file) { return out({"db", "import", data + file, "--store", store()}); };
-  EXPECT_THAT(said("kernel_tuner_1.4.json"), HasSubstr("5 configurations, 4 valid, 2 knobs\n"));
-  EXPECT_THAT(said("ktt.T4.json"), HasSubstr("3 configurations, 3 valid, 1 knobs; objective TotalDuration\n"));
-  EXPECT_THAT(said("bool_float.json"), HasSubstr("8 configurations, 8 valid, 3 knobs\n"));
-  EXPECT_THAT(said("ktt_profile.csv"), HasSubstr("4 configurations, 4 valid, 1 knobs\n"));
+  EXPECT_THAT(said("kernel_tuner/kernel_tuner_1.4.json"), HasSubstr("5 configurations, 4 valid, 2 knobs\n"));
+  EXPECT_THAT(said("t4/ktt.T4.json"), HasSubstr("3 configurations, 3 valid, 1 knobs; objective TotalDuration\n"));
+  EXPECT_THAT(said("kernel_tuner/bool_float.json"), HasSubstr("8 configurations, 8 valid, 3 knobs\n"));
+  EXPECT_THAT(said("table/ktt_profile.csv"), HasSubstr("4 configurations, 4 valid, 1 knobs\n"));
 }
 
 // By bytes: keys and values as Python prints them, the problem size, and the end that Kernel Tuner's reader knows.
 TEST_F(RecordedFiles, ExportsAreAsKernelTunerWritesThem) {
-  EXPECT_EQ(exported(data + "bool_float.json", "kernel-tuner"), read_file(data + "bool_float.exported.json"));
-  EXPECT_EQ(exported(data + "kernel_tuner_1.4.json", "kernel-tuner"),
-            read_file(data + "kernel_tuner_1.4.exported.json"));
-  EXPECT_EQ(exported(data + "kernel_tuner_1.5_two_objectives.json", "t4", {"--objective", "GFLOP/s"}),
-            read_file(data + "gflops.exported.T4.json"));
+  EXPECT_EQ(exported(data + "kernel_tuner/bool_float.json", "kernel-tuner"),
+            read_file(data + "kernel_tuner/bool_float.exported.json"));
+  EXPECT_EQ(exported(data + "kernel_tuner/kernel_tuner_1.4.json", "kernel-tuner"),
+            read_file(data + "kernel_tuner/kernel_tuner_1.4.exported.json"));
+  EXPECT_EQ(exported(data + "kernel_tuner/kernel_tuner_1.5_two_objectives.json", "t4", {"--objective", "GFLOP/s"}),
+            read_file(data + "t4/gflops.exported.T4.json"));
 }
 
 TEST_F(RecordedFiles, TypesSurviveEachFormat) {
-  const std::string original = read_file(data + "bool_float.exported.json");
+  const std::string original = read_file(data + "kernel_tuner/bool_float.exported.json");
   for (const char* format : {"kernel-tuner", "t4", "csv"}) {
-    const std::string file =
-        write_file(folder_.path(), fmt::format("{}.txt", format), exported(data + "bool_float.json", format));
+    const std::string file = write_file(folder_.path(), fmt::format("{}.txt", format),
+                                        exported(data + "kernel_tuner/bool_float.json", format));
     const Json before = Json::parse(original);
     Json after = Json::parse(exported(file, "kernel-tuner"));
     EXPECT_EQ(before["tune_params_keys"], after["tune_params_keys"]) << format;
@@ -91,9 +92,10 @@ TEST_F(RecordedFiles, AreReadByKernelTuner) {
     std::string file;
     std::vector<std::string> flags = {};
   };
-  for (const auto& [file, flags] : {Case{"bool_float.json"}, Case{"kernel_tuner_1.4.json"},
-                                    Case{"kernel_tuner_1.5_two_objectives.json", {"--objective", "GFLOP/s"}},
-                                    Case{"kernel_tuner_1.5_two_objectives.json", {"--objective", "energy"}}}) {
+  for (const auto& [file, flags] :
+       {Case{"kernel_tuner/bool_float.json"}, Case{"kernel_tuner/kernel_tuner_1.4.json"},
+        Case{"kernel_tuner/kernel_tuner_1.5_two_objectives.json", {"--objective", "GFLOP/s"}},
+        Case{"kernel_tuner/kernel_tuner_1.5_two_objectives.json", {"--objective", "energy"}}}) {
     const std::string cache = write_file(folder_.path(), "exported.json", exported(data + file, "kernel-tuner", flags)),
                       t4 = write_file(folder_.path(), "exported.T4.json", exported(data + file, "t4", flags)),
                       log = folder_.file("log");
@@ -104,7 +106,7 @@ TEST_F(RecordedFiles, AreReadByKernelTuner) {
 }
 
 TEST_F(RecordedFiles, ObjectivesAreNamedAndComparedInTheirDirection) {
-  const std::string file = data + "kernel_tuner_1.5_two_objectives.json";
+  const std::string file = data + "kernel_tuner/kernel_tuner_1.5_two_objectives.json";
   EXPECT_THAT(refusal({"db", "import", file, "--store", store()}),
               HasSubstr("expected one objective, found energy, time; choose one by --objective"));
   EXPECT_THAT(refusal({"compare", "--spaces", file}), HasSubstr("choose one by --objective"));

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/file.h"
 #include "core/rng.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/read.h"
+#include "search/records/formats/sample_folder.h"
+#include "search/records/formats/space_files.h"
 
 namespace deplo::search::record_formats_test {
 namespace {
@@ -42,8 +46,22 @@ std::vector<std::string> outcomes(const Records& records) {
   return texts;
 }
 
+TEST(RecordFormats, EachHasSamples) {
+  std::set<std::string> folders;
+  for (const records::RecordFormat& format : records::all_formats()) {
+    folders.insert(sample_folder(format.name));
+    const SpaceFiles samples({folder + sample_folder(format.name)});
+    for (const SpaceFile& file : samples.files()) {
+      const records::RecordFormat* const found = records::find_format(records::outline_of(read_file(file.path)));
+      ASSERT_NE(found, nullptr) << file.path;
+      EXPECT_EQ(found->name, format.name) << file.path;
+    }
+  }
+  EXPECT_EQ(folders.size(), records::all_formats().size());
+}
+
 TEST(RecordFormats, KttXml) {
-  const std::vector<Records> spaces = read("ktt.xml");
+  const std::vector<Records> spaces = read("ktt_xml/ktt.xml");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, "gemm");
   EXPECT_EQ(spaces[0].device, "A GPU");
@@ -53,7 +71,7 @@ TEST(RecordFormats, KttXml) {
   EXPECT_NEAR(spaces[0].records[0].cost(), (96.256 + 6197.699) * 1e-6, 1e-9);
   EXPECT_EQ(spaces[1].kernel, "transpose");
   EXPECT_THAT(outcomes(spaces[1]), ElementsAre("7"));
-  std::string text = read_file(folder + "ktt.xml");
+  std::string text = read_file(folder + "ktt_xml/ktt.xml");
   const std::size_t other = text.find("<KernelResult KernelName=\"transpose\"");
   text.erase(other, text.find("</Results>") - other);
   const Records energy = parse_records(text, "ktt.xml", {.objective = parse_objective("EnergyConsumption")});
@@ -61,17 +79,17 @@ TEST(RecordFormats, KttXml) {
 }
 
 TEST(RecordFormats, KttJson) {
-  const Records records = read("ktt.json").at(0);
+  const Records records = read("ktt_json/ktt.json").at(0);
   EXPECT_THAT(outcomes(records), ElementsAre("2500", "wrong_result", "invalid"));
   EXPECT_THAT(values(records, 1), ElementsAre("2", "0.5"));
 }
 
 TEST(RecordFormats, ClBlast) {
-  const Records results = read("clblast_xaxpy.json").at(0);
+  const Records results = read("clblast_results/clblast_xaxpy.json").at(0);
   EXPECT_EQ(results.kernel, "xaxpy_1");
   EXPECT_EQ(results.problem_size, R"(["n=4096","alpha=2.000000"])");
   EXPECT_THAT(outcomes(results), ElementsAre("250", "125", "launch_error"));
-  const std::vector<Records> database = read("clblast_database.json");
+  const std::vector<Records> database = read("clblast_database/clblast_database.json");
   ASSERT_EQ(database.size(), 2u);
   EXPECT_EQ(database[0].kernel, "xaxpy Xaxpy 32");
   EXPECT_THAT(knobs(database[0]), ElementsAre("VW", "WGS", "WPT"));
@@ -82,7 +100,7 @@ TEST(RecordFormats, ClBlast) {
 }
 
 TEST(RecordFormats, AutoTvm) {
-  const std::vector<Records> spaces = read("autotvm.log");
+  const std::vector<Records> spaces = read("autotvm/autotvm.log");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, R"(dense.cuda 1x512:float32 1000x512:float32 null "float32")");
   EXPECT_EQ(spaces[0].device, "cuda -keys=cuda,gpu -model=t4");
@@ -110,34 +128,14 @@ TEST(RecordFormats, AutoTvmBeforeVersionTwo) {
 }
 
 TEST(RecordFormats, ClTune) {
-  const Records records = parse_records(R"({
-  "sample": "gemm",
-  "device": "A GPU",
-  "device_vendor": "V",
-  "device_type": "GPU",
-  "device_core_clock": "1000",
-  "device_compute_units": "12",
-  "results": [
-    {
-      "kernel": "gemm_fast",
-      "time": 1.250,
-      "parameters": {
-        "MWG": 64,"NWG": 32}
-    },
-    {
-      "kernel": "gemm_fast",
-      "time": 0.750,
-      "parameters": {
-        "MWG": 128,"NWG": 32}
-    }]})",
-                                        "cltune.json");
+  const Records records = read("cltune/gemm.json").at(0);
   EXPECT_EQ(records.kernel, "gemm_fast");
   EXPECT_EQ(records.device, "A GPU");
   EXPECT_THAT(outcomes(records), ElementsAre("1250", "750"));
 }
 
 TEST(RecordFormats, Ansor) {
-  const std::vector<Records> spaces = read("ansor.json");
+  const std::vector<Records> spaces = read("ansor/ansor.json");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, "matmul_add 512,512,512");
   EXPECT_THAT(knobs(spaces[0]), ElementsAre("CHW 2", "SP 2 0", "PR 2 0"));
@@ -150,7 +148,7 @@ TEST(RecordFormats, Ansor) {
 }
 
 TEST(RecordFormats, MetaSchedule) {
-  const std::vector<Records> spaces = read("meta_schedule.json");
+  const std::vector<Records> spaces = read("metaschedule/meta_schedule.json");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, "workload 0 512x512:float32 512x512:float32");
   EXPECT_EQ(spaces[0].device, "cuda sm_86");
@@ -161,7 +159,7 @@ TEST(RecordFormats, MetaSchedule) {
 }
 
 TEST(RecordFormats, Triton) {
-  const Records records = read("matmul.autotune.json").at(0);
+  const Records records = read("triton/matmul.autotune.json").at(0);
   EXPECT_EQ(records.kernel, "matmul");
   EXPECT_EQ(records.problem_size, R"(["1024","1024","512","torch.float16","torch.float16"])");
   EXPECT_THAT(knobs(records), ElementsAre("BLOCK_M", "BLOCK_N", "num_warps", "num_ctas", "num_stages"));
@@ -176,7 +174,7 @@ TEST(RecordFormats, Triton) {
 }
 
 TEST(RecordFormats, HelionLogs) {
-  const std::vector<Records> spaces = read("helion.csv");
+  const std::vector<Records> spaces = read("helion_log/helion.csv");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, "matmul");
   EXPECT_EQ(spaces[0].device, "A GPU");
@@ -189,31 +187,31 @@ TEST(RecordFormats, HelionLogs) {
   EXPECT_EQ(spaces[0].repeated, 0u) << "a line 'started' is no result";
   EXPECT_DOUBLE_EQ(spaces[0].records[1].build_seconds, 1.25);
   EXPECT_THAT(outcomes(spaces[1]), ElementsAre("1500", "timeout"));
-  const Records first = read("helion_first.csv").at(0);
+  const Records first = read("helion_log/helion_first.csv").at(0);
   EXPECT_EQ(first.kernel, "helion_first");
   EXPECT_THAT(outcomes(first), ElementsAre("250", "launch_error"));
-  const Records dataset = read("helion_dataset.meta.jsonl").at(0);
+  const Records dataset = read("helion_metadata/helion_dataset.meta.jsonl").at(0);
   EXPECT_EQ(dataset.kernel, "add");
   EXPECT_THAT(knobs(dataset), ElementsAre("block_sizes[0]", "num_warps"));
   EXPECT_THAT(outcomes(dataset), ElementsAre("1250", "launch_error"));
-  EXPECT_THAT([] { read("helion.meta.jsonl"); },
-              ThrowsMessage<Error>(HasSubstr("which resembles Helion (autotune logs with configurations, *.meta.jsonl) "
-                                             "but has no 'configs'")));
+  EXPECT_THAT([] { read("helion_log/helion.meta.jsonl"); },
+              ThrowsMessage<Error>(HasSubstr("which resembles Helion metadata (autotune logs with configurations, "
+                                             "*.meta.jsonl) but has no 'configs'")));
 }
 
 TEST(RecordFormats, HelionAheadOfTime) {
-  const std::vector<Records> spaces = read("measurements_a_gpu.csv");
+  const std::vector<Records> spaces = read("helion_measurements/measurements_a_gpu.csv");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].problem_size, R"(["arg0_dim0=1024"])");
   EXPECT_THAT(outcomes(spaces[0]), ElementsAre("500", "250"));
   EXPECT_THAT(outcomes(spaces[1]), ElementsAre("1500"));
-  const Records configs = read("tuned_configs_a_gpu.json").at(0);
+  const Records configs = read("helion_configs/tuned_configs_a_gpu.json").at(0);
   EXPECT_EQ(configs.device, "cuda_sm90");
   EXPECT_THAT(outcomes(configs), ElementsAre("500", "250"));
 }
 
 TEST(RecordFormats, Cutile) {
-  const Records records = read("fmha.jsonl").at(0);
+  const Records records = read("cutile_rs/fmha.jsonl").at(0);
   EXPECT_EQ(records.kernel, "fmha");
   EXPECT_THAT(knobs(records), ElementsAre("BM", "BN", "hint"));
   EXPECT_THAT(values(records, 0), ElementsAre("64", "128", "\"a,b\""));
@@ -222,14 +220,14 @@ TEST(RecordFormats, Cutile) {
 }
 
 TEST(RecordFormats, LooperSet) {
-  const std::vector<Records> spaces = read("looperset.jsonl");
+  const std::vector<Records> spaces = read("looperset/looperset.jsonl");
   ASSERT_EQ(spaces.size(), 2u);
   EXPECT_EQ(spaces[0].kernel, "function1");
   EXPECT_THAT(knobs(spaces[0]), ElementsAre("step 1", "step 2", "step 3"));
   EXPECT_THAT(values(spaces[0], 0), ElementsAre("\"-\"", "\"-\"", "\"-\""));
   EXPECT_THAT(values(spaces[0], 1), ElementsAre("\"I({C0},L0,L1)\"", "\"P({C0},L0)\"", "\"-\""));
   EXPECT_THAT(outcomes(spaces[0]), ElementsAre("4000", "1250", "2000", "invalid", "launch_error"));
-  const std::vector<Records> machines = read("looperset_v2.jsonl");
+  const std::vector<Records> machines = read("looperset/looperset_v2.jsonl");
   ASSERT_EQ(machines.size(), 2u);
   EXPECT_EQ(machines[0].device, "xeon_e5_2695_v2");
   EXPECT_THAT(values(machines[0], 1), ElementsAre(R"("interchange {\"loop_levels\":[0,1],\"parameters\":[]}")",
@@ -237,7 +235,7 @@ TEST(RecordFormats, LooperSet) {
   EXPECT_THAT(outcomes(machines[0]), ElementsAre("4000", "1250", "launch_error"));
   EXPECT_EQ(machines[1].device, "other");
   EXPECT_THAT(outcomes(machines[1]), ElementsAre("launch_error", "750", "launch_error"));
-  const Records one = read("looperset_programs.json").at(0);
+  const Records one = read("looperset_object/looperset_programs.json").at(0);
   EXPECT_EQ(one.kernel, "function3.json");
   EXPECT_EQ(one.device, "a node");
   EXPECT_THAT(outcomes(one), ElementsAre("2500", "1500"));
@@ -249,10 +247,11 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
                 ThrowsMessage<Error>(::testing::AllOf(::testing::StartsWith("FILE: expected a recorded space, found "),
                                                       HasSubstr(what), HasSubstr("--list-formats"))));
   };
-  says(R"({"tune_params": {}, "device_name": "x"})",
-       "JSON with 'tune_params', 'device_name', which resembles Kernel Tuner (its caches, of versions 1.0 to 1.5 "
-       "(JSON)) but has no 'cache'");
-  says(R"({"Metadata": {}})", "resembles KTT (its results as JSON) but has no 'Results'");
+  says(
+      R"({"tune_params": {}, "device_name": "x"})",
+      "JSON with 'tune_params', 'device_name', which resembles Kernel Tuner (caches of versions 1.0 to 1.5 (JSON)) but "
+      "has no 'cache'");
+  says(R"({"Metadata": {}})", "resembles KTT JSON (results) but has no 'Results'");
   says(R"({"ConfigurationSpace": {}})", "a T1 definition, which has no results");
   says(R"({"a": 1})", "JSON with 'a'; `deplo");
   says("<svg></svg>", "XML with the element 'svg'");
@@ -261,11 +260,9 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
 /// Damaged files are read or refused in one line, never more.
 TEST(RecordFormats, DamagedFilesAreErrors) {
   Rng rng(11);
-  for (const char* file :
-       {"ktt.xml", "ktt.json", "clblast_xaxpy.json", "clblast_database.json", "autotvm.log", "ansor.json",
-        "meta_schedule.json", "matmul.autotune.json", "helion.csv", "helion_dataset.meta.jsonl",
-        "measurements_a_gpu.csv", "tuned_configs_a_gpu.json", "fmha.jsonl", "looperset.jsonl", "looperset_v2.jsonl"}) {
-    const std::string whole = read_file(folder + file);
+  const SpaceFiles samples({folder});
+  for (const SpaceFile& file : samples.files()) {
+    const std::string whole = read_file(file.path);
     for (int i = 0; i < 150; ++i) {
       std::string text = whole;
       if (rng.below(3) == 0) text.resize(rng.below(text.size()));
@@ -274,7 +271,7 @@ TEST(RecordFormats, DamagedFilesAreErrors) {
       try {
         parse_spaces(text, "damaged");
       } catch (const Error& e) {
-        EXPECT_EQ(std::string(e.what()).rfind("damaged", 0), 0u) << file << ": " << e.what();
+        EXPECT_EQ(std::string(e.what()).rfind("damaged", 0), 0u) << file.path << ": " << e.what();
         EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
       }
     }
@@ -282,8 +279,8 @@ TEST(RecordFormats, DamagedFilesAreErrors) {
 }
 
 TEST(RecordFormats, WhatIsReadSurvivesT4) {
-  for (const char* file :
-       {"ktt.json", "clblast_xaxpy.json", "matmul.autotune.json", "fmha.jsonl", "helion_first.csv"}) {
+  for (const char* file : {"ktt_json/ktt.json", "clblast_results/clblast_xaxpy.json", "triton/matmul.autotune.json",
+                           "cutile_rs/fmha.jsonl", "helion_log/helion_first.csv"}) {
     const Records records = read(file).at(0);
     const Records again = parse_records(print_records(records, Format::t4), "again");
     EXPECT_EQ(outcomes(again), outcomes(records)) << file;
