@@ -9,6 +9,7 @@
 namespace deplo::search::records {
 namespace {
 
+constexpr std::string_view blanks = " \t";
 constexpr std::size_t most_cells = 10'000;          // of a line: 1,000 parameters and their launches
 constexpr std::size_t most_cell_bytes = 1'000'000;  // a compiler's message
 
@@ -30,11 +31,12 @@ bool CsvLines::next(std::vector<std::string>& cells) {
 }
 
 std::string CsvLines::cell() {
+  at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size());
   if (at_ < text_.size() && text_[at_] == '"') return quoted();
   const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-  std::string cell(text_.substr(at_, end - at_));
+  const std::string_view cell = text_.substr(at_, end - at_);
   at_ = end;
-  return cell;
+  return std::string(cell.substr(0, cell.find_last_not_of(blanks) + 1));
 }
 
 std::string CsvLines::quoted() {

@@ -71,6 +71,15 @@ std::string_view without_comments(std::string_view text) {
   return rest.starts_with('{') || rest.starts_with('[') ? rest : trimmed(text);
 }
 
+/// Does an array begin with a number and another array? "[0s] …" is a line of a program's log.
+bool is_numbered(std::string_view text) {
+  std::string start;
+  for (const char c : text.substr(0, 64))
+    if (std::string_view(" \t\r\n").find(c) == std::string_view::npos) start += c;
+  const std::size_t end = std::min(start.find_first_not_of("0123456789", 1), start.size());
+  return end > 1 && std::string_view(start).substr(end).starts_with(",[");
+}
+
 /// The name of the first element, behind declarations and comments.
 std::string first_element(std::string_view text) {
   for (std::size_t at = text.find('<'); at + 1 < text.size(); at = text.find('<', at + 1)) {
@@ -226,10 +235,7 @@ Outline outline_of(std::string_view text) {
   Outline outline;
   text = without_comments(text);
   if (text.starts_with('{') || text.starts_with('[')) {
-    const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", 1), text.size() - 1);
-    outline.form = text[0] == '{'                           ? Form::object
-                   : text[next] >= '0' && text[next] <= '9' ? Form::numbered
-                                                            : Form::array;
+    outline.form = text[0] == '{' ? Form::object : is_numbered(text) ? Form::numbered : Form::array;
     MemberScan(text, outline).run();
   } else if (text.starts_with('<')) {
     outline.form = Form::xml;

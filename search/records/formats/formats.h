@@ -18,7 +18,7 @@ struct Source {
 
 /// What a file's first bytes say of its form.
 struct Outline {
-  enum class Form { object, numbered, array, xml, table };  // numbered: an array that begins with a number
+  enum class Form { object, numbered, array, xml, table };  // numbered: an array of a number and an array
   Form form = Form::table;
   /// Names in the first object, in the table's header, or of the XML's first element.
   std::vector<std::string> members;

@@ -119,6 +119,7 @@ std::vector<std::string> machines_of(const Json& schedules, const std::string& p
 
 void add_program(const Json& program, const std::string& key, records::BySpace& spaces, const std::string& place) {
   const Json& schedules = records::member_of(program, "schedules_list");
+  if (program.is_object() && program.contains("schedules_list") && schedules.is_null()) return;
   if (!schedules.is_array())
     throw Error(fmt::format("{}: expected a program of LOOPerSet with a schedules_list, found none", place));
   std::string name = key;

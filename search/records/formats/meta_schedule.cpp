@@ -59,9 +59,9 @@ Times times_of(const Json& seconds, const std::string& place) {
   double sum = 0;
   bool failed = seconds.empty();
   for (const Json& each : seconds) {
-    if (!each.is_number()) expected(place, "a list of seconds");
-    failed = failed || !(each.get<double>() > 0) || each.get<double>() >= none;
-    sum += times.launches.emplace_back(each.get<double>() * 1e6);
+    const double time = records::number_of(each).value_or(0);
+    failed = failed || !(time > 0) || time >= none;
+    sum += times.launches.emplace_back(time * 1e6);
   }
   if (failed) return {records::timed(0, Status::launch_error, "no time"), {}};
   times.record = records::timed(sum / static_cast<double>(times.launches.size()), Status::launch_error, "");

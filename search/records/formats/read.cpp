@@ -64,7 +64,8 @@ std::vector<Records> parse_spaces(std::string_view text, const std::string& plac
   const records::Outline outline = records::outline_of(text);
   if (const records::RecordFormat* const format = records::find_format(outline))
     return format->parse({text, place, reading});
-  if (outline.form == records::Outline::Form::object) refuse_broken_json(text, place);
+  if (outline.form == records::Outline::Form::object || outline.form == records::Outline::Form::array)
+    refuse_broken_json(text, place);
   throw NotRecorded(place, "expected a recorded space, " + records::unknown_format(outline));
 }
 

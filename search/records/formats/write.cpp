@@ -168,7 +168,9 @@ std::string print_t4(const Records& records) {
 }
 
 std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  const bool has_edges = !text.empty() && (is_blank(text.front()) || is_blank(text.back()));
+  if (!has_edges && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + '"';

@@ -107,6 +107,27 @@ TEST(RecordVariations, Triton) {
   EXPECT_EQ(outcomes(R"({"key": null, "timestamp": 1, "configs_timings": [[{"kwargs": {"B": [1, 2]}, "num_warps": 4},
     []], [{"kwargs": {"B": [2, 2]}, "num_warps": 4}, [NaN, 1, 2]], [{"kwargs": {"B": null}, "num_warps": 4}, ["0.5"]]]})"),
             "invalid invalid 500");
+  // Triton's own members stand above the kernel's of the same name.
+  const Records records = parse_records(
+      R"({"key": [], "configs_timings": [[{"kwargs": {"num_stages": 2, "B": 1}, "num_stages": 3}, 0.5]]})", "file");
+  EXPECT_EQ(records.json(0, 1), "3");
+}
+
+TEST(RecordVariations, MetaSchedule) {
+  const auto line = [](int choice, std::string_view seconds) {
+    return fmt::format("[0, [[[[\"SampleCategorical\", [], [], [\"v\"]]], [[0, {}]]], {}, \"llvm\", []]]\n", choice,
+                       seconds);
+  };
+  EXPECT_EQ(outcomes(line(1, "[0.5, \"0.5\"]") + line(2, "null") + line(3, "[Infinity]") + line(4, "[]")),
+            "500000 launch_error launch_error launch_error");
+  EXPECT_THAT([] { outcomes("[0s] the search begins\n"); },
+              ::testing::ThrowsMessage<NotRecorded>(::testing::HasSubstr("expected a recorded space in JSON")));
+}
+
+TEST(RecordVariations, LooperSet) {
+  EXPECT_EQ(outcomes(R"json({"f": {"schedules_list": null}, "g": {"schedules_list": [
+    {"sched_str": "{C0}:P(L0)", "execution_times": ["1.5", null]}]}})json"),
+            "1500");
 }
 
 TEST(RecordVariations, Helion) {
@@ -131,6 +152,13 @@ TEST(RecordVariations, Cutile) {
 TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
   EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);  // pandas numbers the rows
+  const Records spaced = parse_records("bx, by, \"time (ms)\"\n1,\t\" a\" , 2.5\n", "file");
+  EXPECT_EQ(spaced.knobs[1].name, "by");
+  EXPECT_EQ(spaced.json(0, 1), "\" a\"");
+  EXPECT_EQ(parse_records(print_records(spaced, Format::table), "file").json(0, 1), "\" a\"");
+  EXPECT_THAT(
+      [] { outcomes("bx;time (ms)\n1;2,5\n"); },
+      ::testing::ThrowsMessage<NotRecorded>(::testing::HasSubstr("commas between its cells, found semicolons")));
 }
 
 }  // namespace
