@@ -43,7 +43,8 @@ std::string import_space(const search::Records& records, const std::string& stor
   const auto valid = std::ranges::count_if(records.records, is_valid);
   const std::size_t count = engine::import_records(records, store);
   return fmt::format(
-      "{}: {} configurations, {} valid, {} knobs{}{}\n", records.name, count, valid, records.knobs.size(),
+      "{}: {}, {} valid, {}{}{}\n", records.name, counted(static_cast<std::int64_t>(count), "configuration"), valid,
+      counted(std::ssize(records.knobs), "knob"),
       records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
       records.repeated == 0 ? ""
                             : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));

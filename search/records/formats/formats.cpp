@@ -256,6 +256,8 @@ const RecordFormat* find_format(const Outline& outline) {
 }
 
 std::string unknown_format(const Outline& outline) {
+  if (std::ranges::find(outline.members, "ConfigurationSpace") != outline.members.end())
+    return "found a T1 definition, which has no results; `deplo db import --list-formats` says what is read";
   const std::string found = outline.form == Form::array ? "a JSON array"
                             : outline.form == Form::xml
                                 ? fmt::format("XML with the element {}", quoted(outline.members))
@@ -279,8 +281,6 @@ std::string unknown_format(const Outline& outline) {
       if (std::ranges::find(outline.inner, name) == outline.inner.end()) missing.emplace_back(name);
     resembles = fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(missing));
   }
-  if (std::ranges::find(outline.members, "ConfigurationSpace") != outline.members.end())
-    resembles = ", a T1 definition, which has no results";
   return fmt::format("found {}{}; `deplo db import --list-formats` says what is read", found, resembles);
 }
 

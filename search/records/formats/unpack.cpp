@@ -45,7 +45,8 @@ std::string read_gz(const std::string& place) {
     return static_cast<std::size_t>(std::max(gzread(file.get(), to, static_cast<unsigned>(piece)), 0));
   });
   int error = Z_OK;
-  const char* const message = gzerror(file.get(), &error);
+  std::string message = gzerror(file.get(), &error);
+  if (message.starts_with(place + ": ")) message.erase(0, place.size() + 2);
   if (error != Z_OK && error != Z_STREAM_END)  // a cut-off file too: its end was not reached
     throw Error(
         fmt::format("{}: expected a whole gzip file: {}", place, error == Z_ERRNO ? "reading failed" : message));

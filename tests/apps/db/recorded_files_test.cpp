@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/run_program.h"
@@ -51,9 +52,23 @@ class RecordedFiles : public ::testing::Test {
 TEST_F(RecordedFiles, AreImported) {
   const auto said = [&](const std::string& file) { return out({"db", "import", data + file, "--store", store()}); };
   EXPECT_THAT(said("kernel_tuner/kernel_tuner_1.4.json"), HasSubstr("5 configurations, 4 valid, 2 knobs\n"));
-  EXPECT_THAT(said("t4/ktt.T4.json"), HasSubstr("3 configurations, 3 valid, 1 knobs; objective TotalDuration\n"));
+  EXPECT_THAT(said("t4/ktt.T4.json"), HasSubstr("3 configurations, 3 valid, 1 knob; objective TotalDuration\n"));
   EXPECT_THAT(said("kernel_tuner/bool_float.json"), HasSubstr("8 configurations, 8 valid, 3 knobs\n"));
-  EXPECT_THAT(said("table/ktt_profile.csv"), HasSubstr("4 configurations, 4 valid, 1 knobs\n"));
+  EXPECT_THAT(said("table/ktt_profile.csv"), HasSubstr("4 configurations, 4 valid, 1 knob\n"));
+}
+
+TEST_F(RecordedFiles, FoldersAreImportedWholeOrNotAtAll) {
+  const std::string folder = folder_.file("spaces");
+  std::filesystem::create_directories(folder);
+  write_file(folder, "a.jsonl", R"({"config_id": "A=1", "outcome": {"Measured": {"median_ms": 0.5}}})");
+  write_file(folder, "b.csv", "bx,time (ms)\n1,2.5\n2,1.5\n");
+  write_file(folder, "notes.txt", "");
+  const std::string text = out({"db", "import", folder, "--store", store()});
+  EXPECT_THAT(text, AllOf(HasSubstr("spaces/a: 1 configuration, 1 valid, 1 knob\nspaces/b: 2 configurations, 2 valid"),
+                          HasSubstr("left out " + folder + "/notes.txt: expected a file that ends in .json")));
+  write_file(folder, "c.jsonl", R"({"config_id": "A=1", "outcome": 3})");
+  EXPECT_THAT(refusal({"db", "import", folder, "--store", folder_.file("none.db")}), HasSubstr("c.jsonl:1: expected"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("none.db")));
 }
 
 // By bytes: keys and values as Python prints them, the problem size, and the end that Kernel Tuner's reader knows.

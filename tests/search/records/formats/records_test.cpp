@@ -303,7 +303,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
   says("SQLite format 3", "database");
   says("[]", "found a JSON array;");
-  says("[1, 2]", "in a record of MetaSchedule");
+  says("[1, [2]]", "in a record of MetaSchedule");
   says("\xef\xbb\xbf", "found nothing");
   says(std::string_view("\xff\xfe{\0}\0", 6), "found UTF-16");
   // Beyond double.
