@@ -100,7 +100,7 @@ compare::RegretSummary read_regret(const Node& node) {
   return summary;
 }
 
-compare::Standing read_standing(const Node& node) {
+compare::Standing read_standing(const Node& node, bool regret) {
   compare::Standing s;
   s.label = node.at("strategy").text();
   s.score = node.at("score").number();
@@ -113,7 +113,7 @@ compare::Standing read_standing(const Node& node) {
   for (std::size_t i = 0; i < compare::target_percent.size(); ++i)
     s.evaluations[i] =
         node.at(fmt::format("evaluations_to_{}_percent", compare::target_percent[i]).c_str()).number(never);
-  if (node.has("selection_regret")) s.regret = read_regret(node);
+  if (regret) s.regret = read_regret(node);
   return s;
 }
 
@@ -126,7 +126,7 @@ compare::Regrets read_regrets(const Node& node) {
   return regrets;
 }
 
-compare::Cell read_cell(const Node& node) {
+compare::Cell read_cell(const Node& node, bool regret) {
   constexpr double absent = std::numeric_limits<double>::quiet_NaN();
   compare::Cell cell;
   cell.score = node.at("score").number();
@@ -142,7 +142,7 @@ compare::Cell read_cell(const Node& node) {
   cell.best_curve[0] = node.at("best_lower_quartile").numbers(compare::curve_times, absent);
   cell.best_curve[1] = node.at("best_median").numbers(compare::curve_times, absent);
   cell.best_curve[2] = node.at("best_upper_quartile").numbers(compare::curve_times, absent);
-  if (node.has("regret_curve")) cell.regrets = read_regrets(node);
+  if (regret) cell.regrets = read_regrets(node);
   return cell;
 }
 
@@ -157,7 +157,7 @@ compare::Difficulty read_difficulty(const Node& node) {
   return difficulty;
 }
 
-compare::SpaceResult read_space(const Node& node, std::size_t entrants) {
+compare::SpaceResult read_space(const Node& node, std::size_t entrants, bool regret) {
   compare::SpaceResult space;
   space.name = node.at("space").text();
   space.kernel = node.at("kernel").text();
@@ -176,7 +176,7 @@ compare::SpaceResult read_space(const Node& node, std::size_t entrants) {
   space.short_evaluations = node.at("short_budget_evaluations").count();
   space.histogram = node.at("histogram").numbers({}, 0);
   if (space.histogram.empty()) node.at("histogram").expected("a bar");
-  for (const Node& cell : node.at("strategies").items(entrants)) space.cells.push_back(read_cell(cell));
+  for (const Node& cell : node.at("strategies").items(entrants)) space.cells.push_back(read_cell(cell, regret));
   return space;
 }
 
@@ -187,11 +187,12 @@ std::vector<compare::Entrant> read_entrants(const Node& document) {
   return entrants;
 }
 
-Ordered read_order(const Node& node, std::size_t entrants) {
+/// `regret`: whether the comparison has the regret after few trials.
+Ordered read_order(const Node& node, std::size_t entrants, bool regret) {
   Ordered ordered{node.at("order").order(), {}, {}};
-  for (const Node& space : node.at("spaces").items()) ordered.spaces.push_back(read_space(space, entrants));
+  for (const Node& space : node.at("spaces").items()) ordered.spaces.push_back(read_space(space, entrants, regret));
   for (const Node& standing : node.at("standings").items(ordered.spaces.empty() ? 0 : entrants))
-    ordered.standings.push_back(read_standing(standing));
+    ordered.standings.push_back(read_standing(standing, regret));
   return ordered;
 }
 
@@ -216,7 +217,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   contest.regret = document.has("regret") && document.at("regret").flag();  // older files have none
   comparison.interrupted = document.at("interrupted").flag();
   for (const Node& order : document.at("orders").items())
-    comparison.orders.push_back(read_order(order, contest.entrants.size()));
+    comparison.orders.push_back(read_order(order, contest.entrants.size(), contest.regret));
   if (comparison.orders.empty()) document.at("orders").expected("an order of levels, found none");
   return comparison;
 }

@@ -148,6 +148,11 @@ TEST_F(Report, DamagedComparisonsAreRefused) {
     }
   }
   EXPECT_GT(refused, 100);
+  for (const char* key : {"\"regret_curve\"", "\"selection_regret\""}) {
+    std::string damaged = json;
+    damaged[damaged.find(key) + 1] = 'R';
+    EXPECT_THAT([&] { parse_comparison(damaged, "it"); }, ::testing::ThrowsMessage<Error>(HasSubstr("regret")));
+  }
 }
 
 TEST_F(Report, AnUnknownOrderIsSaidWithItsPlace) {
