@@ -54,9 +54,9 @@ struct Column {
 };
 constexpr std::array<Column, 9> all_columns = {{
     {"score", 7, 2, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.score); }},
-    {"95 %", 16, 1, [](const Standing& s, bool) { return of(s.score_interval); }},
+    {"95 %", 17, 1, [](const Standing& s, bool) { return of(s.score_interval); }},
     {"median", 8, 0, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.median_score); }},
-    {"95 %", 16, 0, [](const Standing& s, bool) { return of(s.median_interval); }},
+    {"95 %", 17, 0, [](const Standing& s, bool) { return of(s.median_interval); }},
     {"short", 7, 2, [](const Standing& s, bool) { return fmt::format("{:.3f}", s.short_score); }},
     {"p", 8, 2, [](const Standing& s, bool reference) { return reference ? "" : probability(s.p); }},
     {"A12", 6, 2, [](const Standing& s, bool reference) { return reference ? "" : fmt::format("{:.2f}", s.a12); }},
