@@ -29,7 +29,8 @@ std::vector<records::Setting> settings_of_config(const Json& config, const std::
   if (records::member_of(config, "kwargs").is_object()) settings = records::settings_of(config["kwargs"]);
   for (const auto& [name, value] : config.items())
     if (name != "kwargs" && name != "pre_hook" && !value.is_null()) {
-      std::erase_if(settings, [&](const records::Setting& known) { return known.first == name; });  // as Triton does
+      std::erase_if(settings,
+                    [&own = name](const records::Setting& known) { return known.first == own; });  // as Triton does
       settings.emplace_back(name, records::value_json(value));
     }
   return settings;
