@@ -59,7 +59,7 @@ std::vector<records::Setting> settings_of_state(const Json& state, const std::st
 
 /// "matmul 512,512,512" of "[\"matmul\", 512, 512, 512]".
 std::string workload_name(const std::string& key) {
-  const Json json = Json::parse(key, nullptr, false);
+  const Json json = records::json_in(key);
   if (!json.is_array() || json.empty() || !json[0].is_string()) return key;
   std::string name = json[0].get<std::string>();
   for (std::size_t i = 1; i < json.size(); ++i) name += (i == 1 ? " " : ",") + records::compact(json[i]);

@@ -63,7 +63,7 @@ class Rows {
 
 /// In JSON or as Python's repr(). nullopt: neither.
 std::optional<Json> configuration_in(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = records::json_in(text);
   return json.is_object() ? std::optional(std::move(json)) : records::parse_python_call(text);
 }
 
@@ -163,7 +163,7 @@ std::vector<Records> records::parse_helion_measurements(const Source& source) {
     const std::string kernel = rows.cell("kernel_name"), features = rows.cell("shape_features");
     const std::string shape = rows.cell("shape_hash").empty() ? features : rows.cell("shape_hash");
     std::vector<std::string> size;
-    if (const Json json = Json::parse(features, nullptr, false); json.is_object())
+    if (const Json json = json_in(features); json.is_object())
       for (const auto& [name, value] : json.items()) size.push_back(fmt::format("{}={}", name, compact(value)));
     spaces.of(kernel + "\n" + shape, kernel, "", problem_size_json(size.empty() ? std::vector{shape} : size))
         .add(settings_of_text(rows.cell("config"), rows.at()),

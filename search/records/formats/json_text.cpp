@@ -69,6 +69,14 @@ Json parse_json(std::string_view text, const std::string& place, std::string_vie
   }
 }
 
+Json json_in(std::string_view text) {
+  try {
+    return parse_json(text, "", "");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::string value_json(const Json& json) {
   if (json.is_number_float()) return json_of(json.get<double>());
   const std::string text = compact(json);

@@ -28,6 +28,9 @@ Json parse_json(std::string_view text, const std::string& place, std::string_vie
 
 /// The value, as JSON, of a parameter that a configuration does not have.
 inline constexpr std::string_view absent = "\"-\"";
+/// The value of a text inside of a file; null if it is no JSON that parse_json() takes.
+Json json_in(std::string_view text);
+
 /// The value of a parameter as JSON text. A list or an object counts as its text.
 std::string value_json(const Json&);
 /// The member if it is a text; "" otherwise.

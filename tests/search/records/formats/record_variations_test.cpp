@@ -140,6 +140,16 @@ TEST(RecordVariations, Helion) {
     EXPECT_THAT(outcomes(log.substr(0, cut)), ::testing::StartsWith("launch_error launch_error")) << cut;
 }
 
+// Printing a value recurses.
+TEST(RecordVariations, NestedTextsInsideAreLimited) {
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  EXPECT_THAT([&] { outcomes("status,perf_ms,config\nok,0.5,\"{\"\"a\"\": " + deep + "}\"\nok,0.5,{}\n"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("file:2: expected a configuration of Helion")));
+  EXPECT_EQ(outcomes(R"({"i": [["[\"a\", )" + deep +
+                     R"(]", "llvm"], [[], [["SP", 1, 0, 8, [2], 1]]]], "r": [[0.5], 0, 1, 2]})"),
+            "500000");
+}
+
 TEST(RecordVariations, Cutile) {
   EXPECT_EQ(outcomes(R"({"config_id": "A=1", "outcome": "Skipped"}
 {"config_id": "A=2", "outcome": {"CompileError": {"message": "x"}}, "time": 3}
