@@ -39,6 +39,10 @@ constexpr std::array<DTypeRow, dtype_count> rows = {{
      false,
      {8, 0, -127, ones, 0x1p127}},
     {DType::f4e2m1fn, "f4E2M1FN", "", "f4E2M1FN", "", 19, -1, 4, 0, false, {2, 1, 0, only_finite, 6}},
+    {DType::u8, "u8", "uint8", "", "|u1", 0, -1, 8, 1, false},
+    {DType::u16, "u16", "uint16", "", "<u2", 0, -1, 16, 2, false},
+    {DType::u32, "u32", "uint32", "", "<u4", 0, -1, 32, 4, false},
+    {DType::u64, "u64", "uint64", "", "<u8", 0, -1, 64, 8, false},
 }};
 
 constexpr bool in_order() {
@@ -63,7 +67,7 @@ std::optional<DType> parse_dtype(std::string_view word) {
 }
 
 std::optional<DType> parse_tile_dtype(std::string_view word) {
-  return find([&](const DTypeRow& r) { return r.tile == word; });
+  return find([&](const DTypeRow& r) { return !r.tile.empty() && r.tile == word; });
 }
 
 std::optional<DType> numpy_dtype(std::string_view descriptor) {
@@ -73,7 +77,7 @@ std::optional<DType> numpy_dtype(std::string_view descriptor) {
 }
 
 std::optional<DType> dtype_of_tile_tag(std::uint64_t tag) {
-  return find([&](const DTypeRow& r) { return r.tile_tag == tag; });
+  return find([&](const DTypeRow& r) { return !r.tile.empty() && r.tile_tag == tag; });
 }
 
 }  // namespace deplo::ir

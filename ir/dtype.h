@@ -23,8 +23,13 @@ enum class DType : std::uint8_t {
   f8e5m2,
   f8e8m0fnu,
   f4e2m1fn,
+  // Types that only arrays of kernels in files of their users have (docs/kernel_files.md).
+  u8,
+  u16,
+  u32,
+  u64,
 };
-inline constexpr int dtype_count = 15;
+inline constexpr int dtype_count = 19;
 
 /// How the bits of a floating-point type are read: sign, exponent and mantissa as in IEEE 754, or as in the OCP formats
 /// of 8 and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
@@ -65,8 +70,9 @@ inline std::string_view torch_name(DType d) { return row(d).torch; }
 inline std::string_view tile_name(DType d) { return row(d).tile; }
 inline int width(DType d) { return row(d).bits; }
 inline std::int64_t bytes(DType d) { return row(d).bytes; }
+constexpr bool is_unsigned(DType d) { return d == DType::u8 || d == DType::u16 || d == DType::u32 || d == DType::u64; }
 constexpr bool is_integer(DType d) {
-  return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16;
+  return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16 || is_unsigned(d);
 }
 /// An integer type or bool. In a tile program a bool is an integer of one bit.
 constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }

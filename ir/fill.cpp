@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -86,8 +87,9 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   const auto fail = [&](std::string_view expected) {
     return fmt::format("expected {}, found {}", expected, print(fill));
   };
-  constexpr double most = std::numeric_limits<float>::max();
-  if (!(std::abs(fill.a) <= most) || !(one || std::abs(fill.b) <= most)) return fail("numbers that f32 holds");
+  const double most = dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(fill.a) <= most) || !(one || std::abs(fill.b) <= most))
+    return fail(fmt::format("numbers that {} holds", name(dtype == DType::f64 ? DType::f64 : DType::f32)));
   if (fill.draw == Fill::Draw::normal && fill.b < 0) return fail("a deviation of at least 0");
   const bool distinct = fill.draw == Fill::Draw::distinct;
   if ((range || distinct || fill.draw == Fill::Draw::integers) && fill.a >= fill.b)
@@ -99,10 +101,11 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   if (!whole) return "";
   if (fill.draw == Fill::Draw::normal || range) return fail(fmt::format("randint or constant for {}", name(dtype)));
   const double last = one ? fill.a : fill.b - 1;
-  // Of i64 as many as a double, in which numbers are drawn, tells apart.
-  const double low = dtype == DType::i64 ? -0x1p53 : dtype == DType::i32 ? -0x1p31 : 0;
-  const double high = dtype == DType::i64 ? 0x1p53 : dtype == DType::i32 ? 0x1p31 - 1 : 1;
-  if (!is_whole(fill.a) || !is_whole(last) || fill.a < low || last > high)
+  // Of 64-bit integers as many as a double, in which numbers are drawn, tells apart.
+  const bool is_signed = is_integer(dtype) && !is_unsigned(dtype);
+  const double end = std::ldexp(1, std::min(width(dtype) - (is_signed ? 1 : 0), 53));
+  if (!is_whole(fill.a) || !is_whole(last) || fill.a < (is_signed ? -end : 0) ||
+      last > (width(dtype) == 64 ? end : end - 1))
     return fail(fmt::format("whole numbers that {} holds", name(dtype)));
   return "";
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 
@@ -16,22 +17,48 @@ T nearest_number(double value) {
     return static_cast<T>(value);
   } else {
     if (std::isnan(value)) return 0;
-    constexpr double end = static_cast<double>(std::uint64_t{1} << (8 * sizeof(T) - 1));  // one above the greatest
-    if (value >= end) return std::numeric_limits<T>::max();
-    return value < -end ? std::numeric_limits<T>::min() : static_cast<T>(std::nearbyint(value));
+    constexpr double end = 2 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
+    constexpr T least = std::numeric_limits<T>::min();
+    const double whole = std::nearbyint(value);
+    if (whole >= end) return std::numeric_limits<T>::max();  // `end` is one above it
+    return whole < static_cast<double>(least) ? least : static_cast<T>(whole);
   }
+}
+
+template <class T, class From>
+T nearest_integer(From value) {
+  if (std::in_range<T>(value)) return static_cast<T>(value);
+  return std::cmp_less(value, 0) ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
 }  // namespace
 
-Numbers::Numbers(DType dtype, std::size_t count) {
-  if (dtype == DType::i32)
-    values_ = std::vector<std::int32_t>(count);
-  else if (dtype == DType::i64)
-    values_ = std::vector<std::int64_t>(count);
-  else
-    values_ = std::vector<float>(count);
+Numbers::Values Numbers::zeros(DType dtype, std::size_t count) {
+  switch (dtype) {
+    case DType::f64:
+      return std::vector<double>(count);
+    case DType::i8:
+      return std::vector<std::int8_t>(count);
+    case DType::i16:
+      return std::vector<std::int16_t>(count);
+    case DType::i32:
+      return std::vector<std::int32_t>(count);
+    case DType::i64:
+      return std::vector<std::int64_t>(count);
+    case DType::u8:
+      return std::vector<std::uint8_t>(count);
+    case DType::u16:
+      return std::vector<std::uint16_t>(count);
+    case DType::u32:
+      return std::vector<std::uint32_t>(count);
+    case DType::u64:
+      return std::vector<std::uint64_t>(count);
+    default:
+      return std::vector<float>(count);
+  }
 }
+
+Numbers::Numbers(DType dtype, std::size_t count) : values_(zeros(dtype, count)) {}
 
 void Numbers::set(std::size_t i, double value) {
   visit([&](auto& values) { values[i] = nearest_number<std::decay_t<decltype(values[0])>>(value); });
@@ -42,9 +69,10 @@ void Numbers::set(std::size_t i, const Numbers& other, std::size_t from) {
     using T = std::decay_t<decltype(to[0])>;
     other.visit([&](const auto& values) {
       using From = std::decay_t<decltype(values[0])>;
-      const bool exact = std::is_same_v<T, From> || (std::is_integral_v<From> && sizeof(From) <= sizeof(T));
-      if constexpr (exact) to[i] = values[from];
-      if constexpr (!exact) to[i] = nearest_number<T>(static_cast<double>(values[from]));
+      if constexpr (std::is_integral_v<T> && std::is_integral_v<From>)
+        to[i] = nearest_integer<T>(values[from]);
+      else
+        to[i] = nearest_number<T>(static_cast<double>(values[from]));
     });
   });
 }
@@ -84,8 +112,8 @@ bool Numbers::operator==(const Numbers& other) const {
     return other.visit([&](const auto& b) {
       using A = std::decay_t<decltype(a[0])>;
       using B = std::decay_t<decltype(b[0])>;
-      if constexpr (std::is_integral_v<A> == std::is_integral_v<B>)
-        return std::equal(a.begin(), a.end(), b.begin());
+      if constexpr (std::is_integral_v<A> && std::is_integral_v<B>)
+        return std::equal(a.begin(), a.end(), b.begin(), [](A x, B y) { return std::cmp_equal(x, y); });
       else
         return std::equal(a.begin(), a.end(), b.begin(),
                           [](A x, B y) { return static_cast<double>(x) == static_cast<double>(y); });

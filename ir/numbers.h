@@ -11,8 +11,8 @@
 
 namespace deplo::ir {
 
-/// Floats and bools are stored as float, which holds every f16 and bf16; i32 and i64 are stored as integers of their
-/// width. So large tensors take no more memory than their values need.
+/// Floats and bools are stored as float, which holds every f16 and bf16; f64 and integers are stored in their own type.
+/// So large tensors take no more memory than their values need.
 class Numbers {
  public:
   Numbers() = default;
@@ -23,7 +23,7 @@ class Numbers {
   /// `count` zeros of the type.
   Numbers(DType, std::size_t count);
 
-  /// Calls function(values) with the vector of floats or integers.
+  /// Calls function(values) with the vector of floats, doubles or integers.
   template <class Visit>
   auto visit(const Visit& function) const {
     return std::visit(function, values_);
@@ -90,7 +90,17 @@ class Numbers {
   bool operator==(const Numbers&) const;
 
  private:
-  std::variant<std::vector<float>, std::vector<std::int32_t>, std::vector<std::int64_t>> values_;
+  using Values =
+      std::variant<std::vector<float>, std::vector<double>, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                   std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::uint8_t>,
+                   std::vector<std::uint16_t>, std::vector<std::uint32_t>, std::vector<std::uint64_t>>;
+  static Values zeros(DType, std::size_t count);
+  Values values_;
 };
+
+/// Whether Numbers of the type are its elements in memory, bit by bit.
+inline bool is_held_as_stored(DType d) {
+  return d == DType::f32 || d == DType::f64 || (is_integer(d) && d != DType::i4);
+}
 
 }  // namespace deplo::ir

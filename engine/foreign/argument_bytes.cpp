@@ -3,81 +3,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/numbers.h"
+#include "measure/check/elements.h"
 
 namespace deplo::engine::foreign {
 namespace {
 
-constexpr ElementType element_types[] = {
-    {"float", ir::DType::f32, false},   {"half", ir::DType::f16, false},     {"int", ir::DType::i32, false},
-    {"int32", ir::DType::i32, false},   {"uint", ir::DType::i32, true},      {"uint32", ir::DType::i32, true},
-    {"long", ir::DType::i64, false},    {"int64", ir::DType::i64, false},    {"float32", ir::DType::f32, false},
-    {"float16", ir::DType::f16, false}, {"bool", ir::DType::boolean, false},
+/// A name of OpenCL C.
+struct TypeName {
+  std::string_view name;
+  ir::DType dtype;
+};
+constexpr TypeName type_names[] = {
+    {"float", ir::DType::f32}, {"half", ir::DType::f16},  {"int", ir::DType::i32},    {"uint", ir::DType::u32},
+    {"long", ir::DType::i64},  {"ulong", ir::DType::u64}, {"short", ir::DType::i16},  {"ushort", ir::DType::u16},
+    {"char", ir::DType::i8},   {"uchar", ir::DType::u8},  {"double", ir::DType::f64}, {"bool", ir::DType::boolean},
 };
 
-template <class T>
-std::vector<std::uint8_t> bytes_of(T value) {
-  std::vector<std::uint8_t> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
+std::optional<ir::DType> named(std::string_view name) {
+  const auto* const found = std::ranges::find(type_names, name, &TypeName::name);
+  if (found != std::end(type_names)) return found->dtype;
+  for (const TypeName& type : type_names)
+    if (type.dtype != ir::DType::f16 && ir::torch_name(type.dtype) == name) return type.dtype;  // "float16": 16 floats
+  return std::nullopt;
+}
+
+std::string known_names() {
+  std::string text;
+  for (const TypeName& type : type_names) text += fmt::format("{}, ", type.name);
+  return text;
 }
 
 /// Of one element.
-std::vector<std::uint8_t> encode_element(const Scalar& value, const std::string& name, const Config& type) {
+std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, const Config& type) {
   const auto* integer = std::get_if<std::int64_t>(&value);
-  const double number = integer != nullptr                       ? static_cast<double>(*integer)
-                        : std::get_if<double>(&value) != nullptr ? std::get<double>(value)
-                                                                 : NAN;
-  const auto whole = [&](double low, double high) {
-    if (!(number >= low && number <= high) || std::floor(number) != number)
-      throw Error(fmt::format("{}: expected a value of the type {}, found {}", type.place(), name, print(value)));
-    return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
-  };
-  if (name == "float" || name == "float32") return bytes_of(static_cast<float>(number));
-  if (name == "double" || name == "float64") return bytes_of(number);
-  if (name == "half" || name == "float16")
-    return bytes_of(ir::float16_bits(static_cast<float>(number), ir::DType::f16));
-  if (name == "int" || name == "int32") return bytes_of(static_cast<std::int32_t>(whole(-0x1p31, 0x1p31 - 1)));
-  if (name == "uint" || name == "uint32") return bytes_of(static_cast<std::uint32_t>(whole(0, 0x1p32 - 1)));
-  if (name == "long" || name == "int64") return bytes_of(whole(-0x1p63, 0x1p63));
-  type.expected("a type of values (float, double, half, int, uint, long)");
-}
-
-/// "float" and 4 of "float4"; 1 of a type that is no vector.
-std::pair<std::string, std::size_t> lanes_of(const std::string& type) {
-  constexpr std::string_view scalars[] = {"float32", "float64", "float16", "int32", "uint32", "int64"};
-  if (std::ranges::find(scalars, type) == std::end(scalars))
-    for (const std::size_t lanes : {16, 8, 4, 3, 2})
-      if (const std::string suffix = fmt::format("{}", lanes); type.ends_with(suffix))
-        return {type.substr(0, type.size() - suffix.size()), lanes};
-  return {type, 1};
+  const auto* real = std::get_if<double>(&value);
+  ir::Numbers given(integer != nullptr ? ir::DType::i64 : ir::DType::f64, 1);
+  if (integer != nullptr) given = std::vector<std::int64_t>{*integer};
+  if (real != nullptr) given.set(0, *real);
+  const ir::Numbers element = given.as(dtype);
+  if ((integer == nullptr && real == nullptr) || (ir::is_integer(dtype) && !(element == given)))
+    throw Error(fmt::format("{}: expected a value of the type {}, found {}", type.place(), type.text(), print(value)));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(ir::bytes(dtype)));
+  measure::encode(element, dtype, reinterpret_cast<std::byte*>(bytes.data()));
+  return bytes;
 }
 
 }  // namespace
 
-std::pair<ElementType, std::int64_t> read_type(const Config& config) {
+ArgumentType read_type(const Config& config) {
   std::string name = config.text();
-  for (const std::int64_t lanes : {16, 8, 4, 3, 2, 1}) {
-    const std::string suffix = lanes == 1 ? "" : fmt::format("{}", lanes);
+  constexpr std::string_view is_unsigned = "unsigned ";
+  if (name.starts_with(is_unsigned)) name = "u" + name.substr(is_unsigned.size());
+  if (const auto dtype = named(name)) return {*dtype};
+  for (const std::int64_t lanes : {16, 8, 4, 3, 2}) {
+    const std::string suffix = fmt::format("{}", lanes);
     if (!name.ends_with(suffix)) continue;
     const std::string element = name.substr(0, name.size() - suffix.size());
-    const auto found = std::ranges::find(element_types, element, &ElementType::name);
-    if (found != std::end(element_types)) return {*found, lanes == 3 ? 4 : lanes};  // OpenCL C 6.1.5
+    const auto* const found = std::ranges::find(type_names, element, &TypeName::name);
+    if (found != std::end(type_names)) return {found->dtype, lanes == 3 ? 4 : lanes, lanes};
   }
-  config.expected("a type (float, half, int, uint, long, bool, or a vector of these such as float4)");
+  config.expected(fmt::format("a type ({}or a vector of these such as float4)", known_names()));
 }
 
-std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& type) {
-  const auto [element, lanes] = lanes_of(type.text());
-  if (values.size() != 1 && values.size() != lanes) type.expected(fmt::format("a type of {} values", values.size()));
+std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& config) {
+  const ArgumentType type = read_type(config);
+  const auto count = static_cast<std::size_t>(type.given);
+  if (values.size() != 1 && values.size() != count) config.expected(fmt::format("a type of {} values", values.size()));
   std::vector<std::uint8_t> bytes;
-  for (std::size_t i = 0; i < (lanes == 3 ? 4 : lanes); ++i) {
-    const std::vector<std::uint8_t> one =
-        encode_element(values[values.size() == 1 ? 0 : std::min(i, values.size() - 1)], element, type);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(type.lanes); ++i) {
+    const std::vector<std::uint8_t> one = encode_element(values[std::min(i, values.size() - 1)], type.element, config);
     bytes.insert(bytes.end(), one.begin(), one.end());
   }
   return bytes;

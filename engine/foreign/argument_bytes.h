@@ -1,8 +1,6 @@
 // Types of a kernel file's arguments, and values as the device stores them.
 #pragma once
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,18 +10,20 @@
 
 namespace deplo::engine::foreign {
 
-/// A type of an argument: that of its elements.
-struct ElementType {
-  std::string_view name;
-  ir::DType dtype;
-  bool is_unsigned;
+/// The type of an argument: that of its elements, and how many of them a vector has. "float4" has four; "float3" takes
+/// the place of four (OpenCL C, 6.1.5).
+struct ArgumentType {
+  ir::DType element = ir::DType::f32;
+  std::int64_t lanes = 1, given = 1;  // `given`: 3 of float3
+  std::int64_t bytes() const { return lanes * ir::bytes(element); }
 };
 
-/// "float4": the element type and four elements; three take the place of four. Throws Error at `config` for another type.
-std::pair<ElementType, std::int64_t> read_type(const Config& config);
+/// Reads the name of a type of OpenCL C ("float", "uchar4"), or one with the number of bits, as T1 and NumPy have ("uint8").
+/// "int8" and "int16" are T1's, not vectors; "float16" is a vector, as in T1. Throws Error at `config` for another name.
+ArgumentType read_type(const Config& config);
 
-/// The bytes of a value of the type at `type`: "float", "double", "int", …, or "float4" of four values or of one that all
-/// elements have. Throws Error at `type` if it cannot have the values.
+/// The bytes of a value of the type at `type`, which has as many values as the type, or one that all elements have. Throws
+/// Error at `type` if it cannot have the values.
 std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& type);
 /// The bytes of a struct whose members have these bytes. Each member is aligned to its size, as in C.
 std::vector<std::uint8_t> encode_struct(const std::vector<std::vector<std::uint8_t>>& members);

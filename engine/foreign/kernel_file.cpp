@@ -301,9 +301,8 @@ struct KernelFile::Reader {
       made.text = text_of(values);
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl) argument.at("MemoryType").expected("Vector or Scalar: Local is OpenCL's");
-      const auto [type, lanes] = read_type(argument.at("Type"));
       made.local = expression_of(argument.at("Size"));
-      made.element_bytes = static_cast<std::size_t>(lanes * ir::bytes(type.dtype));
+      made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type")).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
     } else if (memory == "Vector" || memory == "Symbol") {
       made.buffer = to.signature_.buffers.size();
@@ -336,7 +335,7 @@ struct KernelFile::Reader {
   }
 
   void read_buffer(const Config& argument, const std::string& name) const {
-    const auto [type, lanes] = read_type(argument.at("Type"));
+    const auto [type, lanes, given] = read_type(argument.at("Type"));
     const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
@@ -344,7 +343,7 @@ struct KernelFile::Reader {
     const std::string access = argument.text_or("AccessType", "ReadOnly");
     const bool output = argument.integer_or("Output", 0, 0, 1) == 1 || access == "WriteOnly" || access == "ReadWrite";
     if (output && argument.integer_or("Output", 1, 0, 1) == 0) to.scratch_.insert(name);
-    ir::Buffer buffer{name, type.dtype, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
+    ir::Buffer buffer{name, type, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
     const std::string fill = argument.text_or("FillType", "Random");
     const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
                              ? number(fixed(argument.at("FillValue")), argument.at("FillValue"))
@@ -353,6 +352,8 @@ struct KernelFile::Reader {
       to.zeroed_.push_back(to.signature_.buffers.size());
     } else if (!output || access == "ReadWrite") {
       buffer.fill = fill_of(argument, fill, value, type);
+      if (const std::string fault = buffer.fill ? ir::fault(*buffer.fill, type) : ""; !fault.empty())
+        throw Error(fmt::format("{}: FillValue: {}", argument.place(), fault));
       if (fill == "File") to.inputs_[name] = array_file(argument.at("FillValue").text(), name);
       if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
@@ -372,19 +373,14 @@ struct KernelFile::Reader {
   }
 
   /// A file of the elements alone as .npy.
-  std::string raw_file(const Config& argument, const ElementType& type, std::int64_t elements) const {
+  std::string raw_file(const Config& argument, ir::DType type, std::int64_t elements) const {
     const std::string file = place_of(folder, argument.at("DataSource").text());
     const std::string bytes = read_file(file);
-    const std::int64_t expected = elements * ir::bytes(type.dtype);
+    const std::int64_t expected = elements * ir::bytes(type);
     if (static_cast<std::int64_t>(bytes.size()) != expected)
       argument.at("DataSource").expected(fmt::format("a file of {} bytes, found {}", expected, bytes.size()));
-    const bool is_boolean = type.dtype == ir::DType::boolean;
     std::string header =
-        fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({},), }}", is_boolean ? '|' : '<',
-                    is_boolean                   ? 'b'
-                    : ir::is_integer(type.dtype) ? 'i'
-                                                 : 'f',
-                    ir::bytes(type.dtype), elements);
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", ir::row(type).numpy, elements);
     header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
     header += '\n';
     const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0};
@@ -408,12 +404,12 @@ struct KernelFile::Reader {
   }
 
   static std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value,
-                                         const ElementType& type) {
+                                         ir::DType type) {
     if (fill == "File" || fill == "BinaryRaw") return std::nullopt;
     if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
     if (fill != "Random") argument.at("FillType").expected("Random, Constant, File or BinaryRaw");
-    if (type.dtype == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
-    if (ir::is_integer(type.dtype)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
+    if (type == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
+    if (ir::is_integer(type)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
     return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
   }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -129,12 +130,15 @@ void strides(Terms& in, Buffer& b) {
   if (dim != b.shape.size()) in.fail(fmt::format("{} strides before this", b.shape.size()));
 }
 
-Buffer buffer(Terms& in, Role role) {
+/// `strange`: the place of the first type that no statement takes.
+Buffer buffer(Terms& in, Role role, std::optional<Terms>& strange) {
   Buffer b;
   b.role = role;
   b.name = in.new_name("a buffer");
   in.expect(":");
-  b.dtype = in.dtype();
+  const Terms type = in;
+  b.dtype = in.stored_dtype();
+  if (!is_kernel_type(b.dtype) && !strange) strange = type;
   in.expect("[");
   std::int64_t elements = 1;
   in.separated("]", [&] { b.shape.push_back(in.extent(elements)); });
@@ -146,13 +150,17 @@ Buffer buffer(Terms& in, Role role) {
 
 std::vector<Buffer> buffers(Terms& in) {
   std::vector<Buffer> found;
+  std::optional<Terms> strange;
   for (;;) {
     Lexer ahead = in;  // a buffer may be called `input`: `input[a0] = v0` is a statement
     const Token word = ahead.take();
     const bool declares = (word.is("input") || word.is("output")) && ahead.peek().kind == Token::Kind::name;
-    if (in.done() || !declares || in.indent() != 0) return found;
+    if (in.done() || !declares || in.indent() != 0) {
+      if (strange && !in.done()) strange->dtype();  // the message about it
+      return found;
+    }
     in.take();
-    found.push_back(buffer(in, word.is("input") ? Role::input : Role::output));
+    found.push_back(buffer(in, word.is("input") ? Role::input : Role::output, strange));
     in.next_line();
   }
 }

@@ -100,8 +100,14 @@ DType Terms::dtype() {
 
 DType Terms::any_dtype() {
   for (int d = 0; d < dtype_count; ++d)
-    if (take_if(ir::name(static_cast<DType>(d)))) return static_cast<DType>(d);
+    if (const auto type = static_cast<DType>(d); !tile_name(type).empty() && take_if(ir::name(type))) return type;
   fail("a type");
+}
+
+DType Terms::stored_dtype() {
+  for (int d = 0; d < dtype_count; ++d)
+    if (const auto type = static_cast<DType>(d); has_numpy(type) && take_if(ir::name(type))) return type;
+  return dtype();
 }
 
 int Terms::lanes_of(const Token& word, std::string_view digits) {

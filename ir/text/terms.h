@@ -28,9 +28,10 @@ class Terms : public Lexer {
   std::string new_name(std::string_view what);  // a definition
   Op op();
   DType dtype();
-  DType any_dtype();  // also one that only tile programs have
-  Type type();        // after `:`
-  int lanes();        // `x4`
+  DType any_dtype();     // also one that only tile programs have
+  DType stored_dtype();  // also one that only arrays of users' own kernels have
+  Type type();           // after `:`
+  int lanes();           // `x4`
   Bind bind_word(Bind first, Bind last, std::string_view expected);
   double constant();
   Arg argument();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "core/error.h"
@@ -55,7 +56,9 @@ bool is_poison(double value, ir::DType dtype) {
   if (ir::is_float16(dtype))
     return std::bit_cast<std::uint32_t>(static_cast<float>(value)) ==
            std::bit_cast<std::uint32_t>(ir::float16_value(0xffff, dtype));
-  return value == (ir::is_integer(dtype) ? -1 : 255);
+  if (dtype == ir::DType::f64) return std::bit_cast<std::uint64_t>(value) == ~std::uint64_t{0};
+  if (ir::is_integer(dtype) && !ir::is_unsigned(dtype)) return value == -1;
+  return value == std::ldexp(1.0, static_cast<int>(8 * ir::bytes(dtype))) - 1;
 }
 
 }  // namespace deplo::measure

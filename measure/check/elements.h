@@ -30,15 +30,15 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
 /// The bytes from the first to the last element's end; at least those of one element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Converts numbers to elements of a type, and back. Integers are rounded to the nearest; a bool is a byte, 1 if the
-/// number is not 0.
+/// Converts numbers to elements of a type that has bytes, and back. Integers are rounded to the nearest; a bool is a
+/// byte, 1 if the number is not 0.
 void encode(const ir::Numbers& values, ir::DType, std::byte* to);
 ir::Numbers decode(std::span<const std::byte> from, ir::DType);
 
 /// Calls write(bytes) with the numbers as elements. Numbers that are already stored as such elements are not copied.
 template <class Write>
 void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& write) {
-  if (dtype == ir::DType::f32 || ir::is_integer(dtype))
+  if (ir::is_held_as_stored(dtype))
     return values.as(dtype).visit([&](const auto& elements) { write(elements.data()); });
   std::vector<std::byte> elements(values.size() * static_cast<std::size_t>(ir::bytes(dtype)));
   encode(values, dtype, elements.data());
@@ -47,7 +47,7 @@ void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& wri
 /// Calls read(bytes) to fetch `size` bytes of elements, and returns their numbers.
 template <class Read>
 ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
-  if (dtype == ir::DType::f32 || ir::is_integer(dtype)) {
+  if (ir::is_held_as_stored(dtype)) {
     ir::Numbers values(dtype, size / static_cast<std::size_t>(ir::bytes(dtype)));
     values.visit([&](auto& elements) { read(elements.data()); });
     return values;
@@ -57,8 +57,8 @@ ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
   return decode(elements, dtype);
 }
 
-/// True for a poisoned element (all bits 1), which reads as a NaN, -1 or 255. In an integer output that may be -1, it
-/// cannot be distinguished from a result.
+/// True for a poisoned element (all bits 1), which reads as a NaN, -1, or the largest unsigned number. In an integer
+/// output that may be that number, it cannot be distinguished from a result.
 bool is_poison(double value, ir::DType);
 
 }  // namespace deplo::measure

@@ -25,6 +25,12 @@ void check(std::int64_t elements, const ir::Buffer& buffer, const char* what, co
                           buffer.name, elements));
 }
 
+/// Loop IR has no unsigned integers: signed ones of their width stand for them, as far as these have their values.
+bool stands_for(ir::DType own, ir::DType of_kernel) {
+  return own == of_kernel ||
+         (ir::is_unsigned(of_kernel) && ir::is_integer(own) && ir::width(own) == ir::width(of_kernel));
+}
+
 const ir::Buffer& find(const ir::Program& kernel, const std::string& input, const std::string& place) {
   const ir::Buffer* const buffer = kernel.find(input);
   if (buffer != nullptr && buffer->role == ir::Role::input) return *buffer;
@@ -84,10 +90,11 @@ ir::Program program_for(const std::string& text, const ir::Program& kernel, cons
   program.buffers = kernel.buffers;
   for (const ir::Buffer& buffer : own) {
     const auto found = std::ranges::find(program.buffers, buffer.name, &ir::Buffer::name);
-    if (found == program.buffers.end() || found->role != buffer.role || found->dtype != buffer.dtype)
+    if (found == program.buffers.end() || found->role != buffer.role || !stands_for(buffer.dtype, found->dtype))
       throw Error(fmt::format("{}: expected {} '{}' of the kernel with the same type, found none", place,
                               buffer.role == ir::Role::output ? "an output" : "an input", buffer.name));
     check(ir::element_count(buffer), *found, buffer.role == ir::Role::output ? "output" : "input", place);
+    found->dtype = buffer.dtype;
     found->shape = buffer.shape;
     found->strides = buffer.strides;
   }

@@ -67,6 +67,9 @@ class NpyFile {
     if (found.type == "<i2") return read<std::int16_t>(count, type.dtype, is);
     if (found.type == "|i1") return read<std::int8_t>(count, type.dtype, is);
     if (found.type == "|u1" || found.type == "|b1") return read<std::uint8_t>(count, type.dtype, is);
+    if (found.type == "<u2") return read<std::uint16_t>(count, type.dtype, is);
+    if (found.type == "<u4") return read<std::uint32_t>(count, type.dtype, is);
+    if (found.type == "<u8") return read<std::uint64_t>(count, type.dtype, is);
     fail("elements of bool, integers of 8 to 64 bits, float16, float32 or float64 ('<f4', …)", "'" + found.type + "'");
   }
 
@@ -156,11 +159,13 @@ class NpyFile {
     if constexpr (std::is_integral_v<To> && std::is_integral_v<From>)
       holds = std::in_range<To>(value);
     else if constexpr (std::is_integral_v<To>)
-      holds = value >= double{std::numeric_limits<std::int32_t>::min()} * (sizeof(To) == 8 ? 0x1p32 : 1) &&
-              value < 0x1p31 * (sizeof(To) == 8 ? 0x1p32 : 1) && value == std::trunc(value);
+      holds = static_cast<double>(value) >= static_cast<double>(std::numeric_limits<To>::min()) &&
+              static_cast<double>(value) < std::ldexp(1.0, std::numeric_limits<To>::digits) &&
+              value == std::trunc(value);
     else if (dtype == ir::DType::boolean)
       holds = value == From{0} || value == From{1};
-    else if constexpr (sizeof(From) == 8)  // infinities and NaN are as they are; a finite number stays one
+    else if constexpr (sizeof(From) == 8 &&
+                       sizeof(To) < 8)  // infinities and NaN are as they are; a finite number stays one
       holds = !std::isfinite(static_cast<double>(value)) ||
               std::abs(static_cast<double>(value)) <= double{std::numeric_limits<float>::max()};
     if (!holds) {
@@ -187,7 +192,9 @@ ir::Numbers read_npy(const std::string& file, const ir::TensorType& type) { retu
 std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   std::string extents;
   for (const std::int64_t extent : type.shape) extents += fmt::format("{}, ", extent);
-  const std::string_view element = ir::row(ir::is_float(type.dtype) ? ir::DType::f32 : type.dtype).numpy;
+  const bool own = ir::is_held_as_stored(type.dtype) || type.dtype == ir::DType::boolean;
+  const ir::DType stored = own ? type.dtype : ir::DType::f32;
+  const std::string_view element = ir::row(stored).numpy;
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", element, extents);
   // The elements begin at a multiple of 64 bytes, behind the magic, the version, the length and a newline.
   constexpr std::size_t before = 10, alignment = 64;
@@ -197,7 +204,6 @@ std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
   bytes += header;
-  const ir::DType stored = ir::is_float(type.dtype) ? ir::DType::f32 : type.dtype;
   const std::size_t start = bytes.size();
   bytes.resize(start + values.size() * static_cast<std::size_t>(ir::bytes(stored)));
   encode(values, stored, reinterpret_cast<std::byte*>(bytes.data() + start));

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -39,16 +39,41 @@ std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const ir::Number
                                                    count, ir::element_count(buffer))};
 }
 
+/// The bits of 64-bit integers; none of other types.
+std::vector<std::uint64_t> words_of(const ir::Numbers& numbers) {
+  return numbers.visit([](const auto& values) {
+    using Value = std::decay_t<decltype(values[0])>;
+    if constexpr (std::is_integral_v<Value> && sizeof(Value) == sizeof(std::uint64_t))
+      return std::vector<std::uint64_t>(values.begin(), values.end());
+    else
+      return std::vector<std::uint64_t>();
+  });
+}
+
+/// As many digits as tell it apart from its neighbours.
+std::string text_of(double value, ir::DType dtype) {
+  if (ir::is_integral(dtype)) return fmt::format("{:.0f}", value);
+  return dtype == ir::DType::f64 ? fmt::format("{:.15g}", value) : fmt::format("{:.7g}", value);
+}
+
+std::string text_of(std::uint64_t word, ir::DType dtype) {
+  return ir::is_unsigned(dtype) ? fmt::format("{}", word) : fmt::format("{}", static_cast<std::int64_t>(word));
+}
+
 std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected, const ir::Numbers& found,
                                Coverage coverage, double largest_error) {
   std::int64_t covered = 0, wrong = 0;
   double worst_error = 0;
   const Reference::Element* worst = nullptr;
+  const std::vector<std::uint64_t> words = expected.words.empty() ? std::vector<std::uint64_t>() : words_of(found);
   for (const Reference::Element& element : expected.elements) {
-    const double value = found[static_cast<std::size_t>(element.offset)];
+    const auto at = static_cast<std::size_t>(element.offset);
+    const double value = found[at];
     if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
     ++covered;
-    const double error = error_of(value, element, expected.scale, buffer.dtype);
+    const bool other_bits = !words.empty() && words[at] != expected.words[at];
+    const double error =
+        other_bits ? std::numeric_limits<double>::infinity() : error_of(value, element, expected.scale, buffer.dtype);
     if (error <= largest_error) continue;
     ++wrong;
     if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
@@ -57,12 +82,16 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
   if (covered == 0 && !expected.elements.empty() && !ir::is_integer(buffer.dtype))
     return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
   if (worst == nullptr) return std::nullopt;
+  const auto at = static_cast<std::size_t>(worst->offset);
   return Failure{
       Status::wrong_result,
-      fmt::format("{}: expected {:.7g}, found {:.7g}, error {:.2g} of the scale {:.3g} ({} of {} compared are "
-                  "wrong)",
-                  element_name(buffer, worst->offset), worst->value, found[static_cast<std::size_t>(worst->offset)],
-                  worst_error, scale_at(*worst, expected.scale), wrong, covered)};
+      fmt::format("{}: expected {}, found {}{} ({} of {} compared are wrong)", element_name(buffer, worst->offset),
+                  words.empty() ? text_of(worst->value, buffer.dtype) : text_of(expected.words[at], buffer.dtype),
+                  words.empty() ? text_of(found[at], buffer.dtype) : text_of(words[at], buffer.dtype),
+                  ir::is_integer(buffer.dtype) ? ""
+                                               : fmt::format(", error {:.2g} of the scale {:.3g}", worst_error,
+                                                             scale_at(*worst, expected.scale)),
+                  wrong, covered)};
 }
 
 std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
@@ -115,8 +144,9 @@ std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
   constexpr std::uint64_t prime = 0x100000001b3;
   return numbers.visit([&](const auto& values) {
     for (const auto value : values) {
-      using Bits = std::conditional_t<sizeof value == 4, std::uint32_t, std::uint64_t>;
-      seed = (seed ^ std::bit_cast<Bits>(value)) * prime;
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof value);
+      seed = (seed ^ bits) * prime;
     }
     return seed;
   });
@@ -191,9 +221,10 @@ Reference Problem::expected_outputs() {
     const auto value = computed.find(buffer.name);
     const bool in_file = file != expectation_.files.end();
     if (value == computed.end() && !in_file && !expectation_.kernel) continue;  // nothing is expected of it
-    reference.outputs.push_back(expected_output(i, value != computed.end() ? value->second
-                                                   : in_file               ? read_array(file->second, seen_output(i))
-                                                                           : arrays().read(i)));
+    reference.outputs.push_back(
+        value != computed.end()
+            ? expected_output(i, value->second, false)
+            : expected_output(i, in_file ? read_array(file->second, seen_output(i)) : arrays().read(i), true));
   }
   return reference;
 }
@@ -218,7 +249,7 @@ ir::Numbers Problem::found_output(std::size_t index) {
   return numbers_of(array, seen.dtype);
 }
 
-Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values) const {
+Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values, bool exact) const {
   const ir::Buffer buffer = seen_output(index);
   const auto allowed = expectation_.rounding.find(buffer.name);
   const ir::Numbers rounding =
@@ -241,6 +272,7 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
     throw Error(fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements",
                             expectation_.name, buffer.name));
   output.scale = scale.value();
+  if (exact && rounding.empty()) output.words = words_of(values);
   return output;
 }
 

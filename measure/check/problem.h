@@ -33,6 +33,8 @@ struct Reference {
     std::vector<Element> elements;
     double scale = 1;      // see Scale
     bool partial = false;  // some elements are neither written nor compared
+    /// Of 64-bit integers that a kernel or a file gives: the bits of all elements, because a double does not hold them.
+    std::vector<std::uint64_t> words = {};
   };
   std::vector<Output> outputs;
 };
@@ -95,7 +97,8 @@ class Problem {
  private:
   double least_us(int batch) const;
   Reference expected_outputs();
-  Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values) const;
+  /// `exact`: all digits of 64-bit integers count.
+  Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values, bool exact) const;
   ir::Buffer seen_output(std::size_t buffer) const;
   ir::Numbers found_output(std::size_t buffer);
   std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);

@@ -42,7 +42,9 @@ double error_of(double found, const Expected& expected, double scale, ir::DType 
   // A number near the edge of the range of 16 bits may be stored as the infinity or as the largest number.
   const double near = ir::is_float16(dtype) ? expected.value : value;
   if (!std::isfinite(near)) return infinity;
-  return ir::stored_error(near, static_cast<float>(found), dtype) / scale_at(expected, scale);
+  const double difference =
+      dtype == ir::DType::f64 ? std::abs(found - near) : ir::stored_error(near, static_cast<float>(found), dtype);
+  return difference / scale_at(expected, scale);
 }
 
 }  // namespace deplo::measure

@@ -147,6 +147,11 @@ class OpenclDevice final : public Device {
   Dialect dialect() const override { return Dialect::opencl; }
 
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
+    for (const ir::Buffer& buffer : buffers)
+      if (buffer.dtype == ir::DType::f64 && number_of<cl_device_fp_config>(device_, CL_DEVICE_DOUBLE_FP_CONFIG) == 0)
+        throw Error(fmt::format("array '{}': expected a device that computes with double, found {}, which does not",
+                                buffer.name, info_.name),
+                    Exit::environment);
     return std::make_unique<OpenclArrays>(context_.get(), queue_.get(), info_.cpu, buffers);
   }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -58,6 +59,32 @@ TEST(Numbers, KeepWhatTheirTypeHolds) {
   EXPECT_EQ(narrow, (std::vector<std::int32_t>{static_cast<std::int32_t>(low), static_cast<std::int32_t>(high), 0}));
   EXPECT_EQ(narrow.as(DType::i64).integers()[0], static_cast<std::int64_t>(low));
   EXPECT_NE(Numbers(std::vector<std::int64_t>{odd}), Numbers(std::vector<std::int64_t>{odd - 1}));
+}
+
+TEST(Numbers, OfEachWidthAreTheNearestThatTheTypeHolds) {
+  struct Case {
+    DType dtype;
+    double least, most;
+  };
+  for (const auto& [dtype, least, most] :
+       {Case{DType::i8, -128, 127}, Case{DType::u8, 0, 255}, Case{DType::i16, -32768, 32767},
+        Case{DType::u16, 0, 65535}, Case{DType::u32, 0, 0x1p32 - 1}, Case{DType::u64, 0, 0x1p64}}) {
+    Numbers numbers(dtype, 3);
+    numbers.set(0, least - 0.75);
+    numbers.set(1, most + 0.75);
+    numbers.set(2, 2.6);
+    EXPECT_EQ(numbers.doubles(), (std::vector<double>{least, most, 3})) << name(dtype);
+    // Other integers, which no double stands between.
+    const Numbers wide(std::vector<std::int64_t>{-1, 7, std::numeric_limits<std::int64_t>::max()});
+    const Numbers narrow = wide.as(dtype);
+    EXPECT_EQ(narrow[0], std::max(least, -1.0)) << name(dtype);
+    EXPECT_EQ(narrow[1], 7) << name(dtype);
+    EXPECT_EQ(narrow[2], dtype == DType::u64 ? 0x1p63 : most) << name(dtype);
+    EXPECT_NE(narrow, wide) << name(dtype);
+  }
+  Numbers real(DType::f64, 1);
+  real.set(0, 0.1);
+  EXPECT_EQ(real[0], 0.1) << "which no float is";
 }
 
 }  // namespace

@@ -132,6 +132,40 @@ TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
               HasSubstr("a type of 3 values"));
 }
 
+TEST_F(KernelFileArguments, TypesOfEachWidth) {
+  const auto bytes = [&](const std::string& type, const std::string& value) {
+    return heuristic(with("    - {Name: s, Type: \"" + type + "\", MemoryType: Scalar, FillValue: " + value + "}\n"))
+        .launch->scalars[0]
+        .bytes;
+  };
+  EXPECT_THAT(bytes("char", "-128"), ElementsAre(128));
+  EXPECT_THAT(bytes("uint8", "255"), ElementsAre(255));
+  EXPECT_THAT(bytes("short2", "[-2, 3]"), ElementsAre(254, 255, 3, 0));
+  EXPECT_THAT(bytes("unsigned short", "65535"), ElementsAre(255, 255));
+  EXPECT_THAT(bytes("ulong", "2 ** 62 - 1 + 2 ** 62"), ElementsAre(255, 255, 255, 255, 255, 255, 255, 127));
+  EXPECT_THAT(bytes("long", "2 ** 62 + 1"), ElementsAre(1, 0, 0, 0, 0, 0, 0, 64)) << "which no double holds";
+  EXPECT_THAT(bytes("float64", "1"), ElementsAre(0, 0, 0, 0, 0, 0, 240, 63));
+  EXPECT_EQ(bytes("float16", "1").size(), 64u) << "a vector, as in T1";
+  EXPECT_EQ(bytes("int16", "1").size(), 2u) << "no vector, as in T1";
+  const auto dtype = [&](const std::string& type) {
+    const ir::Buffer buffer = with("    - {Name: x, Type: " + type + ", Size: 4}\n").signature().buffers[1];
+    return std::pair(buffer.dtype, buffer.shape[0]);
+  };
+  EXPECT_EQ(dtype("uchar4"), std::pair(ir::DType::u8, std::int64_t{16}));
+  EXPECT_EQ(dtype("double3"), std::pair(ir::DType::f64, std::int64_t{16})) << "three take the place of four";
+  EXPECT_EQ(dtype("uint64"), std::pair(ir::DType::u64, std::int64_t{4}));
+  EXPECT_THAT(fault("    - {Name: s, Type: uchar, MemoryType: Scalar, FillValue: 256}\n"),
+              HasSubstr("expected a value of the type uchar, found 256"));
+  EXPECT_THAT(fault("    - {Name: s, Type: int, MemoryType: Scalar, FillValue: 0.5}\n"),
+              HasSubstr("expected a value of the type int, found 0.5"));
+  EXPECT_THAT(fault("    - {Name: x, Type: char, Size: 4, FillValue: 200}\n"),
+              HasSubstr("FillValue: expected whole numbers that i8 holds, found randint(0, 201)"));
+  EXPECT_THAT(
+      fault("    - {Name: x, Type: string, Size: 4}\n"),
+      HasSubstr("expected a type (float, half, int, uint, long, ulong, short, ushort, char, uchar, double, bool, "
+                "or a vector of these such as float4)"));
+}
+
 // An array has room for each legal configuration: 48 would need more than 32 does, and is not legal.
 TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   const auto elements = [&](const std::string& size) {

@@ -102,6 +102,28 @@ TEST_F(Npy, IntegersAreExact) {
   EXPECT_THAT(message(npy<float>("<f4", "(3,)", {0, NAN, 1}), integers), HasSubstr("found nan"));
 }
 
+TEST_F(Npy, UnsignedIntegersAndDoublesAreExact) {
+  const auto exact = [&]<class T>(const char* type, ir::DType dtype, const std::vector<T>& values) {
+    const ir::Numbers found = read(npy<T>(type, "(2,)", values), {dtype, {2}});
+    const bool same = found.visit([&](const auto& all) {
+      return std::equal(all.begin(), all.end(), values.begin(), [](auto a, T b) { return static_cast<T>(a) == b; });
+    });
+    EXPECT_TRUE(same) << type;
+    EXPECT_EQ(read(npy_bytes(found, {dtype, {2}}), {dtype, {2}}), found) << type;
+  };
+  exact.operator()<std::uint8_t>("|u1", ir::DType::u8, {0, 255});
+  exact.operator()<std::uint16_t>("<u2", ir::DType::u16, {1, 65535});
+  exact.operator()<std::uint32_t>("<u4", ir::DType::u32, {1, 4294967295U});
+  exact.operator()<std::uint64_t>("<u8", ir::DType::u64, {1, std::numeric_limits<std::uint64_t>::max()});
+  exact.operator()<std::int8_t>("|i1", ir::DType::i8, {-128, 127});
+  exact.operator()<std::int16_t>("<i2", ir::DType::i16, {-32768, 32767});
+  exact.operator()<double>("<f8", ir::DType::f64, {1e300, 1 + 0x1p-52});
+  EXPECT_THAT(message(npy<std::int16_t>("<i2", "(2,)", {0, 256}), {ir::DType::u8, {2}}), HasSubstr("that u8 holds"));
+  EXPECT_THAT(message(npy<std::int8_t>("|i1", "(2,)", {0, -1}), {ir::DType::u64, {2}}), HasSubstr("that u64 holds"));
+  EXPECT_THAT(message(npy<double>("<f8", "(2,)", {0, 0x1p64}), {ir::DType::u64, {2}}), HasSubstr("that u64 holds"));
+  EXPECT_THAT(message(npy<std::uint64_t>("<u8", "(3,)", {0, 1, 1ULL << 31}), integers), HasSubstr("that i32 holds"));
+}
+
 TEST_F(Npy, InfinitiesAndNaNAreNumbersOfFloats) {
   const ir::TensorType type{ir::DType::f32, {4}};
   constexpr float infinity = std::numeric_limits<float>::infinity();
