@@ -31,9 +31,10 @@ struct KernelCode {
 struct Resources {
   std::int64_t registers = -1, spill_bytes = -1, stack_bytes = -1;  // per thread
   std::int64_t static_shared_bytes = -1, dynamic_shared_bytes = -1;
-  double occupancy = -1;      // the share of a unit's threads that can be resident
-  std::string limiter;        // what limits the occupancy: "registers", "shared", "threads", "blocks" or ""
-  std::string binary_digest;  // of the machine code; "" if the backend does not expose it
+  std::int64_t code_bytes = -1;  // the size of its machine code; of OpenCL GPUs, that of the driver's binary
+  double occupancy = -1;         // the share of a unit's threads that can be resident
+  std::string limiter;           // what limits the occupancy: "registers", "shared", "threads", "blocks" or ""
+  std::string binary_digest;     // of the machine code; "" if the backend does not expose it
   /// The compiler's messages about lost performance, such as "C7510: wgmma.mma_async instructions are serialized …",
   /// without duplicates, joined by "; ".
   std::string compiler_notes;

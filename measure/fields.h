@@ -44,6 +44,7 @@ void list_fields(Used& used, Field& field) {
   field("limiter", used.limiter);
   field("binary_digest", used.binary_digest);
   field("compiler_notes", used.compiler_notes);
+  field("code_bytes", used.code_bytes, used.code_bytes >= 0);
 }
 
 /// Lists all members except first_launch_ms, which the store adds to the build time. `ok`: the kernel did not fail.

@@ -76,6 +76,7 @@ Result<std::unique_ptr<Executable>> load_tile_kernel(Device& device, const TileK
   Resources resources;
   resources.registers = facts->registers;
   resources.stack_bytes = facts->stack_bytes;
+  resources.code_bytes = facts->code_bytes;
   resources.binary_digest = facts->digest;
   return std::unique_ptr<Executable>(std::make_unique<cuda::CudaExecutable>(
       on.context(), on.clock(), std::make_unique<cuda::TileLaunches>(on.context(), std::move(kernel.value()), tile), 1,

@@ -43,6 +43,7 @@ OpenclExecutable::OpenclExecutable(cl_command_queue queue, PoclFiles files, Prog
       zeroed_(candidate.source.zeroed),
       restored_(candidate.source.restored),
       launch_(candidate.launch),
+      entry_(candidate.source.entry),
       resources_(std::move(resources)) {}
 
 Result<double> OpenclExecutable::launch(Arrays& arrays, std::int64_t blocks) {
@@ -82,10 +83,12 @@ std::optional<Failure> OpenclExecutable::run(const OpenclArrays& memory, std::in
 }
 
 // Also when enqueueing failed: what runs must be done before the events and the arrays go.
-std::optional<Failure> OpenclExecutable::finish(cl_int enqueued) const {
+std::optional<Failure> OpenclExecutable::finish(cl_int enqueued) {
   const cl_int finished = clFinish(queue_);
   if (enqueued != CL_SUCCESS) return failure(enqueued);
   if (finished != CL_SUCCESS) return failure(finished);
+  if (!std::exchange(launched_, true) && resources_.code_bytes < 0)
+    resources_.code_bytes = files_.code_bytes(entry_).value_or(-1);
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "measure/opencl/arrays.h"
@@ -15,6 +16,7 @@ class OpenclExecutable final : public Executable {
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
+  /// With the size of the machine code once it was launched, because PoCL makes it then.
   const Resources& resources() const override { return resources_; }
 
   /// Runs only the blocks: does not fill the outputs and does not read a clock.
@@ -28,7 +30,7 @@ class OpenclExecutable final : public Executable {
   cl_int enqueue_preparation(const OpenclArrays&, Commands&) const;
   cl_int set_arguments(const OpenclArrays&);
   cl_int enqueue_kernel(const OpenclArrays&, std::int64_t blocks, Commands&);
-  std::optional<Failure> finish(cl_int enqueued) const;
+  std::optional<Failure> finish(cl_int enqueued);
   Result<double> span_of(const Commands&, std::int64_t blocks) const;
   Failure failure(cl_int code) const;
 
@@ -40,7 +42,9 @@ class OpenclExecutable final : public Executable {
   std::size_t threads_;
   std::vector<std::size_t> zeroed_, restored_;
   std::optional<Launch> launch_;
+  std::string entry_;
   Resources resources_;
+  bool launched_ = false;
 };
 
 }  // namespace deplo::measure::opencl

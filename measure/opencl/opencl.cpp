@@ -170,6 +170,8 @@ class OpenclDevice final : public Device {
     if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
     Resources resources;
     resources.static_shared_bytes = local_bytes(kernel.get());
+    if (candidate.launch) resources.dynamic_shared_bytes = local_argument_bytes(*candidate.launch);
+    if (!is_pocl_platform(info_.platform)) resources.code_bytes = binary_bytes(program.value().get());
     auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
                                                          std::move(kernel), candidate, std::move(resources));
     if (info_.cpu && source.dry_run)
@@ -199,6 +201,19 @@ class OpenclDevice final : public Device {
     return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
   }
 
+  /// -1: the driver does not tell it.
+  static std::int64_t binary_bytes(cl_program program) {
+    std::size_t size = 0;  // of the one device
+    const cl_int code = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
+    return code == CL_SUCCESS && size > 0 ? static_cast<std::int64_t>(size) : -1;
+  }
+
+  static std::int64_t local_argument_bytes(const Launch& launch) {
+    std::size_t bytes = 0;
+    for (const Launch::Scalar& scalar : launch.scalars) bytes += scalar.local_bytes;
+    return static_cast<std::int64_t>(bytes);
+  }
+
   std::int64_t local_bytes(cl_kernel kernel) const {
     cl_ulong local = 0;
     clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
@@ -223,8 +238,7 @@ class OpenclDevice final : public Device {
                      fmt::format("CL_INVALID_WORK_GROUP_SIZE: {} threads a block, the device takes {}",
                                  candidate.source.threads, info_.max_threads)};
     std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
-    for (std::size_t i = 0; i < scalars; ++i)
-      shared += static_cast<std::int64_t>(candidate.launch->scalars[i].local_bytes);
+    if (candidate.launch) shared += local_argument_bytes(*candidate.launch);
     if (shared > info_.shared_bytes)
       return Failure{Status::resource, fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}",
                                                    shared, info_.shared_bytes)};

@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "measure/disk_cache.h"
+#include "measure/elf.h"
 #include "measure/work_folder.h"
 
 namespace deplo::measure::opencl {
@@ -37,6 +38,14 @@ std::string pack(const fs::path& root, const fs::path& folder) {
   std::string text;
   for (const auto& [path, bytes] : files) text += fmt::format("{} {}\n{}", path, bytes.size(), bytes);
   return text;
+}
+
+/// The size of the instructions in a shared library; 0: it has none.
+std::int64_t text_bytes(const std::string& library) {
+  const auto sections = elf_sections(library);
+  if (!sections) return 0;
+  const ElfSection* const text = find_section(*sections, ".text");
+  return text == nullptr ? 0 : static_cast<std::int64_t>(text->size);
 }
 
 /// The folder of the program, two levels down; nullopt: it is not what pack() makes.
@@ -94,6 +103,18 @@ class OwnFolder {
       found->second.kept = now;
   }
 
+  /// PoCL's library for each block size is PROGRAM/KERNEL/SIZE/KERNEL.so. A candidate has one size.
+  std::int64_t code_bytes(const std::string& key, const std::string& kernel) const {
+    const auto found = programs_.find(key);
+    if (found == programs_.end() || found->second.folder.empty()) return 0;
+    const fs::path folder = root() / found->second.folder / kernel;
+    std::int64_t bytes = 0;
+    if (fs::is_directory(folder))
+      for (const auto& entry : fs::recursive_directory_iterator(folder))
+        if (entry.path().extension() == ".so") bytes = std::max(bytes, text_bytes(bytes_of(entry.path())));
+    return bytes;
+  }
+
   bool exists() const { return !work_.path().empty(); }
 
  private:
@@ -136,6 +157,12 @@ PoclFiles::PoclFiles(std::string key) : key_(std::move(key)) {
 void PoclFiles::built(bool well) {
   try_to([&](OwnFolder& own) { own.built(key_); });
   if (!well) key_.clear();
+}
+
+std::optional<std::int64_t> PoclFiles::code_bytes(const std::string& kernel) const {
+  std::int64_t bytes = 0;
+  try_to([&](OwnFolder& own) { bytes = own.code_bytes(key_, kernel); });
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
 PoclFiles::~PoclFiles() {

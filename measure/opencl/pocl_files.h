@@ -2,6 +2,8 @@
 // kills the process with SIGBUS, or runs as another kernel. So PoCL gets a folder to which only this process writes,
 // and compiled code is kept in deplo's own cache (disk_cache.h), which detects damage.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +23,8 @@ class PoclFiles {
   explicit PoclFiles(std::string key);
   /// Must be called after the build, before the next one begins. `well`: it succeeded; a failed build is not stored.
   void built(bool well);
+  /// The size in bytes of the machine code that PoCL has made for a kernel of the program by now; nullopt: none.
+  std::optional<std::int64_t> code_bytes(const std::string& kernel) const;
   ~PoclFiles();
   PoclFiles(PoclFiles&& other) noexcept : key_(std::exchange(other.key_, "")) {}
   PoclFiles& operator=(PoclFiles&&) = delete;

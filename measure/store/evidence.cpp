@@ -4,6 +4,7 @@
 
 #include "measure/protocol/protocol.h"
 #include "measure/store/retry.h"
+#include "measure/store/trial.h"
 
 namespace deplo::measure {
 
@@ -35,6 +36,18 @@ std::string select_ranked(const std::string& evidence) {
       "(SELECT *, changes IS NOT NULL AND median_us <= {} * min(median_us) OVER (PARTITION BY kernel, device, "
       "stage = 'confirm', fidelity >= 1) AS tied FROM ({}) WHERE status = 'ok' AND NOT stopped)",
       1 + Protocol().tie, evidence);
+}
+
+std::vector<TrialRecord> valid_trials(sqlite::Database& database, std::int64_t kernel, std::int64_t device,
+                                      double tolerance) {
+  sqlite::Statement select(
+      database,
+      fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY id", trial_columns(),
+                  select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column))));
+  select.bind(1, kernel).bind(2, device).bind(3, tolerance);
+  std::vector<TrialRecord> trials;
+  while (select.step()) trials.push_back(read_trial(select));
+  return trials;
 }
 
 }  // namespace deplo::measure

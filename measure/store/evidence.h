@@ -1,9 +1,13 @@
 // Private to measure/store: selects the trial that represents a schedule (its evidence).
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/outcome.h"
+#include "measure/sqlite/sqlite.h"
+#include "measure/store/records.h"
 
 namespace deplo::measure {
 
@@ -21,6 +25,13 @@ std::string select_evidence(std::string_view where = "TRUE", std::string_view co
 /// times the heuristic's schedule comes first, then those with fewer decisions that differ from the heuristic's, then
 /// the first trail in the order of text.
 std::string select_ranked(const std::string& evidence);
+
+/// The valid trial of each trail of a kernel on a device, the oldest first. Only trials that were checked with this
+/// tolerance or a smaller one count.
+std::vector<TrialRecord> valid_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device, double tolerance);
+
+/// SearchRecord::objectives of the latest search of a kernel on a device; "" if there is none.
+std::string latest_objectives(sqlite::Database&, std::int64_t kernel, std::int64_t device);
 
 /// "'hang', 'illegal_access'": the statuses for which `holds` is true, as SQL.
 std::string statuses(bool (*holds)(Status));

@@ -85,9 +85,10 @@ struct TimedKernel {
 /// How the search of a run ended for a kernel.
 struct SearchRecord {
   std::int64_t run = 0, kernel = 0;
-  std::string settings;   // identifies the search: all its settings except the time
-  std::string stop;       // why it ended
-  bool finished = false;  // neither the time limit nor the user ended it early
+  std::string settings;         // identifies the search: all its settings except the time
+  std::string stop;             // why it ended
+  bool finished = false;        // neither the time limit nor the user ended it early
+  std::string objectives = {};  // print(Objectives) if there are several (measure/store/quantity.h); "": the time alone
 };
 
 /// The kernels that a run chose for a graph.

@@ -78,6 +78,9 @@ class Store {
   /// Only trials that were checked with this tolerance or a smaller one count.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
 
+  /// Like best(), but the valid trial of each trail, the oldest first.
+  std::vector<TrialRecord> valid_trials(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
+
   /// The kernels with this schedule key (ir/canonical/canonical.h; nullopt: all) that have a best() on the device.
   std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                         double tolerance = default_tolerance);
@@ -99,6 +102,9 @@ class Store {
   /// nullopt: none was finished.
   std::optional<std::string> finished_search(std::string_view kernel_text, std::int64_t device,
                                              std::string_view settings);
+
+  /// SearchRecord::objectives of the latest search of the kernel on the device; "" if there is none.
+  std::string objectives(std::int64_t kernel, std::int64_t device);
 
   void append(const GraphRecord&);
   /// The latest choice for the graph with this key on the device; nullopt: there is none.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "measure/store/device_row.h"
+#include "measure/store/evidence.h"
 #include "measure/store/state.h"
 
 namespace deplo::measure {
@@ -35,6 +36,10 @@ std::vector<FaultyTrial> Store::faulty_trials(std::string_view schedule_key, std
   std::vector<FaultyTrial> found;
   while (select.step()) found.push_back({select.integer(0), select.real(1), select.text(2)});
   return found;
+}
+
+std::vector<TrialRecord> Store::valid_trials(std::int64_t kernel, std::int64_t device, double tolerance) {
+  return state_->read([&] { return measure::valid_trials(*state_->database, kernel, device, tolerance); });
 }
 
 std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {

@@ -58,6 +58,12 @@ bool spoils_process(Status status) {
 struct LocalRunner::Built {
   Reply reply;
   std::unique_ptr<Executable> itself = nullptr, executable = nullptr;
+
+  /// After the launches, which may have told more of its resources.
+  Reply measured() && {
+    if (itself) reply.resources = itself->resources();
+    return std::move(reply);
+  }
 };
 
 LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
@@ -105,7 +111,7 @@ Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double ef
   if (built.executable)
     built.reply.timing = measure::screen(*built.executable, grid_of(candidate.source, info()), *problem_,
                                          protocol_.with_effort(effort), best_us);
-  return std::move(built.reply);
+  return std::move(built).measured();
 }
 
 std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
@@ -127,7 +133,7 @@ std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, 
   std::vector<Reply> replies;
   for (Built& built : all) {
     if (built.executable) built.reply.timing = std::move(*result++);
-    replies.push_back(std::move(built.reply));
+    replies.push_back(std::move(built).measured());
   }
   for (; result != results.end(); ++result) replies.push_back({std::move(*result)});
   return replies;

@@ -72,6 +72,7 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
   cubin.resources.spill_bytes = said.spill_bytes;
   cubin.resources.static_shared_bytes = said.static_shared_bytes;
   cubin.resources.dynamic_shared_bytes = source.dynamic_shared ? source.shared_bytes : 0;
+  cubin.resources.code_bytes = facts->code_bytes;
   cubin.resources.binary_digest = facts->digest;
   cubin.resources.compiler_notes = said.notes;
   return cubin;

@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 10> scripts = {R"sql(
+constexpr std::array<std::string_view, 11> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -200,6 +200,11 @@ CREATE TABLE family (
 ) STRICT;
 
 CREATE INDEX family_by_key ON family (key);
+)sql",
+                                                      R"sql(
+ALTER TABLE trial ADD COLUMN code_bytes INTEGER;
+
+ALTER TABLE search ADD COLUMN objectives TEXT NOT NULL DEFAULT '';
 )sql"};
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "measure/cuda/library.h"
 #include "measure/cuda/sass/disassemble.h"
 #include "measure/cuda/sass/instruction_mix.h"
+#include "measure/elf.h"
 #include "measure/store_fixture.h"
 #include "rules/lower.h"
 
@@ -72,7 +73,7 @@ TEST_F(MachineCode, PtxAndCubin) {
   EXPECT_EQ(good(with({"--ir", "cubin", "--target", "sm_80", "-o", file})), "");
   EXPECT_EQ(read_file(file), cubin);
   EXPECT_THAT(good({"-c", two_kernels, "--ir", "ptx"}), StartsWith("// 0: "));
-  EXPECT_TRUE(measure::cuda::elf_sections(good({"-c", two_kernels, "--ir", "cubin", "--only", "1"})));
+  EXPECT_TRUE(measure::elf_sections(good({"-c", two_kernels, "--ir", "cubin", "--only", "1"})));
   expect_error(with({"--ir", "cubin", "-o", "/nowhere/k.cubin"}), 2,
                "/nowhere/k.cubin: cannot be written: No such file or directory");
 }

@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "measure/cuda/compiler/ptxas.h"
 #include "measure/cuda/fixture.h"
+#include "measure/elf.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -28,7 +29,11 @@ TEST(Elf, TheCodeSaysWhatTheCompilerSaid) {
     EXPECT_EQ(log.static_shared_bytes, 1200) << output.log;
     const int reserved = std::stoi(std::string(architecture).substr(3)) >= 90 ? 1024 : 0;
     EXPECT_EQ(facts->shared_section_bytes, 1200 + reserved) << architecture;
+    constexpr std::int64_t instruction = 16;  // bytes, from sm_70 on
+    EXPECT_GT(facts->code_bytes, 8 * instruction) << architecture;
+    EXPECT_EQ(facts->code_bytes % instruction, 0) << architecture;
     EXPECT_EQ(inspect_cubin(output.cubin, "other")->registers, -1);
+    EXPECT_EQ(inspect_cubin(output.cubin, "other")->code_bytes, -1);
   }
 }
 
@@ -84,7 +89,7 @@ TEST(Elf, SectionsAndSymbols) {
   const std::string cubin = build("sm_80");
   const auto sections = elf_sections(cubin);
   ASSERT_TRUE(sections);
-  const auto found = std::ranges::find(*sections, ".text.k", &Section::name);
+  const auto found = std::ranges::find(*sections, ".text.k", &ElfSection::name);
   ASSERT_NE(found, sections->end());
   EXPECT_EQ(found->bytes.size(), found->size);
   EXPECT_EQ(found->size % 128, 0u);

@@ -36,7 +36,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     written.timing.warm_us = 120.5;
     written.timing.clock_mhz = 1980;
     written.timing.stopped = true;
-    written.resources = {168, 8, 16, 1024, 65536, 0.375, "registers", "abc", "C7510: slow"};
+    written.resources = {168, 8, 16, 1024, 65536, 4096, 0.375, "registers", "abc", "C7510: slow"};
     written.proof = "proved";
     written.id = store.append(written);
   }
@@ -69,6 +69,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.resources.stack_bytes, 16);
   EXPECT_EQ(read.resources.static_shared_bytes, 1024);
   EXPECT_EQ(read.resources.dynamic_shared_bytes, 65536);
+  EXPECT_EQ(read.resources.code_bytes, 4096);
   EXPECT_EQ(read.resources.occupancy, 0.375);
   EXPECT_EQ(read.resources.limiter, "registers");
   EXPECT_EQ(read.resources.binary_digest, "abc");

@@ -119,12 +119,12 @@ TEST(Messages, CandidatesArriveWhole) {
 
 TEST(Messages, RepliesArriveWhole) {
   Reply sent{Timing{1.5, 0.25, {1, 2}, {3}, 4, 5, 6, 7, true, 8},
-             {1, 2, 3, 4, 5, 0.5, "registers", "digest", "C7510: slow"},
+             {1, 2, 3, 4, 5, 6, 0.5, "registers", "digest", "C7510: slow"},
              9};
   const std::string text = encode({&sent, 1});
   EXPECT_EQ(
       text,
-      R"([{"build_ms":9.0,"resources":{"binary_digest":"digest","compiler_notes":"C7510: slow",)"
+      R"([{"build_ms":9.0,"resources":{"binary_digest":"digest","code_bytes":6,"compiler_notes":"C7510: slow",)"
       R"("dynamic_shared_bytes":5,"limiter":"registers","occupancy":0.5,"registers":1,"spill_bytes":2,"stack_bytes":3,)"
       R"("static_shared_bytes":4},"timing":{)"
       R"("batch":4,"clock_mhz":7.0,"fidelity":0.25,"first_launch_ms":8.0,"median_us":1.5,"rejected":[3.0],)"
