@@ -71,6 +71,7 @@ class Space:
         self.seconds = hello["budget"]["seconds"]
         self.kernel, self.source = hello["kernel"]["name"], hello["kernel"]["text"]
         self.device = hello["device"]
+        self.objective = hello.get("objective", "time (µs)")  # what Result.us is
         self.knobs = [Knob(k["name"], k["kind"], k["options"], k["meaning"]) for k in hello["knobs"]]
         self.results = {}  # id -> Result of everything measured, also of what deplo measured by itself
         self.best = None  # the fastest Result

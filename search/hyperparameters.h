@@ -50,6 +50,7 @@ struct Briefing {
   std::string kernel, text, device;  // the kernel's name and its source; "": not known
   std::int64_t trials = 0;           // of the budget; 0: not limited
   double seconds = 0;                // of the budget; 0: not limited
+  std::string objective = {};        // what a candidate's time stands for; "": its time
 };
 
 struct SearchOptions {

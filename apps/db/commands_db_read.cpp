@@ -15,6 +15,7 @@
 #include "core/text/wrap.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/check.h"
+#include "measure/store/upkeep/front.h"
 #include "measure/store/upkeep/report.h"
 
 namespace deplo::apps {
@@ -89,12 +90,37 @@ std::string nothing_valid(measure::sqlite::Database& database, const measure::up
                      counted(trials, "failed or impossible trial"), list_names(names));
 }
 
+using Fronts = std::span<const std::optional<measure::Front>>;
+
+/// The best schedules, and the front of each kernel that was searched with several objectives.
+std::string table_of(const measure::sqlite::Rows& best, Fronts fronts) {
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  std::string text = print_rows(best, width);
+  for (std::size_t i = 0; i < best.rows.size(); ++i)
+    if (fronts[i])
+      text += "\n" + wrap(measure::upkeep::heading(measure::sqlite::text_of(best.rows[i][0]), *fronts[i]), width) +
+              print_rows(measure::upkeep::rows_of(*fronts[i]), width);
+  return text;
+}
+
+Json best_json(const measure::sqlite::Rows& best, Fronts fronts) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < best.rows.size(); ++i) {
+    Json row = Json::object();
+    for (std::size_t c = 0; c < best.columns.size(); ++c) row.set(best.columns[c], best.rows[i][c]);
+    if (fronts[i]) row.set("front", json_of(measure::upkeep::rows_of(*fronts[i])));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 void run_best(const ReadFlags& flags) {
   const auto database = open(flags);
   const measure::sqlite::Rows best = measure::upkeep::best_schedules(*database, flags.filter);
   if (best.rows.empty())
     throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
-  print_answer(best, flags.json, "");
+  const std::vector<std::optional<measure::Front>> fronts = measure::upkeep::stored_fronts(*database, flags.filter);
+  print_result(flags.json ? best_json(best, fronts).print_lines(2) : table_of(best, fronts));
 }
 
 void run_diff(const ReadFlags& flags) {

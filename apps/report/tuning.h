@@ -11,6 +11,7 @@
 #include "apps/report/page.h"
 #include "core/outcome.h"
 #include "measure/device.h"
+#include "measure/store/pareto_front.h"
 #include "search/model/effects.h"
 
 namespace deplo::measure::sqlite {
@@ -71,6 +72,7 @@ struct TunedKernel {
   std::map<std::string, FailureKind> failures;  // by status
   std::string best_trail;                       // "": no trial is valid
   std::string proof;                            // of the best schedule, as in measure::TrialRecord
+  std::optional<measure::Front> front;          // if its latest search had several objectives
   std::string machine_code;                     // a description of the best schedule's; "": not of an NVIDIA GPU
   /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most
   /// of the trials have.

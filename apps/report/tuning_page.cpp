@@ -143,6 +143,27 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
   page.listing("As a trail, for --schedule", kernel.best_trail + "\n");
 }
 
+/// The Pareto front of a kernel with several objectives.
+void add_front(Page& page, const TunedKernel& kernel, const std::string& store) {
+  if (!kernel.front || kernel.front->trials.empty()) return;
+  const measure::Front& front = *kernel.front;
+  HtmlTable table{{}, {}, {front.objectives.size() + 2}};
+  for (const measure::Quantity* const objective : front.objectives)
+    table.heads.push_back(objective->unit.empty() ? std::string(objective->name)
+                                                  : fmt::format("{} ({})", objective->name, objective->unit));
+  table.heads.insert(table.heads.end(), {"stage", "digest", "schedule"});
+  for (const measure::TrialRecord& trial : front.trials) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    const std::vector<double> values = measure::values_of(trial, front.objectives).value();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      row.push_back(front.objectives[i]->is_noisy ? significant(values[i]) : fmt::format("{:.0f}", values[i]));
+    row.insert(row.end(), {std::string(name(trial.stage)), trial.digest, trial.trail});
+  }
+  page.text(fmt::format("{}Front of its objectives: {} of {}. No other schedule is better in one and not worse in any.",
+                        store, front.trials.size(), counted(static_cast<std::int64_t>(front.valid), "valid schedule")));
+  page.table(table);
+}
+
 void add_failure_messages(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.failures.empty()) return;
   HtmlTable table{{"failure", "trials", "latest message", "its trail"}, {}, {2, 3}};
@@ -173,6 +194,7 @@ KernelRow add_kernel(Page& page, std::vector<TunedStore>& stores, const Group& g
     const std::string store = letters[i].empty() ? "" : letters[i] + ": ";
     if (kernels[i]) {
       add_schedule(page, *kernels[i], store);
+      add_front(page, *kernels[i], store);
       add_failure_messages(page, *kernels[i], store);
     } else {
       page.text(store + "not in this store.");

@@ -14,6 +14,7 @@
 #include "measure/store/file/open.h"
 #include "measure/store/objective.h"
 #include "measure/store/upkeep/choice.h"
+#include "measure/store/upkeep/front.h"
 #include "measure/store/upkeep/report.h"
 
 namespace deplo::apps::report {
@@ -152,6 +153,11 @@ TunedKernel TunedStore::read(const Entry& entry) {
   read_trials(entry, kernel);
   read_best(entry, kernel);
   read_library(entry, kernel);
+  try {
+    kernel.front = measure::upkeep::stored_front(*database_, entry.kernel, entry.device);
+  } catch (const Error& error) {
+    damaged_.push_back(fmt::format("front of {}: {}", entry.name, cut_line(error.what())));
+  }
   explain_schedule(kernel);
   return kernel;
 }

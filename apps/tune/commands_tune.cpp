@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
@@ -20,6 +21,7 @@
 #include "engine/source/source.h"
 #include "engine/tune/board.h"
 #include "engine/tune/tune.h"
+#include "measure/store/quantity.h"
 #include "search/searcher.h"
 
 namespace deplo::apps {
@@ -37,7 +39,7 @@ struct OneSource {
 struct TuneFlags {
   OneSource one;
   std::string config, space, kernel_file, store = engine::default_store(), warm_start;
-  std::optional<std::string> search, device, target, shard;
+  std::optional<std::string> search, device, target, shard, objectives;
   OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0, winners = engine::default_winners;
@@ -140,6 +142,15 @@ std::string text_of(const OneSource& one) {
   return experiment.print();
 }
 
+/// The names in "time,code_size".
+std::vector<std::string> objective_names(const std::string& flag) {
+  std::istringstream words(flag);
+  std::vector<std::string> names;
+  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
+  measure::objectives_of(names, "--objectives");
+  return names;
+}
+
 /// The experiment of --config, or one of a single source.
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
@@ -153,6 +164,7 @@ engine::Experiment read_experiment(const TuneFlags& flags) {
   }
   Json kernel = Json::object({{"space", flags.space}});
   if (!flags.kernel_file.empty()) kernel.set("kernel_file", flags.kernel_file);
+  if (flags.objectives) kernel.set("objectives", Json::array(objective_names(*flags.objectives)));
   return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.space, ".",
                                   std::move(inputs), flags.options.read(), place);
 }
@@ -295,8 +307,13 @@ void add_tune(Command command, int& exit_code) {
       .option("--kernel-file", flags->kernel_file, "FILE",
               "Take that kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")
       .seldom();
+  command
+      .option("--objectives", flags->objectives, "NAME,…",
+              "Minimize these, not what the space says: time, code_size, registers, spills or shared_memory, as far "
+              "as the device reports them (docs/kernel_files.md).")
+      .seldom();
   command.excludes("--space", {"--config"});
-  command.needs("--kernel-file", "--space");
+  for (const char* flag : {"--kernel-file", "--objectives"}) command.needs(flag, "--space");
   add_one_source(command, flags->one);
   add_budget(command, *flags);
   add_search(command, *flags);

@@ -7,10 +7,12 @@
 #include <map>
 
 #include "apps/cli/columns.h"
+#include "apps/cli/rows_table.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 #include "engine/compile/dispatch.h"
+#include "measure/store/upkeep/front.h"
 
 namespace deplo::apps {
 namespace {
@@ -237,7 +239,7 @@ std::string notes(const engine::Summary& summary) {
   return text;
 }
 
-Json row_json(const engine::Row& row) {
+Json plain_json(const engine::Row& row) {
   return Json::object({{"kernel", row.name},
                        {"count", row.count()},
                        {"same", Json::array(row.same)},
@@ -257,6 +259,25 @@ Json row_json(const engine::Row& row) {
                        {"stop", row.stop},
                        {"finished", row.finished},
                        {"alternative", row.alternative}});
+}
+
+/// The fronts of the kernels that have several objectives.
+std::string fronts(const engine::Summary& summary, std::size_t width) {
+  std::string text;
+  for (const engine::Row& row : summary.rows)
+    if (!row.front.trials.empty())
+      text += "\n" + wrap(measure::upkeep::heading(row.name, row.front), width) +
+              print_rows(measure::upkeep::rows_of(row.front), width);
+  return text;
+}
+
+Json row_json(const engine::Row& row) {
+  Json json = plain_json(row);
+  if (row.front.objectives.empty()) return json;
+  json.set("objectives",
+           Json::array(row.front.objectives, [](const auto* objective) { return Json(objective->name); }));
+  json.set("front", json_of(measure::upkeep::rows_of(row.front)));
+  return json;
 }
 
 Json graph_json(const engine::GraphRow& graph) {
@@ -294,6 +315,7 @@ Json family_json(const engine::FamilyRow& family) {
 std::string print_table(const engine::Summary& summary, std::size_t width) {
   const bool narrow = width != 0 && width < least_table;
   std::string text = (narrow ? stacked(summary, width) : wide(summary, width)) + wrap(notes(summary), width);
+  text += fronts(summary, width);
   for (const engine::FamilyRow& family : summary.families) text += family_text(family, width);
   return text;
 }

@@ -137,6 +137,12 @@ std::string with_plain_name(std::string source, const std::string& entry) {
 
 }  // namespace
 
+measure::Objectives read_objectives(const Config& config) {
+  std::vector<std::string> names;
+  for (const Config& name : config.items()) names.push_back(name.text());
+  return measure::objectives_of(names, config.place());
+}
+
 /// Fills a KernelFile from the space's text.
 struct KernelFile::Reader {
   KernelFile& to;
@@ -167,6 +173,7 @@ struct KernelFile::Reader {
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       specification.at("Arguments").expected("an argument with Output: 1, or that is written");
     if (const auto reference = config.find("Reference")) read_reference(*reference);
+    if (const auto objectives = config.find("Objectives")) to.objectives_ = read_objectives(*objectives);
     check_names();
   }
 

@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "core/config.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/foreign/parameter_space.h"
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"
+#include "measure/store/quantity.h"
 #include "measure/work_folder.h"
 
 namespace deplo::engine::foreign {
@@ -38,12 +40,17 @@ struct Argument {
   bool is_symbol = false;                // an array that is no parameter, but a __constant__ variable
 };
 
+/// A list of names. Throws Error at `config`.
+measure::Objectives read_objectives(const Config& config);
+
 class KernelFile final : public OpaqueKernel {
  public:
   /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`.
   explicit KernelFile(const Files&);
 
   const std::string& name() const { return name_; }
+  /// What the space's file says that a search minimises.
+  const measure::Objectives& objectives() const { return objectives_; }
   Dialect language() const override { return language_; }
   const ParameterSpace& space() const override { return *space_; }
   const ir::Program& signature() const override { return signature_; }
@@ -95,6 +102,7 @@ class KernelFile final : public OpaqueKernel {
   std::set<std::string, std::less<>> scratch_;         // outputs that are not compared
   std::shared_ptr<const measure::WorkFolder> folder_;  // of arrays from .npz files
   ir::Program signature_;
+  measure::Objectives objectives_;
 };
 
 }  // namespace deplo::engine::foreign

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -154,6 +155,7 @@ std::string problem_size_of(const std::string& text) {
 
 std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {
   const std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  const measure::Objectives objectives = measure::parse_objectives(store.objectives(key.kernel, key.device));
   std::vector<Trail> trails;
   TrailRecords space(file, key.text);
   for (const measure::KnownTrial& known : trials) {
@@ -166,6 +168,7 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
     std::ranges::copy_if(trials[i].trial.timing.samples, std::back_inserter(launches),
                          [](double us) { return us > 0; });
     space.add(trails[i], record_of(trials[i].trial, launches, space.objective().higher_is_better), launches);
+    if (!objectives.empty()) space.add_further(trials[i].trial, objectives);
   }
   search::Records records = space.finish();
   records.kernel = key.name;
@@ -230,6 +233,17 @@ void TrailRecords::add(const Trail& trail, search::Record record, std::span<cons
     values.push_back(choice == trail.end() ? Value(std::string(absent)) : value_of(choice->value));
   }
   builder_.add(values, std::move(record), launches);
+}
+
+void TrailRecords::add_further(const measure::TrialRecord& trial, const measure::Objectives& objectives) {
+  builder_.objectives().clear();
+  for (const measure::Quantity* const objective : objectives) builder_.objectives().emplace_back(objective->name);
+  for (const measure::Quantity& quantity : measure::quantities())
+    if (quantity.name != builder_.objective().name) {
+      const auto value = trial.status == Status::ok ? quantity.of(trial) : std::nullopt;
+      builder_.add_further(std::string(quantity.name), std::string(quantity.unit),
+                           value.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
 }
 
 std::size_t import_records(const search::Records& records, const std::string& path) {

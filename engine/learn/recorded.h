@@ -10,6 +10,7 @@
 
 #include "core/trail.h"
 #include "measure/device_info.h"
+#include "measure/store/quantity.h"
 #include "rules/cost/ceilings.h"
 #include "search/records/records.h"
 
@@ -49,6 +50,8 @@ class TrailRecords {
   bool has_knobs() const { return !knobs_.empty(); }
   const search::Objective& objective() const { return builder_.objective(); }
   void add(const Trail&, search::Record, std::span<const double> launches = {});
+  /// Of the trial that was added last: its further quantities, if a search had the objectives.
+  void add_further(const measure::TrialRecord&, const measure::Objectives&);
   /// Requires at least one knob and one record.
   search::Records finish() { return builder_.finish(); }
 

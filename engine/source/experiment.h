@@ -16,6 +16,7 @@
 #include "engine/source/source.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
+#include "measure/store/quantity.h"
 #include "search/searcher.h"
 
 namespace deplo::engine {
@@ -35,6 +36,7 @@ struct KernelCase {
   measure::InputFiles files = {};                   // of those inputs that have one
   std::optional<measure::TileCall> tile = {};       // for a kernel of a tile program: the program's launch
   std::shared_ptr<const OpaqueKernel> opaque = {};  // `loop` then is its signature
+  measure::Objectives objectives = {};              // what its search minimises
   std::vector<std::string> same = {};  // names of the other kernels that are equal to it; all are tuned as one
   bool alternative = false;            // the heuristic's decisions of fusion make no such kernel
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }

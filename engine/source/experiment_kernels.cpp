@@ -116,7 +116,7 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
 }
 
 Entry read_kernel_file(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel_file", "space", "name"});
+  config.only({"kernel_file", "space", "name", "objectives"});
   std::error_code error;
   const auto found = [&](const Config& name) {
     const std::filesystem::path beside = folder / name.text();
@@ -127,6 +127,8 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   Entry entry;
   auto kernel_file = std::make_shared<const foreign::KernelFile>(files);
   entry.name = config.text_or("name", kernel_file->name());
+  entry.objectives = kernel_file->objectives();
+  if (const auto objectives = config.find("objectives")) entry.objectives = foreign::read_objectives(*objectives);
   entry.opaque = std::move(kernel_file);
   entry.place = config.place();
   return entry;
@@ -144,8 +146,9 @@ SourceOptions read_source_options(const Config& config) {
 }
 
 Entry read_entry(const Config& config, const std::filesystem::path& folder, const SourceOptions& all) {
-  std::vector<std::string_view> keys = {"kernel", "expression", "pt2",   "model", "tile",   "kernel_file", "space",
-                                        "name",   "symbols",    "layer", "seq",   "shapes", "held_out"};
+  std::vector<std::string_view> keys = {"kernel",      "expression", "pt2",      "model",     "tile",
+                                        "kernel_file", "space",      "name",     "symbols",   "layer",
+                                        "seq",         "shapes",     "held_out", "objectives"};
   for (const SourceOption& option : source_options()) keys.push_back(option.name);
   keys.insert(keys.end(), {"entry", "arguments", "grid", "restrict", "inputs"});
   config.only(keys);
@@ -176,6 +179,7 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
 std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
   if (entry.opaque) {
     KernelCase kernel{entry.name, entry.place, entry.opaque->signature()};
+    kernel.objectives = entry.objectives;
     kernel.files = entry.opaque->inputs();
     kernel.opaque = std::move(entry.opaque);
     return {std::move(kernel)};
@@ -243,7 +247,7 @@ void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, cons
 }
 
 std::string identity(const KernelCase& kernel) {
-  return kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
+  return kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text() + print(kernel.objectives)
                        : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions);
 }
 

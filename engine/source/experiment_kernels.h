@@ -18,6 +18,7 @@ struct Entry {
   Inputs inputs = {};
   Restrictions restrictions = {};
   std::shared_ptr<const OpaqueKernel> opaque = {};  // of a user's own kernel
+  measure::Objectives objectives = {};              // of the same
   bool tf32_of_all = false;                         // the entry itself does not say whether tf32 is allowed
   std::vector<ir::Symbols> shapes = {};             // of a family; `source` then lacks their sizes
   std::vector<ir::Symbols> held_out = {};           // shapes that do not count when the family's schedules are chosen

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "core/trail.h"
@@ -13,6 +14,7 @@
 #include "engine/tune/proved_winner.h"
 #include "measure/check/inputs.h"
 #include "measure/check/prove.h"
+#include "measure/store/pareto_front.h"
 #include "measure/store/retry.h"
 
 namespace deplo::engine {
@@ -23,6 +25,11 @@ constexpr std::uint64_t input_seed = 0;
 
 Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
   return {record.status, record.timing.median_us, record.message, seconds};
+}
+
+/// A run before the store had a column may have left a trial without it.
+bool lacks_values(const measure::TrialRecord& record, const measure::Objectives& objectives) {
+  return record.status == Status::ok && !measure::values_of(record, objectives);
 }
 
 }  // namespace
@@ -58,16 +65,28 @@ void check_language(const KernelCase& kernel, measure::worker::Runner& runner) {
       cuda ? "CUDA C++" : "OpenCL C", runner.info().name, runner.info().backend)));
 }
 
+/// Throws Untunable unless the device reports all objectives.
+void check_objectives(const KernelCase& kernel, const measure::worker::Runner& runner) {
+  try {
+    measure::check_reported(kernel.objectives, runner.info(), kernel.place);
+  } catch (const Error& error) {
+    throw measure::worker::Untunable(error);
+  }
+}
+
 }  // namespace
 
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session),
       space_(candidate_space(kernel, session.target, session.restrictions)),
+      objectives_(kernel.objectives),
+      place_(kernel.place),
       opaque_(kernel.opaque),
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
   check_language(kernel, session.runner);
+  check_objectives(kernel, session.runner);
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
   if (!session.bits.is_any()) open_filter(session.bits);
@@ -116,11 +135,12 @@ Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
   std::map<std::string, std::int64_t> lost;
   for (const auto& [trial, failures] : session_.store.known_trials(kernel_id_, session_.device_id, protocol.text())) {
     lost[trial.digest] += failures;
-    const auto [known, first] = by_digest.try_emplace(trial.digest, outcome_of(trial));
-    if (!first && measure::conclusive(trial.status)) known->second = outcome_of(trial);
+    if (lacks_values(trial, objectives_)) continue;
+    const auto [known, first] = by_digest.try_emplace(trial.digest, known_of(trial));
+    if (!first && measure::conclusive(trial.status)) known->second = known_of(trial);
   }
   std::erase_if(by_digest, [&](const auto& known) {
-    const auto& [source, outcome] = known;
+    const auto& [source, outcome] = std::tie(known.first, known.second.outcome);
     if (outcome.ok() || outcome.status == Status::slow) return false;
     return session_.retry_failed || measure::worth_another_try(outcome.status, lost[source]);
   });
@@ -128,7 +148,16 @@ Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
 }
 
 /// A full evaluation answers for one with less effort, never the other way round.
-const Outcome* Measurer::known(const std::string& digest, double effort) {
+Measurer::Known Measurer::known_of(const measure::TrialRecord& trial, double seconds) const {
+  if (lacks_values(trial, objectives_))
+    throw measure::worker::Untunable(
+        Error(fmt::format("{}: expected a device that reports {} of each kernel, found {}, which does not", place_,
+                          print(objectives_), session_.runner.info().name)));
+  const Outcome outcome = outcome_of(trial, seconds);
+  return {outcome, outcome.ok() ? *measure::values_of(trial, objectives_) : std::vector<double>()};
+}
+
+const Measurer::Known* Measurer::known(const std::string& digest, double effort) {
   for (const double enough : {1.0, effort}) {
     const auto& by_digest = recall(task_.protocol.with_effort(enough)).by_digest;
     if (const auto found = by_digest.find(digest); found != by_digest.end()) return &found->second;
@@ -164,28 +193,32 @@ measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std:
   }
 }
 
-search::Measured Measurer::screen(const search::Candidate& candidate, double best_us) {
+Measurer::Screened Measurer::screen(const search::Candidate& candidate, double best_us) {
   const auto start = std::chrono::steady_clock::now();
   const Compiled one = compiled(candidate);
-  if (std::string why = refusal(one); !why.empty()) return {{Status::invalid, 0, std::move(why), 0}, true};
-  if (const Outcome* const answer = known(one.digest, candidate.effort)) return {*answer, true};
+  if (std::string why = refusal(one); !why.empty()) return {{{Status::invalid, 0, std::move(why), 0}, true}};
+  if (const Known* const answer = known(one.digest, candidate.effort)) return {{answer->outcome, true}, answer->values};
   const measure::Protocol protocol = task_.protocol.with_effort(candidate.effort);
   Recalled& recalled = recall(protocol);
   open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
   const measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
-  if (claim.done) return {recalled.by_digest[one.digest] = outcome_of(*claim.done), true};
+  if (claim.done) {
+    const Known& answer = recalled.by_digest[one.digest] = known_of(*claim.done);
+    return {{answer.outcome, true}, answer.values};
+  }
   const std::int64_t running = claim.running;
-  if (running == 0) return {{Status::cancelled, 0, "cancelled", 0}, false};
+  if (running == 0) return {{{Status::cancelled, 0, "cancelled", 0}, false}};
   fill(record, session_.runner.screen(one.code, best_us, candidate.effort));
   record.timing.stopped = record.timing.stopped || protocol != task_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
     session_.store.forget(running);
-    return {outcome_of(record), false};
+    return {{outcome_of(record), false}};
   }
   session_.store.append(record, running);
-  return {recalled.by_digest[one.digest] = outcome_of(record, spent.count()), false};
+  const Known& answer = recalled.by_digest[one.digest] = known_of(record, spent.count());
+  return {{answer.outcome, false}, answer.values};
 }
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
@@ -235,8 +268,19 @@ Timed Measurer::timed(const search::Candidate& candidate, double microseconds) c
 }
 
 std::optional<Outcome> Measurer::recalled(const search::Candidate& candidate) {
-  const Outcome* const answer = known(space_->compile(*candidate).digest, candidate.effort);
-  return answer == nullptr ? std::nullopt : std::optional(*answer);
+  const Known* const answer = known(space_->compile(*candidate).digest, candidate.effort);
+  return answer == nullptr ? std::nullopt : std::optional(answer->outcome);
+}
+
+measure::Front Measurer::front() {
+  if (objectives_.empty()) return {};
+  std::vector<measure::TrialRecord> trials =
+      session_.store.valid_trials(kernel_id_, session_.device_id, session_.protocol.tolerance);
+  std::erase_if(trials, [&](const measure::TrialRecord& trial) {
+    const search::Candidate candidate = space_->find(parse_trail(trial.trail));
+    return !candidate || space_->compile(*candidate).digest != trial.digest;
+  });
+  return measure::front_of(std::move(trials), objectives_);
 }
 
 measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage stage, const measure::Protocol& protocol) {

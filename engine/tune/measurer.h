@@ -14,6 +14,7 @@
 #include "engine/tune/bits_filter.h"
 #include "engine/tune/session.h"
 #include "engine/tune/ties.h"
+#include "measure/store/pareto_front.h"
 #include "measure/store/store.h"
 #include "measure/worker/runner.h"
 #include "search/loop.h"
@@ -32,12 +33,17 @@ class Measurer {
   /// Reads what the store knows about the kernel.
   Measurer(const KernelCase&, Session&);
 
+  struct Screened : search::Measured {
+    std::vector<double> values = {};  // of the kernel's objectives; empty: of a failure, or for the time alone
+  };
+
   /// Announces the candidates that will be asked for next. They are built ahead if the backend can do so.
   void prepare(std::span<const search::Candidate>);
   /// Times a candidate in a short measurement. One that Session::bits leaves out is `invalid` and known. Candidates far
   /// slower than `best_us` get less time. A cancelled measurement is not stored. A candidate with less effort gets
   /// fewer samples; its trial has a protocol text of its own and is stored as `stopped`, so it never becomes a best.
-  search::Measured screen(const search::Candidate&, double best_us);
+  /// Throws Untunable if the device does not report an objective.
+  Screened screen(const search::Candidate&, double best_us);
 
   struct Final {
     search::Candidate candidate;
@@ -57,6 +63,8 @@ class Measurer {
   /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
   /// program makes another source from its trail.
   std::optional<Stored> stored_best();
+  /// By the kernel's objectives, of all that any run has stored and of which this program makes the same source.
+  measure::Front front();
   /// What is searched.
   const CandidateSpace& space() const { return *space_; }
   /// A candidate's time, for ranking as the store ranks.
@@ -65,12 +73,17 @@ class Measurer {
   std::optional<Outcome> recalled(const search::Candidate&);
 
  private:
+  struct Known {
+    Outcome outcome;
+    std::vector<double> values;  // as in Screened
+  };
   struct Recalled {
-    std::int64_t latest_trial = 0;             // of the store at the time of reading
-    std::map<std::string, Outcome> by_digest;  // by the source's digest
+    std::int64_t latest_trial = 0;           // of the store at the time of reading
+    std::map<std::string, Known> by_digest;  // by the source's digest
   };
   Recalled& recall(const measure::Protocol&);
-  const Outcome* known(const std::string& digest, double effort);
+  const Known* known(const std::string& digest, double effort);
+  Known known_of(const measure::TrialRecord&, double seconds = 0) const;
   void open();
   void open_filter(const BitsWish&);
   std::string refusal(const Compiled& one) { return filter_ ? filter_->refusal(one) : ""; }
@@ -80,6 +93,8 @@ class Measurer {
 
   Session& session_;
   std::unique_ptr<const CandidateSpace> space_;
+  measure::Objectives objectives_;
+  std::string place_;                           // of the kernel, for messages
   std::shared_ptr<const OpaqueKernel> opaque_;  // null: Loop IR states the kernel
   measure::worker::Task task_;                  // its protocol describes the inputs
   bool opened_ = false;                         // the runner has the task

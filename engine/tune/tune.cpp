@@ -79,6 +79,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
     row.name = kernel.name;
     row.same = kernel.same;
     row.alternative = kernel.alternative;
+    row.front.objectives = kernel.objectives;
     row.stop = name(search::Stop::cancelled);  // unless its turn comes
   }
   return summary;
@@ -104,7 +105,7 @@ std::string settings_of(const KernelCase& kernel, const Session& session) {
   return fmt::format(
       "{} more={}", session.settings,
       digest(fmt::format("{}; {}; {}", describe(session.restrictions), describe(kernel.restrictions), protocol.text()) +
-             (kernel.opaque ? kernel.opaque->space_text() : "")));
+             (kernel.opaque ? kernel.opaque->space_text() : "") + print(kernel.objectives)));
 }
 
 class Tuner {
@@ -257,7 +258,8 @@ class Tuner {
     row.finished = row.finished || !cut_short;
     session_.store.append(measure::SearchRecord{
         session_.run_id, session_.store.add_kernel({kernel.name, stored_text(kernel)}), settings_of(kernel, session_),
-        session_.cancelled() ? std::string(name(search::Stop::cancelled)) : row.stop, !cut_short});
+        session_.cancelled() ? std::string(name(search::Stop::cancelled)) : row.stop, !cut_short,
+        print(kernel.objectives)});
   }
 
   double left() const { return deadline_ - now(); }

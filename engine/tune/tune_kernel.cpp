@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -13,9 +14,11 @@
 #include "engine/compile/kernel_space.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/prior.h"
+#include "engine/tune/aim.h"
 #include "engine/tune/board.h"
 #include "engine/tune/warm_start.h"
 #include "measure/check/inputs.h"
+#include "measure/store/pareto_front.h"
 #include "measure/store/retry.h"
 #include "rules/cost/least_work.h"
 #include "search/guarded.h"
@@ -34,6 +37,7 @@ class KernelTuner {
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
               Narrator& narrator, Prospect& prospect)
       : experiment_(experiment),
+        objectives_(kernel.objectives),
         budget_(budget),
         narrator_(narrator),
         session_(session),
@@ -49,6 +53,7 @@ class KernelTuner {
     row_.name = kernel.name;
     row_.same = kernel.same;
     row_.alternative = kernel.alternative;
+    row_.front.objectives = kernel.objectives;
     row_.flops = work_.flops;
     row_.bytes = work_.bytes;
     row_.stop = name(search::Stop::cancelled);  // until it is known better
@@ -58,6 +63,7 @@ class KernelTuner {
     measure_heuristic();
     row_.stop = search();
     if (!cancelled_()) confirm();
+    row_.front = measurer_.front();
     return std::move(row_);
   }
 
@@ -76,30 +82,76 @@ class KernelTuner {
     narrator_.publish(row_);
   }
 
-  /// Why the search ended, as in Row::stop.
+  /// Why the searches ended, as in Row::stop. Each gets an equal share of what the ones before it left. Time that ran out
+  /// for one of them ran out.
   std::string search() {
+    const std::size_t searches = searches_of(objectives_);
+    std::string ended;
+    for (std::size_t number = 0; number < searches; ++number) {
+      const Aim aim(objectives_, number, values());
+      if (searches > 1)
+        narrator_.progress.line(
+            fmt::format("{}  search {} of {}: {}", narrator_.label, number + 1, searches, aim.text()));
+      const std::string stop = search(aim, number, searches - number);
+      if (ended != name(search::Stop::seconds)) ended = stop;
+      if (stop == strategy_failed || stop == name(search::Stop::cancelled) || stop == name(search::Stop::exhausted))
+        return stop;
+    }
+    return ended;
+  }
+
+  /// `left`: the number of searches that share the budget.
+  std::string search(const Aim& aim, std::size_t number, std::size_t left) {
     search::SearchOptions options = experiment_.options;
-    options.about = {row_.name, loop_text_, session_.runner.info().name, budget_.trials, budget_.seconds};
+    options.about = {row_.name,      loop_text_,      session_.runner.info().name,
+                     budget_.trials, budget_.seconds, objectives_.empty() ? "" : aim.text()};
     search::Guarded searcher([&] { return search::make_searcher(experiment_.strategy, space_, options); });
-    std::vector<search::Candidate> first;
-    const bool warm = !session_.warm_start.empty() && warm_up(searcher, first);
-    if (!warm && session_.analytic_prior > 0) begin_analytic(searcher);
-    if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, session_.tried_winners);
+    std::vector<search::Candidate> first = number == 0 ? beginning(searcher) : measured(aim);
     search::Budget budget;
-    budget.trials = budget_.trials - row_.trials;
-    budget.seconds = search_share * budget_.seconds - (now() - start_);
+    const auto sharing = static_cast<std::int64_t>(left);
+    budget.trials = (budget_.trials - row_.trials + sharing - 1) / sharing;
+    // No gain ends these searches early, so they take no more than the kernel's share.
+    const double seconds = objectives_.empty() ? budget_.seconds : budget_.share;
+    budget.seconds = (search_share * seconds - (now() - start_)) / static_cast<double>(left);
     budget.patience = experiment_.patience;
-    const auto measure_one = [this](const search::Candidate& candidate) {
-      return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
-    };
+    const auto measure_one = [&](const search::Candidate& candidate) { return measure(candidate, aim); };
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
-    const auto enough = [this] { return gain_per_second(prospect_, budget_.expectation) < budget_.least_gain; };
+    const auto enough = [this] {
+      return objectives_.empty() && gain_per_second(prospect_, budget_.expectation) < budget_.least_gain;
+    };
     const search::Stop stop =
         search::run(space_, searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first)).stop;
     if (searcher.fault().empty() || cancelled_()) return std::string(name(stop));
     row_.fault = searcher.fault();
     return strategy_failed;
+  }
+
+  /// What a search tries first that knows nothing of the kernel.
+  std::vector<search::Candidate> beginning(search::Searcher& searcher) {
+    std::vector<search::Candidate> first;
+    const bool warm = !session_.warm_start.empty() && warm_up(searcher, first);
+    if (!warm && session_.analytic_prior > 0) begin_analytic(searcher);
+    if (first.empty()) first = replayed(session_.winners, space_, heuristic_->trail(), work_, session_.tried_winners);
+    return first;
+  }
+
+  /// What an earlier search measured, the best first, for a search that is told all of it.
+  std::vector<search::Candidate> measured(const Aim& aim) const {
+    std::map<std::pair<double, std::string>, search::Candidate> sorted;
+    for (const auto& [trail, seen] : seen_)
+      if (seen.result.outcome.ok()) sorted.emplace(std::pair(aim(seen.result.values), trail), seen.candidate);
+    std::vector<search::Candidate> candidates;
+    for (const auto& [rank, candidate] : sorted) candidates.push_back(candidate);
+    return candidates;
+  }
+
+  /// Of all valid trials so far.
+  std::vector<std::vector<double>> values() const {
+    std::vector<std::vector<double>> all;
+    for (const auto& [trail, seen] : seen_)
+      if (seen.result.outcome.ok()) all.push_back(seen.result.values);
+    return all;
   }
 
   // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
@@ -109,7 +161,7 @@ class KernelTuner {
     if (known.empty()) return warm_up_by_others(searcher);
     std::vector<search::SourceTask> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
-    const bool learns = searcher.warm_start(sources);
+    const bool learns = objectives_.empty() && searcher.warm_start(sources);
     first = fastest(known, space_, first_of_each);
     narrator_.progress.line(fmt::format("{}  warm start: {}; trying {} of their schedules first{}", narrator_.label,
                                         describe(known), first.size(),
@@ -121,7 +173,7 @@ class KernelTuner {
   // learn from it.
   bool warm_up_by_others(search::Searcher& searcher) {
     const std::vector<search::SourceTask> sources{searcher.learns() ? ask_others() : search::SourceTask()};
-    const bool learns = !sources[0].empty() && searcher.warm_start(sources);
+    const bool learns = objectives_.empty() && !sources[0].empty() && searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  warm start: {} has no trials of it; {}", narrator_.label, session_.warm_start,
         learns ? fmt::format("trees that learned from its other kernels estimate {} schedules", sources[0].size())
@@ -152,9 +204,24 @@ class KernelTuner {
         learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " does not learn"));
   }
 
-  search::Measured measure(const search::Candidate& candidate) {
+  /// The outcome has the aim's number in place of the time.
+  search::Measured measure(const search::Candidate& candidate, const Aim& aim) {
+    if (objectives_.empty())
+      return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
+    const std::string trail = print(candidate->trail());
+    const auto seen = seen_.find(trail);
+    const bool known = seen != seen_.end() && seen->second.candidate.effort >= candidate.effort;
+    Measurer::Screened result = known ? seen->second.result : measure(candidate);
+    if (known) result.known = true;
+    if (result.outcome.ok()) result.outcome.microseconds = aim(result.values);
+    return result;
+  }
+
+  Measurer::Screened measure(const search::Candidate& candidate) {
     narrator_.progress.status(narrator_.label, details());
-    search::Measured measured = measurer_.screen(candidate, best_us_);
+    // A slow schedule may be the best in another objective: then none is abandoned.
+    const double best_us = objectives_.empty() ? best_us_ : std::numeric_limits<double>::infinity();
+    const Measurer::Screened measured = measurer_.screen(candidate, best_us);
     const Outcome& outcome = measured.outcome;
     if (outcome.status == Status::cancelled) return measured;
     const bool left_out = !session_.bits.is_any() && measured.known && outcome.status == Status::invalid;
@@ -163,6 +230,7 @@ class KernelTuner {
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
     std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
     if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);
+    if (!objectives_.empty()) seen_[print(candidate->trail())] = {candidate, measured};
     if (outcome.ok() && candidate.effort == 1 && outcome.microseconds < best_us_) {
       best_us_ = row_.best_us = outcome.microseconds;
       row_.trail = print(candidate->trail());
@@ -188,9 +256,15 @@ class KernelTuner {
 
   void confirm();
   std::vector<search::Candidate> finalists();
+  std::vector<search::Candidate> front();
   std::string details() const;
 
+  struct Seen {
+    search::Candidate candidate;
+    Measurer::Screened result;
+  };
   const Experiment& experiment_;
+  const measure::Objectives& objectives_;
   const KernelBudget& budget_;
   Narrator& narrator_;
   Session& session_;
@@ -207,6 +281,7 @@ class KernelTuner {
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
+  std::map<std::string, Seen> seen_;                       // if there are several objectives: by trail, the latest
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;
 };
@@ -225,7 +300,30 @@ std::vector<search::Candidate> KernelTuner::finalists() {
   std::vector<search::Candidate> result;
   if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
   if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
+  for (const search::Candidate& candidate : front()) result.push_back(candidate);
   for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
+  return result;
+}
+
+/// Of several objectives: the fronts of this run and of all that is stored.
+std::vector<search::Candidate> KernelTuner::front() {
+  constexpr std::size_t max_points = 32;  // of each, evenly spread: confirming takes a second or more for ten
+  std::vector<search::Candidate> run;
+  std::vector<measure::Point> points;
+  for (const auto& [trail, seen] : seen_) {
+    if (!seen.result.outcome.ok() || seen.candidate.effort < 1) continue;
+    points.push_back({seen.result.values, changes(seen.candidate->trail(), heuristic_->trail()), trail});
+    run.push_back(seen.candidate);
+  }
+  std::vector<search::Candidate> result;
+  const auto add = [&](std::size_t count, const auto& candidate_at) {
+    for (std::size_t i = 0; i < std::min(count, max_points); ++i)
+      result.push_back(candidate_at(count <= max_points ? i : i * (count - 1) / (max_points - 1)));
+  };
+  const std::vector<std::size_t> own = measure::pareto_front(points, objectives_);
+  add(own.size(), [&](std::size_t i) { return run[own[i]]; });
+  const std::vector<measure::TrialRecord> known = measurer_.front().trials;
+  add(known.size(), [&](std::size_t i) { return search::Candidate(space_.find(parse_trail(known[i].trail))); });
   return result;
 }
 
@@ -290,6 +388,7 @@ Row recall_kernel(const KernelCase& kernel, Session& session) {
   row.name = kernel.name;
   row.same = kernel.same;
   row.alternative = kernel.alternative;
+  row.front = measurer.front();
   row.flops = work.flops;
   row.bytes = work.bytes;
   if (const auto outcome = measurer.recalled(heuristic); outcome && outcome->ok())

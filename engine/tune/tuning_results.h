@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/store/pareto_front.h"
+
 namespace deplo::engine {
 
 /// Row::stop of a kernel that cannot be measured with any schedule; Row::fault says why.
@@ -35,6 +37,7 @@ struct Row {
   bool alternative = false;   // as in KernelCase
   std::string proof = {};     // of the best: print(ir::ProofVerdict); "": it was not tried
   std::int64_t left_out = 0;  // schedules that were not measured because of their bits
+  measure::Front front = {};  // of several objectives, of all that the store knows
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 

@@ -22,8 +22,9 @@ std::string lower_case(std::string_view text) {
 constexpr std::array<std::string_view, 14> higher = {"/s",          "/w",      "/j",       "flops",    "throughput",
                                                      "bandwidth",   "speedup", "speed_up", "fitness",  "efficiency",
                                                      "utilization", "gflop",   "tflop",    "occupancy"};
-constexpr std::array<std::string_view, 13> lower = {"time",  "duration", "latency", "energy", "power", "cost",   "loss",
-                                                    "error", "cycles",   "joule",   "watt",   "delay", "elapsed"};
+constexpr std::array<std::string_view, 17> lower = {
+    "time",  "duration", "latency", "energy",  "power",     "cost",      "loss",   "error",        "cycles",
+    "joule", "watt",     "delay",   "elapsed", "code_size", "registers", "spills", "shared_memory"};
 
 }  // namespace
 

@@ -98,6 +98,13 @@ void RecordsBuilder::add_record(Record record, std::span<const double> launches)
   records_.records.push_back(std::move(record));
 }
 
+void RecordsBuilder::add_further(const std::string& name, const std::string& unit, double value) {
+  auto further = std::ranges::find(records_.further, name, &FurtherObjective::name);
+  if (further == records_.further.end()) further = records_.further.insert(further, FurtherObjective{name, unit, {}});
+  further->values.push_back(value);
+  CHECK(further->values.size() == records_.records.size());
+}
+
 Records RecordsBuilder::finish() {
   if (records_.records.empty()) throw Error(place_ + ": expected a recorded space, found no configurations");
   if (records_.knobs.empty()) throw Error(place_ + ": expected a recorded space, found no parameters");
@@ -128,6 +135,10 @@ void RecordsBuilder::drop_repeated() {
     const auto own = records_.options_of(row);
     options.insert(options.end(), own.begin(), own.end());
     kept.push_back(std::move(records_.records[row]));  // its launches stay where they are
+  }
+  for (FurtherObjective& further : records_.further) {
+    std::size_t row = 0;
+    std::erase_if(further.values, [&](double) { return later[row++]; });
   }
   records_.records = std::move(kept);
   records_.options = std::move(options);

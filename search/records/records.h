@@ -35,6 +35,12 @@ struct Record {
   double cost() const { return build_seconds + run_seconds; }
 };
 
+/// A further quantity that was measured of each record, of which less is better.
+struct FurtherObjective {
+  std::string name, unit;      // unit: "" if there is none
+  std::vector<double> values;  // of each record; NaN: not known
+};
+
 /// The records in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
 struct Records {
   std::string name;  // of the file, shown in tables
@@ -44,9 +50,11 @@ struct Records {
   std::vector<Knob> knobs;
   std::vector<std::uint16_t> options;  // records × knobs: an index into Knob::values
   std::vector<Record> records;
-  std::vector<double> launches;  // µs; those of all records, concatenated
-  std::vector<double> measured;  // the objective of each record if it is not a duration; else empty
-  std::size_t repeated = 0;      // records that were left out because a later one has the same configuration
+  std::vector<double> launches;                // µs; those of all records, concatenated
+  std::vector<double> measured;                // the objective of each record if it is not a duration; else empty
+  std::vector<FurtherObjective> further = {};  // only for writing: what deplo measured besides the objective
+  std::vector<std::string> objectives = {};    // those that a search had, if they are several
+  std::size_t repeated = 0;  // records that were left out because a later one has the same configuration
   /// The record of the default configuration, with which tuning begins; nullopt: not known.
   std::optional<std::uint32_t> untuned = {};
 
@@ -90,6 +98,9 @@ class RecordsBuilder {
   /// The same with values as JSON. Two values that differ as JSON but have the same Value (1 and true) stay distinct:
   /// the later one's Value becomes its JSON text.
   void add_json(std::span<const std::string> values, Record record, std::span<const double> launches = {});
+  /// Of the record that was added last; NaN: not known. Each record must have one of each.
+  void add_further(const std::string& name, const std::string& unit, double value);
+  std::vector<std::string>& objectives() { return records_.objectives; }
   std::string& kernel() { return records_.kernel; }
   std::string& device() { return records_.device; }
   Objective& objective() { return records_.objective; }

@@ -107,6 +107,17 @@ sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
             parameters(database, filter)));
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> best_ids(sqlite::Database& database, const Filter& filter) {
+  const sqlite::Rows rows =
+      query(database,
+            fmt::format("{}SELECT k.id, d.id {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4", ranked(),
+                        from_ranked, is_chosen),
+            parameters(database, filter));
+  std::vector<std::pair<std::int64_t, std::int64_t>> ids;
+  for (const auto& row : rows.rows) ids.emplace_back(sqlite::integer_of(row[0]), sqlite::integer_of(row[1]));
+  return ids;
+}
+
 sqlite::Rows latest_trials(sqlite::Database& database, const Filter& filter) {
   return with_objectives(query(
       database,

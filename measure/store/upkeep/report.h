@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "measure/sqlite/rows.h"
@@ -26,6 +27,8 @@ struct Filter {
 /// other than time (measure/store/objective.h), the columns `objective` and `value` have its value, also in
 /// latest_trials().
 sqlite::Rows best_schedules(sqlite::Database&, const Filter&);
+/// The ids of the kernel and the device of each row of best_schedules().
+std::vector<std::pair<std::int64_t, std::int64_t>> best_ids(sqlite::Database&, const Filter&);
 /// The latest first.
 sqlite::Rows latest_trials(sqlite::Database&, const Filter&);
 sqlite::Rows kernel_summaries(sqlite::Database&, const Filter&);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/text/json.h"
@@ -146,10 +147,15 @@ std::string result(const Records& records, std::size_t row) {
   members.push_back(member("correctness", Json(ok ? 1 : 0)));
   const Json value = ok ? Json(objective_value(records, row)) : Json(t4_word(record.outcome.status));
   const std::string& name = records.objective.name;
+  Json measurements =
+      Json::array({Json::object({{"name", name}, {"value", value}, {"unit", unit_of(records.objective)}})});
+  for (const FurtherObjective& further : records.further)
+    if (ok && std::isfinite(further.values[row]))
+      measurements.push_back(
+          Json::object({{"name", further.name}, {"value", further.values[row]}, {"unit", further.unit}}));
+  members.push_back(member("measurements", measurements));
   members.push_back(
-      member("measurements",
-             Json::array({Json::object({{"name", name}, {"value", value}, {"unit", unit_of(records.objective)}})})));
-  members.push_back(member("objectives", Json::array({name})));
+      member("objectives", records.objectives.empty() ? Json::array({name}) : Json::array(records.objectives)));
   return object(members);
 }
 

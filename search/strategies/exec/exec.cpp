@@ -155,6 +155,7 @@ class Exec final : public Searcher {
               {"seconds", about.seconds > 0 ? Message(about.seconds) : Message()}}},
             {"kernel", {{"name", about.kernel}, {"text", about.text}}},
             {"device", about.device},
+            {"objective", about.objective.empty() ? "time (µs)" : about.objective},
             {"knobs", std::move(knobs)}};
   }
 

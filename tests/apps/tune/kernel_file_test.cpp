@@ -52,6 +52,7 @@ TEST_F(KernelFile, IsTuned) {
   const Json kernel = tuned(example("matmul.T1.json"), {"--trials", "2", "--time", "3", "--in-process"});
   EXPECT_TRUE(kernel["confirmed"]) << kernel;
   EXPECT_THAT(kernel["trail"].get<std::string>(), HasSubstr("TILE_K="));
+  EXPECT_FALSE(kernel.contains("front")) << "the time is its only objective";
 }
 
 // A kernel that adds to an array which it finds filled: each launch, and the reference's, begins with the same values.

@@ -1,0 +1,111 @@
+// Kernels of users' own files with several objectives, by the command line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "core/file.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+// Vectors make the loop several times as fast, and its code longer.
+constexpr const char* kernel =
+    "__kernel void walk(__global const int* x, __global int* y) {\n  const int i = get_global_id(0);\n  int s = 0;\n"
+    "#if WIDTH == 1\n#pragma clang loop vectorize(disable) unroll(disable)\n"
+    "#else\n#pragma clang loop vectorize_width(WIDTH) unroll_count(4)\n#endif\n"
+    "  for (int j = 0; j < 16384; ++j) s += (x[i] ^ j) * j;\n  y[i] = s;\n}\n";
+
+class KernelObjectives : public ::testing::Test {
+ protected:
+  KernelObjectives() { write_file(folder_.path(), "walk.cl", kernel); }
+  std::string space(const std::string& objectives) const {
+    return write_file(folder_.path(), "walk.yaml",
+                      "ConfigurationSpace:\n  TuningParameters: [{Name: WIDTH, Values: [1, 4, 16]}]\n"
+                      "KernelSpecification:\n  Language: OpenCL\n  KernelName: walk\n  KernelFile: walk.cl\n"
+                      "  LocalSize: {X: 1}\n  ProblemSize: [16]\n  Arguments:\n"
+                      "    - {Name: x, Type: int, Size: 16, FillValue: 1000}\n"
+                      "    - {Name: y, Type: int, Size: 16, AccessType: WriteOnly}\n" +
+                          objectives);
+  }
+  std::string store() const { return folder_.file("s.db"); }
+  Ran tune(const std::string& objectives, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"deplo-tune", "--space",    space(objectives), "--store",
+                                      store(),      "--quiet",    "--time",          "100",
+                                      "--search",   "exhaustive", "--in-process"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  }
+  static std::string run(std::vector<std::string> words) {
+    const Ran ran = run_program(std::move(words));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  }
+
+  measure::TemporaryFolder folder_;
+};
+
+TEST_F(KernelObjectives, HaveAFrontEverywhere) {
+  const Ran ran = tune("Objectives: [time, code_size]\n", {"--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = Json::parse(ran.out)["kernels"][0];
+  EXPECT_EQ(row["objectives"], Json::array({"time", "code_size"}));
+  const Json front = row["front"];
+  ASSERT_GE(front.size(), 2u) << row;
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    EXPECT_LT(front[i - 1]["time"], front[i]["time"]);
+    EXPECT_GT(front[i - 1]["code_size"], front[i]["code_size"]);
+  }
+  for (const Json& point : front) EXPECT_EQ(point["stage"], "confirm");
+  // The same command measures nothing again, and knows the front.
+  const std::string table = tune("Objectives: [time, code_size]\n").out;
+  EXPECT_THAT(table, AllOf(HasSubstr("3 trials known from"), HasSubstr("front of walk: "),
+                           HasSubstr(" of 3 valid configurations; time in µs, code_size in bytes"),
+                           HasSubstr(front.back()["digest"].get<std::string>())));
+  const std::string best = run({"deplo", "db", "best", store()});
+  EXPECT_THAT(best, AllOf(HasSubstr("front of walk: "), HasSubstr("code_size")));
+  const Json rows = Json::parse(run({"deplo", "db", "best", "--json", store()}));
+  EXPECT_GE(rows[0]["front"].size(), 2u) << rows;
+  run({"deplo", "report", store(), "-o", folder_.file("r.html")});
+  EXPECT_THAT(read_file(folder_.file("r.html")),
+              AllOf(HasSubstr("Front of its objectives"), HasSubstr("code_size (bytes)")));
+
+  // T4 has all objectives of each configuration, and gives them back.
+  const std::string t4 = folder_.file("walk_T4.json");
+  run({"deplo", "db", "export", "--store", store(), "--format", "t4", "-o", t4});
+  const Json result = Json::parse(read_file(t4))["results"][0];
+  EXPECT_EQ(result["objectives"], Json::array({"time", "code_size"}));
+  EXPECT_EQ(result["measurements"][1]["name"], "code_size");
+  EXPECT_EQ(result["measurements"][1]["unit"], "bytes");
+  run({"deplo", "db", "import", "--store", folder_.file("sizes.db"), "--objective", "code_size", t4});
+  EXPECT_THAT(run({"deplo", "db", "best", "--store", folder_.file("sizes.db")}),
+              HasSubstr("code_size (bytes), lower is better"));
+}
+
+TEST_F(KernelObjectives, SlipsAreOneLine) {
+  const auto fault = [&](const std::string& objectives, const std::vector<std::string>& more = {}) {
+    const Ran ran = tune(objectives, more);
+    EXPECT_EQ(ran.code, 1) << objectives;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(fault("Objectives: []\n"), HasSubstr("expected at least one objective"));
+  EXPECT_THAT(fault("Objectives: [time, speed]\n"),
+              HasSubstr("walk.yaml:12: expected an objective that deplo measures"));
+  EXPECT_THAT(fault("Objectives: [time, time]\n"), HasSubstr("expected each objective once, found 'time' twice"));
+  EXPECT_THAT(fault("Objectives: [time, energy]\n"),
+              HasSubstr("found 'energy'; deplo reads no device's energy counter"));
+  EXPECT_THAT(fault("Objectives: [time, registers]\n"),
+              HasSubstr("reports (time, code_size, shared_memory), found 'registers'"));
+  EXPECT_THAT(fault("", {"--objectives", "time,sped"}), HasSubstr("--objectives: expected an objective"));
+}
+
+}  // namespace
+}  // namespace deplo::testing
