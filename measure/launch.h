@@ -26,4 +26,7 @@ struct Launch {
   std::string options = {};  // further ones for the compiler, separated by blanks
 };
 
+/// "8x32 blocks of 16x4 threads"
+std::string describe(const Launch&);
+
 }  // namespace deplo::measure

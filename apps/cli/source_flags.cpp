@@ -33,7 +33,8 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
 void require_source(const SourceFlags& flags, std::string_view kernel) {
   if (flags.is_empty())
     throw Error(fmt::format(
-        "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, found none; see --help",
+        "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, --space FILE, found none; see "
+        "--help",
         kernel));
 }
 
@@ -75,6 +76,7 @@ std::string problem_text(const SourceFlags& flags) {
 decltype(engine::Source::from) from_of(const SourceFlags& flags) {
   ir::Symbols symbols = parse_symbols(flags.symbols);
   if (!flags.tile.file.empty()) return flags.tile;
+  if (!flags.file_kernel.space.empty()) return flags.file_kernel;
   if (!flags.kernel.empty()) return engine::LoopKernel{flags.kernel, std::move(symbols), "--kernel"};
   if (flags.code) return engine::Expression{*flags.code, "-c", std::move(symbols)};
   if (flags.file && flags.init) return engine::Expression{problem_text(flags), *flags.file};
@@ -151,7 +153,9 @@ void SourceFlags::take_inputs_function(std::string& inputs) {
   inputs.clear();
 }
 
-bool SourceFlags::is_empty() const { return kernel.empty() && tile.file.empty() && !code && !file && !pt2 && !model; }
+bool SourceFlags::is_empty() const {
+  return kernel.empty() && tile.file.empty() && file_kernel.space.empty() && !code && !file && !pt2 && !model;
+}
 
 engine::Source SourceFlags::program() const {
   require_source(*this, "");
@@ -175,6 +179,25 @@ void add_tile_source_flags(Command command, engine::TileSource& source, bool onl
                                "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
   if (!only_source) argument.seldom(), grid.seldom();
   for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
+}
+
+void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
+  command.option("--space", files.space, "FILE",
+                 "Take a kernel of yours: FILE has its parameters, constraints, sizes and arguments (T1 "
+                 "as JSON, or YAML; docs/kernel_files.md).");
+  command
+      .option("--kernel-file", files.kernel, "FILE",
+              "With --space: take the kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")
+      .seldom();
+  command.needs("--kernel-file", "--space");
+}
+
+void add_configuration(Command command, std::string& configuration) {
+  command
+      .option("--configuration", configuration, "NAME=VALUE,…",
+              "With --space: take these values of parameters, and the defaults of the others.")
+      .seldom();
+  command.needs("--configuration", "--space");
 }
 
 namespace {
@@ -224,11 +247,18 @@ void add_tile_program(Command command, SourceFlags& source) {
   command.excludes("--symbol", {"--tile"});
 }
 
+void add_kernel_file(Command command, SourceFlags& source) {
+  add_kernel_file_flags(command, source.file_kernel);
+  command.excludes("--space", {std::begin(graphs), std::end(graphs)});
+  command.excludes("--space", {"--tile", "--symbol"});
+}
+
 }  // namespace
 
 void add_program_flags(Command command, SourceFlags& source) {
   add_graphs(command, source);
   add_tile_program(command, source);
+  add_kernel_file(command, source);
   add_source_options(command, source.options);
 }
 
@@ -236,11 +266,12 @@ void add_selection_flags(Command command, SourceFlags& source) {
   add_graphs(command, source);
   add_kernel(command, source);
   add_tile_program(command, source);
-  command.excludes("--kernel", {"--tile"});
+  add_kernel_file(command, source);
+  command.excludes("--kernel", {"--tile", "--space"});
   add_source_options(command, source.options);
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();
-  command.excludes("--only", {"--kernel"});
+  command.excludes("--only", {"--kernel", "--space"});
 }
 
 }  // namespace deplo::apps

@@ -30,20 +30,22 @@ struct SourceFlags {
   std::optional<std::int64_t> layer, seq;  // of a model's block
   std::optional<std::string> init;         // the file's function of a Model's arguments
   std::string inputs_function = "get_inputs";
-  std::vector<std::string> settings;  // of the file's constants, each NAME=VALUE
-  std::string kernel;                 // "": none
-  std::vector<std::string> symbols;   // of the kernel or the expression, each NAME=SIZE
-  engine::TileSource tile;            // its file is "" if there is none
-  std::optional<std::string> only;    // selects kernels of a graph or a tile program
+  std::vector<std::string> settings;   // of the file's constants, each NAME=VALUE
+  std::string kernel;                  // "": none
+  std::vector<std::string> symbols;    // of the kernel or the expression, each NAME=SIZE
+  engine::TileSource tile;             // its file is "" if there is none
+  engine::foreign::Files file_kernel;  // its space is "" if there is none
+  std::optional<std::string> only;     // selects kernels of a graph or a tile program
   OptionFlags options;
 
   /// With --init, the value of --inputs may name a function of the file; then `inputs` becomes empty.
   void take_inputs_function(std::string& inputs);
   /// True if no flag names a source.
   bool is_empty() const;
-  /// The graph or tile program. Throws Error if no flag names one, or for options that the source does not take.
+  /// The graph, tile program or kernel file. Throws Error if no flag names one, or for options that the source does not
+  /// take.
   engine::Source program() const;
-  /// The graph, tile program or kernel. Throws the same Errors.
+  /// The graph, tile program, kernel file or kernel. Throws the same Errors.
   engine::KernelSelection selection() const;
 };
 
@@ -54,8 +56,12 @@ Option add_sizes(Command command, std::vector<std::string>& symbols);
 /// --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
 /// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
-/// The flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile program and
-/// of engine::source_options().
+/// --space and --kernel-file.
+void add_kernel_file_flags(Command command, engine::foreign::Files&);
+/// --configuration of a kernel file, which needs --space.
+void add_configuration(Command command, std::string& configuration);
+/// The flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile program, of
+/// a kernel file and of engine::source_options().
 void add_program_flags(Command command, SourceFlags&);
 /// The flags for SourceFlags::selection(): the same, and --kernel, --symbol and --only.
 void add_selection_flags(Command command, SourceFlags&);

@@ -95,6 +95,9 @@ void relate_flags(Command command) {
   command.excludes("--tuned", {"--schedule"});
   for (const char* flag : {"--tuned-on", "--nearest", "--require-tuned"}) command.needs(flag, "--tuned");
   command.excludes("--require-tuned", {"--nearest"});
+  command.excludes("--configuration", {"--tuned", "--schedule"});
+  for (const char* flag : {"--passes", "--no-guard", "--summary", "--smem", "--prove", "--schedule", "--nearest"})
+    command.excludes(flag, {"--space"});
 }
 
 }  // namespace
@@ -104,7 +107,7 @@ void add_compile(Command command) {
   auto output = std::make_shared<std::string>();
   auto source = std::make_shared<SourceFlags>();
   auto no_guard = std::make_shared<bool>(false);
-  command.describe("Print a graph, a kernel or a tile program at one of the levels of the compiler.");
+  command.describe("Print a graph, a kernel, a tile program or a kernel file at one of the levels of the compiler.");
   add_selection_flags(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
@@ -112,13 +115,15 @@ void add_compile(Command command) {
       .option("--passes", options->passes, "d|do|dol|dolm",
               "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
       .seldom();
+  add_configuration(command, options->configuration);
   command.flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.").seldom();
   relate_flags(command);
   command.examples(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
       "deplo compile --model qwen2.5-7b --seq 512 --ir loop --summary\n"
       "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda\n"
-      "deplo compile --tile experiments/tile/saxpy.tile --ir tile-program");
+      "deplo compile --tile experiments/tile/saxpy.tile --ir tile-program\n"
+      "deplo compile --space examples/kernel_files/matmul.T1.json --tuned");
   command.run([options, source, no_guard, output] {
     if (options->level == "tile-program" && source->tile.file.empty()) throw Error("--ir tile-program requires --tile");
     options->selection = source->selection();

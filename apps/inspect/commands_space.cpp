@@ -20,12 +20,11 @@ struct SpaceFlags {
   SpaceOptions options;
   SourceFlags source;
   std::vector<std::string> restrictions;
-  engine::foreign::Files file;  // of a user's own kernel
   bool json = false;
 };
 
 int run_file_space(const SpaceFlags& flags) {
-  const engine::foreign::KernelFile file(flags.file);
+  const engine::foreign::KernelFile file(flags.source.file_kernel);
   print_result(flags.options.sample > 0 ? sample_configurations(file, flags.options.sample, flags.options.seed)
                : flags.json             ? print_configurations_json(file)
                                         : print_configurations(file));
@@ -33,7 +32,7 @@ int run_file_space(const SpaceFlags& flags) {
 }
 
 int run_space(SpaceFlags flags) {
-  if (!flags.file.space.empty()) return run_file_space(flags);
+  if (!flags.source.file_kernel.space.empty()) return run_file_space(flags);
   flags.options.selection = flags.source.selection();
   const RestrictFlags restrict_flags = parse_restrictions(flags.restrictions);
   flags.options.restrictions =
@@ -68,12 +67,6 @@ void add_space(Command command, int& exit_code) {
       "rules do not apply. Of a graph it also shows the sets of kernels that it may become. The column \"no effect\" "
       "shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
-  command.option("--space", flags->file.space, "FILE",
-                 "Show the configurations of a kernel of yours: FILE is its T1 or YAML file (docs/kernel_files.md).");
-  command
-      .option("--kernel-file", flags->file.kernel, "FILE",
-              "Take that kernel from FILE, not from the file that the space names.")
-      .seldom();
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
@@ -94,8 +87,7 @@ void add_space(Command command, int& exit_code) {
       .between(std::int64_t{1}, engine::most_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.excludes("--sample", {"--enumerate", "--json"});
-  command.excludes("--space", {"--kernel", "--code", "--file", "--pt2", "--model", "--tile", "--only", "--enumerate"});
-  command.needs("--kernel-file", "--space");
+  command.excludes("--space", {"--enumerate"});
   command.examples(
       "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
       "deplo space -k softmax -s M=32 -s N=2048 --sample 5");

@@ -16,6 +16,7 @@
 #include "core/file.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/source/block_program.h"
 #include "engine/source/experiment.h"
 #include "engine/source/graph.h"
@@ -96,10 +97,10 @@ std::string trace(const rules::KeyParts& p) {
                      p.why.empty() ? "as --key-parts says" : "because " + p.why);
 }
 
-/// Which schedule a kernel gets, as a comment of the level's language.
-std::string remark(engine::Origin origin, double measured_us, const std::string& from, const std::string& note,
+/// Which schedule a kernel gets, such as "schedule: tuned", as a comment of the level's language.
+std::string remark(const std::string& which, double measured_us, const std::string& from, const std::string& note,
                    const engine::TunedCache& cache, const CompileOptions& options) {
-  std::string text = fmt::format("{} schedule: {}", is_source(options.level) ? "//" : "#", name(origin));
+  std::string text = fmt::format("{} {}", is_source(options.level) ? "//" : "#", which);
   if (measured_us > 0) text += fmt::format(", measured {} us", significant(measured_us));
   if (!from.empty()) text += " as " + from;
   text += ", by " + cache.file();
@@ -107,7 +108,7 @@ std::string remark(engine::Origin origin, double measured_us, const std::string&
 }
 
 std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, const CompileOptions& options) {
-  return remark(of.origin, of.measured_us, of.from, of.note, cache, options);
+  return remark(fmt::format("schedule: {}", name(of.origin)), of.measured_us, of.from, of.note, cache, options);
 }
 
 /// Which decisions of fusion a graph gets, if they are tuned or stale.
@@ -120,7 +121,7 @@ std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCac
 }
 
 /// What takes a kernel's name and source in place of printing it.
-using Table = std::function<void(const std::string&, const ir::KernelSource&)>;
+using Table = std::function<void(const std::string&, const measure::KernelCode&)>;
 
 /// "matmul: proved". Throws Error if the schedule is refuted.
 std::string proof_line(const ir::Program& loop, const ir::Program& kernel) {
@@ -129,6 +130,12 @@ std::string proof_line(const ir::Program& loop, const ir::Program& kernel) {
   const std::string line = fmt::format("{}: {}", loop.name, print(verdict));
   if (verdict.kind == ir::ProofVerdict::Kind::refuted) throw Error(line);
   return line + "\n";
+}
+
+/// At a level of its source.
+std::string print_code(const std::string& name, const measure::KernelCode& code, const Target& target,
+                       const CompileOptions& options) {
+  return is_machine(options.level) ? machine_code(code, target, options.level, name) : code.source.text;
 }
 
 /// Below Loop IR: the kernel by this schedule. Its source goes into `table` where there is one.
@@ -145,12 +152,10 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   if (options.level == "tile") return text + print(lowering.program());
   if (options.prove) return text + proof_line(loop, rules::materialize(lowering.program(), target));
   const measure::KernelCode code = engine::compile(lowering).code;
-  const ir::Program& kernel = code.kernel;
-  const ir::KernelSource& source = code.source;
-  if (options.level == "kernel") return text + print(kernel);
-  if (table) table(loop.name, source);
+  if (options.level == "kernel") return text + print(code.kernel);
+  if (table) table(loop.name, code);
   if (table) return text;
-  return text + (is_machine(options.level) ? machine_code(source, target, options.level, loop.name) : source.text);
+  return text + print_code(loop.name, code, target, options);
 }
 
 void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const Target& target) {
@@ -167,10 +172,13 @@ struct Backend {
   Target target;
   std::optional<engine::TunedCache> cache;
 
-  explicit Backend(const CompileOptions& options) : target(pick_target(options)) {
+  /// `language`: of a kernel whose text is the same for all of its targets.
+  explicit Backend(const CompileOptions& options, std::optional<Dialect> language = {}) : target(pick_target(options)) {
     if (!options.tuned) return;
     const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
-    const measure::DeviceInfo device = engine::device_for(file, target, options.tuned_on);
+    const measure::DeviceInfo device = language && options.target.empty()
+                                           ? engine::device_for(file, *language, options.tuned_on)
+                                           : engine::device_for(file, target, options.tuned_on);
     target = measure::target_of(device);
     cache.emplace(file, device, target, options.nearest);
   }
@@ -214,6 +222,23 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
   return text;
 }
 
+/// `title`: what else is said of the kernel, in comments.
+std::string print_opaque(const std::string& name, const measure::KernelCode& code, const Target& target,
+                         const CompileOptions& options, const std::string& title) {
+  if (options.level == "cubin") return print_code(name, code, target, options);
+  if (options.resources) {
+    ResourceTable table(target);
+    table.add(name, code);
+    return title + table.print(options.width);
+  }
+  if (options.instructions) {
+    InstructionTable table(target);
+    table.add(name, code);
+    return title + table.print(options.width);
+  }
+  return title + print_code(name, code, target, options);
+}
+
 /// The one kernel of a launch that is lowered block by block to Kernel IR.
 std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options) {
   const auto refuse = [&](bool given, const std::string& flag) {
@@ -234,25 +259,36 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
     const engine::OpaqueSchedule schedule = cache->find(program);
     if (options.require_tuned) cache->require_tuned("--require-tuned");
     trail = schedule.trail;
-    about = remark(schedule.origin, schedule.measured_us, "", schedule.note, *cache, options);
+    about = remark(fmt::format("schedule: {}", name(schedule.origin)), schedule.measured_us, "", schedule.note, *cache,
+                   options);
   }
-  const rules::BlockKernel kernel = program.lower(program.schedule(trail).value_or_throw());
-  const std::string entry = program.launch().entry;
+  rules::BlockKernel kernel = program.lower(program.schedule(trail).value_or_throw());
   if (options.level == "kernel") return print(kernel.kernel);
-  const ir::KernelSource& source = kernel.source;
-  if (options.level == "cubin") return machine_code(source, target, options.level, entry);
-  const std::string title = fmt::format("// {} block by block, because of this: {}\n{}", entry, why, about);
-  if (options.resources) {
-    ResourceTable table(target);
-    table.add(entry, source);
-    return title + table.print(options.width);
+  const measure::KernelCode code{std::move(kernel.kernel), std::move(kernel.source)};
+  return print_opaque(program.name(), code, target, options,
+                      fmt::format("// {} block by block, because of this: {}\n{}", program.name(), why, about));
+}
+
+/// The kernel of a user's own file.
+std::string compile_file(CompileOptions options) {
+  const engine::foreign::KernelFile file(*options.selection.source.kernel_file());
+  const bool cuda = file.language() == Dialect::cuda;
+  if (options.level.empty()) options.level = cuda ? "cuda" : "opencl";
+  if (!is_source(options.level, file.language()))
+    throw Error(fmt::format("--ir: expected {} for a kernel in {}, found {}",
+                            join(source_levels(file.language()), ", "), cuda ? "CUDA C++" : "OpenCL C", options.level));
+  Backend backend(options, file.language());
+  Trail trail = file.candidate(options.configuration, "--configuration")->trail();
+  std::string about = fmt::format("// configuration: {}\n", options.configuration.empty() ? "default" : "given");
+  if (backend.cache) {
+    const engine::OpaqueSchedule schedule = backend.cache->find(file);
+    if (options.require_tuned) backend.cache->require_tuned("--require-tuned");
+    trail = schedule.trail;
+    about = remark(schedule.origin == engine::Origin::tuned ? "configuration: tuned" : "configuration: default",
+                   schedule.measured_us, "", schedule.note, *backend.cache, options);
   }
-  if (options.instructions) {
-    InstructionTable table(target);
-    table.add(entry, source);
-    return title + table.print(options.width);
-  }
-  return title + (is_machine(options.level) ? machine_code(source, target, options.level, entry) : source.text);
+  const measure::KernelCode code = file.code(*file.space().find(trail));
+  return print_opaque(file.name(), code, backend.target, options, about);
 }
 
 std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
@@ -321,8 +357,9 @@ std::string compile(CompileOptions options) {
   if (options.smem) options.level = "tile";
   if (options.prove) options.level = "kernel";
   if (options.resources || options.instructions) options.level = "cuda";
-  if (options.level.empty()) options.level = options.summary ? "loop" : "opencl";
-  check_options(options);
+  if (options.level.empty() && source.kernel_file() == nullptr) options.level = options.summary ? "loop" : "opencl";
+  if (!options.level.empty()) check_options(options);
+  if (source.kernel_file() != nullptr) return compile_file(std::move(options));
   if (source.options.blocks.value_or(false) && !launched)
     throw Error("--blocks: expected --tile with --arg and --grid, found no --grid");
   if (options.level == "tile-program") return print_tile_program(*tile);

@@ -1,4 +1,4 @@
-// `deplo compile`: prints a graph, a kernel or a tile program at one of the levels.
+// `deplo compile`: prints a graph, a kernel, a tile program or a kernel file at one of the levels.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,6 +16,7 @@ struct CompileOptions {
   std::string target;                // a name under configs/targets; "": sm_90 for CUDA's levels, else opencl-cpu
   std::string level;                 // "": loop for the summary, tile-program without a launch, else opencl
   std::string schedule;              // a trail; the heuristic makes the decisions that it leaves open
+  std::string configuration;         // of a kernel file: NAME=VALUE,…; the others have their defaults
   std::optional<std::string> tuned;  // the store in which schedules are looked up; "": the user's own
   std::string tuned_on;              // a part of the name of the device on which the schedules were measured
   bool nearest = false;              // prefer the schedule of the nearest extents to the heuristic's

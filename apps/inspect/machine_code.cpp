@@ -38,21 +38,31 @@ std::string notes_of(const std::string& kernel, const measure::Resources& resour
   return resources.compiler_notes.empty() ? "" : fmt::format("{}: ptxas: {}\n", kernel, resources.compiler_notes);
 }
 
+/// With the options of a user's own kernel.
+measure::cuda::CompileOptions options_of(const measure::KernelCode& code) {
+  measure::cuda::CompileOptions options;
+  if (code.launch) options.more = code.launch->options;
+  return options;
+}
+
 }  // namespace
 
-std::string machine_code(const ir::KernelSource& source, const Target& target, const std::string& level,
+std::string machine_code(const measure::KernelCode& kernel, const Target& target, const std::string& level,
                          const std::string& place) {
   using namespace measure::cuda;
-  if (level == "ptx") return built(compile_ptx(source, target.name), place);
-  std::string code = built(compile_cubin(source, target.name), place).code;
+  if (level == "ptx") return built(compile_ptx(kernel.source, target.name, options_of(kernel)), place);
+  std::string code = built(compile_cubin(kernel.source, target.name, options_of(kernel)), place).code;
   return level == "cubin" ? code : print(sass::parse_listing(sass::disassemble(code)));
 }
 
-void ResourceTable::add(const std::string& name, const ir::KernelSource& source) {
+void ResourceTable::add(const std::string& name, const measure::KernelCode& code) {
   using namespace measure::cuda;
-  const Cubin cubin = built(compile_cubin(source, target_.name), name);
+  const ir::KernelSource& source = code.source;
+  const Cubin cubin = built(compile_cubin(source, target_.name, options_of(code)), name);
   const measure::Resources r = built(with_occupancy(cubin.resources, source, target_), name);
-  rows_.push_back({name, std::to_string(source.blocks), std::to_string(source.threads), std::to_string(r.registers),
+  const std::string blocks =
+      code.launch ? fmt::format("{}", fmt::join(code.launch->blocks, "x")) : std::to_string(source.blocks);
+  rows_.push_back({name, blocks, std::to_string(source.threads), std::to_string(r.registers),
                    std::to_string(r.spill_bytes), std::to_string(r.stack_bytes), std::to_string(r.static_shared_bytes),
                    std::to_string(r.dynamic_shared_bytes), fmt::format("{:.1f}%", 100 * r.occupancy), r.limiter});
   notes_ += notes_of(name, r);
@@ -65,10 +75,10 @@ std::string ResourceTable::print(std::size_t width) const {
   return align_columns(rows, {false, true, true, true, true, true, true, true, true, false}, width) + notes_;
 }
 
-void InstructionTable::add(const std::string& name, const ir::KernelSource& source) {
+void InstructionTable::add(const std::string& name, const measure::KernelCode& code) {
   using namespace measure::cuda;
-  const Cubin cubin = built(compile_cubin(source, target_.name), name);
-  const measure::Resources r = built(with_occupancy(cubin.resources, source, target_), name);
+  const Cubin cubin = built(compile_cubin(code.source, target_.name, options_of(code)), name);
+  const measure::Resources r = built(with_occupancy(cubin.resources, code.source, target_), name);
   add_rows(name, cubin.code,
            {std::to_string(r.registers), std::to_string(r.spill_bytes), fmt::format("{:.1f}%", 100 * r.occupancy),
             r.limiter});

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "core/target.h"
-#include "ir/emit/emit.h"
+#include "measure/device.h"
 
 namespace deplo::apps {
 
 /// Compiles a kernel for the target's architecture. `level`: "ptx", "cubin" or "sass" (the text of the cubin's
 /// instructions). Throws Error in one line with the compiler's message, prefixed by `place`; Error(environment) if
 /// there is no NVRTC or, for "sass", no nvdisasm.
-std::string machine_code(const ir::KernelSource&, const Target&, const std::string& level, const std::string& place);
+std::string machine_code(const measure::KernelCode&, const Target&, const std::string& level, const std::string& place);
 
 /// A table of kernels' registers, spills, stack, shared memory and occupancy on one target, followed by the compiler's
 /// messages about lost performance.
@@ -21,7 +21,7 @@ class ResourceTable {
  public:
   explicit ResourceTable(Target target) : target_(std::move(target)) {}
   /// Compiles it. Throws as machine_code() does.
-  void add(const std::string& name, const ir::KernelSource&);
+  void add(const std::string& name, const measure::KernelCode&);
   /// For a window of that many columns; 0: no limit.
   std::string print(std::size_t width) const;
 
@@ -36,7 +36,7 @@ class InstructionTable {
  public:
   explicit InstructionTable(Target target) : target_(std::move(target)) {}
   /// Compiles and disassembles it. Throws as machine_code() does.
-  void add(const std::string& name, const ir::KernelSource&);
+  void add(const std::string& name, const measure::KernelCode&);
   /// The same for another compiler's cubin. Throws Error(environment) if it cannot be disassembled.
   void add_cubin(const std::string& name, const std::string& cubin, const std::string& entry);
   /// For a window of that many columns; 0: no limit.

@@ -77,7 +77,7 @@ std::vector<Listed> read_kernels(const BenchOptions& options, const FusionOf& fu
   for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(programs);
   for (std::size_t i = 0; i < programs.size(); ++i)
-    listed.push_back({{.name = programs[i].name,
+    listed.push_back({{.name = kernels[i].name(),
                        .place = "",
                        .loop = std::move(programs[i]),
                        .files = std::move(kernels[i].files),
@@ -199,10 +199,7 @@ class Bencher {
   /// Where the trail ends, the heuristic decides.
   engine::Compiled by_trail(const engine::KernelCase& kernel, const ir::Program& loop, const std::string& trail) const {
     if (!kernel.opaque) return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
-    const auto space = engine::candidate_space(kernel, target_, {});
-    search::PositionPtr begun = search::walk(*space, parse_trail(trail));
-    if (!begun) throw Error(fmt::format("--ab: expected decisions of {}, found '{}'", kernel.name, trail));
-    return space->compile(*search::completed(std::move(begun)));
+    return engine::candidate_space(kernel, target_, {})->compile(*kernel.opaque->candidate(trail, "--ab"));
   }
 
   /// What else of ours is timed beside it.
@@ -267,6 +264,8 @@ class Bencher {
     auto replies = runner_->confirm(candidates, {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
     const measure::worker::Libraries& libraries = runner_->libraries();
     row.no_baseline = libraries.none;
+    if (kernel.opaque && !second)
+      row.no_baseline = schedule.origin == engine::Origin::tuned ? "untuned, it is the same" : "it is not tuned";
     if (!kernel.opaque) row.model_us = model_us(schedule);
     for (std::size_t i = 0; i < libraries.found.size(); ++i) {
       const auto& [library, version, precision, threads] = libraries.found[i];

@@ -77,7 +77,10 @@ void add_timing_flags(Command command, BenchOptions& options) {
       .flag("--in-process", options.in_process,
             "Run the kernels in this process, for a debugger: a crash is the end of all.")
       .seldom();
-  command.option("--ab", options.ab, "TRAIL TRAIL", "Time two schedules of a single kernel, each a quoted trail.")
+  command
+      .option("--ab", options.ab, "TRAIL TRAIL",
+              "Time two schedules of a single kernel, each a quoted trail; with --space two configurations, each "
+              "NAME=VALUE,…")
       .words(2, 2)
       .seldom();
 }
@@ -88,15 +91,17 @@ void add_bench(Command command, int& exit_code) {
   auto flags = std::make_shared<BenchFlags>();
   BenchOptions& options = flags->options;
   command.describe(
-      "Time the kernels of a graph, a kernel or a tile program, and the libraries that have them.\nThe contenders run "
+      "Time the kernels of a graph, a kernel, a tile program or a kernel file, and the libraries that have them.\nThe "
+      "contenders run "
       "in alternating rounds. If a kernel is wrong, the exit code is 1.");
   add_selection_flags(command, flags->source);
   command.option("--config", options.config, "FILE",
                  "Time the kernels of an experiment, such as experiments/suite84.yaml.");
-  command.excludes("--config", {"--code", "--file", "--pt2", "--model", "--kernel", "--tile", "--only"});
+  command.excludes("--config", {"--code", "--file", "--pt2", "--model", "--kernel", "--tile", "--space", "--only"});
   add_device_flags(command, options, flags->inputs);
   add_timing_flags(command, options);
   command.excludes("--ab", {"--tuned", "--nearest", "--require-tuned"});
+  command.excludes("--space", {"--nearest"});
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.examples(
       "deplo bench --model tinyllama-1.1b --seq 32\n"

@@ -9,6 +9,7 @@
 #include "apps/cli/flags.h"
 #include "apps/cli/source_flags.h"
 #include "apps/run/cuda_check.h"
+#include "apps/run/file_check.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
@@ -20,6 +21,7 @@ namespace {
 struct CheckFlags {
   TileRunOptions options;
   CudaCheckOptions cuda;
+  FileCheckOptions file;
   std::string inputs;
   bool json = false;
 };
@@ -36,8 +38,22 @@ int check_cuda_file(CheckFlags& flags) {
   return report.finding.empty() ? 0 : 1;
 }
 
+int check_kernel_file(CheckFlags& flags) {
+  FileCheckOptions& options = flags.file;
+  if (!flags.inputs.empty()) options.inputs = engine::load_inputs(flags.inputs);
+  options.target = flags.cuda.target;
+  options.runs = flags.cuda.runs;
+  options.seed = flags.options.seed;
+  Progress progress(stderr, flags.json);
+  const FileCheckReport report = check_file(options, progress);
+  progress.end();
+  print_result(flags.json ? print_json(report) : print_table(report));
+  return report.right() ? 0 : 1;
+}
+
 void check(CheckFlags& flags) {
-  if (flags.options.source.file.empty()) throw Error("expected the flag --tile or --cuda, found none; see --help");
+  if (flags.options.source.file.empty())
+    throw Error("expected the flag --tile, --cuda or --space, found none; see --help");
   if (!flags.inputs.empty()) flags.options.inputs = engine::load_inputs(flags.inputs);
   const TileRunReport report = run_tile_program(flags.options);
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
@@ -64,12 +80,25 @@ void add_cuda_flags(Command command, CudaCheckOptions& options) {
   command.option("--shared-bytes", options.shared_bytes, "N", "With --cuda: bytes of dynamic shared memory of a block.")
       .between(std::int64_t{0}, std::int64_t{232448})
       .seldom();
-  command.option("--target", options.target, "ARCHITECTURE", "With --cuda: compile for this architecture.")
+  command.option("--target", options.target, "ARCHITECTURE", "With --cuda or --space: compile for this architecture.")
       .show_default();
-  command.option("--runs", options.runs, "N", "With --cuda: run it in N orders of the threads.")
+  command.option("--runs", options.runs, "N", "With --cuda or --space: run it in N orders of the threads.")
       .between(std::int64_t{1}, std::int64_t{1'000'000})
       .show_default();
-  for (const char* flag : {"--threads", "--shared-bytes", "--target", "--runs"}) command.needs(flag, "--cuda");
+  for (const char* flag : {"--threads", "--shared-bytes"}) command.needs(flag, "--cuda");
+  for (const char* flag : {"--target", "--runs"}) command.excludes(flag, {"--tile"});
+}
+
+void add_file_flags(Command command, FileCheckOptions& options) {
+  add_kernel_file_flags(command, options.file);
+  add_configuration(command, options.configuration);
+  command.option("--sample", options.sample, "N", "With --space: check N random configurations, drawn from the seed.")
+      .between(std::int64_t{1}, engine::most_count);
+  command.flag("--all", options.all, "With --space: check all legal configurations.");
+  command.excludes("--space", {"--tile", "--cuda", "--entry", "--arg", "--grid"});
+  for (const char* flag : {"--sample", "--all"}) command.needs(flag, "--space");
+  command.excludes("--configuration", {"--sample", "--all"});
+  command.excludes("--sample", {"--all"});
 }
 
 }  // namespace
@@ -78,29 +107,37 @@ void add_check(Command command, int& exit_code) {
   auto flags = std::make_shared<CheckFlags>();
   TileRunOptions& options = flags->options;
   command.describe(
-      "Run a tile program or a CUDA kernel, and find its mistakes, without a GPU.\nThe interpreter of tile programs "
+      "Run a tile program, a CUDA kernel or a kernel file, and find its mistakes, without a GPU.\nThe interpreter of "
+      "tile programs "
       "and "
       "the PTX machine find races, deadlocks and accesses outside of arrays, and show what the program prints and "
       "changes. If a CUDA kernel is wrong, the exit code is 1.");
   add_check_source(command, options.source, flags->cuda);
   add_cuda_flags(command, flags->cuda);
+  add_file_flags(command, flags->file);
   command.option("--seed", options.seed, "N", "Draw the arrays' values and the order of the blocks from this seed.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
       .show_default();
   add_inputs(command, flags->inputs);
+  add_tolerance(command, flags->file.tolerance);
+  command.needs("--tolerance", "--space");
   command.flag("--poison", options.poison, "Fill unspecified elements with NaN instead of 0, to reveal their use.");
   command.option("--outputs", options.outputs, "FOLDER",
                  "Write the arrays that the program changed to this folder, as NumPy files NAME.npy.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.excludes("--cuda", {"--inputs", "--poison", "--outputs"});
+  command.excludes("--space", {"--poison", "--outputs"});
   command.examples(
       "deplo check --tile experiments/tile/hello_grid.tile --grid 2,2\n"
-      "deplo check --cuda reduce.cu --entry reduce --arg x=f32[1024] --arg n=1024 --grid 4");
+      "deplo check --cuda reduce.cu --entry reduce --arg x=f32[1024] --arg n=1024 --grid 4\n"
+      "deplo check --space matmul.T1.json --kernel-file matmul.cu --sample 20");
   command.run([flags, &exit_code] {
-    if (flags->cuda.file.empty())
-      check(*flags);
-    else
+    if (!flags->file.file.space.empty())
+      exit_code = check_kernel_file(*flags);
+    else if (!flags->cuda.file.empty())
       exit_code = check_cuda_file(*flags);
+    else
+      check(*flags);
   });
 }
 

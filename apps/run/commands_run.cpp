@@ -22,6 +22,7 @@ struct RunFlags {
   RunOptions run;
   SourceFlags source;
   bool as_kernels = false;  // of a tile program
+  std::optional<double> limit;
   std::string inputs;
   bool is_bench = false;  // for --help: apps/cli/cli.cpp has made `deplo bench` of such a command line
   bool json = false;
@@ -49,6 +50,9 @@ int run_source(RunFlags& flags) {
   flags.source.take_inputs_function(flags.inputs);
   options.source = flags.source.program();
   read_device_flags(options, flags.inputs);
+  if (flags.limit && options.source.tile() == nullptr && options.source.kernel_file() == nullptr)
+    throw Error("--limit requires --tile or --space");
+  options.limit = flags.limit.value_or(options.limit);
   const bool interpreted = options.device == "interpreter";
   if (flags.as_kernels && !interpreted) throw Error("--as-kernels requires --device interpreter");
   if (!measure::has_times(options.device)) {
@@ -78,11 +82,12 @@ void add_tile_flags(Command command, RunFlags& flags) {
             "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
       .seldom();
   command
-      .option("--limit", options.limit, "SECONDS", "With --tile: end a program that runs block by block after SECONDS.")
+      .option("--limit", flags.limit, "SECONDS",
+              "With --tile or --space: end a program that runs block by block, or a kernel of yours, after SECONDS "
+              "[60].")
       .between(0.1, 1e6)
-      .show_default()
       .seldom();
-  for (const char* flag : {"--reference", "--as-kernels", "--limit"}) command.needs(flag, "--tile");
+  for (const char* flag : {"--reference", "--as-kernels"}) command.needs(flag, "--tile");
 }
 
 }  // namespace
@@ -91,7 +96,8 @@ void add_run(Command command, int& exit_code) {
   auto flags = std::make_shared<RunFlags>();
   RunOptions& options = flags->run;
   command.describe(
-      "Run a graph or a tile program and check its outputs.\nA reference in double tells whether the outputs are "
+      "Run a graph, a tile program or a kernel file and check its outputs.\nA reference in double tells whether the "
+      "outputs are "
       "right. If one is wrong, the exit code is 1.");
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
@@ -102,7 +108,7 @@ void add_run(Command command, int& exit_code) {
       .option(
           "--outputs", options.outputs, "FOLDER",
           "Write the outputs to this folder, as NumPy files of float32, int32, int64 or bool: 0.npy, 1.npy, …; of a "
-          "tile program NAME.npy.")
+          "tile program or a kernel file NAME.npy.")
       .seldom();
   command
       .flag("--fingerprint", options.fingerprint,
@@ -114,11 +120,15 @@ void add_run(Command command, int& exit_code) {
             "with the reference.")
       .seldom();
   command.excludes("--whole", {"--no-measure"});
+  add_configuration(command, options.configuration);
+  command.excludes("--configuration", {"--tuned", "--require-tuned"});
+  command.excludes("--space", {"--nearest", "--whole", "--fingerprint", "--reference", "--as-kernels"});
   command.flag("--bench", flags->is_bench,
                "Time the kernels instead: another spelling of `deplo bench`, with its flags.");
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.examples(
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
+      "deplo run --space examples/kernel_files/matmul.T1.json --configuration BLOCK_X=32,WPT=2\n"
       "deplo run --tile experiments/tile/hello_grid.tile --grid 2 --device interpreter");
   command.run([flags, &exit_code] { exit_code = run_source(*flags); });
 }

@@ -9,6 +9,7 @@
 
 #include "apps/cli/write_file.h"
 #include "apps/run/blocks_run.h"
+#include "apps/run/file_run.h"
 #include "apps/run/subject.h"
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
@@ -387,6 +388,7 @@ void Runner::fill_report() {
 
 RunReport run(const RunOptions& options, Progress& progress) {
   if (options.source.options.blocks.value_or(false)) return run_blocks(options, "--blocks asks for it", progress);
+  if (options.source.kernel_file() != nullptr) return run_file(options, progress);
   const engine::TileSource* const tile = options.source.tile();
   if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).run();
   auto subject = read_tile_subject(*tile, options);

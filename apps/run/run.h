@@ -1,5 +1,5 @@
-// `deplo run`: runs the kernels of a whole graph or a tile program on a device, and compares the outputs with the
-// reference in double.
+// `deplo run`: runs the kernels of a whole graph, a tile program or a kernel file on a device, and compares the outputs
+// with a reference that does not depend on their schedules.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,7 +26,8 @@ struct RunOptions : DeviceOptions {
   bool fingerprint = false;                   // also compute the fingerprint of each kernel
   bool whole = false;  // time the chain of all kernels, and compare its outputs with those of single launches instead
                        // of the reference
-  double limit = 60;   // seconds that a program may take block by block
+  double limit = 60;   // seconds that a program may take block by block, or a kernel file's kernel
+  std::string configuration = {};  // of a kernel file: NAME=VALUE,…; "": as tuned, else the defaults
 };
 
 struct KernelLaunch {
@@ -40,6 +41,8 @@ struct KernelLaunch {
   double flops = 0, bytes = 0;
   std::string proof = {};        // as in engine::Schedule
   std::string fingerprint = {};  // print(ir::Fingerprint); "": not asked for
+  /// Of a kernel file: measure::describe(Launch), and whose configuration it is: "tuned", "default" or "given".
+  std::string launch = {}, configuration = {};
 };
 
 struct OutputCheck {
@@ -80,6 +83,7 @@ struct RunReport {
   std::vector<KernelLaunch> kernels;
   std::string graph_trail, graph_note;  // as in engine::GraphSchedule
   std::optional<BlocksLaunch> blocks;   // instead of kernels; the outputs are then the arrays that changed
+  std::string printed;                  // by a kernel file's kernel
   std::vector<OutputCheck> outputs;
   std::string protocol;                  // of `whole` and `beside`
   std::optional<measure::Timing> whole;  // of all kernels in one chain

@@ -12,17 +12,27 @@ namespace deplo::apps {
 namespace {
 
 std::string speed(double amount, double microseconds) {
-  return microseconds > 0 ? significant(amount / microseconds * 1e-3) : "-";
+  return microseconds > 0 && amount > 0 ? significant(amount / microseconds * 1e-3) : "-";
 }
 
 std::string schedule(const KernelLaunch& kernel, std::size_t number) {
   if (kernel.first != number) return fmt::format("as {}", kernel.first);
-  const std::string origin(name(kernel.origin));
+  const std::string origin(kernel.configuration.empty() ? std::string(name(kernel.origin)) : kernel.configuration);
   return kernel.proof.empty() ? origin : fmt::format("{}, {}", origin, kernel.proof.substr(0, kernel.proof.find(':')));
 }
 
 std::string measured(const KernelLaunch& kernel) {
   return kernel.measured_us > 0 ? significant(kernel.measured_us) : "-";
+}
+
+/// Of a kernel file.
+std::string configuration_text(const RunReport& report) {
+  const KernelLaunch& k = report.kernels.front();
+  std::string text = fmt::format("{}, {} configuration: {}\n", k.launch, k.configuration, k.trail);
+  if (report.store.empty() && k.configuration == "default") text += "no tuned store (`deplo tune` writes one)\n";
+  if (!report.store.empty())
+    text += fmt::format("{} in {}\n", k.configuration == "tuned" ? "tuned" : "not tuned", report.store);
+  return k.note.empty() ? text : text + k.note + "\n";
 }
 
 // Of the distinct kernels, with what is to be said of each.
@@ -137,13 +147,14 @@ Json blocks_json(const BlocksLaunch& b) {
 Json launch_json(const KernelLaunch& k) {
   return Json::object({{"kernel", k.name},
                        {"first", k.first},
-                       {"schedule", name(k.origin)},
+                       {"schedule", k.configuration.empty() ? std::string(name(k.origin)) : k.configuration},
                        {"measured_us", Json::or_null(k.measured_us)},
                        {"proof", k.proof},
                        {"fingerprint", k.fingerprint},
                        {"from", k.from},
                        {"note", k.note},
                        {"trail", k.trail},
+                       {"launch", Json::or_null(k.launch)},
                        {"microseconds", Json::or_null(k.microseconds)},
                        {"flops", k.flops},
                        {"bytes", k.bytes}});
@@ -162,7 +173,9 @@ Json output_json(const OutputCheck& o) {
 bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck::right); }
 
 std::string print_table(const RunReport& report, std::size_t width) {
-  std::string text = report.kernels.empty() ? "" : kernel_table(report, width) + "\n" + fingerprints(report);
+  std::string text = report.printed;
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  if (!report.kernels.empty()) text += kernel_table(report, width) + "\n" + fingerprints(report);
   if (report.blocks) text += blocks_text(*report.blocks);
   if (!report.blocks || !report.outputs.empty()) text += output_table(report, width);
   if (report.whole)
@@ -175,7 +188,8 @@ std::string print_table(const RunReport& report, std::size_t width) {
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
   if (report.blocks) notes += fmt::format("block by block, because of this: {}\n", report.blocks->why);
-  if (!report.kernels.empty()) notes += schedules_text(report);
+  if (!report.kernels.empty())
+    notes += report.kernels.front().configuration.empty() ? schedules_text(report) : configuration_text(report);
   return text + wrap(notes, width);
 }
 
@@ -190,10 +204,9 @@ std::string print_json(const RunReport& report) {
                             {"tensor_bytes", report.tensor_bytes},
                             {"graph_trail", report.graph_trail},
                             {"graph_note", report.graph_note},
-                            {"graph_trail", report.graph_trail},
-                            {"graph_note", report.graph_note},
                             {"kernels", Json::array(report.kernels, launch_json)},
                             {"outputs", Json::array(report.outputs, output_json)}});
+  if (!report.printed.empty()) json.set("printed", report.printed);
   if (report.blocks) json.set("blocks", blocks_json(*report.blocks));
   if (report.whole) {
     json.set("protocol", report.protocol);

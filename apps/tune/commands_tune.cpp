@@ -38,7 +38,8 @@ struct OneSource {
 
 struct TuneFlags {
   OneSource one;
-  std::string config, space, kernel_file, store = engine::default_store(), warm_start;
+  engine::foreign::Files file;
+  std::string config, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard, objectives;
   OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
@@ -158,14 +159,14 @@ engine::Experiment read_experiment(const TuneFlags& flags) {
   if (flags.one.code || !flags.one.kernel.empty())
     return engine::parse_experiment(text_of(flags.one), flags.one.code ? "-c" : flags.one.kernel, ".",
                                     std::move(inputs), flags.options.read(), place);
-  if (flags.space.empty()) {
+  if (flags.file.space.empty()) {
     require(flags.config, "--config FILE, --space FILE, --kernel NAME or -c CODE");
     return engine::load_experiment(flags.config, std::move(inputs), flags.options.read(), place);
   }
-  Json kernel = Json::object({{"space", flags.space}});
-  if (!flags.kernel_file.empty()) kernel.set("kernel_file", flags.kernel_file);
+  Json kernel = Json::object({{"space", flags.file.space}});
+  if (!flags.file.kernel.empty()) kernel.set("kernel_file", flags.file.kernel);
   if (flags.objectives) kernel.set("objectives", Json::array(objective_names(*flags.objectives)));
-  return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.space, ".",
+  return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.file.space, ".",
                                   std::move(inputs), flags.options.read(), place);
 }
 
@@ -300,20 +301,14 @@ void add_tune(Command command, int& exit_code) {
       "prints the results so far; the same command continues from there.");
   command.option("--config", flags->config, "FILE",
                  "Read the experiment from FILE (YAML): kernels, search and budget.");
-  command.option("--space", flags->space, "FILE",
-                 "Tune a kernel of yours: its parameters, constraints, sizes and arguments are in FILE (T1 as JSON, or "
-                 "YAML; docs/kernel_files.md).");
-  command
-      .option("--kernel-file", flags->kernel_file, "FILE",
-              "Take that kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")
-      .seldom();
+  add_kernel_file_flags(command, flags->file);
   command
       .option("--objectives", flags->objectives, "NAME,…",
               "Minimize these, not what the space says: time, code_size, registers, spills or shared_memory, as far "
               "as the device reports them (docs/kernel_files.md).")
       .seldom();
   command.excludes("--space", {"--config"});
-  for (const char* flag : {"--kernel-file", "--objectives"}) command.needs(flag, "--space");
+  command.needs("--objectives", "--space");
   add_one_source(command, flags->one);
   add_budget(command, *flags);
   add_search(command, *flags);

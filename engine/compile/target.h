@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/target.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "measure/device_info.h"
 
 namespace deplo::engine {
@@ -12,5 +13,7 @@ namespace deplo::engine {
 /// device; `place` and `device_name` are for its message.
 Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
                    std::string_view place);
+/// Throws Error, prefixed by `place`, unless the device runs the language of an opaque kernel.
+void check_language(const OpaqueKernel&, const measure::DeviceInfo&, std::string_view place);
 
 }  // namespace deplo::engine

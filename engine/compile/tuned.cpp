@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -63,6 +64,24 @@ bool is_measured_here(Origin origin) {
   return origin == Origin::tuned || origin == Origin::shared || origin == Origin::family;
 }
 
+/// Where the identities of two opaque kernels with the same first line differ first: a line that states an argument, a
+/// size or an option, else the program's text.
+std::string difference(std::string_view mine, std::string_view theirs) {
+  const auto line = [](std::string_view text, std::size_t at) { return text.substr(at, text.find('\n', at) - at); };
+  const auto is_fact = [](std::string_view text) {
+    return std::ranges::any_of(std::array{"argument ", "problem ", "option ", "array ", "number "},
+                               [&](const char* word) { return text.starts_with(word); });
+  };
+  std::size_t begin = 0, at = 0;
+  for (; at < std::min(mine.size(), theirs.size()) && mine[at] == theirs[at]; ++at)
+    if (mine[at] == '\n') begin = at + 1;
+  const std::string_view ours = line(mine, begin), other = line(theirs, begin);
+  if (!is_fact(ours) && !is_fact(other)) return "with another text of the kernel";
+  if (is_fact(ours) != is_fact(other))
+    return fmt::format("{} '{}'", is_fact(ours) ? "without" : "with", is_fact(ours) ? ours : other);
+  return fmt::format("with '{}', not '{}'", other, ours);
+}
+
 /// True for a note that names an entry of the kernel itself on this device, and why it does not count.
 bool explains(std::string_view note) {
   return note.starts_with("stale: ") || note.starts_with("damaged: ") || note.starts_with("refused: ");
@@ -93,22 +112,37 @@ std::string default_store() {
   return folder.empty() ? "deplo.db" : (folder / "tuned.db").string();
 }
 
-measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
+namespace {
+
+/// `what`: of the devices that `fits` accepts, for messages.
+measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
+                               const std::function<bool(const Target&)>& fits) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
     throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
   std::vector<measure::DeviceInfo> fitting;
   std::vector<std::string> names;
   for (measure::DeviceInfo& info : measure::Store::open_to_read(file).devices()) {
-    const std::string own = measure::target_of(info).name;
-    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own));
-    if (own == target.name && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
+    const Target own = measure::target_of(info);
+    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own.name));
+    if (fits(own) && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
   }
   if (fitting.size() != 1)
     throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose with --tuned-on NAME), found {}: {}",
-                            target.name, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
+                            what, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
                             names.empty() ? "nothing was measured" : fmt::format("it has {}", join(names, ", "))));
   return std::move(fitting.front());
+}
+
+}  // namespace
+
+measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
+  return device_for(file, target.name, name, [&](const Target& own) { return own.name == target.name; });
+}
+
+measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name) {
+  return device_for(file, std::string(deplo::name(language)), name,
+                    [&](const Target& own) { return own.dialect == language; });
 }
 
 void make_default_folder(const std::string& file) {
@@ -370,18 +404,26 @@ OpaqueSchedule TunedCache::find(const OpaqueKernel& kernel) {
   return schedule;
 }
 
+/// A kernel of the same name that has times, and what is different there; "": there is none.
+std::string TunedCache::why_unknown(const OpaqueKernel& kernel) {
+  const std::string identity = kernel.identity();
+  const auto text = store_->timed_text(identity.substr(0, identity.find('\n') + 1));
+  return text ? fmt::format("it was tuned {}", difference(identity, *text)) : "";
+}
+
 OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   const search::PositionPtr heuristic = search::heuristic(kernel.space());
   const auto untuned = [&](std::string note) {
     return OpaqueSchedule{Origin::heuristic, heuristic->trail(), 0, std::move(note)};
   };
-  const std::optional<std::int64_t> id = store_ ? store_->find_kernel(kernel.identity()) : std::nullopt;
-  if (!id) return untuned("");
+  if (!store_) return untuned("");
+  const std::optional<std::int64_t> id = store_->find_kernel(kernel.identity());
+  if (!id) return untuned(why_unknown(kernel));
   if (!device_) return untuned("tuned on another device, not on this one");
   const std::optional<measure::TrialRecord> best = store_->best(*id, *device_, tolerance_);
   if (!best) return untuned("");
-  const search::PositionPtr candidate = search::walk(kernel.space(), parse_trail(best->trail));
-  if (candidate && !candidate->fork() && digest(kernel.code(*candidate).source.text) == best->digest)
+  const search::PositionPtr candidate = kernel.space().find(parse_trail(best->trail));
+  if (candidate && digest(kernel.code(*candidate).source.text) == best->digest)
     return {Origin::tuned, candidate->trail(), best->timing.median_us, ""};
   return untuned(stale(best->id, kernel.signature().name, candidate != nullptr));
 }

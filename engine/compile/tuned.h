@@ -69,6 +69,8 @@ void make_default_folder(const std::string& file);
 /// The store's device for this target, among the devices whose name contains `name`. A device's sources were made for its
 /// own target (measure::target_of). Throws Error if there is no such device, or more than one.
 measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
+/// The same for any target of this language.
+measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name);
 
 /// Returns what is run instead of a schedule with Origin::foreign.
 using DecideForeign = std::function<Schedule(const ir::Program& kernel, Schedule foreign)>;
@@ -107,6 +109,7 @@ class TunedCache {
   std::optional<Schedule> replay(const measure::StoredSchedule&, std::string& note) const;
   Schedule look_up(const ir::Program& kernel);
   OpaqueSchedule look_up(const OpaqueKernel&);
+  std::string why_unknown(const OpaqueKernel&);
   std::optional<Schedule> find_tuned(const ir::Program& kernel, const ir::StructuralKeys&, std::string& note);
   /// A note about the faulty trials of kernels with this key; "" if there are none.
   std::string refused(std::string_view schedule_key);

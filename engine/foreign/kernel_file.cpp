@@ -662,9 +662,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   source.dry_run = false;
   // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
   if (shared_) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
-  source.text =
-      fmt::format("// {} blocks of {} threads{}{}\n", fmt::join(launch.blocks, "x"), fmt::join(launch.threads, "x"),
-                  scalars, launch.options.empty() ? "" : "; options: " + launch.options);
+  source.text = fmt::format("// {}{}{}\n", describe(launch), scalars,
+                            launch.options.empty() ? "" : "; options: " + launch.options);
   for (std::size_t i = 0; i < configuration.size(); ++i)
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
   source.text +=

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "engine/foreign/files.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/foreign/parameter_space.h"
 #include "ir/program.h"
@@ -22,12 +23,6 @@
 #include "measure/work_folder.h"
 
 namespace deplo::engine::foreign {
-
-/// The files, and what a command line says of them.
-struct Files {
-  std::string space;        // T1 or YAML
-  std::string kernel = {};  // "": the one that the space names
-};
 
 /// An argument of the kernel, in its order.
 struct Argument {
@@ -48,15 +43,18 @@ class KernelFile final : public OpaqueKernel {
   /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`.
   explicit KernelFile(const Files&);
 
-  const std::string& name() const { return name_; }
-  /// What the space's file says that a search minimises.
-  const measure::Objectives& objectives() const { return objectives_; }
+  const std::string& name() const override { return name_; }
+  const measure::Objectives& objectives() const override { return objectives_; }
   Dialect language() const override { return language_; }
   const ParameterSpace& space() const override { return *space_; }
   const ir::Program& signature() const override { return signature_; }
   measure::InputFiles inputs() const override { return inputs_; }
   /// Its source, arguments and problem size, without the values of parameters.
   std::string identity() const override { return identity_; }
+  /// `text`: as of parse_configuration().
+  search::PositionPtr candidate(std::string_view text, std::string_view place) const override {
+    return space_->candidate(parse_configuration(text, place), place);
+  }
   /// The text of the space's file.
   std::string space_text() const override { return space_text_; }
   std::string reference() const override;

@@ -2,11 +2,13 @@
 // kernel file, or a tile program that runs block by block.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "core/target.h"
 #include "ir/program.h"
 #include "measure/check/problem.h"
 #include "measure/device.h"
+#include "measure/store/quantity.h"
 #include "search/space.h"
 
 namespace deplo::engine {
@@ -14,10 +16,17 @@ namespace deplo::engine {
 class OpaqueKernel {
  public:
   virtual ~OpaqueKernel() = default;
+  /// For people.
+  virtual const std::string& name() const = 0;
   /// What a store knows the kernel by: all that its outputs depend on, without what is decided.
   virtual std::string identity() const = 0;
   /// Identifies the decisions.
   virtual std::string space_text() const = 0;
+  /// What a search minimises unless the user says otherwise; none: the time.
+  virtual const measure::Objectives& objectives() const {
+    static const measure::Objectives time;
+    return time;
+  }
   /// A program without statements that has the kernel's buffers, in their order.
   virtual const ir::Program& signature() const = 0;
   /// The language of its source.
@@ -29,6 +38,9 @@ class OpaqueKernel {
   /// What the outputs are compared with. Throws Error if it cannot be computed.
   virtual measure::Expectation expectation() const = 0;
   virtual const search::Space& space() const = 0;
+  /// The candidate of space() that takes the decisions in the text, and otherwise those of the untuned kernel. Throws
+  /// Error, prefixed by `place`.
+  virtual search::PositionPtr candidate(std::string_view text, std::string_view place) const = 0;
   /// What is built and launched for a candidate of space(). Throws Error if it cannot be launched this way.
   virtual measure::KernelCode code(const search::Position& candidate) const = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo::engine::foreign {
 namespace {
@@ -245,13 +246,29 @@ Value value_of(const Scalar& value) {
   return parse_value(word.empty() ? "%" : word);
 }
 
+Trail parse_configuration(std::string_view text, std::string_view place) {
+  std::string words(text);
+  for (std::size_t comma = words.find(','); comma != std::string::npos; comma = words.find(',', comma + 1)) {
+    const std::string_view next = std::string_view(words).substr(comma + 1);
+    const std::size_t end = next.find_first_of(",=");
+    if (end != std::string::npos && next[end] == '=' && !next.starts_with('-')) words[comma] = ' ';
+  }
+  for (std::size_t sign = words.find('='); sign != std::string::npos; sign = words.find('=', sign + 1))
+    if (sign + 1 == words.size() || words[sign + 1] == ' ') words.insert(sign + 1, "%");  // as value_of() writes it
+  try {
+    return parse_trail(words);
+  } catch (const Error&) {
+    throw Error(fmt::format("{}: expected NAME=VALUE,…, found '{}'", place, text));
+  }
+}
+
 ParameterSpace::ParameterSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
                                const std::string& place)
-    : parameters_(std::move(parameters)) {
+    : parameters_(std::move(parameters)), constraints_(constraints) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
   std::vector<Check> checks;
-  for (const Expression& constraint : constraints) {
+  for (const Expression& constraint : constraints_) {
     for (const std::string& name : constraint.names())
       if (std::ranges::find(names, name) == names.end())
         throw Error(fmt::format("{}: expected a parameter, found '{}' in the constraint '{}'{}", place, name,
@@ -286,6 +303,73 @@ std::vector<search::KnobInfo> ParameterSpace::knobs() const {
     knobs.push_back(std::move(knob));
   }
   return knobs;
+}
+
+namespace {
+
+/// From the root on, by the choice of each knob; else the position whose fork does not offer it.
+search::PositionPtr follow(const search::Space& space, const Trail& choices) {
+  search::PositionPtr at = space.root();
+  while (at->fork()) {
+    const auto choice = std::ranges::find(choices, at->fork()->knob, &Choice::knob);
+    const auto option = choice == choices.end() ? std::nullopt : search::option_of(*at->fork(), *choice);
+    if (!option) break;
+    at = at->choose(*option);
+  }
+  return at;
+}
+
+}  // namespace
+
+search::PositionPtr ParameterSpace::find(const Trail& trail) const {
+  if (trail.size() != parameters_.size()) return nullptr;
+  search::PositionPtr at = follow(*this, trail);
+  return at->fork() ? nullptr : at;
+}
+
+const Parameter& ParameterSpace::named(const std::string& name, std::string_view place) const {
+  const auto found = std::ranges::find(parameters_, name, &Parameter::name);
+  if (found != parameters_.end()) return *found;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
+  throw Error(fmt::format("{}: expected a parameter ({}), found '{}'{}", place, cut(join(names, ", "), 200), name,
+                          did_you_mean(name, names)));
+}
+
+/// The first constraint that the values of all parameters do not meet.
+std::string ParameterSpace::violated(const Trail& configuration) const {
+  for (const Expression& constraint : constraints_) {
+    std::vector<Operand> operands;
+    for (const std::string& name : constraint.names()) {
+      const Parameter& parameter = named(name, "");
+      const auto choice = std::ranges::find(configuration, name, &Choice::knob);
+      operands.emplace_back(*std::ranges::find(parameter.values, choice->value, value_of));
+    }
+    if (!is_true(constraint.scalar(operands))) return constraint.text();
+  }
+  check_failed("a configuration that is not in the tree violates a constraint", __FILE__, __LINE__);
+}
+
+search::PositionPtr ParameterSpace::candidate(const Trail& values, std::string_view place) const {
+  Trail all;
+  for (const Parameter& parameter : parameters_)
+    all.push_back({parameter.name, value_of(parameter.values[parameter.fallback])});
+  for (auto choice = values.begin(); choice != values.end(); ++choice) {
+    const Parameter& parameter = named(choice->knob, place);
+    if (std::ranges::count(values, choice->knob, &Choice::knob) > 1)
+      throw Error(fmt::format("{}: expected each parameter once, found {} again", place, choice->knob));
+    std::vector<std::string> options;
+    for (const Scalar& value : parameter.values) options.push_back(deplo::print(value_of(value)));
+    if (std::ranges::find(parameter.values, choice->value, value_of) == parameter.values.end())
+      throw Error(fmt::format("{}: expected a value of {} ({}), found '{}'", place, parameter.name,
+                              cut(join(options, ", "), 200), deplo::print(choice->value)));
+    all[static_cast<std::size_t>(&parameter - parameters_.data())].value = choice->value;
+  }
+  search::PositionPtr at = follow(*this, all);
+  if (at->fork())
+    throw Error(fmt::format("{}: expected a legal configuration, found {}: '{}' is not true", place, deplo::print(all),
+                            violated(all)));
+  return at;
 }
 
 double ParameterSpace::legal() const {

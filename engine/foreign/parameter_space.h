@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/foreign/expression.h"
@@ -27,6 +28,10 @@ struct Parameter {
 /// A value in forks and trails: an integer or a word. Blanks of a text are written as %20, an empty text as %.
 Value value_of(const Scalar&);
 
+/// "BLOCK_X=16,MATH=-O2": values of some parameters, separated by commas or by blanks, as in a trail. A comma that no
+/// name follows is part of a value. Throws Error, prefixed by `place`.
+Trail parse_configuration(std::string_view text, std::string_view place);
+
 class ParameterSpace final : public search::Space {
  public:
   /// Throws Error if a constraint names no parameter of these, if a constraint cannot be evaluated, if no configuration
@@ -36,11 +41,16 @@ class ParameterSpace final : public search::Space {
   search::PositionPtr root() const override;
   /// All parameters with all their values, even those that no legal configuration has.
   std::vector<search::KnobInfo> knobs() const override;
+  /// The choices may have any order.
+  search::PositionPtr find(const Trail&) const override;
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// The number of legal configurations, and of all.
   double legal() const;
   double raw() const;
+  /// The candidate with these values, and the defaults of all other parameters. Throws Error, prefixed by `place`: an
+  /// unknown parameter, a value that it does not have, or the first constraint that forbids the configuration.
+  search::PositionPtr candidate(const Trail& values, std::string_view place) const;
   /// The value of each parameter in a candidate of this space, in the order of parameters().
   std::vector<Scalar> configuration(const search::Position& candidate) const;
 
@@ -53,7 +63,11 @@ class ParameterSpace final : public search::Space {
   const std::vector<Group>& groups() const { return groups_; }
 
  private:
+  const Parameter& named(const std::string& name, std::string_view place) const;
+  std::string violated(const Trail& configuration) const;
+
   std::vector<Parameter> parameters_;
+  std::vector<Expression> constraints_;
   std::vector<Group> groups_;
 };
 

@@ -119,6 +119,13 @@ rules::BlockKernel BlockProgram::lower(rules::BlockSchedule schedule) const {
   return rules::lower_blocks(launch_.program, launch_of(launch_, 0), sizes_, schedule, target_);
 }
 
+/// A trail, or its beginning.
+search::PositionPtr BlockProgram::candidate(std::string_view text, std::string_view place) const {
+  search::PositionPtr begun = search::walk(*space_, parse_trail(text));
+  if (!begun) throw Error(fmt::format("{}: expected decisions of {}, found '{}'", place, name(), text));
+  return search::completed(std::move(begun));
+}
+
 measure::KernelCode BlockProgram::code(const search::Position& candidate) const {
   rules::BlockSchedule schedule = decisions_.schedule(candidate.trail()).value();
   schedule.prints = false;

@@ -29,6 +29,8 @@ class BlockProgram final : public OpaqueKernel {
   const search::Space& space() const override { return *space_; }
   measure::KernelCode code(const search::Position& candidate) const override;
 
+  const std::string& name() const override { return launch_.entry; }
+  search::PositionPtr candidate(std::string_view text, std::string_view place) const override;
   const TileLaunch& launch() const { return launch_; }
   /// Throws Error if the program writes no array: nothing would tell whether a schedule is right.
   void check_tunable() const;

@@ -161,8 +161,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    if (place.fusion && !entry.opaque && entry.source.is_graph())
-      entry.source.fusion = place.fusion(entry.source, for_fusion);
+    if (place.fusion && entry.source.is_graph()) entry.source.fusion = place.fusion(entry.source, for_fusion);
     if (entry.shapes.empty())
       add(experiment, entry, inputs, for_fusion);
     else

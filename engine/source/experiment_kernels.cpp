@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/foreign/kernel_file.h"
+#include "engine/foreign/opaque_kernel.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/load.h"
 #include "ir/canonical/canonical.h"
@@ -116,7 +116,7 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
 }
 
 Entry read_kernel_file(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel_file", "space", "name", "objectives"});
+  config.only({"kernel_file", "space", "name", "inputs", "objectives"});
   std::error_code error;
   const auto found = [&](const Config& name) {
     const std::filesystem::path beside = folder / name.text();
@@ -125,11 +125,10 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   foreign::Files files{found(config.at("space"))};
   if (const auto kernel = config.find("kernel_file")) files.kernel = found(*kernel);
   Entry entry;
-  auto kernel_file = std::make_shared<const foreign::KernelFile>(files);
-  entry.name = config.text_or("name", kernel_file->name());
-  entry.objectives = kernel_file->objectives();
+  entry.source.from = std::move(files);
+  entry.name = config.text_or("name", "");
+  if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
   if (const auto objectives = config.find("objectives")) entry.objectives = foreign::read_objectives(*objectives);
-  entry.opaque = std::move(kernel_file);
   entry.place = config.place();
   return entry;
 }
@@ -177,17 +176,11 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
 }
 
 std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& target) {
-  if (entry.opaque) {
-    KernelCase kernel{entry.name, entry.place, entry.opaque->signature()};
-    kernel.objectives = entry.objectives;
-    kernel.files = entry.opaque->inputs();
-    kernel.opaque = std::move(entry.opaque);
-    return {std::move(kernel)};
-  }
   Inputs* const given[] = {&entry.inputs, &inputs};
   std::vector<LoadedKernel> loaded = load(entry.source, target, given, entry.place);
   check_met(entry.inputs);
   if (loaded.empty()) throw Error(entry.place + ": expected a graph that computes something, found none");
+  if (entry.name.empty()) entry.name = loaded.front().name();
   std::vector<KernelCase> kernels;
   for (LoadedKernel& one : loaded) {
     KernelCase& kernel = kernels.emplace_back();
@@ -197,6 +190,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
     kernel.restrictions = entry.restrictions;
     kernel.files = std::move(one.files);
     kernel.tile = std::move(one.tile);
+    if (one.opaque) kernel.objectives = entry.objectives.value_or(one.opaque->objectives());
     kernel.opaque = std::move(one.opaque);
     kernel.loop = std::move(one.loop);
   }
@@ -205,7 +199,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
 
 void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Target& target) {
   std::vector<KernelCase> kernels = kernels_of(entry, inputs, target);
-  if (!entry.opaque && entry.source.is_graph()) {
+  if (entry.source.is_graph()) {
     GraphCase& graph = experiment.graphs.emplace_back(
         GraphCase{entry.name, entry.place, entry.source, {entry.inputs, inputs}, entry.restrictions, {}});
     for (const KernelCase& kernel : kernels) graph.kernels.push_back(kernel.name);

@@ -1,7 +1,6 @@
 // The entries of an experiment's `kernels:` list. experiments/smoke.yaml documents them.
 #pragma once
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,16 +11,15 @@
 namespace deplo::engine {
 
 struct Entry {
-  Source source;      // unless it has a file
-  std::string name;   // of its kernels: NAME for a single one, else NAME.WHAT_IT_COMPUTES
+  Source source;
+  std::string name;   // of its kernels: NAME for a single one, else NAME.WHAT_IT_COMPUTES; "": that of its kernel file
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  std::shared_ptr<const OpaqueKernel> opaque = {};  // of a user's own kernel
-  measure::Objectives objectives = {};              // of the same
-  bool tf32_of_all = false;                         // the entry itself does not say whether tf32 is allowed
-  std::vector<ir::Symbols> shapes = {};             // of a family; `source` then lacks their sizes
-  std::vector<ir::Symbols> held_out = {};           // shapes that do not count when the family's schedules are chosen
+  std::optional<measure::Objectives> objectives = {};  // of a user's own kernel; nullopt: what its space says
+  bool tf32_of_all = false;                // the entry itself does not say whether tf32 is allowed
+  std::vector<ir::Symbols> shapes = {};    // of a family; `source` then lacks their sizes
+  std::vector<ir::Symbols> held_out = {};  // shapes that do not count when the family's schedules are chosen
 };
 /// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);

@@ -27,6 +27,11 @@ Json json_of(const TileSource& source) {
   if (!source.arguments.empty()) json.set("arguments", Json::array(source.arguments));
   return json;
 }
+Json json_of(const foreign::Files& source) {
+  Json json = Json::object({{"space", source.space}});
+  if (!source.kernel.empty()) json.set("kernel_file", source.kernel);
+  return json;
+}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/source/block_program.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_launch.h"
@@ -21,7 +22,7 @@ std::size_t pick_kernel(const std::vector<LoadedKernel>& kernels, const std::str
   const auto [stop, error] = std::from_chars(only.data(), end, number);
   if (error == std::errc() && stop == end && number < kernels.size()) return number;
   std::vector<std::string> names;
-  for (const LoadedKernel& kernel : kernels) names.push_back(kernel.loop.name);
+  for (const LoadedKernel& kernel : kernels) names.push_back(kernel.name());
   const auto found = std::ranges::find(names, only);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const std::string range = kernels.size() == 1 ? "0" : fmt::format("0 … {}", kernels.size() - 1);
@@ -53,6 +54,12 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
     for (Inputs* const one : inputs) give(*one, loop);
     return {{std::move(loop)}};
   }
+  if (const foreign::Files* files = source.kernel_file()) {
+    auto file = std::make_shared<const foreign::KernelFile>(*files);
+    ir::Program signature = file->signature();
+    for (Inputs* const one : inputs) give(*one, signature);
+    return {{std::move(signature)}, {}, std::move(file)};
+  }
   if (const TileSource* tile = source.tile()) {
     TileLaunch launch = at_place(place, [&] { return read_launch(*tile); });
     for (Inputs* const one : inputs) {
@@ -79,8 +86,8 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
           }).kernels};
 }
 
-measure::InputFiles files_of(std::span<Inputs* const> inputs, const ir::Program& loop) {
-  measure::InputFiles files;
+/// `files`: those that the inputs override.
+measure::InputFiles files_of(std::span<Inputs* const> inputs, const ir::Program& loop, measure::InputFiles files) {
   for (const Inputs* const one : inputs) {
     std::erase_if(files, [&](const auto& file) { return one->by_name.contains(file.first); });
     for (auto& [name, file] : files_of(*one, loop)) files[name] = file;
@@ -90,12 +97,16 @@ measure::InputFiles files_of(std::span<Inputs* const> inputs, const ir::Program&
 
 }  // namespace
 
+const std::string& LoadedKernel::name() const { return opaque ? opaque->name() : loop.name; }
+
 std::vector<LoadedKernel> load(const Source& source, const Target& target, std::span<Inputs* const> inputs,
                                const std::string& place) {
   Kernels kernels = read_kernels(source, target, inputs, place);
+  const bool has_inputs = source.tile() != nullptr && kernels.opaque;  // its launch took them
   std::vector<LoadedKernel> loaded;
   for (ir::Program& loop : kernels.loops) {
-    measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : files_of(inputs, loop);
+    measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : measure::InputFiles{};
+    if (!has_inputs) files = files_of(inputs, loop, std::move(files));
     loaded.push_back({loaded.size(), std::move(loop), std::move(files), kernels.tile, kernels.opaque});
   }
   return loaded;

@@ -19,9 +19,11 @@ class OpaqueKernel;
 struct LoadedKernel {
   std::size_t number = 0;  // in its graph or program
   ir::Program loop;
-  measure::InputFiles files = {};                   // of those inputs that have one
-  std::optional<measure::TileCall> tile = {};       // for a kernel of a tile program: the program's launch
-  std::shared_ptr<const OpaqueKernel> opaque = {};  // a tile program block by block; `loop` then is its signature
+  measure::InputFiles files = {};              // of those inputs that have one
+  std::optional<measure::TileCall> tile = {};  // for a kernel of a tile program: the program's launch
+  /// A tile program block by block, or a kernel file; `loop` then is its signature.
+  std::shared_ptr<const OpaqueKernel> opaque = {};
+  const std::string& name() const;
 };
 
 /// The kernels that a source becomes for a target, after all passes. `inputs` are applied in order; a later one overrides an

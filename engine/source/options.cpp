@@ -54,14 +54,15 @@ std::optional<std::string> printed(const std::optional<T>& value, const Print& p
   return value ? std::optional(std::string(print(*value))) : std::nullopt;
 }
 
-bool is_graph(SourceKind kind) { return kind != SourceKind::kernel && kind != SourceKind::tile; }
+bool is_graph(SourceKind kind) { return kind < SourceKind::kernel; }
+bool names_types(SourceKind kind) { return kind >= SourceKind::tile; }
 
 constexpr std::array<SourceOption, 5> options = {{
     {.name = "dtype",
      .words = "f32|f16|bf16",
      .help = "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].",
      .seldom = false,
-     .taken_by = [](SourceKind kind) { return kind != SourceKind::pt2 && kind != SourceKind::tile; },
+     .taken_by = [](SourceKind kind) { return kind != SourceKind::pt2 && !names_types(kind); },
      .refusal = "which names its own types",
      .read = [](std::string_view text, std::string_view place,
                 SourceOptions& to) { to.dtype = parse_float_type(text, place); },
@@ -70,7 +71,7 @@ constexpr std::array<SourceOption, 5> options = {{
      .words = "",
      .help = "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.",
      .seldom = true,
-     .taken_by = [](SourceKind kind) { return kind != SourceKind::tile; },
+     .taken_by = [](SourceKind kind) { return !names_types(kind); },
      .refusal = "which names its own types",
      .read = [](std::string_view text, std::string_view place,
                 SourceOptions& to) { to.allow_tf32 = read_switch(text, place); },
@@ -110,7 +111,7 @@ constexpr std::array<SourceOption, 5> options = {{
 }  // namespace
 
 std::string_view name(SourceKind kind) {
-  constexpr std::array<std::string_view, 6> names = {"expression", "file", "pt2", "model", "kernel", "tile"};
+  constexpr std::array<std::string_view, 7> names = {"expression", "file", "pt2", "model", "kernel", "tile", "space"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

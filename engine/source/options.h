@@ -22,7 +22,7 @@ struct SourceOptions {
 };
 
 /// The kind of a source, which decides the options that it takes.
-enum class SourceKind : std::uint8_t { expression, file, pt2, model, kernel, tile };
+enum class SourceKind : std::uint8_t { expression, file, pt2, model, kernel, tile, space };
 std::string_view name(SourceKind);
 
 struct SourceOption {

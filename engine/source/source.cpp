@@ -62,17 +62,6 @@ ir::Tensor tensor_of(const ir::Buffer& buffer) {
   return tensor;
 }
 
-ir::Module module_of(const ir::Program& kernel) {
-  ir::Module module;
-  for (const ir::Role role : {ir::Role::input, ir::Role::output})
-    for (const ir::Buffer& buffer : kernel.buffers)
-      if (buffer.role == role) module.tensors.push_back(tensor_of(buffer));
-  for (const ir::Buffer& buffer : kernel.buffers)
-    if (buffer.role == ir::Role::output) module.outputs.push_back(buffer.name);
-  module.kernels.push_back(kernel);
-  return module;
-}
-
 }  // namespace
 
 Target fusion_target(const std::string& target, std::string_view device) {
@@ -106,6 +95,17 @@ ir::Program read_kernel(const Source& source) {
   if (const std::string fault = ir::verify(loop); !fault.empty())
     throw Error(fmt::format("{}: expected a kernel that can be of {}, found: {}", kernel.place, name(dtype), fault));
   return loop;
+}
+
+ir::Module module_of(const ir::Program& kernel) {
+  ir::Module module;
+  for (const ir::Role role : {ir::Role::input, ir::Role::output})
+    for (const ir::Buffer& buffer : kernel.buffers)
+      if (buffer.role == role) module.tensors.push_back(tensor_of(buffer));
+  for (const ir::Buffer& buffer : kernel.buffers)
+    if (buffer.role == ir::Role::output) module.outputs.push_back(buffer.name);
+  module.kernels.push_back(kernel);
+  return module;
 }
 
 ir::Module read_module(const Source& source, const Target& target) {

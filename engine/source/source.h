@@ -1,5 +1,5 @@
-// The source of what is compiled, run or tuned, and its options: a graph from one of four places, a single kernel, or a
-// launch of a tile program. The command line, the experiments and the library each make one.
+// The source of what is compiled, run or tuned, and its options: a graph from one of four places, a single kernel, a
+// launch of a tile program, or a kernel file. The command line, the experiments and the library each make one.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/foreign/files.h"
 #include "engine/source/graph.h"
 #include "engine/source/options.h"
 #include "ir/module.h"
@@ -43,14 +44,16 @@ struct TileSource {
 };
 
 struct Source {
-  std::variant<Expression, ExpressionFile, Pt2File, ModelBlock, LoopKernel, TileSource> from;  // as SourceKind
+  std::variant<Expression, ExpressionFile, Pt2File, ModelBlock, LoopKernel, TileSource, foreign::Files>
+      from;  // as SourceKind
   SourceOptions options = {};
   Trail fusion =
       {};  // of a graph: decisions of fusion that tuning took (engine/compile/tuned.h); the heuristic: the others
 
   SourceKind kind() const { return static_cast<SourceKind>(from.index()); }
-  bool is_graph() const { return kind() != SourceKind::kernel && kind() != SourceKind::tile; }
+  bool is_graph() const { return kind() < SourceKind::kernel; }
   const TileSource* tile() const { return std::get_if<TileSource>(&from); }
+  const foreign::Files* kernel_file() const { return std::get_if<foreign::Files>(&from); }
 };
 
 /// The target that fusion may look at, by its name. For "auto" or "", a CUDA device counts as sm_90 and any other as
@@ -62,6 +65,8 @@ Passes passes_of(const SourceOptions&, const Target&);
 ir::torch::Graph read_graph(const Source&);
 /// The source must be a single kernel. Throws Error like read_graph().
 ir::Program read_kernel(const Source&);
+/// A module of one kernel, whose buffers are its tensors: first its inputs, then its outputs.
+ir::Module module_of(const ir::Program& kernel);
 /// The kernels of a graph after all passes, those of a launch, or the single kernel. Throws Error.
 ir::Module read_module(const Source&, const Target& = {});
 

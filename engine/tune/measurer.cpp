@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/trail.h"
+#include "engine/compile/target.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/tune/proved_winner.h"
 #include "measure/check/inputs.h"
@@ -55,16 +56,6 @@ void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
 
 namespace {
 
-/// Throws Untunable unless the device runs the language of an opaque kernel.
-void check_language(const KernelCase& kernel, measure::worker::Runner& runner) {
-  if (!kernel.opaque) return;
-  const bool cuda = kernel.opaque->language() == Dialect::cuda;
-  if (runner.info().backend == (cuda ? "cuda" : "opencl")) return;
-  throw measure::worker::Untunable(Error(fmt::format(
-      "{}: expected {} device for a kernel in {}, found {} ({})", kernel.place, cuda ? "a CUDA" : "an OpenCL",
-      cuda ? "CUDA C++" : "OpenCL C", runner.info().name, runner.info().backend)));
-}
-
 /// Throws Untunable unless the device reports all objectives.
 void check_objectives(const KernelCase& kernel, const measure::worker::Runner& runner) {
   try {
@@ -85,11 +76,19 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
-  check_language(kernel, session.runner);
+  check_runs_here(kernel);
   check_objectives(kernel, session.runner);
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
   if (!session.bits.is_any()) open_filter(session.bits);
+}
+
+void Measurer::check_runs_here(const KernelCase& kernel) const {
+  if (kernel.opaque) try {
+      check_language(*kernel.opaque, session_.runner.info(), kernel.place);
+    } catch (const Error& error) {
+      throw measure::worker::Untunable(error);
+    }
 }
 
 void Measurer::open_filter(const BitsWish& wish) {

@@ -318,8 +318,10 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
 
 const Function& find_entry(const Module& module, const std::string& entry) {
   if (entry.empty() && module.functions.size() == 1) return module.functions[0];
-  // Itanium C++ ABI, "External Names": "_Z", the name's length, the name, and its parameters.
-  const std::string mangled = fmt::format("_Z{}{}", entry.size(), entry);
+  // Itanium C++ ABI, "External Names": "_Z", the name's length, the name, of an instance of a template "I" and its
+  // arguments, and the parameters. A text has one instance.
+  const std::string plain = entry.substr(0, entry.find('<'));
+  const std::string mangled = fmt::format("_Z{}{}{}", plain.size(), plain, plain == entry ? "" : "I");
   std::vector<std::string> names;
   for (const Function& f : module.functions) {
     if (f.name == entry || f.name.starts_with(mangled)) return f;

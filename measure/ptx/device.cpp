@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/target.h"
@@ -18,10 +19,50 @@ namespace deplo::measure {
 namespace ptx {
 namespace {
 
+/// The buffers in their order, and between them the values at their own places.
+std::vector<Parameter> parameters_of(const KernelCode& code) {
+  std::vector<Parameter> parameters;
+  auto scalar = code.launch->scalars.begin();
+  for (std::size_t buffer = 0; buffer < code.kernel.buffers.size() || scalar != code.launch->scalars.end();) {
+    if (scalar != code.launch->scalars.end() && scalar->position == parameters.size())
+      parameters.push_back({Parameter::Kind::bytes, 0, 0, 0, (scalar++)->bytes});
+    else
+      parameters.push_back({Parameter::Kind::array, buffer++, 0, 0});
+  }
+  return parameters;
+}
+
+/// What the machine cannot launch of a user's own kernel.
+std::optional<Failure> unlaunchable(const KernelCode& code, std::int64_t max_threads) {
+  if (!code.launch->symbols.empty())
+    return Failure{Status::build_error, fmt::format("the PTX machine sets no __constant__ variables, found '{}'",
+                                                    code.launch->symbols.front().name)};
+  if (code.source.threads > max_threads)
+    return Failure{Status::resource,
+                   fmt::format("{} threads a block, expected at most {}", code.source.threads, max_threads)};
+  return std::nullopt;
+}
+
+LaunchOptions shape_of(const Launch& launch) {
+  const auto extent = [](const std::vector<std::int64_t>& extents, std::size_t axis) {
+    return axis < extents.size() ? extents[axis] : 1;
+  };
+  LaunchOptions shape{.grid_x = extent(launch.blocks, 0),
+                      .grid_y = extent(launch.blocks, 1),
+                      .block_x = extent(launch.threads, 0),
+                      .block_y = extent(launch.threads, 1)};
+  shape.blocks = shape.grid_x * shape.grid_y * extent(launch.blocks, 2);
+  shape.threads = shape.block_x * shape.block_y * extent(launch.threads, 2);
+  return shape;
+}
+
 class PtxExecutable final : public Executable {
  public:
-  PtxExecutable(Kernel kernel, const ir::KernelSource& source, std::uint64_t seed)
-      : kernel_(std::move(kernel)), zeroed_(source.zeroed), restored_(source.restored), seed_(seed) {}
+  PtxExecutable(Kernel kernel, const KernelCode& code, std::uint64_t seed)
+      : kernel_(std::move(kernel)), zeroed_(code.source.zeroed), restored_(code.source.restored), seed_(seed) {
+    if (code.launch) shape_ = shape_of(*code.launch);
+    if (shape_) shape_->seed = seed;
+  }
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
     if (auto failed = execute(arrays, blocks)) return *failed;
@@ -33,7 +74,7 @@ class PtxExecutable final : public Executable {
     for (const std::size_t buffer : restored_) host.restore(buffer);
     for (const std::size_t buffer : zeroed_) std::ranges::fill(host.bytes(buffer), std::byte{0});
     try {
-      const LaunchResult result = kernel_.launch(host, blocks, seed_);
+      const LaunchResult result = shape_ ? kernel_.launch(host, *shape_) : kernel_.launch(host, blocks, seed_);
       std::fwrite(result.printed.data(), 1, result.printed.size(), stdout);
     } catch (const Error& error) {  // what the machine finds is this candidate's failure, not the user's mistake
       return Failure{Status::launch_error, error.what()};
@@ -47,6 +88,7 @@ class PtxExecutable final : public Executable {
   Kernel kernel_;
   std::vector<std::size_t> zeroed_, restored_;
   std::uint64_t seed_;
+  std::optional<LaunchOptions> shape_;  // of a user's own kernel
   Resources resources_;
 };
 
@@ -77,11 +119,18 @@ class PtxDevice final : public Device {
     return std::make_unique<HostArrays>(buffers);
   }
   Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
-    const auto text = cuda::compile_ptx(candidate.source, architecture_, {.lines = true});
+    cuda::CompileOptions options{.lines = true};
+    if (candidate.launch) {
+      if (auto failure = unlaunchable(candidate, info_.max_threads)) return *failure;
+      options.more = candidate.launch->options;
+    }
+    const auto text = cuda::compile_ptx(candidate.source, architecture_, options);
     if (!text.ok()) return text.failure();
+    const std::vector<ir::Buffer>& buffers = candidate.kernel.buffers;
     try {
-      return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(
-          Kernel(text.value(), candidate.source, candidate.kernel.buffers), candidate.source, seed_));
+      Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate))
+                                       : Kernel(text.value(), candidate.source, buffers);
+      return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, seed_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};
     }

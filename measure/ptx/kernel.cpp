@@ -43,8 +43,8 @@ void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>
 namespace {
 
 /// Of a parameter of `size` bytes.
-std::uint64_t expected_bytes(Parameter::Kind kind, std::uint64_t size) {
-  switch (kind) {
+std::uint64_t expected_bytes(const Parameter& parameter, std::uint64_t size) {
+  switch (parameter.kind) {
     case Parameter::Kind::array:
       return address_bytes;
     case Parameter::Kind::map:
@@ -53,6 +53,8 @@ std::uint64_t expected_bytes(Parameter::Kind kind, std::uint64_t size) {
       return std::min<std::uint64_t>(size, sizeof(std::int64_t));
     case Parameter::Kind::real:
       return size == sizeof(float) ? sizeof(float) : sizeof(double);
+    case Parameter::Kind::bytes:
+      return parameter.bytes.size();
   }
   return 0;
 }
@@ -81,7 +83,7 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     const std::uint64_t size = program_.parameters[i].size;
-    if (size == 0 || size != expected_bytes(p.kind, size))
+    if (size == 0 || size != expected_bytes(p, size))
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of another kind", i + 1,
                               program_.entry, size));
   }
@@ -126,6 +128,8 @@ std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory
       pass(static_cast<std::uint64_t>(p.number));
     else if (p.kind == Parameter::Kind::integer)
       pass(p.integer);
+    else if (p.kind == Parameter::Kind::bytes)
+      std::memcpy(to, p.bytes.data(), p.bytes.size());
     else if (program_.parameters[i].size == sizeof(float))
       pass(static_cast<float>(p.real));
     else

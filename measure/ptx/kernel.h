@@ -10,13 +10,14 @@
 
 namespace deplo::measure::ptx {
 
-/// What a launch passes: an array or a tensor map by its number, an integer, or a float of as many bytes as the
-/// parameter.
+/// What a launch passes: an array or a tensor map by its number, an integer, a float of as many bytes as the parameter,
+/// or any value by its bytes.
 struct Parameter {
-  enum class Kind { array, map, integer, real } kind = Kind::array;
+  enum class Kind { array, map, integer, real, bytes } kind = Kind::array;
   std::size_t number = 0;
   std::int64_t integer = 0;
   double real = 0;
+  std::vector<std::uint8_t> bytes = {};
 };
 
 class Kernel {

@@ -94,6 +94,9 @@ class Store {
   /// The names of the devices with a valid trial of a kernel with this key.
   std::vector<std::string> devices_of(std::string_view schedule_key);
 
+  /// The text of the kernel that was measured last among those that no Loop IR states, that have a valid time, and
+  /// whose text begins like this.
+  std::optional<std::string> timed_text(std::string_view beginning);
   /// Each kernel with a valid time on a device, even if it has no best().
   std::vector<TimedKernel> timed_kernels();
 

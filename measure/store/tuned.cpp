@@ -6,6 +6,7 @@
 #include "measure/store/state.h"
 
 namespace deplo::measure {
+
 std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                              double tolerance) {
   // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
@@ -66,6 +67,13 @@ std::vector<std::string> Store::devices_of(std::string_view schedule_key) {
   std::vector<std::string> names;
   while (select.step()) names.push_back(select.text(0));
   return names;
+}
+
+std::optional<std::string> Store::timed_text(std::string_view beginning) {
+  sqlite::Statement select(*state_->database,
+                           "SELECT k.text FROM trial t JOIN kernel k ON k.id = t.kernel WHERE k.exact_key = '' AND "
+                           "t.status = 'ok' AND substr(k.text, 1, length(?1)) = ?1 ORDER BY t.id DESC LIMIT 1");
+  return select.bind(1, beginning).step() ? std::optional(select.text(0)) : std::nullopt;
 }
 
 std::vector<TimedKernel> Store::timed_kernels() {

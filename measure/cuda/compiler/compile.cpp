@@ -134,7 +134,8 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   // Of a virtual architecture NVRTC makes no machine code.
   std::vector<std::string> words = words_of(nvrtc, "compute_" + architecture.substr(3), options);
   if (options.lines) words.emplace_back("--generate-line-info");
-  Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds);
+  const std::string name = is_template(source.entry) ? source.entry : "";
+  Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds, name);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
   return std::move(output.ptx);
 }

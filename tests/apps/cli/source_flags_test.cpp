@@ -25,9 +25,11 @@ TEST(SourceFlags, SayOneThing) {
   const auto program = [&] { return message([&] { flags.program(); }); };
   const auto selection = [&] { return message([&] { flags.selection(); }); };
   EXPECT_EQ(program(),
-            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none; see --help");
+            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, --space FILE, found none; "
+            "see --help");
   EXPECT_EQ(selection(),
-            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none; "
+            "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, --space FILE, "
+            "found none; "
             "see --help");
   flags.code = "torch.randn(3)";
   EXPECT_EQ(program(), "no error");

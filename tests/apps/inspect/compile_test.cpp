@@ -277,8 +277,9 @@ TEST(CompileGraph, Files) {
 }
 
 TEST(CompileGraph, BadSources) {
-  expect_error(
-      {}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none");
+  expect_error({},
+               "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, --space "
+               "FILE, found none");
   expect_error({"-c", rms_norm, "--model", "qwen2.5-7b", "--seq", "1"}, "--code cannot be combined with --model");
   expect_error({"-c", rms_norm, "-k", "gelu"}, "--code cannot be combined with --kernel");
   expect_error({"-c", ""}, "expected an expression");

@@ -154,10 +154,10 @@ TEST_F(MachineCode, LostPerformanceIsShown) {
   ASSERT_NE(products, std::string::npos) << source.text;
   ASSERT_NE(mark, std::string::npos);
   apps::ResourceTable good(target), bad(target);
-  good.add("mm", source);
+  good.add("mm", {loop, source});
   EXPECT_THAT(good.print(0), Not(HasSubstr("ptxas")));
   source.text.insert(mark + std::string_view("#pragma unroll").size(), " 1");
-  bad.add("mm", source);
+  bad.add("mm", {loop, source});
   EXPECT_THAT(bad.print(0), HasSubstr("\nmm: ptxas: C7519: warpgroup.arrive is injected by compiler"));
 }
 

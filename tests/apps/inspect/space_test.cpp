@@ -109,8 +109,9 @@ TEST(Space, GraphsOfSeveralKernels) {
 }
 
 TEST(Space, Mistakes) {
-  expect_error(
-      {}, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, found none");
+  expect_error({},
+               "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --kernel NAME, --tile FILE, --space "
+               "FILE, found none");
   expect_error(with(gelu, {"-c", "torch.randn(3)"}), "--code cannot be combined with --kernel");
   expect_error({"-k", "gelo", "-s", "M=2"}, "expected a kernel (");
   expect_error({"-k", "gelu", "-s", "M=2"}, "found no value for 'N'");

@@ -282,7 +282,8 @@ TEST(Run, SchedulesOfKeysInParts) {
 }
 
 TEST(Run, BadInput) {
-  expect_error({}, 1, "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, found none");
+  expect_error({}, 1,
+               "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, --space FILE, found none");
   expect_error({"-c", "x"}, 1, "-c:1:1: expected");
   expect_error({"-c", "torch.randn(4)", "--file", "x.py"}, 1, "--code cannot be combined with --file");
   expect_error({"-c", "torch.randn(4)", "--device", "metal"}, 1, "--device: expected a device");

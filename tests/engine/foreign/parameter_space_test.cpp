@@ -271,6 +271,30 @@ TEST(ForeignSpace, IndependentGroupsAreNotMultiplied) {
   EXPECT_EQ(search::heuristic(space)->trail().size(), 40u);
 }
 
+TEST(ForeignSpace, FindsAConfigurationByTheValuesThatAreNamed) {
+  const ParameterSpace space({parameter("a", {1, 2, 4}, 1), parameter("b", {8, 16}, 1),
+                              Parameter{"o", {std::string(), std::string("-a,-b x"), std::string("-Dk=1")}}},
+                             constraints({"a * b <= 32"}), "test");
+  const auto found = [&](const std::string& text) {
+    return deplo::print(space.candidate(parse_configuration(text, "here"), "here")->trail());
+  };
+  EXPECT_EQ(found(""), "a=2 b=16 o=%");
+  EXPECT_EQ(found("b=8,a=4"), "a=4 b=8 o=%");
+  EXPECT_EQ(found("o=-a,-b%20x,a=1"), "a=1 b=16 o=-a,-b%20x") << "a comma of a value";
+  EXPECT_EQ(found("o=-Dk=1"), "a=2 b=16 o=-Dk=1");
+  EXPECT_EQ(found("o= b=8"), "a=2 b=8 o=%") << "a trail";
+  const auto fault = [&](const std::string& text) { return [&found, text] { found(text); }; };
+  EXPECT_THAT(fault("c=1"), ThrowsMessage<Error>("here: expected a parameter (a, b, o), found 'c'"));
+  EXPECT_THAT(fault("a=3"), ThrowsMessage<Error>("here: expected a value of a (1, 2, 4), found '3'"));
+  EXPECT_THAT(fault("a=1,a=1"), ThrowsMessage<Error>("here: expected each parameter once, found a again"));
+  EXPECT_THAT(fault("a=4"), ThrowsMessage<Error>("here: expected a legal configuration, found a=4 b=16 o=%: 'a * b <= "
+                                                 "32' is not true"));
+  EXPECT_THAT(fault("a"), ThrowsMessage<Error>("here: expected NAME=VALUE,…, found 'a'"));
+  EXPECT_EQ(deplo::print(space.find(parse_trail("o=% b=8 a=4"))->trail()), "a=4 b=8 o=%");
+  EXPECT_EQ(space.find(parse_trail("a=4 b=8")), nullptr);
+  EXPECT_EQ(space.find(parse_trail("a=4 b=16 o=%")), nullptr);
+}
+
 TEST(ForeignSpace, SaysWhatIsWrong) {
   const auto fault = [](const std::vector<std::string>& texts) {
     return [texts] { ParameterSpace({parameter("width", {1, 2})}, constraints(texts), "conv.json"); };

@@ -1,0 +1,146 @@
+#include "apps/run/file_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "engine/compile/target.h"
+#include "engine/foreign/opaque_kernel.h"
+#include "engine/source/load.h"
+#include "measure/check/problem.h"
+#include "search/trails.h"
+
+namespace deplo::apps {
+namespace {
+
+constexpr double max_all = 10'000;  // configurations
+
+void add_all(const search::PositionPtr& at, std::vector<search::PositionPtr>& to) {
+  if (!at->fork()) {
+    to.push_back(at);
+    return;
+  }
+  for (std::size_t option = 0; option < at->fork()->options.size(); ++option) add_all(at->choose(option), to);
+}
+
+double count(const search::Space& space) {
+  const search::PositionPtr root = space.root();
+  double sum = 0;
+  for (std::size_t option = 0; option < root->fork()->options.size(); ++option) sum += root->leaves(option);
+  return sum;
+}
+
+std::vector<search::PositionPtr> draw(const search::Space& space, std::size_t wanted, std::uint64_t seed) {
+  Rng rng(seed);
+  std::set<std::string> drawn;
+  std::vector<search::PositionPtr> found;
+  const double most = std::min(static_cast<double>(wanted), count(space));
+  constexpr std::size_t max_repeats = 1000;
+  for (std::size_t repeats = 0; static_cast<double>(found.size()) < most && repeats < max_repeats;) {
+    search::PositionPtr candidate = search::random_candidate(space, rng);
+    const bool fresh = drawn.insert(print(candidate->trail())).second;
+    repeats = fresh ? 0 : repeats + 1;
+    if (fresh) found.push_back(std::move(candidate));
+  }
+  return found;
+}
+
+std::vector<search::PositionPtr> choose(const engine::OpaqueKernel& kernel, const FileCheckOptions& options) {
+  const search::Space& space = kernel.space();
+  if (options.sample > 0) return draw(space, options.sample, options.seed);
+  if (!options.all) return {kernel.candidate(options.configuration, "--configuration")};
+  if (count(space) > max_all)
+    throw Error(fmt::format("--all: expected at most {} configurations, found {:.10g}; --sample N takes some of them",
+                            max_all, count(space)));
+  std::vector<search::PositionPtr> all;
+  add_all(space.root(), all);
+  return all;
+}
+
+/// What is wrong with a configuration in one interleaving; "": nothing.
+std::string finding_of(measure::Problem& problem, const measure::KernelCode& code) {
+  const auto built = problem.device().build(code);
+  if (!built.ok()) return built.failure().message;
+  problem.poison_outputs();
+  if (const auto failed = built.value()->execute(problem.arrays(), 1)) return failed->message;
+  const auto wrong = problem.check(measure::Coverage::whole);
+  return wrong ? wrong->message : "";
+}
+
+}  // namespace
+
+bool FileCheckReport::right() const {
+  return std::ranges::all_of(configurations, [](const Configuration& one) { return one.finding.empty(); });
+}
+
+FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) {
+  const engine::LoadedKernel kernel =
+      std::move(engine::load({{options.file}, {}}, engine::fusion_target("auto", "ptx"), options.inputs).front());
+  const engine::OpaqueKernel& file = *kernel.opaque;
+  FileCheckReport report{file.name(), {}, options.seed, options.runs, {}};
+  const std::vector<search::PositionPtr> candidates = choose(file, options);
+  for (const search::PositionPtr& candidate : candidates)
+    report.configurations.push_back({print(candidate->trail()), {}, {}, 0});
+  for (std::int64_t run = 0; run < options.runs; ++run) {
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(run);
+    const auto device = measure::open_device(fmt::format("ptx:{}:{}", options.target, seed));
+    report.device = device->info().name;
+    engine::check_language(file, device->info(), file.name());
+    measure::Problem problem(kernel.loop, *device, options.seed, nullptr, options.tolerance, kernel.files,
+                             file.expectation());
+    problem.reference();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      FileCheckReport::Configuration& one = report.configurations[i];
+      if (!one.finding.empty()) continue;
+      progress.status(file.name(), fmt::format("order {} of {}, configuration {} of {}", run + 1, options.runs, i + 1,
+                                               candidates.size()));
+      const measure::KernelCode code = file.code(*candidates[i]);
+      one.launch = describe(*code.launch);
+      one.finding = finding_of(problem, code);
+      if (!one.finding.empty()) one.seed = seed;
+    }
+  }
+  return report;
+}
+
+std::string print_table(const FileCheckReport& report) {
+  std::string text;
+  std::int64_t wrong = 0;
+  for (const FileCheckReport::Configuration& one : report.configurations) {
+    if (one.finding.empty()) continue;
+    ++wrong;
+    text += fmt::format("{}\n  {}, seed {}: {}\n", one.trail, one.launch, one.seed, one.finding);
+  }
+  const std::int64_t count = std::ssize(report.configurations);
+  const std::string found =
+      wrong == 0 ? "nothing found" : fmt::format("{} of them {} wrong", wrong, wrong == 1 ? "is" : "are");
+  text += fmt::format("{} on the {}: {} in {} each: {}\n", report.kernel, report.device,
+                      counted(count, "configuration"), counted(report.runs, "order"), found);
+  if (count == 1 && wrong == 0)
+    text += fmt::format("  {}, {}\n", report.configurations.front().trail, report.configurations.front().launch);
+  return text;
+}
+
+std::string print_json(const FileCheckReport& report) {
+  return Json::object({{"kernel", report.kernel},
+                       {"device", report.device},
+                       {"seed", report.seed},
+                       {"runs", report.runs},
+                       {"right", report.right()},
+                       {"configurations", Json::array(report.configurations,
+                                                      [](const FileCheckReport::Configuration& one) {
+                                                        return Json::object({{"trail", one.trail},
+                                                                             {"launch", one.launch},
+                                                                             {"finding", one.finding},
+                                                                             {"seed", one.seed}});
+                                                      })}})
+             .print_lines(2) +
+         "\n";
+}
+
+}  // namespace deplo::apps

@@ -1,0 +1,45 @@
+// `deplo check --space`: runs a user's own CUDA kernel on the PTX machine with several configurations.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "engine/source/inputs.h"
+#include "engine/source/source.h"
+#include "measure/protocol/protocol.h"
+
+namespace deplo::apps {
+
+struct FileCheckOptions {
+  engine::foreign::Files file;
+  engine::Inputs inputs = {};
+  std::string target = "sm_90a";
+  std::string configuration;  // NAME=VALUE,…; the others have their defaults
+  std::size_t sample = 0;     // this many random configurations instead; 0: none
+  bool all = false;           // all legal configurations instead
+  std::uint64_t seed = 0;     // of the arrays' values, of the random configurations, and the first of the interleavings
+  std::int64_t runs = 8;      // interleavings of each configuration
+  double tolerance = measure::default_tolerance;
+};
+
+struct FileCheckReport {
+  struct Configuration {
+    std::string trail, launch;
+    std::string finding;     // "": nothing is wrong
+    std::uint64_t seed = 0;  // of the interleaving that found it
+  };
+  std::string kernel, device;
+  std::uint64_t seed = 0;  // the first of the interleavings
+  std::int64_t runs = 0;   // of each configuration without a finding
+  std::vector<Configuration> configurations;
+  bool right() const;
+};
+
+/// Throws Error for wrong options, if the reference fails, or if there is no NVRTC.
+FileCheckReport check_file(const FileCheckOptions&, Progress&);
+std::string print_table(const FileCheckReport&);
+std::string print_json(const FileCheckReport&);
+
+}  // namespace deplo::apps

@@ -1,0 +1,147 @@
+#include "apps/run/file_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "apps/cli/write_file.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "engine/compile/target.h"
+#include "engine/compile/tuned.h"
+#include "engine/source/load.h"
+#include "measure/check/npy.h"
+#include "measure/check/problem.h"
+#include "measure/worker/isolated_device.h"
+
+namespace deplo::apps {
+namespace {
+
+measure::worker::WorkerCommand worker(const std::string& device) {
+  return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), "--device", device, "--once"}};
+}
+
+/// The elements that the reference has.
+OutputCheck compare(const measure::Reference::Output& expected, const ir::Buffer& buffer, const ir::Numbers& found,
+                    double tolerance) {
+  OutputCheck check;
+  check.name = buffer.name;
+  check.shape = buffer.shape;
+  for (const measure::Reference::Element& element : expected.elements) {
+    const double value = found[static_cast<std::size_t>(element.offset)];
+    const double error = measure::error_of(value, element, expected.scale, buffer.dtype);
+    if (error <= check.error) continue;
+    check.error = error;
+    check.worst = fmt::format("[{}]: expected {:.9g}, found {:.9g}", element.offset, element.value, value);
+  }
+  check.right = check.error <= tolerance;
+  return check;
+}
+
+class FileRunner {
+ public:
+  FileRunner(const RunOptions& options, Progress& progress)
+      : options_(options),
+        progress_(progress),
+        kernel_(std::move(
+            engine::load({options.source, {}}, engine::fusion_target(options.target, options.device), options.inputs)
+                .front())),
+        file_(*kernel_.opaque),
+        device_(worker(options.device), options.limit),
+        target_(engine::pick_target(options.target, device_.info(), device_.dialect(), options.device, "--target")) {
+    engine::check_language(file_, device_.info(), kernel_.name());
+  }
+
+  RunReport run() {
+    const engine::OpaqueSchedule schedule = choose();
+    const measure::KernelCode code = file_.code(*file_.space().find(schedule.trail));
+    measure::Problem problem(kernel_.loop, device_, options_.seed, nullptr, options_.tolerance, kernel_.files,
+                             file_.expectation());
+    progress_.status(kernel_.name(), "the reference");
+    problem.reference();
+    progress_.status(kernel_.name(), "building and running");
+    problem.poison_outputs();
+    add_row(schedule, code, launch(code, problem.arrays()));
+    add_outputs(problem);
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  /// The decisions.
+  engine::OpaqueSchedule choose() {
+    if (!options_.configuration.empty())
+      return {engine::Origin::heuristic, file_.candidate(options_.configuration, "--configuration")->trail(), 0, ""};
+    engine::TunedCache cache(options_.tuned, device_.info(), target_, false, options_.tolerance);
+    report_.store = cache.file();
+    engine::OpaqueSchedule schedule = cache.find(file_);
+    if (options_.require_tuned) cache.require_tuned("--require-tuned");
+    return schedule;
+  }
+
+  double launch(const measure::KernelCode& code, measure::Arrays& arrays) {
+    const auto built = device_.build(code);
+    Result<double> time = built.ok() ? Result<double>(0.0) : Result<double>(built.failure());
+    if (built.ok() && !options_.no_measure) time = built.value()->launch(arrays, code.source.blocks);
+    if (built.ok() && options_.no_measure)
+      if (const auto failed = built.value()->execute(arrays, code.source.blocks)) time = *failed;
+    if (!time.ok()) throw Error(fmt::format("kernel {}: {}", kernel_.name(), time.failure().message));
+    return time.value();
+  }
+
+  void add_row(const engine::OpaqueSchedule& schedule, const measure::KernelCode& code, double microseconds) {
+    KernelLaunch& row = report_.kernels.emplace_back();
+    row.name = kernel_.name();
+    row.origin = schedule.origin;
+    row.measured_us = schedule.measured_us;
+    row.note = schedule.note;
+    row.trail = print(schedule.trail);
+    row.microseconds = microseconds;
+    row.launch = describe(*code.launch);
+    row.configuration = !options_.configuration.empty()                ? "given"
+                        : schedule.origin == engine::Origin::heuristic ? "default"
+                                                                       : std::string(name(schedule.origin));
+    report_.printed = device_.printed();
+  }
+
+  void add_outputs(measure::Problem& problem) {
+    if (options_.outputs) make_folder(*options_.outputs, "--outputs");
+    for (const measure::Reference::Output& expected : problem.reference().outputs) {
+      const ir::Buffer& buffer = problem.loop().buffers[expected.buffer];
+      const ir::Numbers found = problem.arrays().read(expected.buffer);
+      report_.outputs.push_back(compare(expected, buffer, found, options_.tolerance));
+      if (options_.outputs)
+        write_file(fmt::format("{}/{}.npy", *options_.outputs, buffer.name),
+                   measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
+    }
+    // Elements that are not compared were written, too.
+    if (const auto failure = problem.check(measure::Coverage::whole); failure && report_.right())
+      throw Error(fmt::format("kernel {}: {}", kernel_.name(), failure->message));
+  }
+
+  void finish() {
+    report_.device = device_.info().name;
+    report_.target = target_.name;
+    report_.seed = options_.seed;
+    report_.tolerance = options_.tolerance;
+    report_.timed = !options_.no_measure;
+    for (const ir::Buffer& buffer : kernel_.loop.buffers)
+      report_.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
+    report_.tensor_bytes = report_.buffer_bytes;
+  }
+
+  const RunOptions& options_;
+  Progress& progress_;
+  engine::LoadedKernel kernel_;
+  const engine::OpaqueKernel& file_;
+  measure::worker::IsolatedDevice device_;
+  Target target_;
+  RunReport report_;
+};
+
+}  // namespace
+
+RunReport run_file(const RunOptions& options, Progress& progress) { return FileRunner(options, progress).run(); }
+
+}  // namespace deplo::apps

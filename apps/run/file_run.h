@@ -1,0 +1,13 @@
+// `deplo run --space`: runs a user's own kernel once, in a process that can be killed, or on the PTX machine.
+#pragma once
+#include "apps/run/run.h"
+#include "core/progress.h"
+
+namespace deplo::apps {
+
+/// The kernel runs with RunOptions::configuration, else as the store says, else with its defaults. Compares its outputs
+/// with what the space names as the reference. Throws Error like run(), and if the kernel crashes, or takes longer than
+/// options.limit.
+RunReport run_file(const RunOptions&, Progress&);
+
+}  // namespace deplo::apps

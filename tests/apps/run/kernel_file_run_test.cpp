@@ -1,0 +1,201 @@
+// Users' own kernel files where our own kernels are: run, bench, compile, check, packs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/run_program.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "measure/cuda/compiler/nvrtc.h"
+#include "measure/store_fixture.h"
+
+namespace deplo::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+/// y = 2 x + 1 of 256 elements, in place in z, with blocks of BLOCK threads that make WORK elements each.
+constexpr const char* opencl =
+    "__kernel void twice(const float f, __global const float* x, __global float* y, __global float* z) {\n"
+    "  for (int w = 0; w < WORK; ++w) {\n"
+    "    const int i = (get_group_id(0) * WORK + w) * BLOCK + get_local_id(0);\n"
+    "    y[i] = f * x[i] + 1;\n    z[i] += 1;\n  }\n}\n";
+constexpr const char* cuda =
+    "template <int WORK_>\n"
+    "__global__ void twice(const float f, const float* x, float* y, float* z) {\n"
+    "  for (int w = 0; w < WORK_; ++w) {\n"
+    "    const int i = (blockIdx.x * WORK_ + w) * BLOCK + threadIdx.x;\n"
+    "    y[i] = f * x[i] + 1;\n    z[i] += 1;\n  }\n}\n";
+
+class KernelFileRun : public ::testing::Test {
+ protected:
+  KernelFileRun() {
+    write("twice.cl", opencl);
+    write("twice.yaml", space("OpenCL", "twice", "twice.cl"));
+  }
+  static std::string space(const std::string& language, const std::string& name, const std::string& file) {
+    return "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [16, 32, 64], Default: 32}\n"
+           "    - {Name: WORK, Values: [1, 2, 4]}\n  Conditions: [BLOCK * WORK <= 64]\n"
+           "KernelSpecification:\n  Language: " +
+           language + "\n  KernelName: \"" + name + "\"\n  KernelFile: " + file +
+           "\n  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n  GridDivX: [BLOCK, WORK]\n  Arguments:\n"
+           "    - {Name: f, Type: float, MemoryType: Scalar, FillValue: 2.0}\n"
+           "    - {Name: x, Type: float, Size: 256}\n"
+           "    - {Name: y, Type: float, Size: 256, AccessType: WriteOnly}\n"
+           "    - {Name: z, Type: float, Size: 256, AccessType: ReadWrite, FillType: Constant, FillValue: 4}\n"
+           "Reference: {Expression: \"x = torch.randn(256); z = torch.full((256,), 5.0); (2 * x + 1, z)\"}\n";
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    return write_file(folder_.path(), name, text);
+  }
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  Ran deplo(const std::string& command, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"deplo", command, "--space", file("twice.yaml")});
+    return run_program(more, {.environment = {"XDG_CACHE_HOME=" + file("cache")}});
+  }
+  Json json(const std::string& command, std::vector<std::string> more = {}) const {
+    more.emplace_back("--json");
+    const Ran ran = deplo(command, more);
+    EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
+    return ran.out.empty() ? Json() : Json::parse(ran.out);
+  }
+  /// What is said of a mistake.
+  std::string fault(const std::string& command, const std::vector<std::string>& more) const {
+    const Ran ran = deplo(command, more);
+    EXPECT_EQ(ran.code, 1) << ran.out;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    return ran.err;
+  }
+  void tune() const {
+    json("tune", {"--trials", "2", "--time", "1", "--in-process", "--store", file("s.db"), "--quiet"});
+  }
+  void change(const std::string& name, const std::string& from, const std::string& to) const {
+    std::string text = read_file(file(name));
+    text.replace(text.find(from), from.size(), to);
+    write(name, text);
+  }
+
+  measure::TemporaryFolder folder_;
+};
+
+TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
+  const Json report = json("run", {"--outputs", file("out")});
+  EXPECT_EQ(report["kernels"][0]["schedule"], "default");
+  EXPECT_EQ(report["kernels"][0]["trail"], "BLOCK=32 WORK=1");
+  EXPECT_EQ(report["kernels"][0]["launch"], "8 blocks of 32 threads");
+  EXPECT_GT(report["kernels"][0]["microseconds"], 0);
+  ASSERT_EQ(report["outputs"].size(), 2u);
+  EXPECT_TRUE(report["outputs"][0]["right"]) << report;
+  EXPECT_TRUE(std::filesystem::exists(file("out/y.npy")));
+  const Ran given = deplo("run", {"--configuration", "WORK=2", "--no-measure"});
+  EXPECT_THAT(given.out, HasSubstr("4 blocks of 32 threads, given configuration: BLOCK=32 WORK=2")) << given.err;
+  change("twice.cl", "f * x[i]", "f * x[0]");
+  const Ran wrong = deplo("run");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
+}
+
+TEST_F(KernelFileRun, FollowsStoresAndPacks) {
+  tune();
+  const std::string best =
+      json("run", {"--tuned", file("s.db"), "--require-tuned"})["kernels"][0]["trail"].get<std::string>();
+  const Ran compiled = deplo("compile", {"--tuned", file("s.db"), "--require-tuned"});
+  EXPECT_THAT(compiled.out, AllOf(HasSubstr("// configuration: tuned, measured "), HasSubstr("#define BLOCK "),
+                                  HasSubstr(" threads, f = 2"), HasSubstr("__kernel void twice")));
+  const Json bench = json("bench", {"--tuned", file("s.db"), "--time", "0"})["kernels"][0];
+  EXPECT_EQ(bench["schedule"], "tuned");
+  EXPECT_EQ(bench["trail"], best);
+  if (best != "BLOCK=32 WORK=1") {
+    EXPECT_EQ(bench["baselines"][0]["library"], "untuned") << bench;
+  }
+  const std::string pack = file("s.pack");
+  ASSERT_EQ(run_program({"deplo", "db", "export", "--store", file("s.db"), "--pack", pack}).code, 0);
+  EXPECT_EQ(json("run", {"--tuned", pack, "--require-tuned"})["kernels"][0]["trail"], best);
+
+  // Only for this text, these arguments and this device.
+  change("twice.cl", "z[i] += 1", "z[i] = z[i] + 1");
+  EXPECT_THAT(deplo("compile", {"--tuned", pack}).out,
+              AllOf(HasSubstr("// configuration: default, by "),
+                    HasSubstr("; it was tuned with another text of the kernel\n")));
+  EXPECT_THAT(fault("run", {"--tuned", pack, "--require-tuned"}), HasSubstr("another text of the kernel"));
+  write("twice.cl", opencl);
+  change("twice.yaml", "FillValue: 2.0", "FillValue: 2.5 - 0.5 + 0");
+  EXPECT_EQ(deplo("compile", {"--tuned", pack, "--require-tuned"}).code, 0) << "the same value";
+  change("twice.yaml", "Values: [16, 32, 64], Default: 32", "Values: [8]");
+  EXPECT_THAT(deplo("compile", {"--tuned", pack}).out, HasSubstr("stale: "));
+  write("twice.yaml", space("OpenCL", "twice", "twice.cl"));
+  change("twice.yaml", "FillValue: 2.0", "FillValue: 3.0");
+  EXPECT_THAT(fault("compile", {"--tuned", pack, "--require-tuned"}),
+              HasSubstr("it was tuned with 'argument f float = 2.0', not 'argument f float = 3.0'"));
+  write("twice.yaml", space("OpenCL", "twice", "twice.cl"));
+  std::string elsewhere = read_file(pack);
+  elsewhere.replace(elsewhere.find("\"name\":\"") + 8, 0, "other ");
+  EXPECT_THAT(deplo("run", {"--tuned", write("other.pack", elsewhere), "--no-measure"}).out,
+              HasSubstr("tuned on another device, not on this one"));
+}
+
+TEST_F(KernelFileRun, MistakesAreOneLine) {
+  EXPECT_THAT(fault("run", {"--configuration", "BLOK=32"}),
+              HasSubstr("--configuration: expected a parameter (BLOCK, WORK), found 'BLOK'; did you mean 'BLOCK'?"));
+  EXPECT_THAT(fault("run", {"--configuration", "BLOCK=48"}),
+              HasSubstr("--configuration: expected a value of BLOCK (16, 32, 64), found '48'"));
+  EXPECT_THAT(fault("compile", {"--configuration", "BLOCK=64,WORK=2"}),
+              HasSubstr("expected a legal configuration, found BLOCK=64 WORK=2: 'BLOCK * WORK <= 64' is not true"));
+  EXPECT_THAT(fault("compile", {"--configuration", "BLOCK"}), HasSubstr("expected NAME=VALUE,…, found 'BLOCK'"));
+  EXPECT_THAT(fault("compile", {"--ir", "cuda"}), HasSubstr("expected opencl for a kernel in OpenCL C, found cuda"));
+  EXPECT_THAT(fault("compile", {"--ir", "loop"}), HasSubstr("expected a level (opencl, cuda, ptx, cubin, sass)"));
+  EXPECT_THAT(fault("run", {"--device", "interpreter"}),
+              HasSubstr("expected an OpenCL device for a kernel in OpenCL C, found"));
+  EXPECT_THAT(fault("run", {"--whole"}), HasSubstr("--space"));
+  EXPECT_THAT(fault("run", {"--dtype", "f16"}), HasSubstr("--dtype cannot be combined with --space"));
+  EXPECT_THAT(fault("run", {"--require-tuned", "--tuned", file("none.db")}), HasSubstr("found no file"));
+  change("twice.cl", "y[i] = f", "if (w == 0) *(volatile __global float*)0 = 1;\n    y[i] = f");
+  const Ran crash = deplo("run");
+  EXPECT_EQ(crash.code, 1);
+  EXPECT_THAT(crash.err, AllOf(HasSubstr("kernel twice: "), HasSubstr("Segmentation fault")));
+}
+
+class KernelFileCheck : public KernelFileRun {
+ protected:
+  void SetUp() override {
+    try {
+      measure::cuda::Nvrtc::get();
+    } catch (const Error&) {
+      GTEST_SKIP() << "NVRTC is not installed";
+    }
+    write("twice.cu", cuda);
+    write("twice.yaml", space("CUDA", "twice<WORK>", "twice.cu"));
+  }
+};
+
+TEST_F(KernelFileCheck, RunsConfigurationsOnThePtxMachine) {
+  const Json report = json("check", {"--all", "--runs", "2"});
+  EXPECT_EQ(report["configurations"].size(), 6u);
+  EXPECT_TRUE(report["right"]);
+  EXPECT_EQ(report["configurations"][0]["trail"], "BLOCK=32 WORK=1");
+  EXPECT_EQ(json("check", {"--sample", "3", "--runs", "1"})["configurations"].size(), 3u);
+  EXPECT_THAT(deplo("check", {"--configuration", "WORK=2", "--runs", "1"}).out,
+              HasSubstr("1 configuration in 1 order each: nothing found\n  BLOCK=32 WORK=2, 4 blocks of 32 threads\n"));
+  EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["kernels"][0]["schedule"], "default");
+  EXPECT_THAT(fault("tune", {"--device", "ptx:sm_90", "--store", file("p.db")}), HasSubstr("has no times"));
+}
+
+TEST_F(KernelFileCheck, NamesWhatIsWrong) {
+  change("twice.cu", "y[i] = f * x[i]", "y[i] = f * x[i + (WORK_ == 2 ? 1 : 0)]");
+  const Ran outside = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(outside.code, 1);
+  EXPECT_THAT(outside.out, AllOf(HasSubstr("BLOCK=32 WORK=2\n  4 blocks of 32 threads, seed 0: "), HasSubstr("of 'x'"),
+                                 HasSubstr("CUDA line 5"), HasSubstr("2 of them are wrong")));
+  write("twice.cu", cuda);
+  change("twice.cu", "+ 1;\n    z", "+ WORK_;\n    z");
+  EXPECT_THAT(deplo("check", {"--configuration", "WORK=2"}).out, HasSubstr("y[")) << "the values differ";
+  write("twice.yaml", space("OpenCL", "twice", "twice.cl"));
+  EXPECT_THAT(fault("check", {}), HasSubstr("expected an OpenCL device for a kernel in OpenCL C, found PTX machine"));
+}
+
+}  // namespace
+}  // namespace deplo::testing
