@@ -14,12 +14,14 @@
 #include "apps/db/baselines.h"
 #include "apps/db/db_flags.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text/select_names.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/learn/recorded.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/export_pack.h"
+#include "measure/store/upkeep/merge.h"
 #include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
@@ -57,24 +59,36 @@ std::string import_baselines_of(const std::string& file, const std::string& stor
                      found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
 }
 
+std::string import_pack(const std::string& file, const std::string& store) {
+  const std::string contents = describe(measure::parse_pack(read_file(file), file));
+  std::int64_t added = 0;
+  for (const measure::upkeep::MergedTable& table : measure::upkeep::merge_store(store, file))
+    if (table.table == "trial" || table.table == "graph" || table.table == "family") added += table.added;
+  return fmt::format("{}: {}; {}\n", file, contents,
+                     added == 0 ? "nothing is new" : fmt::format("{} {} new", added, added == 1 ? "is" : "are"));
+}
+
 /// The lines about what was imported. All spaces are read before the first is stored.
 std::string import_files(search::SpaceFiles& files, const search::Reading& reading, const std::string& store) {
   const bool told = reading.columns != search::Columns{} || reading.objective;
-  std::vector<std::string> baselines;
+  std::vector<std::string> packs, baselines;
   std::vector<search::Records> spaces;
   for (const search::SpaceFile& file : files.files()) {
-    if (!is_baselines(file.path)) {
+    const bool pack = measure::is_pack(file.path);
+    if (!pack && !is_baselines(file.path)) {
       std::ranges::move(files.read(file, reading), std::back_inserter(spaces));
       continue;
     }
     if (told)
-      throw Error(fmt::format("{}: expected no flags of recorded spaces with baselines, found some", file.path));
-    baselines.push_back(file.path);
+      throw Error(fmt::format("{}: expected no flags of recorded spaces with {}, found some", file.path,
+                              pack ? "a pack" : "baselines"));
+    (pack ? packs : baselines).push_back(file.path);
   }
-  if (spaces.empty() && baselines.empty() && !files.files().empty())
+  if (spaces.empty() && packs.empty() && baselines.empty() && !files.files().empty())
     throw Error("expected recorded spaces to import, found none: " + join(files.left_out().lines(), "; "));
   std::string text;
   for (const search::Records& records : spaces) text += import_space(records, store);
+  for (const std::string& file : packs) text += import_pack(file, store);
   for (const std::string& file : baselines) text += import_baselines_of(file, store);
   return text;
 }
@@ -84,7 +98,7 @@ int run_import(const ImportFlags& flags) {
     print_result(search::recorded_formats());
     return 0;
   }
-  if (flags.files.empty()) throw Error("expected a recorded space to import, found none; see --help");
+  if (flags.files.empty()) throw Error("expected a recorded space or a pack to import, found none; see --help");
   engine::make_default_folder(flags.store);
   search::Reading reading{flags.columns, {}};
   if (!flags.objective.empty()) reading.objective = search::parse_objective(flags.objective);
@@ -133,11 +147,7 @@ int export_pack(const ExportFlags& flags) {
   if (pack.schedules.empty())
     throw Error(fmt::format("{}: expected measured schedules to export, found none", flags.store));
   write_file(flags.pack, print(pack));
-  std::string text = fmt::format("{}: {} of {}", flags.pack, counted(std::ssize(pack.schedules), "schedule"),
-                                 counted(std::ssize(pack.devices), "device"));
-  if (!pack.graphs.empty()) text += ", " + counted(std::ssize(pack.graphs), "graph");
-  if (!pack.families.empty()) text += fmt::format(", rules for {}", counted(std::ssize(pack.families), "form"));
-  print_result(text + "\n");
+  print_result(fmt::format("{}: {}\n", flags.pack, describe(pack)));
   return 0;
 }
 
@@ -175,7 +185,7 @@ int run_export(const ExportFlags& flags) {
 void add_import(Command command, int& exit_code) {
   auto flags = std::make_shared<ImportFlags>();
   command.describe(
-      "Import recorded spaces, or times of libraries, into a store.\nColumns of a table are recognized by their "
+      "Import recorded spaces, packs, or times of libraries into a store.\nColumns of a table are recognized by their "
       "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
       "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them next to ours.");
   command.examples(
@@ -184,7 +194,7 @@ void add_import(Command command, int& exit_code) {
       "deplo db import spaces/ --store recorded.db\n"
       "deplo db import torch.jsonl --store deplo.db");
   command.option("files", flags->files, "FILES|FOLDERS",
-                 "Recorded spaces (see --list-formats), or .jsonl files with times of libraries.");
+                 "Recorded spaces (see --list-formats), packs, or .jsonl files with times of libraries.");
   command.option("--store", flags->store, "FILE", "Write to this SQLite file.").show_default();
   command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that are read.");
   command

@@ -13,10 +13,12 @@
 #include "core/text/select_names.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
+#include "engine/compile/dispatch.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store/upkeep/front.h"
 #include "measure/store/upkeep/report.h"
+#include "rules/rule.h"
 
 namespace deplo::apps {
 namespace {
@@ -161,6 +163,34 @@ Reader add_reader(Command db, const char* name, const char* help, const char* ex
   return reader;
 }
 
+/// "M=8..512 N=64"
+std::string sizes_of(const engine::DispatchRule& rule) {
+  std::string text;
+  for (const auto& [name, columns, least, most] : rule.extents)
+    text += fmt::format("{}{}={:g}{}", text.empty() ? "" : " ", name, least,
+                        least == most ? "" : fmt::format("..{:g}", most));
+  return text;
+}
+
+/// A row for each kept schedule of each family.
+void run_families(const ReadFlags& flags) {
+  measure::sqlite::Rows rows{
+      {"family", "device", "goal", "loss_percent", "sizes", "state", "schedule", "when", "trail"}, {}};
+  for (const auto& row : measure::upkeep::family_rules(*open(flags), flags.filter).rows) {
+    const std::string& name = measure::sqlite::text_of(row[0]);
+    const engine::DispatchRule rule = engine::parse_rule(
+        measure::sqlite::text_of(row[6]), fmt::format("{}: the family {}", flags.store.existing_file(), name));
+    const std::vector<std::string> when = conditions(rule);
+    const bool current = measure::sqlite::text_of(row[5]) == rules::version_of(rules::pipeline());
+    for (std::size_t i = 0; i < rule.schedules.size(); ++i)
+      rows.rows.push_back({name, row[1], row[2], std::get<double>(row[3]) * 100, sizes_of(rule),
+                           std::string(current ? "current" : "stale"), engine::schedule_letter(i), when[i],
+                           rule.schedules[i].empty() ? "the heuristic's" : rule.schedules[i]});
+  }
+  constexpr std::string_view spare[] = {"state", "goal", "device"};
+  print_answer(rows, flags.json, "no families of shapes: `deplo tune --shapes` makes them", spare);
+}
+
 void add_lists(Command db) {
   const Reader best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
                                  "deplo db best --kernel matmul tuned.db", run_best);
@@ -181,11 +211,19 @@ void add_lists(Command db) {
       "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
         print_answer(measure::upkeep::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
       });
-  for (const Reader& reader : {best, trials, kernels, failures}) add_store(reader.command, reader.flags->store);
+  const Reader families = add_reader(
+      db, "families",
+      "Show the schedules that `deplo tune --shapes` has kept for families of shapes.\nThe loss is that of the rule "
+      "that "
+      "chooses among them, by the family's goal. A stale rule is of other rules of schedules, and is not followed.",
+      "deplo db families shapes.db", run_families);
+  for (const Reader& reader : {best, trials, kernels, failures, families})
+    add_store(reader.command, reader.flags->store);
   add_filter(best.command, best.flags->filter, /*status=*/false);
   add_filter(trials.command, trials.flags->filter, /*status=*/true);
   add_kernel_filter(kernels.command, kernels.flags->filter);
   add_filter(failures.command, failures.flags->filter, /*status=*/true);
+  add_filter(families.command, families.flags->filter, /*status=*/false);
   trials.flags->filter.limit = 20;
 }
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "apps/cli/flags.h"
+#include "apps/cli/write_file.h"
 #include "apps/db/db_flags.h"
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -11,8 +13,11 @@
 #include "engine/compile/store_machine_code.h"
 #include "engine/compile/tuned.h"
 #include "measure/store/file/open.h"
+#include "measure/store/pack.h"
+#include "measure/store/upkeep/export_pack.h"
 #include "measure/store/upkeep/merge.h"
 #include "measure/store/upkeep/prune.h"
+#include "measure/work_folder.h"
 
 namespace deplo::apps {
 namespace {
@@ -22,15 +27,36 @@ struct MergeFlags {
   bool json = false;
 };
 
+/// What a pack has, and what is in the other files, of which it gets the best schedules.
+void merge_into_pack(const std::string& pack, std::vector<std::string> sources) {
+  if (measure::is_pack(pack)) sources.insert(sources.begin(), pack);
+  const measure::WorkFolder folder;
+  if (folder.path().empty())
+    throw Error(fmt::format("{}: expected a cache folder that can be written to, found none", pack), Exit::environment);
+  const std::string all = (folder.path() / "all.db").string();
+  for (const std::string& from : sources) measure::upkeep::merge_store(all, from);
+  const measure::Pack merged = measure::upkeep::pack_of(*measure::open_read_only(all), {});
+  if (merged.schedules.empty())
+    throw Error(fmt::format("{}: expected measured schedules to export, found none", join(sources, ", ")));
+  write_file(pack, print(merged));
+  print_result(fmt::format("{}: {}\n", pack, describe(merged)));
+}
+
+bool names_pack(const std::string& file) {
+  std::error_code error;
+  return measure::is_pack(file) || (file.ends_with(".pack") && !std::filesystem::exists(file, error));
+}
+
 void run_merge(const MergeFlags& flags) {
   if (flags.stores.size() < 2)
     throw Error("merge: expected a store to write and at least one to read, found " +
                 (flags.stores.empty() ? std::string("none") : "only " + flags.stores[0]) + "; see --help");
   const std::string& into = flags.stores.front();
-  engine::make_default_folder(into);
-  measure::sqlite::Rows rows{{"from", "table", "rows", "added"}, {}};
   const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
   for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written
+  if (names_pack(into)) return merge_into_pack(into, sources);
+  engine::make_default_folder(into);
+  measure::sqlite::Rows rows{{"from", "table", "rows", "added"}, {}};
   for (const std::string& from : sources)
     for (const measure::upkeep::MergedTable& table : measure::upkeep::merge_store(into, from))
       rows.rows.push_back({from, table.table, table.read, table.added});
@@ -98,10 +124,14 @@ int run_instructions(const InstructionFlags& flags) {
 void add_db_writers(Command db, int& exit_code) {
   auto merge = std::make_shared<MergeFlags>();
   Command command = db.add("merge",
-                           "Add the contents of other stores to the first one.\nThe first is created if "
-                           "it does not exist. Merging again adds nothing.");
-  command.examples("deplo db merge all.db shard1.db shard2.db");
-  command.option("stores", merge->stores, "OUT IN...", "The store to write, then the stores to read.");
+                           "Add the contents of other stores and packs to the first one.\nThe first is created if "
+                           "it does not exist. Merging again adds nothing. If the first is a pack (OUT.pack), it gets "
+                           "the best schedules of all.");
+  command.examples(
+      "deplo db merge all.db shard1.db shard2.db\n"
+      "deplo db merge all.pack a.pack b.pack");
+  command.option("stores", merge->stores, "OUT IN...",
+                 "The store or pack to write, then the stores and packs to read.");
   add_json(command, merge->json);
   command.run([merge] { run_merge(*merge); });
 

@@ -145,6 +145,20 @@ std::string describe(const DispatchRule& rule, std::size_t at) {
                      nested ? fmt::format("({})", yes) : yes, describe(rule, node.no));
 }
 
+/// Adds the condition of each leaf below a node, which is reached by `path`.
+void add_conditions(const DispatchRule& rule, std::size_t at, const std::string& path, std::vector<std::string>& to) {
+  const DispatchRule::Node& node = rule.nodes[at];
+  if (!node.extent) {
+    std::string& condition = to.at(node.schedule);
+    condition += (condition.empty() ? "" : " or ") + path;
+    return;
+  }
+  const std::string begin = path.empty() ? "" : path + " and ";
+  const std::string& name = rule.extents[*node.extent].name;
+  add_conditions(rule, node.yes, fmt::format("{}{} < {:g}", begin, name, node.below), to);
+  add_conditions(rule, node.no, fmt::format("{}{} >= {:g}", begin, name, node.below), to);
+}
+
 }  // namespace
 
 std::string ShapeForm::key() const { return digest(mask); }
@@ -211,6 +225,16 @@ DispatchRule parse_rule(std::string_view text, const std::string& place) {
 }
 
 std::string describe(const DispatchRule& rule) { return describe(rule, 0); }
+
+std::vector<std::string> conditions(const DispatchRule& rule) {
+  std::vector<std::string> all(rule.schedules.size());
+  add_conditions(rule, 0, "", all);
+  const DispatchRule::Node& root = rule.nodes.front();
+  for (std::string& condition : all)
+    if (condition.empty()) condition = "never";
+  if (!root.extent) all[root.schedule] = "always";
+  return all;
+}
 
 std::string schedule_letter(std::size_t schedule) {
   constexpr std::size_t letters = 26;

@@ -66,6 +66,8 @@ std::string print(const DispatchRule&);
 DispatchRule parse_rule(std::string_view text, const std::string& place);
 /// For people: "M < 91: A; otherwise N < 300: B; otherwise C".
 std::string describe(const DispatchRule&);
+/// When each schedule is chosen: "M < 91 and N >= 300 or M >= 91", "always" or "never".
+std::vector<std::string> conditions(const DispatchRule&);
 /// "A", "B", …, "Z", "A1", …
 std::string schedule_letter(std::size_t schedule);
 

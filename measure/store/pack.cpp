@@ -272,8 +272,9 @@ class PackRows {
   }
 
  private:
-  std::int64_t run_of(const Pack::Origin& origin) {
-    run_.bind(1, devices_[origin.device]).bind(2, origin.revision).bind(3, origin.pipeline).step();
+  /// Of a row that was `created` then.
+  std::int64_t run_of(const Pack::Origin& origin, const std::string& created) {
+    run_.bind(1, devices_[origin.device]).bind(2, origin.revision).bind(3, origin.pipeline).bind(4, created).step();
     return database_.last_id();
   }
 
@@ -288,7 +289,7 @@ class PackRows {
 
   void add(const Pack::Schedule& schedule) {
     TrialRecord trial = schedule.trial;
-    trial.run = run_of(schedule.origin);
+    trial.run = run_of(schedule.origin, trial.created);
     trial.kernel = kernel_of(schedule.kernel);
     run_insert(trial_, trial);
     created_.bind(1, trial.created).bind(2, database_.last_id()).step();
@@ -296,21 +297,28 @@ class PackRows {
 
   void add(const Pack::Graph& graph) {
     const GraphRecord& row = graph.graph;
-    graph_.bind(1, run_of(graph.origin)).bind(2, row.key).bind(3, row.name).bind(4, row.trail).bind(5, row.digest);
+    graph_.bind(1, run_of(graph.origin, row.created))
+        .bind(2, row.key)
+        .bind(3, row.name)
+        .bind(4, row.trail)
+        .bind(5, row.digest);
     graph_.bind(6, row.heuristic_us).bind(7, row.median_us).bind(8, row.created).step();
   }
 
   void add(const Pack::Family& family) {
     const FamilyRecord& row = family.family;
-    family_.bind(1, run_of(family.origin)).bind(2, kernel_of(row.kernel)).bind(3, row.key).bind(4, row.name);
+    family_.bind(1, run_of(family.origin, row.created))
+        .bind(2, kernel_of(row.kernel))
+        .bind(3, row.key)
+        .bind(4, row.name);
     family_.bind(5, row.rule).bind(6, row.goal).bind(7, row.loss).bind(8, row.created).step();
   }
 
   sqlite::Database& database_;
   std::vector<std::int64_t> devices_;  // their ids
   sqlite::Statement run_{database_,
-                         "INSERT INTO run (device, revision, config, searcher, seed, host, pipeline) VALUES (?, ?, '', "
-                         "'', 0, '', ?)"};
+                         "INSERT INTO run (device, revision, config, searcher, seed, host, pipeline, started) VALUES "
+                         "(?, ?, '', '', 0, '', ?, ?)"};
   sqlite::Statement kernel_{database_,
                             "INSERT INTO kernel (key, name, text, schedule_key, exact_key) VALUES (?1, ?2, ?3, "
                             "deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING"};
@@ -363,6 +371,14 @@ Pack parse_pack(std::string_view text, const std::string& file) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines.finish();
+}
+
+std::string describe(const Pack& pack) {
+  std::string text = fmt::format("{} of {}", counted(std::ssize(pack.schedules), "schedule"),
+                                 counted(std::ssize(pack.devices), "device"));
+  if (!pack.graphs.empty()) text += ", " + counted(std::ssize(pack.graphs), "graph");
+  if (!pack.families.empty()) text += fmt::format(", rules for {}", counted(std::ssize(pack.families), "form"));
+  return text;
 }
 
 bool is_pack(const std::string& file) {

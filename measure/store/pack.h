@@ -40,6 +40,8 @@ struct Pack {
   std::vector<Family> families;
 };
 
+/// "3 schedules of 1 device, 1 graph, rules for 2 forms"
+std::string describe(const Pack&);
 /// The text of a pack: the same for the same contents.
 std::string print(const Pack&);
 /// Reads any bytes. `file` is for messages. Throws Error "file:line: expected …, found …".

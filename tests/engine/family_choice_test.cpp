@@ -110,6 +110,11 @@ TEST(FamilyChoice, SplitsLieBetweenSizesAndUselessOnesArePruned) {
   const std::vector<FamilyShape> shapes = {{0, {2}}, {0, {8}}, {0, {32}}, {0, {64}}};
   const auto exact = grow_trees(losses, shapes, {0, 1}, {FamilyGoal::Over::worst, 0});
   EXPECT_EQ(describe(tree_rule(exact[0], 1)), "n0 < 4: A; otherwise B");
+  const std::vector<std::string> when = conditions(tree_rule(exact[0], 1));
+  EXPECT_EQ(when[0], "n0 < 4");
+  EXPECT_EQ(when[1], "n0 >= 4");
+  EXPECT_EQ(when[2], "never");
+  EXPECT_EQ(conditions(tree_rule({DispatchRule::Node{}}, 1))[0], "always");
   EXPECT_EQ(grow_trees(losses, shapes, {0, 1}, {FamilyGoal::Over::worst, 2})[0].size(), 1);
 }
 
@@ -169,6 +174,7 @@ TEST(DispatchRule, AnyBytesAreReadOrRefused) {
     try {
       const DispatchRule rule = parse_rule(text, "rule");
       describe(rule);
+      EXPECT_EQ(conditions(rule).size(), rule.schedules.size());
       const auto schedule = dispatch(rule, {5, 5}, {6, 6});
       if (schedule) {
         EXPECT_LT(*schedule, rule.schedules.size()) << "case " << i << " of seed " << seed << ": " << text;

@@ -5,15 +5,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "measure/sqlite/rows.h"
+#include "measure/store/device_row.h"
 #include "measure/store/file/open.h"
 #include "measure/store/pack.h"
+#include "measure/work_folder.h"
 
 namespace deplo::measure::upkeep {
 namespace {
@@ -179,10 +183,70 @@ void check_source(sqlite::Database& source, const std::string& into, const std::
     throw Error(fmt::format("store {}: has rows that belong to nothing: see `deplo db check {}`", from, from));
 }
 
+/// Finds out what of a pack a store has.
+class KnownRows {
+ public:
+  KnownRows(sqlite::Database& database, const Pack& pack) : database_(database) {
+    for (const DeviceInfo& info : pack.devices) devices_.push_back(find_device(database, info));
+  }
+  bool has(const Pack::Schedule& one) {
+    return find(trial_, one.origin, {one.kernel.key(), one.trial.trail, one.trial.created});
+  }
+  bool has(const Pack::Graph& one) {
+    return find(graph_, one.origin, {one.graph.key, one.graph.trail, one.graph.created});
+  }
+  bool has(const Pack::Family& one) {
+    return find(family_, one.origin, {one.family.key, one.family.rule, one.family.created});
+  }
+
+ private:
+  bool find(sqlite::Statement& row, const Pack::Origin& origin, const std::array<std::string, 3>& values) const {
+    const auto& device = devices_[origin.device];
+    if (!device) return false;
+    row.bind(1, *device).bind(2, values[0]).bind(3, values[1]).bind(4, values[2]);
+    const bool found = row.step() && row.integer(0) > 0;
+    while (row.step()) {  // done: the statement is free for the next
+    }
+    return found;
+  }
+
+  sqlite::Database& database_;
+  std::vector<std::optional<std::int64_t>> devices_;
+  sqlite::Statement trial_{database_,
+                           "SELECT count(*) FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
+                           "WHERE r.device = ? AND k.key = ? AND t.trail = ? AND t.created = ?"};
+  sqlite::Statement graph_{database_,
+                           "SELECT count(*) FROM graph g JOIN run r ON r.id = g.run WHERE r.device = ? AND g.key = ? "
+                           "AND g.trail = ? AND g.created = ?"};
+  sqlite::Statement family_{database_,
+                            "SELECT count(*) FROM family f JOIN run r ON r.id = f.run WHERE r.device = ? AND f.key = ? "
+                            "AND f.rule = ? AND f.created = ?"};
+};
+
+/// Through a store in a file, as only files can be attached.
+std::vector<MergedTable> merge_pack(const std::string& into, const std::string& from) {
+  Pack pack = parse_pack(read_file(from), from);
+  {
+    const auto database = open_database(into);
+    KnownRows known(*database, pack);
+    const auto is_known = [&](const auto& one) { return known.has(one); };
+    std::erase_if(pack.schedules, is_known);
+    std::erase_if(pack.graphs, is_known);
+    std::erase_if(pack.families, is_known);
+  }
+  const WorkFolder folder;
+  if (folder.path().empty())
+    throw Error(fmt::format("{}: expected a cache folder that can be written to, found none", from), Exit::environment);
+  const std::string file = (folder.path() / "pack.db").string();
+  const auto rows = store_of(pack);
+  sqlite::Statement(*rows, "VACUUM INTO ?").bind(1, file).step();
+  return merge_store(into, file);
+}
+
 }  // namespace
 
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from) {
-  if (is_pack(from)) throw Error(fmt::format("merge: expected stores, found the pack {}; --tuned takes packs", from));
+  if (is_pack(from)) return merge_pack(into, from);
   const auto source = open_read_only(from);
   check_source(*source, into, from);
   const auto database = open_database(into);

@@ -1,4 +1,4 @@
-// Merges a store's rows into another store.
+// Merges the rows of a store or a pack into another store.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -16,7 +16,8 @@ struct MergedTable {
 /// devices and kernels are the same if their identifying columns are equal, and of their other columns the larger value
 /// is kept. So merging twice adds nothing, and the order of merges does not matter. Trials are in the order of their
 /// times, whatever store they came from, because the latest trial of a schedule counts. Rows of `running` are not
-/// merged. Both stores must have the current version. Adds all rows or none; throws Error.
+/// merged. Both stores must have the current version. `from` may be a pack: the rows that it was made of are the same.
+/// Adds all rows or none; throws Error.
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from);
 
 }  // namespace deplo::measure::upkeep

@@ -118,6 +118,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> best_ids(sqlite::Database& da
   return ids;
 }
 
+sqlite::Rows family_rules(sqlite::Database& database, const Filter& filter) {
+  return query(database,
+               fmt::format("SELECT f.name AS family, d.name AS device, f.goal, f.loss, f.created, r.pipeline, f.rule "
+                           "FROM family f JOIN run r ON r.id = f.run JOIN kernel k ON k.id = f.kernel JOIN device d ON "
+                           "d.id = r.device WHERE {}AND f.id IN (SELECT max(h.id) FROM family h JOIN run s ON s.id = "
+                           "h.run GROUP BY h.key, s.device) AND ?3 = ?3 ORDER BY f.name, f.id LIMIT ?4",
+                           is_chosen),
+               parameters(database, filter));
+}
+
 sqlite::Rows latest_trials(sqlite::Database& database, const Filter& filter) {
   return with_objectives(query(
       database,

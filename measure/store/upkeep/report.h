@@ -32,6 +32,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> best_ids(sqlite::Database&, c
 /// The latest first.
 sqlite::Rows latest_trials(sqlite::Database&, const Filter&);
 sqlite::Rows kernel_summaries(sqlite::Database&, const Filter&);
+/// The latest rule of each family of shapes and device: columns family, device, goal, loss, created, pipeline and rule.
+sqlite::Rows family_rules(sqlite::Database&, const Filter&);
 /// Ids of valid trials of a kernel on a device, one of each schedule, in the ranking of Store::best().
 std::vector<std::int64_t> ranked_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device);
 /// Columns id, library, status and median_us of Store::baselines(); fastest first.

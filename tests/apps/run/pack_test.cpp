@@ -86,9 +86,37 @@ TEST_F(PackRun, IsAStoreOnItsOwnDevice) {
   EXPECT_FALSE(std::filesystem::exists(file("cache/deplo/tuned.db"))) << "nothing was timed";
   EXPECT_THAT(deplo({"db", "best", file("a.pack")}).out, HasSubstr(pack_.schedules[0].kernel.name));
   EXPECT_EQ(deplo({"report", file("a.pack"), "-o", file("r.html")}).code, 0);
-  EXPECT_THAT(deplo({"db", "merge", file("m.db"), file("a.pack")}).err, HasSubstr("found the pack"));
   EXPECT_THAT(deplo({"db", "export", "--store", file("s.db"), "--kernel", "nothing", "--pack", file("b.pack")}).err,
               HasSubstr("expected a kernel of the store"));
+}
+
+TEST_F(PackRun, IsMergedIntoStoresAndPacks) {
+  const std::string pack = write(pack_);
+  const auto added = [&](const std::string& into) {
+    const Ran ran = deplo({"db", "merge", into, pack, "--json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::int64_t sum = 0;
+    for (const Json& row : Json::parse(ran.out)) sum += row["added"].get<std::int64_t>();
+    return sum;
+  };
+  EXPECT_EQ(added(file("s.db")), 0) << "it was made of this store";
+  EXPECT_EQ(added(file("m.db")), 4) << "a device, a run, a kernel and a trial";
+  EXPECT_EQ(added(file("m.db")), 0);
+  EXPECT_EQ(print(measure::upkeep::pack_of(*measure::open_read_only(file("m.db")), {})), print(pack_));
+  EXPECT_EQ(kernel(file("m.db"), {"--require-tuned"})["schedule"], "tuned");
+  EXPECT_EQ(deplo({"db", "import", pack, "--store", file("i.db")}).out, pack + ": 1 schedule of 1 device; 1 is new\n");
+  EXPECT_EQ(deplo({"db", "import", pack, "--store", file("i.db")}).out,
+            pack + ": 1 schedule of 1 device; nothing is new\n");
+
+  const std::string other = write_file(folder_.path(), "b.pack", print(from_elsewhere(trail(0)))), all = file("c.pack");
+  EXPECT_EQ(deplo({"db", "merge", all, pack, other}).out, all + ": 2 schedules of 2 devices\n");
+  EXPECT_EQ(kernel(all, {"--require-tuned"})["schedule"], "tuned");
+  const std::string before = read_file(all);
+  EXPECT_EQ(deplo({"db", "merge", all, file("s.db")}).code, 0);
+  EXPECT_EQ(read_file(all), before) << "nothing is new";
+  const std::string damaged = write_file(folder_.path(), "d.pack", print(pack_) + "{}\n");
+  EXPECT_THAT(deplo({"db", "merge", all, damaged}).err, HasSubstr("d.pack:4: expected an object"));
+  EXPECT_EQ(read_file(all), before);
 }
 
 TEST_F(PackRun, TimesAScheduleOfAnotherMachineOnce) {

@@ -84,6 +84,18 @@ TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
                                   "interpreter", "--tuned", folder_.file("f.pack"), "--time", "0"});
   EXPECT_THAT(packed.out, HasSubstr("family"));
 
+  // `deplo db families` shows it, and so it does of a store that the pack was merged into.
+  ASSERT_EQ(run_program({"deplo", "db", "merge", folder_.file("m.db"), folder_.file("f.pack")}).code, 0);
+  for (const std::string& file : {store(), folder_.file("m.db")}) {
+    const Json rows = Json::parse(run_program({"deplo", "db", "families", file, "--json"}).out);
+    ASSERT_EQ(rows.size(), family["schedules"].size());
+    EXPECT_EQ(rows[0]["family"], "softmax.N12");
+    EXPECT_EQ(rows[0]["sizes"], "M=2..16");
+    EXPECT_EQ(rows[0]["state"], "current");
+    EXPECT_EQ(rows[0]["schedule"], "A");
+    EXPECT_LE(rows[0]["loss_percent"], 5);
+  }
+
   // A shape that is tuned on its own afterwards has its own schedule again; so has none if the rules were others.
   tune({"-k", "softmax", "-s", "N=12", "-s", "M=8", "--retry-failed", "--seed", "1"});
   EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=8"})["schedule"], "tuned");
