@@ -7,6 +7,7 @@
 #include "deplo/deplo.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
+#include "engine/source/load.h"
 #include "engine/tune/adoption.h"
 #include "library/errors.h"
 #include "library/source.h"
@@ -59,8 +60,7 @@ Origin public_origin(engine::Origin origin) {
   return Origin::heuristic;
 }
 
-Kernel public_kernel(const engine::Schedule& schedule) {
-  const ir::KernelSource& source = schedule.compiled.code.source;
+Kernel public_kernel(const ir::KernelSource& source) {
   Kernel kernel;
   kernel.entry = source.entry;
   kernel.source = source.text;
@@ -70,10 +70,35 @@ Kernel public_kernel(const engine::Schedule& schedule) {
   kernel.zeroed = source.zeroed;
   for (const ir::KernelSource::TensorMap& map : source.tensor_maps)
     kernel.tensor_maps.push_back({map.buffer, map.shape, map.strides, map.box, map.swizzle});
+  return kernel;
+}
+
+Kernel public_kernel(const engine::Schedule& schedule) {
+  Kernel kernel = public_kernel(schedule.compiled.code.source);
   kernel.origin = public_origin(schedule.origin);
   kernel.trail = print(schedule.compiled.trail);
   kernel.measured_us = schedule.measured_us;
   kernel.from = schedule.from;
+  kernel.note = schedule.note;
+  return kernel;
+}
+
+/// Of a kernel file.
+Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::KernelCode& code) {
+  const measure::Launch& launch = code.launch.value();
+  Kernel kernel = public_kernel(code.source);
+  kernel.grid = 1;
+  for (const std::int64_t blocks : launch.blocks) kernel.grid *= blocks;
+  kernel.grid_extents = launch.blocks;
+  kernel.block_extents = launch.threads;
+  kernel.updated = code.source.restored;
+  if (!launch.options.empty()) kernel.build_options = {launch.options};
+  for (const auto& [position, bytes, local_bytes] : launch.scalars)
+    kernel.scalars.push_back({position, bytes, local_bytes});
+  for (const auto& [buffer, name] : launch.symbols) kernel.symbols.push_back({buffer, name});
+  kernel.origin = public_origin(schedule.origin);
+  kernel.trail = print(schedule.trail);
+  kernel.measured_us = schedule.measured_us;
   kernel.note = schedule.note;
   return kernel;
 }
@@ -87,7 +112,10 @@ class Compiler {
     choose_target();
     read_module();
     add_tensors();
-    add_kernels();
+    if (file_)
+      add_file();
+    else
+      add_kernels();
     for (const std::string& output : module_.outputs) program_.outputs.push_back(tensors_.at(output));
     return std::move(program_);
   }
@@ -97,10 +125,13 @@ class Compiler {
   void read_module();
   void add_tensors();
   void add_kernels();
+  void read_file();
+  void add_file();
 
   const Source& source_;
   const CompileOptions& options_;
   engine::Source own_source_;
+  std::shared_ptr<const engine::OpaqueKernel> file_;  // a kernel file
   ir::Module module_;
   engine::Plan plan_;
   Target target_;
@@ -149,6 +180,7 @@ void Compiler::choose_target() {
 
 void Compiler::read_module() {
   const Target for_fusion = engine::fusion_target(options_.target, options_.device);
+  if (own_source_.kernel_file() != nullptr) return read_file();
   if (cache_ && own_source_.is_graph()) {
     engine::GraphSchedule schedule = cache_->find_graph(own_source_, for_fusion);
     own_source_.fusion = schedule.trail;
@@ -157,6 +189,32 @@ void Compiler::read_module() {
   }
   module_ = engine::read_module(own_source_, for_fusion);
   plan_ = engine::plan_buffers(module_);
+}
+
+void Compiler::read_file() {
+  file_ = engine::load({own_source_, {}}, target_).front().opaque;
+  if (file_->language() != target_.dialect)
+    throw Error(fmt::format("{}: expected a device or a target of {} for this kernel, found {}", source_.space,
+                            name(file_->language()), target_.name));
+  module_ = engine::module_of(file_->signature());
+  plan_ = engine::plan_buffers(module_);
+}
+
+/// An array that is read and written is filled by the caller.
+void Compiler::add_file() {
+  engine::OpaqueSchedule schedule;
+  if (cache_)
+    schedule = cache_->find(*file_);
+  else
+    schedule.trail = search::heuristic(file_->space())->trail();
+  if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
+  Kernel kernel = public_kernel(schedule, file_->code(*file_->space().find(schedule.trail)));
+  kernel.name = source_.name;
+  Launch& launch = program_.launches.emplace_back();
+  for (const ir::Buffer& buffer : file_->signature().buffers) launch.arguments.push_back(tensors_.at(buffer.name));
+  for (const std::size_t argument : kernel.updated)
+    program_.tensors[launch.arguments[argument]].kind = Tensor::Kind::input;
+  program_.kernels.push_back(std::move(kernel));
 }
 
 void Compiler::add_tensors() {

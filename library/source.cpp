@@ -13,15 +13,18 @@ namespace {
 
 void check(const Source& source) {
   int found = 0;
-  for (const std::string* one : {&source.expression, &source.pt2, &source.model, &source.kernel, &source.tile})
+  for (const std::string* one :
+       {&source.expression, &source.pt2, &source.model, &source.kernel, &source.tile, &source.space})
     found += !one->empty();
   if (found != 1)
-    throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, tile, found {}",
+    throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, tile, space, found {}",
                             found == 0 ? "none" : "several"));
   if (source.kernel.empty() && source.expression.empty() && !source.symbols.empty())
     throw Error("Source: expected symbols with a kernel or an expression only, found them without one");
   if (source.tile.empty() && !(source.entry.empty() && source.arguments.empty() && source.grid.empty()))
     throw Error("Source: expected entry, arguments and grid with tile only, found one without it");
+  if (source.space.empty() && !source.kernel_file.empty())
+    throw Error("Source: expected kernel_file with space only, found it without one");
   for (const auto& [name, value] : source.symbols)
     if (value < 1 || value > engine::most_extent)
       throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));
@@ -29,6 +32,7 @@ void check(const Source& source) {
 
 /// Where the source comes from.
 decltype(engine::Source::from) from_of(const Source& source, const std::string& place) {
+  if (!source.space.empty()) return engine::foreign::Files{source.space, source.kernel_file};
   if (!source.tile.empty()) return engine::TileSource{source.tile, source.entry, source.arguments, source.grid};
   if (!source.kernel.empty())
     return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place};

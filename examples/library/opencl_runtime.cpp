@@ -178,19 +178,42 @@ class Runtime {
   void launch(const deplo::Launch& launch) {
     const deplo::Kernel& kernel = program_.kernels[launch.kernel];
     const cl_kernel function = functions_[launch.kernel].get();
-    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const cl_mem memory = slots_[program_.tensors[launch.arguments[i]].slot].get();
-      check(clSetKernelArg(function, static_cast<cl_uint>(i), sizeof memory, &memory), "argument");
-    }
+    set_arguments(function, launch, kernel.scalars);
     for (const std::size_t i : kernel.zeroed) zero(program_.tensors[launch.arguments[i]]);
-    const std::size_t local = std::size_t(kernel.block), global = std::size_t(kernel.grid) * local;
-    check(clEnqueueNDRangeKernel(queue_.get(), function, 1, nullptr, &global, &local, 0, nullptr, nullptr), "launch");
+    std::vector<std::size_t> local(kernel.block_extents.begin(), kernel.block_extents.end());
+    std::vector<std::size_t> global(kernel.grid_extents.begin(), kernel.grid_extents.end());
+    if (local.empty()) local = {std::size_t(kernel.block)}, global = {std::size_t(kernel.grid)};
+    for (std::size_t i = 0; i < local.size(); ++i) global[i] *= local[i];
+    check(clEnqueueNDRangeKernel(queue_.get(), function, static_cast<cl_uint>(local.size()), nullptr, global.data(),
+                                 local.data(), 0, nullptr, nullptr),
+          "launch");
   }
 
  private:
+  /// The tensors in their order, and the scalars at their positions.
+  void set_arguments(cl_kernel function, const deplo::Launch& launch,
+                     const std::vector<deplo::Kernel::Scalar>& scalars) const {
+    auto scalar = scalars.begin();
+    auto tensor = launch.arguments.begin();
+    for (cl_uint i = 0; i < launch.arguments.size() + scalars.size(); ++i) {
+      cl_int code = CL_SUCCESS;
+      if (scalar != scalars.end() && scalar->position == i) {
+        const bool is_local = scalar->bytes.empty();
+        code = clSetKernelArg(function, i, is_local ? scalar->local_bytes : scalar->bytes.size(),
+                              is_local ? nullptr : scalar->bytes.data());
+        ++scalar;
+      } else {
+        const cl_mem memory = slots_[program_.tensors[*tensor++].slot].get();
+        code = clSetKernelArg(function, i, sizeof memory, &memory);
+      }
+      check(code, "argument");
+    }
+  }
+
   void build(const deplo::Kernel& kernel) {
     std::string options;
     for (const std::string& option : program_.build_options) options += option + " ";
+    for (const std::string& option : kernel.build_options) options += option + " ";
     const char* text = kernel.source.c_str();
     cl_int code = CL_SUCCESS;
     Code built(clCreateProgramWithSource(context_.get(), 1, &text, nullptr, &code));

@@ -9,11 +9,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "examples/library/opencl_runtime.h"
 
 namespace {
 
@@ -31,6 +34,7 @@ class Library : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(file(name)) << text; }
 
   fs::path folder_;
 };
@@ -162,12 +166,76 @@ TEST_F(Library, TakesTilePrograms) {
               HasSubstr("grid: expected one to three numbers of blocks"));
 }
 
+// A kernel in a file of its user, with the configuration that tuning found, launched by what the program says alone.
+TEST_F(Library, TakesKernelFiles) {
+  write("add.cl",
+        "__kernel void add(const int n, __global const float* x, __local float* t, __global float* y) {\n"
+        "  const int i = get_global_id(1) * 8 + get_global_id(0);\n  t[get_local_id(0)] = x[i];\n"
+        "  y[i] += t[get_local_id(0)] + n * SCALE;\n}\n");
+  write("add.yaml",
+        "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [2, 4, 8], Default: 4}\n"
+        "    - {Name: OPTION, Type: string, Values: [-DSCALE=1]}\n"
+        "KernelSpecification:\n  Language: OpenCL\n  KernelName: add\n  KernelFile: add.cl\n"
+        "  CompilerOptions: [\"${OPTION}\"]\n  LocalSize: {X: BLOCK, Y: \"1\"}\n  ProblemSize: [8, 3]\n"
+        "  GridDivX: [BLOCK]\n  Arguments:\n    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 5}\n"
+        "    - {Name: x, Type: float, Size: 24}\n    - {Name: t, Type: float, MemoryType: Local, Size: BLOCK}\n"
+        "    - {Name: y, Type: float, Size: 24, AccessType: ReadWrite, FillValue: 3}\n");
+  deplo::Source source;
+  source.space = file("add.yaml");
+  source.name = "sum";
+  const deplo::Program untuned = deplo::compile(source, for_target("opencl-cpu"));
+  ASSERT_THAT(untuned.kernels, SizeIs(1));
+  const deplo::Kernel& kernel = untuned.kernels[0];
+  EXPECT_EQ(kernel.name, "sum");
+  EXPECT_EQ(kernel.origin, deplo::Origin::heuristic);
+  EXPECT_THAT(kernel.trail, HasSubstr("BLOCK=4"));
+  EXPECT_THAT(kernel.source, HasSubstr("#define BLOCK 4\n"));
+  EXPECT_THAT(kernel.grid_extents, ElementsAre(2, 3));
+  EXPECT_THAT(kernel.block_extents, ElementsAre(4, 1));
+  EXPECT_EQ(kernel.grid, 6);
+  EXPECT_EQ(kernel.block, 4);
+  EXPECT_THAT(kernel.build_options, ElementsAre("-DSCALE=1"));
+  EXPECT_THAT(kernel.updated, ElementsAre(1U));
+  ASSERT_THAT(kernel.scalars, SizeIs(2));
+  EXPECT_EQ(kernel.scalars[1].position, 2U);
+  EXPECT_EQ(kernel.scalars[1].local_bytes, 16U);
+  if (!deplo::devices().front().id.starts_with("opencl")) GTEST_SKIP() << "no OpenCL device";
+
+  deplo::TuneOptions options;
+  options.store = file("k.db");
+  options.trials = 2;
+  options.seconds = 1;
+  const deplo::Tuned tuned = deplo::tune(source, options).at(0);
+  EXPECT_TRUE(tuned.confirmed) << tuned.last_fault;
+  deplo::CompileOptions compiling;
+  compiling.store = file("k.db");
+  compiling.require_tuned = true;
+  const deplo::Program program = deplo::compile(source, compiling);
+  EXPECT_EQ(program.kernels.at(0).origin, deplo::Origin::tuned);
+  EXPECT_EQ(program.kernels.at(0).trail, tuned.trail);
+  EXPECT_GT(program.kernels.at(0).measured_us, 0);
+  std::vector<float> x(24), expected(24);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i), expected[i] = x[i] + 7;
+  EXPECT_THAT(run(program, {{"x", x}, {"y", std::vector<float>(24, 2)}}), ElementsAre(expected));
+
+  source.kernel_file = file("none.cl");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, compiling); }), HasSubstr("none.cl"));
+  source.kernel_file = "";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, for_target("sm_90")); }),
+              HasSubstr("expected a device or a target of opencl for this kernel, found sm_90"));
+  source.space = "";
+  source.kernel_file = "add.cl";
+  source.kernel = "softmax";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, compiling); }),
+              HasSubstr("expected kernel_file with space only"));
+}
+
 TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   const auto compiling = [](const deplo::Source& source, const deplo::CompileOptions& options) {
     return message_of<std::invalid_argument>([&] { deplo::compile(source, options); });
   };
   const deplo::CompileOptions cpu = for_target("opencl-cpu");
-  EXPECT_THAT(compiling({}, cpu), HasSubstr("expected one of expression, pt2, model, kernel, tile, found none"));
+  EXPECT_THAT(compiling({}, cpu), HasSubstr("expected one of expression, pt2, model, kernel, tile, space, found none"));
   deplo::Source both = softmax();
   both.expression = "torch.randn(3)";
   EXPECT_THAT(compiling(both, cpu), HasSubstr("found several"));

@@ -23,7 +23,7 @@
 
 namespace deplo {
 
-/// The computation: exactly one of expression, pt2, model, kernel and tile is set.
+/// The computation: exactly one of expression, pt2, model, kernel, tile and space is set.
 struct Source {
   std::string expression;  // "F.softmax(torch.randn(4, 1000), dim=-1)": docs/expressions.md. No random values are drawn
   std::string pt2;         // a file written by torch.export.save
@@ -35,6 +35,10 @@ struct Source {
   std::string entry;                            // with `tile`: one of its entries; "": the only one
   std::vector<std::string> arguments;  // with `tile`: the launch's arguments, in order: "A=f16[100,64]", "n=64"
   std::string grid;                    // with `tile`: the launch's number of blocks: "64,2"
+  /// A kernel of your own, with parameters: its T1 or YAML file (docs/kernel_files.md). The program has one launch, of
+  /// the best known configuration. Kernel::source has the #defines of its parameters.
+  std::string space;
+  std::string kernel_file;  // with `space`: the file of the kernel; "": the one that `space` names
   std::string dtype;        // the type of floats for which the source names none: "f32", "f16", "bf16"; "": f32
   bool allow_tf32 = false;  // tensor cores may round f32 factors of a sum to tf32, like PyTorch's flag of that name
   std::string attention;    // "fused": one kernel if that is correct; "split": several; "": as tuned, else if it pays

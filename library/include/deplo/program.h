@@ -53,12 +53,35 @@ struct Kernel {
   /// The launch is one-dimensional: `grid` blocks (work-groups) of `block` threads (work-items) each. For OpenCL the
   /// global size is grid * block.
   std::int64_t grid = 1, block = 1;
+  /// A kernel file (Source::space) may have launches of up to three dimensions: these are the blocks, and the threads of
+  /// a block, in each dimension. Their products are `grid` and `block`. Empty: the launch is one-dimensional.
+  std::vector<std::int64_t> grid_extents, block_extents;
+  /// The options of a kernel file for its compiler, in addition to Program::build_options.
+  std::vector<std::string> build_options;
+  /// Parameters of a kernel file that are not tensors, by ascending position among all parameters. The tensors of the
+  /// launch are the other parameters, in order, without those of `symbols`.
+  struct Scalar {
+    std::size_t position = 0;
+    std::vector<std::uint8_t>
+        bytes;  // the value as the device stores it; empty: the parameter is local memory (OpenCL)
+    std::size_t local_bytes = 0;
+  };
+  std::vector<Scalar> scalars;
+  /// Tensors of a launch (by position) that are not parameters: their contents go into a __constant__ variable (CUDA).
+  struct Symbol {
+    std::size_t argument = 0;
+    std::string variable;
+  };
+  std::vector<Symbol> symbols;
   /// CUDA: the bytes of dynamic shared memory of the launch. Above 48 KiB, set the function's attribute
   /// MAX_DYNAMIC_SHARED_SIZE_BYTES first. 0 in OpenCL, where the source declares its local memory.
   std::int64_t dynamic_shared_bytes = 0;
   /// Parameters (by position) whose whole tensor must be filled with zero bytes before each launch, because the blocks
-  /// add to it, or because loaded indices select the elements that are written.
+  /// add to it, or because loaded indices select the elements that are written. Of a kernel file: positions among the
+  /// tensors of the launch.
   std::vector<std::size_t> zeroed;
+  /// Tensors of a launch of a kernel file (by position) that the kernel reads and writes. They are inputs and outputs.
+  std::vector<std::size_t> updated;
 
   /// The arguments of cuTensorMapEncodeTiled for a tensor parameter (by position). The dimensions are in the tensor's
   /// order; the driver takes them in reverse order, and strides in bytes without the innermost one. No interleave;
