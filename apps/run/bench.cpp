@@ -228,9 +228,10 @@ class Bencher {
     if (store_)
       store_->enter(kernel.name, kernel.opaque ? stored_text(kernel) : engine::stored_text(schedule.loop),
                     protocol_.text());
+    const std::optional<engine::Compiled> second = other(kernel, schedule);
     measure::worker::Reply reply{Failure{}};
     try {
-      reply = time(kernel, schedule, row);
+      reply = time(kernel, schedule, second, row);
     } catch (const Error& error) {  // no finite result, too little memory, a lost device: the others are timed
       row.baselines.clear();
       row.ours.failure = error.what();
@@ -247,8 +248,9 @@ class Bencher {
     return row;
   }
 
-  /// Ours, and in the row the libraries and ours by another schedule.
-  measure::worker::Reply time(const engine::KernelCase& kernel, const engine::Schedule& schedule, BenchKernel& row) {
+  /// Ours, and in the row the libraries and ours by another schedule (`second`).
+  measure::worker::Reply time(const engine::KernelCase& kernel, const engine::Schedule& schedule,
+                              const std::optional<engine::Compiled>& second, BenchKernel& row) {
     runner_->open({.loop = schedule.loop,
                    .seed = options_.seed,
                    .protocol = protocol_,
@@ -259,13 +261,12 @@ class Bencher {
                    .expected = kernel.opaque ? kernel.opaque->expectation() : measure::Expectation{},
                    .tile = tile_});
     std::vector<measure::KernelCode> candidates{schedule.compiled.code};
-    const std::optional<engine::Compiled> second = other(kernel, schedule);
     if (second) candidates.push_back(second->code);
     auto replies = runner_->confirm(candidates, {options_.seed, options_.seconds, [] { return interrupted() != 0; }});
     const measure::worker::Libraries& libraries = runner_->libraries();
     row.no_baseline = libraries.none;
     if (kernel.opaque && !second)
-      row.no_baseline = schedule.origin == engine::Origin::tuned ? "untuned, it is the same" : "it is not tuned";
+      row.no_baseline = schedule.origin == engine::Origin::tuned ? "untuned is the same" : "it is not tuned";
     if (!kernel.opaque) row.model_us = model_us(schedule);
     for (std::size_t i = 0; i < libraries.found.size(); ++i) {
       const auto& [library, version, precision, threads] = libraries.found[i];

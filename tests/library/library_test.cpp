@@ -203,8 +203,8 @@ TEST_F(Library, TakesKernelFiles) {
 
   deplo::TuneOptions options;
   options.store = file("k.db");
-  options.trials = 2;
-  options.seconds = 1;
+  options.trials = 1;
+  options.seconds = 0;
   const deplo::Tuned tuned = deplo::tune(source, options).at(0);
   EXPECT_TRUE(tuned.confirmed) << tuned.last_fault;
   deplo::CompileOptions compiling;

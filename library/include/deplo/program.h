@@ -53,8 +53,8 @@ struct Kernel {
   /// The launch is one-dimensional: `grid` blocks (work-groups) of `block` threads (work-items) each. For OpenCL the
   /// global size is grid * block.
   std::int64_t grid = 1, block = 1;
-  /// A kernel file (Source::space) may have launches of up to three dimensions: these are the blocks, and the threads of
-  /// a block, in each dimension. Their products are `grid` and `block`. Empty: the launch is one-dimensional.
+  /// A kernel file (Source::space) may have a launch of up to three dimensions: these are the blocks, and the threads
+  /// of a block, in each dimension. Their products are `grid` and `block`. Empty: the launch is one-dimensional.
   std::vector<std::int64_t> grid_extents, block_extents;
   /// The options of a kernel file for its compiler, in addition to Program::build_options.
   std::vector<std::string> build_options;

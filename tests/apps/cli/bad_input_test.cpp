@@ -206,7 +206,7 @@ TEST_F(BadInput, ClosedOutputHarmsNoStore) {
 }
 
 TEST_F(BadInput, Compile) {
-  expect({"deplo", "compile"}, 1, "--kernel NAME, --tile FILE, found none");
+  expect({"deplo", "compile"}, 1, "--kernel NAME, --tile FILE, --space FILE, found none");
   expect({"deplo", "compile", "-k", "matmull"}, 1, "did you mean 'matmul'?");
   expect({"deplo", "compile", "-k", "gelu", "-s", "M=2"}, 1,
          "--kernel: expected the symbols M, N of kernel 'gelu', found no value for 'N'");
