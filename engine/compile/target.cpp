@@ -17,9 +17,14 @@ Target pick_target(const std::string& name, const measure::DeviceInfo& info, Dia
   return target;
 }
 
+bool runs_language(const measure::DeviceInfo& device, Dialect language) {
+  if (language == Dialect::opencl) return device.backend == "opencl";
+  return device.backend == "cuda" || device.backend == "ptx";
+}
+
 void check_language(const OpaqueKernel& kernel, const measure::DeviceInfo& device, std::string_view place) {
+  if (runs_language(device, kernel.language())) return;
   const bool cuda = kernel.language() == Dialect::cuda;
-  if (cuda ? device.backend == "cuda" || device.backend == "ptx" : device.backend == "opencl") return;
   throw Error(fmt::format("{}: expected {} device for a kernel in {}, found {} ({})", place,
                           cuda ? "a CUDA" : "an OpenCL", cuda ? "CUDA C++" : "OpenCL C", device.name, device.backend));
 }

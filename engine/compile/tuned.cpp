@@ -22,6 +22,7 @@
 #include "engine/compile/dispatch.h"
 #include "engine/compile/nearest_entry.h"
 #include "engine/compile/shape_distance.h"
+#include "engine/compile/target.h"
 #include "engine/loop/kernel.h"
 #include "ir/walk.h"
 #include "measure/store/pack.h"
@@ -116,16 +117,15 @@ namespace {
 
 /// `what`: of the devices that `fits` accepts, for messages.
 measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
-                               const std::function<bool(const Target&)>& fits) {
+                               const std::function<bool(const measure::DeviceInfo&)>& fits) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
     throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
   std::vector<measure::DeviceInfo> fitting;
   std::vector<std::string> names;
   for (measure::DeviceInfo& info : measure::Store::open_to_read(file).devices()) {
-    const Target own = measure::target_of(info);
-    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, own.name));
-    if (fits(own) && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
+    names.push_back(fmt::format("'{}' ({}, {})", info.name, info.driver, measure::target_of(info).name));
+    if (fits(info) && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
   }
   if (fitting.size() != 1)
     throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose with --tuned-on NAME), found {}: {}",
@@ -137,12 +137,13 @@ measure::DeviceInfo device_for(const std::string& file, const std::string& what,
 }  // namespace
 
 measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
-  return device_for(file, target.name, name, [&](const Target& own) { return own.name == target.name; });
+  return device_for(file, target.name, name,
+                    [&](const measure::DeviceInfo& device) { return measure::target_of(device).name == target.name; });
 }
 
 measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name) {
   return device_for(file, std::string(deplo::name(language)), name,
-                    [&](const Target& own) { return own.dialect == language; });
+                    [&](const measure::DeviceInfo& device) { return runs_language(device, language); });
 }
 
 void make_default_folder(const std::string& file) {

@@ -69,7 +69,7 @@ void make_default_folder(const std::string& file);
 /// The store's device for this target, among the devices whose name contains `name`. A device's sources were made for its
 /// own target (measure::target_of). Throws Error if there is no such device, or more than one.
 measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
-/// The same for any target of this language.
+/// The same for any target, if the device runs this language.
 measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name);
 
 /// Returns what is run instead of a schedule with Origin::foreign.
