@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/load.h"

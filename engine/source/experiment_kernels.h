@@ -17,8 +17,8 @@ struct Entry {
   Inputs inputs = {};
   Restrictions restrictions = {};
   std::optional<measure::Objectives> objectives = {};  // of a user's own kernel; nullopt: what its space says
-  bool tf32_of_all = false;                // the entry itself does not say whether tf32 is allowed
-  std::vector<ir::Symbols> shapes = {};    // of a family; `source` then lacks their sizes
+  bool tf32_of_all = false;                            // the entry itself does not say whether tf32 is allowed
+  std::vector<ir::Symbols> shapes = {};                // of a family; `source` then lacks their sizes
   std::vector<ir::Symbols> held_out = {};  // shapes that do not count when the family's schedules are chosen
 };
 /// The options that the map's keys set.

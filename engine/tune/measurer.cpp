@@ -54,19 +54,6 @@ void fill(measure::TrialRecord& record, const measure::worker::Reply& reply) {
   record.build_ms += record.timing.first_launch_ms;
 }
 
-namespace {
-
-/// Throws Untunable unless the device reports all objectives.
-void check_objectives(const KernelCase& kernel, const measure::worker::Runner& runner) {
-  try {
-    measure::check_reported(kernel.objectives, runner.info(), kernel.place);
-  } catch (const Error& error) {
-    throw measure::worker::Untunable(error);
-  }
-}
-
-}  // namespace
-
 Measurer::Measurer(const KernelCase& kernel, Session& session)
     : session_(session),
       space_(candidate_space(kernel, session.target, session.restrictions)),
@@ -77,18 +64,19 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
   check_runs_here(kernel);
-  check_objectives(kernel, session.runner);
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
   if (!session.bits.is_any()) open_filter(session.bits);
 }
 
 void Measurer::check_runs_here(const KernelCase& kernel) const {
-  if (kernel.opaque) try {
-      check_language(*kernel.opaque, session_.runner.info(), kernel.place);
-    } catch (const Error& error) {
-      throw measure::worker::Untunable(error);
-    }
+  const measure::DeviceInfo& device = session_.runner.info();
+  try {
+    if (kernel.opaque) check_language(*kernel.opaque, device, kernel.place);
+    measure::check_reported(kernel.objectives, device, kernel.place);
+  } catch (const Error& error) {
+    throw measure::worker::Untunable(error);
+  }
 }
 
 void Measurer::open_filter(const BitsWish& wish) {

@@ -85,7 +85,7 @@ class Measurer {
   const Known* known(const std::string& digest, double effort);
   Known known_of(const measure::TrialRecord&, double seconds = 0) const;
   void open();
-  /// Throws Untunable unless the device runs the kernel's language.
+  /// Throws Untunable unless the device runs the kernel's language and reports its objectives.
   void check_runs_here(const KernelCase&) const;
   void open_filter(const BitsWish&);
   std::string refusal(const Compiled& one) { return filter_ ? filter_->refusal(one) : ""; }
