@@ -183,8 +183,7 @@ void add_tile_source_flags(Command command, engine::TileSource& source, bool onl
 
 void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
   command.option("--space", files.space, "FILE",
-                 "Take a kernel of yours: FILE has its parameters, constraints, sizes and arguments (T1 "
-                 "as JSON, or YAML; docs/kernel_files.md).");
+                 "Take your own kernel: FILE describes its space (T1 as JSON, or YAML; docs/kernel_files.md).");
   command
       .option("--kernel-file", files.kernel, "FILE",
               "With --space: take the kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")

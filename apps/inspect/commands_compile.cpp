@@ -29,8 +29,8 @@ void run_compile(const CompileOptions& options, const std::string& output) {
 
 void add_schedule(Command command, CompileOptions& options) {
   command.option("--schedule", options.schedule, "TRAIL",
-                 "Use this schedule for a single kernel: a quoted trail, as printed by `deplo tune` and `deplo db "
-                 "best`. The heuristic makes the remaining decisions.");
+                 "Use this schedule: a quoted trail, as `deplo db best` prints it. The heuristic makes the remaining "
+                 "decisions.");
   command
       .option("--tuned", options.tuned, "[FILE]",
               "Use schedules from a store written by `deplo tune`, or from a pack of `deplo db export` [" +
@@ -56,13 +56,12 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
   command.option("--target", options.target, "TARGET",
                  "Compile for this target: a name under configs/targets, or auto for the OpenCL device here [sm_90 for "
                  "output that only CUDA has; otherwise opencl-cpu].");
-  command.flag("--summary", options.summary, "With --ir loop: print a table of the graph's kernels and their work.");
+  command.flag("--summary", options.summary, "With --ir loop: list the kernels and their work.");
   command
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
-  command.flag("--prove", options.prove,
-               "Instead of a level, print whether each schedule is right in exact arithmetic.");
+  command.flag("--prove", options.prove, "Prove schedules in exact arithmetic.");
   command
       .flag(
           "--resources", options.resources,
@@ -107,7 +106,7 @@ void add_compile(Command command) {
   auto output = std::make_shared<std::string>();
   auto source = std::make_shared<SourceFlags>();
   auto no_guard = std::make_shared<bool>(false);
-  command.describe("Print a graph, a kernel, a tile program or a kernel file at one of the levels of the compiler.");
+  command.describe("Print a graph or a kernel at a level of the compiler.");
   add_selection_flags(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
