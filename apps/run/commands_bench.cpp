@@ -91,9 +91,8 @@ void add_bench(Command command, int& exit_code) {
   auto flags = std::make_shared<BenchFlags>();
   BenchOptions& options = flags->options;
   command.describe(
-      "Time the kernels of a graph, a kernel, a tile program or a kernel file, and the libraries that have them.\nThe "
-      "contenders run "
-      "in alternating rounds. If a kernel is wrong, the exit code is 1.");
+      "Time the kernels of a graph, a kernel, a tile program or a kernel file, and the libraries that have them.\n"
+      "The contenders run in alternating rounds. If a kernel is wrong, the exit code is 1.");
   add_selection_flags(command, flags->source);
   command.option("--config", options.config, "FILE",
                  "Time the kernels of an experiment, such as experiments/suite84.yaml.");

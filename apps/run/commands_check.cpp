@@ -107,11 +107,9 @@ void add_check(Command command, int& exit_code) {
   auto flags = std::make_shared<CheckFlags>();
   TileRunOptions& options = flags->options;
   command.describe(
-      "Run a tile program, a CUDA kernel or a kernel file, and find its mistakes, without a GPU.\nThe interpreter of "
-      "tile programs "
-      "and "
-      "the PTX machine find races, deadlocks and accesses outside of arrays, and show what the program prints and "
-      "changes. If a CUDA kernel is wrong, the exit code is 1.");
+      "Run a tile program, a CUDA kernel or a kernel file, and find its mistakes, without a GPU.\n"
+      "The interpreter of tile programs and the PTX machine find races, deadlocks and accesses outside of arrays, and "
+      "show what the program prints and changes. If a kernel is wrong, the exit code is 1.");
   add_check_source(command, options.source, flags->cuda);
   add_cuda_flags(command, flags->cuda);
   add_file_flags(command, flags->file);

@@ -9,7 +9,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-// An instruction costs as much as some twenty lanes of it. A value of more lanes than these leaves the first-level cache.
+// 256 lanes of a value are 2 KiB, so that a statement's values stay in the first-level cache. With fewer than four the
+// calls that lanes share are no smaller part than the lanes themselves.
 constexpr std::int64_t few_lanes = 4, most_lanes = 256;
 
 /// The free loops around all else, outermost first.

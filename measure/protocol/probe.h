@@ -15,8 +15,8 @@ class Probe {
   /// Measures the rate of multiply-adds, which takes some 0.1 s. If a kernel cannot be built (the interpreter takes no
   /// source), its ceiling stays unknown. `known`: ceilings of the device from another process or another day.
   explicit Probe(Device&, const rules::Ceilings& known = {});
-  /// From now on the rates of memory count, too. Measures them unless they are known, which takes up to a second: two
-  /// arrays of the size of the last-level cache are made. Throws Error(environment) if there is not enough memory.
+  /// From now on the rates of memory count, too. Measures them unless they are known, which takes seconds if the
+  /// last-level cache is large: two arrays of its size are made. Throws Error(environment) if there is not enough memory.
   void include_memory();
   /// The highest of all measurements and of `known`.
   rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }
