@@ -11,7 +11,7 @@ namespace deplo::search {
 namespace {
 
 template <class Pick>
-Path follow(const Space& space, Pick pick) {
+Path walk_path(const Space& space, Pick pick) {
   Path path{space.root(), {}};
   while (const auto& fork = path.leaf->fork()) {
     path.options.push_back(fork->options.size());
@@ -38,11 +38,11 @@ double square(double x) { return x * x; }
 }  // namespace
 
 Path random_path(const Space& space, Rng& rng) {
-  return follow(space, [&](std::size_t n) { return static_cast<std::size_t>(rng.below(n)); });
+  return walk_path(space, [&](std::size_t n) { return static_cast<std::size_t>(rng.below(n)); });
 }
 
 Path heuristic_path(const Space& space) {
-  return follow(space, [](std::size_t) { return std::size_t{0}; });
+  return walk_path(space, [](std::size_t) { return std::size_t{0}; });
 }
 
 Sibling random_sibling(const Space& space, const Path& path, Rng& rng) {

@@ -11,38 +11,39 @@
 
 namespace deplo::measure {
 namespace cuda {
-namespace {
-
-const LibraryName library_name{"cuBLAS",
-                               {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
-                               "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cublas`"};
 
 // cublas_api.h, by hand.
-using HandlePointer = struct OpaqueCublas*;
-struct Table {
-  int (*create)(HandlePointer*);
-  int (*destroy)(HandlePointer);
-  int (*get_version)(HandlePointer, int*);
-  int (*set_stream)(HandlePointer, Stream);
-  int (*set_workspace)(HandlePointer, void*, std::size_t);
-  int (*set_math_mode)(HandlePointer, int);
+using CublasPointer = struct OpaqueCublas*;
+struct CublasTable {
+  int (*create)(CublasPointer*);
+  int (*destroy)(CublasPointer);
+  int (*get_version)(CublasPointer, int*);
+  int (*set_stream)(CublasPointer, Stream);
+  int (*set_workspace)(CublasPointer, void*, std::size_t);
+  int (*set_math_mode)(CublasPointer, int);
   const char* (*status_name)(int);
-  int (*sgemm)(HandlePointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a, int lda,
+  int (*sgemm)(CublasPointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a, int lda,
                const float* b, int ldb, const float* beta, float* c, int ldc);
-  int (*sgemm_batched)(HandlePointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a,
+  int (*sgemm_batched)(CublasPointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a,
                        int lda, long long stride_a, const float* b, int ldb, long long stride_b, const float* beta,
                        float* c, int ldc, long long stride_c, int batch);
-  int (*gemm_ex)(HandlePointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a, int type_a,
+  int (*gemm_ex)(CublasPointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a, int type_a,
                  int lda, const void* b, int type_b, int ldb, const void* beta, void* c, int type_c, int ldc,
                  int compute, int algorithm);
-  int (*gemm_ex_batched)(HandlePointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
+  int (*gemm_ex_batched)(CublasPointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
                          int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
                          long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,
                          int batch, int compute, int algorithm);
 };
 
-Table find_table(const Library& library) {
-  Table table{};
+namespace {
+
+const LibraryName cublas_library{"cuBLAS",
+                                 {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
+                                 "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cublas`"};
+
+CublasTable find_table(const Library& library) {
+  CublasTable table{};
   library.find("cublasCreate_v2", table.create);
   library.find("cublasDestroy_v2", table.destroy);
   library.find("cublasGetVersion_v2", table.get_version);
@@ -88,8 +89,8 @@ struct Cublas::Handle {
   }
 
   cuda::CudaDevice& device;
-  cuda::Table table;
-  cuda::HandlePointer handle = nullptr;
+  cuda::CublasTable table;
+  cuda::CublasPointer handle = nullptr;
   cuda::Address workspace = 0;
   std::string version;
 };
@@ -99,7 +100,7 @@ namespace {
 
 class GemmLaunches final : public Launches {
  public:
-  GemmLaunches(const Table& table, HandlePointer handle, const Gemm& gemm)
+  GemmLaunches(const CublasTable& table, CublasPointer handle, const Gemm& gemm)
       : table_(table), handle_(handle), gemm_(gemm) {}
 
   std::optional<Failure> enqueue(const CudaArrays& arrays, std::int64_t) const override {
@@ -169,8 +170,8 @@ class GemmLaunches final : public Launches {
                                   c, to, m, stride_c, number(gemm_.batch), compute, algorithm);
   }
 
-  const Table& table_;
-  HandlePointer handle_;
+  const CublasTable& table_;
+  CublasPointer handle_;
   Gemm gemm_;
 };
 
@@ -178,9 +179,9 @@ class GemmLaunches final : public Launches {
 }  // namespace cuda
 
 Cublas::Cublas(Device& device)
-    : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::library_name))) {}
+    : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::cublas_library))) {}
 Cublas::Cublas(Device& device, const std::filesystem::path& library)
-    : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::library_name, library))) {}
+    : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::cublas_library, library))) {}
 Cublas::~Cublas() = default;
 
 const std::string& Cublas::version() const { return handle_->version; }

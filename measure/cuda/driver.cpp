@@ -11,7 +11,7 @@
 namespace deplo::measure::cuda {
 namespace {
 
-const LibraryName library_name{
+const LibraryName driver_library{
     "NVIDIA driver",
     {"libcuda.so.1", "libcuda.so"},
     "it comes with the driver of an NVIDIA GPU (525 or later); a container gets it from its NVIDIA runtime"};
@@ -46,7 +46,7 @@ bool is_sticky(int code) { return code == launch_timeout || among(illegal, code)
 std::optional<int> installed_driver_version() {
   try {
     int (*driver_version)(int*) = nullptr;
-    Library(library_name).find("cuDriverGetVersion", driver_version);
+    Library(driver_library).find("cuDriverGetVersion", driver_version);
     int version = 0;
     return driver_version(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
   } catch (const Error&) {
@@ -59,8 +59,8 @@ const Driver& Driver::get() {
   return driver;
 }
 
-Driver::Driver() { open(Library(library_name)); }
-Driver::Driver(const std::filesystem::path& file) { open(Library(library_name, file)); }
+Driver::Driver() { open(Library(driver_library)); }
+Driver::Driver(const std::filesystem::path& file) { open(Library(driver_library, file)); }
 
 void Driver::open(const Library& library) {
   library.find("cuInit", init);
@@ -68,9 +68,9 @@ void Driver::open(const Library& library) {
   library.find("cuGetErrorName", get_error_name);
   const int code = init(0);
   if (code == stub_library)
-    throw Error(
-        "no NVIDIA driver: found the CUDA toolkit's stub of libcuda, which only serves to link; " + library_name.advice,
-        Exit::environment);
+    throw Error("no NVIDIA driver: found the CUDA toolkit's stub of libcuda, which only serves to link; " +
+                    driver_library.advice,
+                Exit::environment);
   if (code == no_device) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
   require(code, "start the driver");
   require(driver_version(&version_), "ask for the driver's version");

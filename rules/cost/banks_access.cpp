@@ -14,7 +14,7 @@ namespace deplo::rules {
 namespace {
 
 // An expression's value in every thread of a warp; where it is the same in all of them, only the first counts.
-struct Value {
+struct LaneValue {
   WarpValues v{};
   bool threads = false;    // differs between threads
   bool plain = true;       // an affine function of the thread axes plus something the same in all threads
@@ -23,27 +23,27 @@ struct Value {
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
 };
-using Environment = std::vector<std::pair<const std::string*, Value>>;
+using Environment = std::vector<std::pair<const std::string*, LaneValue>>;
 
-Value uniform(std::int64_t value, std::uint64_t regs = 0) {
-  Value result;
+LaneValue uniform(std::int64_t value, std::uint64_t regs = 0) {
+  LaneValue result;
   result.v[0] = value;
   result.regs = regs;
   return result;
 }
 
-Value evaluate(const ir::Expr& e, const Environment& environment) {
+LaneValue evaluate(const ir::Expr& e, const Environment& environment) {
   if (e.kind() == ir::Expr::Kind::constant) return uniform(e.value());
   if (e.kind() == ir::Expr::Kind::variable) {
     const auto found = std::find_if(environment.rbegin(), environment.rend(),
                                     [&](const auto& entry) { return ir::same_name(*entry.first, e.name()); });
     if (found != environment.rend()) return found->second;
-    Value unknown;
+    LaneValue unknown;
     unknown.known = false;
     return unknown;
   }
-  const Value l = evaluate(e.lhs(), environment), r = evaluate(e.rhs(), environment);
-  Value result;
+  const LaneValue l = evaluate(e.lhs(), environment), r = evaluate(e.rhs(), environment);
+  LaneValue result;
   result.threads = l.threads || r.threads;
   result.regs = l.regs | r.regs;
   result.known = l.known && r.known;
@@ -163,7 +163,7 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
   std::int64_t stride = threads_, copy = where.copy;
   std::uint64_t reg = 1;
   for (const ir::Axis& axis : tile_.axes) {
-    Value value;
+    LaneValue value;
     if (axis.bind == ir::Bind::thread) {
       stride /= axis.extent;
       value.threads = true;
@@ -178,7 +178,7 @@ Environment Accesses::environment(const Site& site, const Where& where) const {
     result.emplace_back(&axis.name, value);
   }
   for (const ir::Loop* loop : site.loops) {
-    Value value = evaluate(loop->start, result);
+    LaneValue value = evaluate(loop->start, result);
     const std::int64_t turns = std::max<std::int64_t>(1, loop->axis.extent / loop->step);
     for (std::int64_t& v : value.v) v += loop->step * (where.round % turns);
     result.emplace_back(&loop->axis.name, value);
@@ -229,9 +229,9 @@ int Accesses::run(const Site& site, const ir::Load& load, const ir::Stage& stage
 }
 
 // Of a warp's threads, dimension by dimension.
-std::vector<WarpValues> values_of(std::vector<Value> index) {
+std::vector<WarpValues> values_of(std::vector<LaneValue> index) {
   std::vector<WarpValues> values;
-  for (Value& value : index) {
+  for (LaneValue& value : index) {
     if (!value.threads) value.v.fill(value.v[0]);
     values.push_back(value.v);
   }
@@ -242,11 +242,11 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   const std::size_t slot = stage.slots > 1 ? 1 : 0;
   const auto index_at = [&](const Where& where) {
     const Environment all = environment(site, where);
-    std::vector<Value> index;
+    std::vector<LaneValue> index;
     for (std::size_t d = slot; d < load.index.size(); ++d) index.push_back(evaluate(load.index[d], all));
     return index;
   };
-  std::vector<Value> first = index_at({});
+  std::vector<LaneValue> first = index_at({});
   WarpAccess access = {&stage, &load, 1, 1, warp_size(), 1, {}};
   if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name))
     access.lanes = static_cast<int>(lanes_->extent);
@@ -254,7 +254,7 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
     access.run = run(site, load, stage);
   std::uint64_t regs = 0;
   bool plain = stage.panel == 0 && stage.swizzle == 0;
-  for (const Value& value : first) {
+  for (const LaneValue& value : first) {
     if (!value.known) return std::nullopt;
     regs |= value.regs;
     plain &= value.plain;
@@ -304,7 +304,7 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
     all.emplace_back(&axis, uniform(turn));
     static const std::string lane = ir::lane_variable;
     all.emplace_back(&lane, uniform(0));
-    std::vector<Value> index;
+    std::vector<LaneValue> index;
     for (std::size_t d = slot; d < fragment.index.size(); ++d) {
       index.push_back(evaluate(fragment.index[d], all));
       regs |= index.back().regs;

@@ -12,9 +12,9 @@
 namespace deplo::rules {
 namespace {
 
-class Counter {
+class WorkCounter {
  public:
-  explicit Counter(const ir::Program& loop) : loop_(loop) { count(loop.body); }
+  explicit WorkCounter(const ir::Program& loop) : loop_(loop) { count(loop.body); }
 
   ir::Work result() const {
     ir::Work work{flops_, 0};
@@ -120,7 +120,7 @@ class Counter {
 }  // namespace
 
 ir::Work least_work(const ir::Program& loop, bool matrices) {
-  ir::Work least = Counter(loop).result();
+  ir::Work least = WorkCounter(loop).result();
   if (matrices && ir::mma::may_multiply(loop)) least.flops = 0;
   return least;
 }

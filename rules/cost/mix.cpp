@@ -38,9 +38,9 @@ double mean_turns(const ir::Loop& loop, const ir::Ranges& scope) {
   return turns / starts;
 }
 
-class Counter {
+class MixCounter {
  public:
-  Counter(const ir::Program& kernel, const Target& target) : kernel_(kernel), target_(target) {
+  MixCounter(const ir::Program& kernel, const Target& target) : kernel_(kernel), target_(target) {
     const ir::Tile& tile = tile_of(kernel);
     for (const ir::Axis& axis : tile.axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
     threads_ = static_cast<double>(ir::count_of(tile, ir::Bind::thread));
@@ -282,6 +282,6 @@ class Counter {
 
 }  // namespace
 
-Mix count_mix(const ir::Program& kernel, const Target& target) { return Counter(kernel, target).result(); }
+Mix count_mix(const ir::Program& kernel, const Target& target) { return MixCounter(kernel, target).result(); }
 
 }  // namespace deplo::rules

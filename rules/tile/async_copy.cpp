@@ -30,7 +30,7 @@ std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, con
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_async_copy(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.async_copy) return Skip{"no cp.async on this target (CUDA has it from sm_80 on)"};
   const ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
@@ -44,7 +44,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_async_copy(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const std::int64_t bytes = pins.integer(at.knob).value_or(0);
@@ -63,8 +63,8 @@ extern const Rule async_copy = {
     .name = "async_copy",
     .summary = "copies that do not pass through registers",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_async_copy,
+    .apply = apply_async_copy,
 };
 
 }  // namespace deplo::rules

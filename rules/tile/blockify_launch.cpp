@@ -234,7 +234,7 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_blockify_launch(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
   if (const auto matmul = find_matmul(program)) return decide_matmul(program, *matmul, target, pins);
@@ -247,7 +247,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_blockify_launch(ir::Program program, const Target&, const Pins& pins) {
   if (const auto matmul = find_matmul(program))
     return in_blocks(std::move(program), *matmul, pins.integer("bm").value(), pins.integer("bn").value());
   const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
@@ -275,8 +275,8 @@ extern const Rule blockify_launch = {
               {"bn", KnobType::integer},
               {"threads", KnobType::integer},
               {"elements", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_blockify_launch,
+    .apply = apply_blockify_launch,
 };
 
 }  // namespace deplo::rules

@@ -95,7 +95,7 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_chunk_matmul_k(const ir::Program& program, const Target& target, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
   if (!pins.empty()) return Apply{};
@@ -115,7 +115,7 @@ ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) 
   return outer;
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_chunk_matmul_k(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t bk = pins.integer("bk").value();
   ir::Loop& loop = to_edit(program, *find_matmul(program)->reduce);
   if (bk == loop.axis.extent) return program;
@@ -131,8 +131,8 @@ extern const Rule chunk_matmul_k = {
     .name = "chunk_matmul_k",
     .summary = "K of a matmul in chunks of bk",
     .knobs = {{"bk", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_chunk_matmul_k,
+    .apply = apply_chunk_matmul_k,
 };
 
 }  // namespace deplo::rules

@@ -89,7 +89,7 @@ std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
   return {sizes.begin(), sizes.end()};
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_chunk_reduce(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"CPUs keep rows in their caches"};
   if (const auto chunk = pins.integer("chunk"))
     return *chunk == 0 ? Verdict(Skip{"chunk=0: the sweeps walk whole rows"}) : Apply{};
@@ -104,7 +104,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"chunk", std::move(chunks)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_chunk_reduce(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t chunk = pins.integer("chunk").value();
   for (const std::size_t at : find_sweeps(program).at) {
     const std::string inner = ir::fresh_axis(program);
@@ -126,8 +126,8 @@ extern const Rule chunk_reduce = {
     .name = "chunk_reduce",
     .summary = "sweeps over a row in chunks",
     .knobs = {{"chunk", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_chunk_reduce,
+    .apply = apply_chunk_reduce,
 };
 
 }  // namespace deplo::rules

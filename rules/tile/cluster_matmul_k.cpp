@@ -67,7 +67,7 @@ std::vector<Value> block_options(const ir::Program& program, std::int64_t chunks
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_cluster_matmul_k(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cluster == 1) return Skip{"no clusters of blocks on this target (CUDA has them from sm_90 on)"};
   if (const auto blocks = pins.integer("blocks"))
     return *blocks == 1 ? Verdict(Skip{"blocks=1: every block sums the whole of its K"}) : Apply{};
@@ -82,7 +82,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"blocks", std::move(options)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_cluster_matmul_k(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t blocks = pins.integer("blocks").value();
   const ir::Axis cluster = {ir::fresh_axis(program), blocks, ir::Bind::cluster};
   const ir::Loop& products = *product_loop(program);
@@ -105,8 +105,8 @@ extern const Rule cluster_matmul_k = {
     .name = "cluster_matmul_k",
     .summary = "K split over the blocks of a cluster, which merge their sums",
     .knobs = {{"blocks", KnobType::integer, 1}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_cluster_matmul_k,
+    .apply = apply_cluster_matmul_k,
 };
 
 }  // namespace deplo::rules

@@ -95,7 +95,7 @@ std::int64_t cpu_rows_of_block(const ir::Tile& tile, std::int64_t sweep, const T
   return rows;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_cooperative_reduce(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
   if (has_online_softmax(tile.body)) return Skip{"the reduce is an online softmax"};
@@ -184,7 +184,7 @@ void write_once(ir::Body& body, const ir::Axis& shared) {
   }
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_cooperative_reduce(ir::Program program, const Target& target, const Pins& pins) {
   const bool columns = !target.cpu && walks_columns(program, target);
   ir::Axis shared = {ir::fresh_axis(program), pins.integer("threads").value(), ir::Bind::thread};
   const bool has_column = has_column_axis(tile_of(program));
@@ -209,8 +209,8 @@ extern const Rule cooperative_reduce = {
     .name = "cooperative_reduce",
     .summary = "threads that share the sweeps of a row",
     .knobs = {{"threads", KnobType::integer}, {"rows", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_cooperative_reduce,
+    .apply = apply_cooperative_reduce,
 };
 
 }  // namespace deplo::rules

@@ -62,7 +62,7 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   return why.empty() ? std::optional(std::move(program)) : std::nullopt;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_dot_pairs(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.dot_pairs) return Skip{"no dot products of pairs on this target (CPUs with AVX512_BF16 have them)"};
   std::string why;
   if (!with_pairs(program, why)) return Skip{std::move(why)};
@@ -72,7 +72,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins&) {
+ir::Program apply_dot_pairs(ir::Program program, const Target&, const Pins&) {
   std::string why;
   return with_pairs(std::move(program), why).value();
 }
@@ -83,8 +83,8 @@ extern const Rule dot_pairs = {
     .name = "dot_pairs",
     .summary = "products of bf16 on CPUs, two at once",
     .knobs = {{"apply", KnobType::on_off, 0}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_dot_pairs,
+    .apply = apply_dot_pairs,
 };
 
 }  // namespace deplo::rules

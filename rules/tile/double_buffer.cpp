@@ -37,7 +37,7 @@ std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t 
   return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_double_buffer(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"a CPU cannot overlap copies with arithmetic"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
@@ -69,7 +69,7 @@ bool waits(const ir::Body& body) {
   return std::ranges::any_of(body, [](const ir::Stmt& stmt) { return stmt.as<ir::AsyncWait>() != nullptr; });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_double_buffer(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> loops = chunk_loops(tile);
   for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -94,8 +94,8 @@ extern const Rule double_buffer = {
     .name = "double_buffer",
     .summary = "slots for staged slabs: one is filled while another is read",
     .knobs = {{"depth*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_double_buffer,
+    .apply = apply_double_buffer,
 };
 
 }  // namespace deplo::rules

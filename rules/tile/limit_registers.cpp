@@ -28,7 +28,7 @@ std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_limit_registers(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!traits(target.dialect).register_limit) return Skip{"only CUDA takes a limit"};
   if (const auto count = pins.integer("blocks"))
     return *count == 0 ? Verdict(Skip{"blocks=0: the compiler chooses"}) : Apply{};
@@ -38,7 +38,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"blocks", std::move(options)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_limit_registers(ir::Program program, const Target&, const Pins& pins) {
   tile_of(program).resident = pins.integer("blocks").value();
   return program;
 }
@@ -49,8 +49,8 @@ extern const Rule limit_registers = {
     .name = "limit_registers",
     .summary = "few enough registers for several blocks on a unit",
     .knobs = {{"blocks", KnobType::integer, 0}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_limit_registers,
+    .apply = apply_limit_registers,
 };
 
 }  // namespace deplo::rules

@@ -101,7 +101,7 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_mark_unroll(const ir::Program& program, const Target& target, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   const std::vector<Loops> open = decisions(tile.body);
   if (open.empty()) return Skip{"no loop to unroll"};
@@ -110,7 +110,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{next.front()->axis.name, factors(next, program, target)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_mark_unroll(ir::Program program, const Target&, const Pins& pins) {
   for (const Loops& loops : decisions(tile_of(program).body))
     for (const ir::Loop* loop : loops)
       to_edit(program, *loop).unroll = static_cast<int>(pins.integer(loops.front()->axis.name).value());
@@ -123,8 +123,8 @@ extern const Rule mark_unroll = {
     .name = "mark_unroll",
     .summary = "small loops unrolled",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_mark_unroll,
+    .apply = apply_mark_unroll,
 };
 
 }  // namespace deplo::rules

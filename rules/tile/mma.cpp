@@ -247,7 +247,7 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
 }
 
-Verdict decide(const ir::Program& given, const Target& target, const Pins& pins) {
+Verdict decide_mma(const ir::Program& given, const Target& target, const Pins& pins) {
   if (!target.mma) return Skip{"no matrix instructions on this target (CUDA has them from sm_80 on)"};
   if (const auto name = pins.text("atom"); name && *name == none) return Skip{"atom=none: threads multiply"};
   const ir::Program program = with_gathers_inside(given);
@@ -280,7 +280,7 @@ Verdict decide(const ir::Program& given, const Target& target, const Pins& pins)
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_mma(ir::Program program, const Target&, const Pins& pins) {
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
   program = with_gathers_inside(std::move(program));
   for (const std::string_view operand : {"a", "b"}) {
@@ -304,8 +304,8 @@ extern const Rule mma = {
               {"warps_n", KnobType::integer},
               {"a", KnobType::text, shared},
               {"b", KnobType::text, shared}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_mma,
+    .apply = apply_mma,
 };
 
 }  // namespace deplo::rules

@@ -52,7 +52,7 @@ std::vector<Value> block_options(const ir::Tile& tile, const Target& target) {
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_multicast(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cluster == 1) return Skip{"no clusters of blocks on this target (CUDA has them from sm_90 on)"};
   const ir::Tile& tile = tile_of(program);
   const auto blocks = pins.integer("blocks");
@@ -64,7 +64,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"blocks", std::move(options)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_multicast(ir::Program program, const Target&, const Pins& pins) {
   const ir::Axis cluster = {ir::fresh_axis(program), pins.integer("blocks").value(), ir::Bind::cluster};
   ir::Tile& tile = tile_of(program);
   const std::vector<ChunkStage> stages = filled_stages(tile);
@@ -84,8 +84,8 @@ extern const Rule multicast = {
     .name = "multicast",
     .summary = "blocks of a cluster that load what they share once, for all",
     .knobs = {{"blocks", KnobType::integer, 1}, {"slab", KnobType::text}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_multicast,
+    .apply = apply_multicast,
 };
 
 }  // namespace deplo::rules

@@ -182,7 +182,7 @@ class Choices {
   const std::int64_t extent_, values_, rows_;
 };
 
-constexpr const char *in_registers = "registers", *shared = "shared";
+constexpr const char *weights_in_registers = "registers", *weights_shared = "shared";
 
 // The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp, or warpgroup.
 class ProductChoices {
@@ -225,7 +225,7 @@ class ProductChoices {
   // Of the rows, that is of operand a. Warps that have registers for it take it from there.
   std::vector<Value> places(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
     std::vector<Value> result;
-    if (is(keys, rows, fm, true)) result.emplace_back(std::string(in_registers));
+    if (is(keys, rows, fm, true)) result.emplace_back(std::string(weights_in_registers));
     if (by_ == By::warps && has_row_slab(program_, sweep_) && is(keys, rows, fm, false))
       result.emplace_back(std::string(shared));
     return result;
@@ -276,7 +276,7 @@ std::vector<Value> multipliers(const ir::Program& program, const KeySweep& sweep
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_online_softmax(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!ir::has_softmax_sum(program)) return Skip{"no online softmax"};
   const auto sweep = find_key_sweep(program);
   if (!sweep) return Apply{};
@@ -303,14 +303,14 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_online_softmax(ir::Program program, const Target& target, const Pins& pins) {
   if (pins.integer("keys").value_or(0) == 0) return Steps(std::move(program)).run();
   const ChunkShape shape = {by_of(pins),
                             pins.integer("keys").value(),
                             pins.integer("columns").value_or(1),
                             pins.integer("rows").value(),
                             pins.integer("fm").value(),
-                            pins.text("a").value_or(in_registers) == in_registers,
+                            pins.text("a").value_or(weights_in_registers) == weights_in_registers,
                             pins.on_off("dots").value_or(false)};
   const KeySweep sweep = *find_key_sweep(program);
   return with_key_chunks(std::move(program), sweep, shape, target);
@@ -326,10 +326,10 @@ extern const Rule online_softmax = {
               {"columns", KnobType::integer},
               {"rows", KnobType::integer},
               {"fm", KnobType::integer},
-              {"a", KnobType::text, in_registers},
+              {"a", KnobType::text, weights_in_registers},
               {"dots", KnobType::on_off}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_online_softmax,
+    .apply = apply_online_softmax,
 };
 
 }  // namespace deplo::rules

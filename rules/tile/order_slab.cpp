@@ -22,7 +22,7 @@ constexpr const char *columns = "columns", *source = "source";  // what comes la
 
 bool precedes(const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim < b.dim; }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_order_slab(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"a CPU has no banks, and its vectors lie along the columns"};
   if (has_online_softmax(tile_of(program).body)) return Skip{"vectors of scores lie along the keys"};
   for (const Staged& staged : staged_buffers(program)) {
@@ -62,7 +62,7 @@ void keep_order(ir::Program& program, const std::string& buffer, const std::vect
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_order_slab(ir::Program program, const Target&, const Pins& pins) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> orders;
   for (const Staged& staged : staged_buffers(program))
     if (pins.text(staged.stage->source) == source) orders.emplace_back(staged.stage->buffer, order_of(*staged.stage));
@@ -76,8 +76,8 @@ extern const Rule order_slab = {
     .name = "order_slab",
     .summary = "slabs that keep the order of their source",
     .knobs = {{"*", KnobType::text, columns}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_order_slab,
+    .apply = apply_order_slab,
 };
 
 }  // namespace deplo::rules

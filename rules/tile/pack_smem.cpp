@@ -63,7 +63,7 @@ std::vector<Value> widths(const Panel& panel) {
                                                                : std::vector{whole, columns};
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_pack_smem(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp > 1) return Skip{"panels are for CPUs: a GPU's banks see no rows, TMA has split_inner_for_swizzle"};
   const std::vector<Panel> found = panels(program);
   if (found.empty()) return Skip{"no staged operand of a matmul that threads read panel by panel"};
@@ -78,7 +78,7 @@ void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_pack_smem(ir::Program program, const Target&, const Pins& pins) {
   for (const Staged& staged : staged_buffers(program))
     if (const auto panel = pins.integer(staged.stage->source)) set_panel(program.body, staged.stage->buffer, *panel);
   return program;
@@ -90,8 +90,8 @@ extern const Rule pack_smem = {
     .name = "pack_smem",
     .summary = "staged columns in panels, as a thread reads them",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_pack_smem,
+    .apply = apply_pack_smem,
 };
 
 }  // namespace deplo::rules

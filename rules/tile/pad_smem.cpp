@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Pr
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_pad_smem(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
   const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   ir::Program padded = program;
@@ -85,7 +85,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_pad_smem(ir::Program program, const Target&, const Pins& pins) {
   std::vector<std::pair<std::string, std::int64_t>> pads;
   for (const auto& [knob, stage] : padded_stages(program))
     if (const auto pad = pins.integer(knob)) pads.emplace_back(stage->buffer, *pad);
@@ -99,8 +99,8 @@ extern const Rule pad_smem = {
     .name = "pad_smem",
     .summary = "pads of staged rows, against bank conflicts",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_pad_smem,
+    .apply = apply_pad_smem,
 };
 
 }  // namespace deplo::rules

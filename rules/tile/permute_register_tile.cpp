@@ -83,7 +83,7 @@ std::vector<Value> strips(const ir::Program& program, const Strip& s, const Targ
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_permute_register_tile(const ir::Program& program, const Target& target, const Pins& pins) {
   // The columns of a thread are whole vectors there, and its accumulators fit the registers: loads of the columns
   // again for each row would only be more.
   if (target.cpu) return Skip{"a CPU has no banks and keeps all its rows in registers"};
@@ -109,7 +109,7 @@ void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
   renumber(program, t, r, fn, column);
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_permute_register_tile(ir::Program program, const Target&, const Pins& pins) {
   const Strip s = find_strip(tile_of(program));
   if (pins.text("order") == "mk") to_edit(program, *find_matmul(program)->reduce).per = s.rows->name;
   const auto strip = pins.integer("strip");
@@ -123,8 +123,8 @@ extern const Rule permute_register_tile = {
     .name = "permute_register_tile",
     .summary = "which columns a thread owns, and the order of its rows",
     .knobs = {{"strip", KnobType::integer}, {"order", KnobType::text}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_permute_register_tile,
+    .apply = apply_permute_register_tile,
 };
 
 }  // namespace deplo::rules

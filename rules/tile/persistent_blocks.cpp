@@ -119,7 +119,7 @@ std::vector<Value> block_options(const ir::Program& program, const Target& targe
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_persistent_blocks(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"a CPU's threads take several blocks each as it is"};
   const auto blocks = pins.integer("blocks");
   if (blocks == 0) return Skip{"blocks=0: a block of the launch for each of the grid"};
@@ -158,7 +158,7 @@ void continue_phases(ir::Body& body, const Fills& fills, const ir::Expr& before)
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_persistent_blocks(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t blocks = pins.integer("blocks").value(), grid = ir::count_of(tile_of(program), ir::Bind::block),
                      turns = ceil_div(grid, blocks);
   const ir::Axis block = {ir::fresh_axis(program), blocks, ir::Bind::block};
@@ -198,8 +198,8 @@ extern const Rule persistent_blocks = {
     .name = "persistent_blocks",
     .summary = "as many blocks as the units hold, each with several of the grid",
     .knobs = {{"blocks", KnobType::integer, 0}, {"order", KnobType::text}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_persistent_blocks,
+    .apply = apply_persistent_blocks,
 };
 
 }  // namespace deplo::rules

@@ -54,7 +54,7 @@ std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target&, const Pins& pins) {
+Verdict decide_pipeline_k_outer(const ir::Program& program, const Target&, const Pins& pins) {
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> places = pipelines(tile);
   if (places.empty()) return Skip{"no chunk loop with buffered stages"};
@@ -170,7 +170,7 @@ class Pipeline {
   ir::Body stages_, compute_;
 };
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_pipeline_k_outer(ir::Program program, const Target&, const Pins& pins) {
   ir::Body& body = tile_of(program).body;
   std::size_t grown = 0;
   const std::vector<std::size_t> places = pipelines(tile_of(program));
@@ -192,8 +192,8 @@ extern const Rule pipeline_k_outer = {
     .name = "pipeline_k_outer",
     .summary = "the next slab is filled while this one is computed on",
     .knobs = {{"apply*", KnobType::on_off}, {"tail*", KnobType::text, peeled}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_pipeline_k_outer,
+    .apply = apply_pipeline_k_outer,
 };
 
 }  // namespace deplo::rules

@@ -135,7 +135,7 @@ std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   return options({std::min(first, trips), 0, 2, 4, 8, 16, 32, 64, trips}, 0, trips);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_prefetch(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.prefetch) return Skip{"no prefetch by address on this target"};
   const std::vector<Stream> found = streams(program);
   for (const Stream& stream : found)
@@ -193,7 +193,7 @@ void set_prefetch(ir::Body& body, const std::string& source, int rows) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_prefetch(ir::Program program, const Target&, const Pins& pins) {
   Additions additions;
   for (const Stream& stream : streams(program)) {
     const std::int64_t distance = pins.integer(stream.buffer).value();
@@ -211,8 +211,8 @@ extern const Rule prefetch = {
     .name = "prefetch",
     .summary = "vectors asked for ahead of time",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_prefetch,
+    .apply = apply_prefetch,
 };
 
 }  // namespace deplo::rules

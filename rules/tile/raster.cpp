@@ -37,7 +37,7 @@ std::vector<Value> group_options(std::int64_t extent, const Target& target) {
   return groups;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_raster(const ir::Program& program, const Target& target, const Pins& pins) {
   if (const auto group = pins.integer("group"))
     return *group == 1 ? Verdict(Skip{"group=1: the blocks run row by row"}) : Apply{};
   const auto matmul = find_matmul(program);
@@ -52,7 +52,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"group", std::move(groups)};
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_raster(ir::Program program, const Target& target, const Pins& pins) {
   const Matmul matmul = *find_matmul(program);
   const std::int64_t group = pins.integer("group").value();
   const std::string inner = ir::fresh_axis(program);
@@ -71,8 +71,8 @@ extern const Rule raster = {
     .name = "raster",
     .summary = "blocks run in groups of rows, which share operands in cache",
     .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // newer than kernels of CPUs
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_raster,
+    .apply = apply_raster,
 };
 
 }  // namespace deplo::rules

@@ -67,7 +67,7 @@ std::vector<Value> column_options(const Block& block, std::int64_t rows, const T
   return by_preference(std::move(scored));
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_register_tile(const ir::Program& program, const Target& target, const Pins& pins) {
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop: register tiling has nothing to reuse"};
   const ir::Tile& tile = tile_of(program);
@@ -78,7 +78,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_register_tile(ir::Program program, const Target&, const Pins& pins) {
   const auto matmul = find_matmul(program);
   split_into_registers(program, matmul->m, pins.integer("fm").value());
   split_into_registers(program, matmul->n, pins.integer("fn").value());
@@ -91,8 +91,8 @@ extern const Rule register_tile = {
     .name = "register_tile",
     .summary = "each thread computes fm × fn outputs",
     .knobs = {{"fm", KnobType::integer}, {"fn", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_register_tile,
+    .apply = apply_register_tile,
 };
 
 }  // namespace deplo::rules

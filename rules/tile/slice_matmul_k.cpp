@@ -66,7 +66,7 @@ std::vector<Value> slice_options(const ir::Program& program, const ir::Loop& loo
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_slice_matmul_k(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"the threads of a CPU's block run one after the other"};
   if (const auto slices = pins.integer("slices"))
     return *slices == 1 ? Verdict(Skip{"slices=1: every thread sums the whole of a chunk"}) : Apply{};
@@ -79,7 +79,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Fork{"slices", std::move(options)};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_slice_matmul_k(ir::Program program, const Target&, const Pins& pins) {
   const std::int64_t slices = pins.integer("slices").value();
   const ir::Axis slice = {ir::fresh_axis(program), slices, ir::Bind::thread};
   const Matmul matmul = *find_matmul(program);
@@ -101,8 +101,8 @@ extern const Rule slice_matmul_k = {
     .name = "slice_matmul_k",
     .summary = "chunks of K shared by groups of threads, which merge their sums",
     .knobs = {{"slices", KnobType::integer, 1}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_slice_matmul_k,
+    .apply = apply_slice_matmul_k,
 };
 
 }  // namespace deplo::rules

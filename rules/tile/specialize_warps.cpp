@@ -60,9 +60,10 @@ ir::Program with_producers(ir::Program program, std::size_t place) {
   return program;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_specialize_warps(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.tma) return Skip{"no TMA on this target (CUDA has it from sm_90 on)"};
-  if (const auto apply = pins.on_off("apply")) return *apply ? Verdict(Apply{}) : Skip{"apply=0: all threads copy"};
+  if (const auto apply_specialize_warps = pins.on_off("apply"))
+    return *apply_specialize_warps ? Verdict(Apply{}) : Skip{"apply=0: all threads copy"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> places = chunk_loops(tile);
   if (places.size() != 1) return Skip{"not one chunk loop with stages"};
@@ -72,7 +73,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return on_off_fork("apply", multiplies_by_warpgroups(tile.body));
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins&) {
+ir::Program apply_specialize_warps(ir::Program program, const Target&, const Pins&) {
   const std::size_t place = chunk_loops(tile_of(program)).front();
   return with_producers(std::move(program), place);
 }
@@ -83,8 +84,8 @@ extern const Rule specialize_warps = {
     .name = "specialize_warps",
     .summary = "threads of their own that copy, ahead of those that compute",
     .knobs = {{"apply", KnobType::on_off, 0}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_specialize_warps,
+    .apply = apply_specialize_warps,
 };
 
 }  // namespace deplo::rules

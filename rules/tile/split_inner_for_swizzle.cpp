@@ -63,7 +63,7 @@ bool can_swizzle(const ir::Stage& stage, bool products) {
   return stage.transport == ir::Transport::tma || (stage.transport == ir::Transport::async && chunks && products);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_split_inner_for_swizzle(const ir::Program& program, const Target& target, const Pins& pins) {
   const bool products = has_products(tile_of(program).body);
   if (!target.tma && !products) return Skip{"no tma stage to swizzle"};
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
@@ -87,7 +87,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_split_inner_for_swizzle(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const std::int64_t swizzle = pins.integer(at.knob).value_or(0);
@@ -105,8 +105,8 @@ extern const Rule split_inner_for_swizzle = {
     .name = "split_inner_for_swizzle",
     .summary = "panels and swizzle of slabs that TMA copies",
     .knobs = {{"*", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_split_inner_for_swizzle,
+    .apply = apply_split_inner_for_swizzle,
 };
 
 }  // namespace deplo::rules

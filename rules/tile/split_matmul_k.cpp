@@ -94,7 +94,7 @@ std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_split_matmul_k(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.atomic_add) return Skip{"the target has no atomic addition of floats"};
   if (const auto splits = pins.integer("splits"))
     return *splits == 1 ? Verdict(Skip{"splits=1: every block sums the whole of K"}) : Apply{};
@@ -122,7 +122,7 @@ void add_up(const ir::Program& program, ir::Body& body, std::size_t chunks, cons
   if (!parts.once.empty()) body.emplace_back(ir::If{ir::equal(ir::var(split), 0), std::move(parts.once)});
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_split_matmul_k(ir::Program program, const Target&, const Pins& pins) {
   const std::size_t at = *chunk_loop(tile_of(program), *find_matmul(program));
   const ir::Axis split = {ir::fresh_axis(program), pins.integer("splits").value(), ir::Bind::thread};
   ir::Tile& tile = tile_of(program);
@@ -148,8 +148,8 @@ extern const Rule split_matmul_k = {
     .name = "split_matmul_k",
     .summary = "K split over several blocks, partial sums added in memory",
     .knobs = {{"splits", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_split_matmul_k,
+    .apply = apply_split_matmul_k,
 };
 
 }  // namespace deplo::rules

@@ -246,7 +246,7 @@ bool needed(const Plan& plan, const ir::Program& program, const Target& target) 
   return !target.cpu && plan.readers >= few && find_matmul(program).has_value();
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_stage_inputs(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!has_reduce(tile_of(program).body)) return Skip{"no chunk loop and no shared reduction"};
   const std::vector<Plan> plans = find_plans(program, target);
   if (plans.empty()) return Skip{"no load qualifies for staging"};
@@ -288,7 +288,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_stage_inputs(ir::Program program, const Target& target, const Pins& pins) {
   auto names = names_of(program);
   std::vector<Plan> plans = find_plans(program, target);  // those of the tile's body last: positions in it stay
   std::size_t at = 0;
@@ -311,8 +311,8 @@ extern const Rule stage_inputs = {
     .name = "stage_inputs",
     .summary = "inputs copied to shared memory, once a block",
     .knobs = {{"*", KnobType::on_off}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_stage_inputs,
+    .apply = apply_stage_inputs,
 };
 
 }  // namespace deplo::rules

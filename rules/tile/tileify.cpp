@@ -32,12 +32,12 @@ ir::Axis peel(ir::Body& body) {
   return loop.axis;
 }
 
-Verdict decide(const ir::Program& program, const Target&, const Pins&) {
+Verdict decide_tileify(const ir::Program& program, const Target&, const Pins&) {
   if (program.level != ir::Level::loop) return Skip{"not a Loop IR program"};
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins&) {
+ir::Program apply_tileify(ir::Program program, const Target&, const Pins&) {
   ir::renumber_axes(program);  // sibling loops may share a name, and one of them may become an axis of all
   program.level = ir::Level::tile;
   const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // of a kernel without free loops
@@ -67,8 +67,8 @@ extern const Rule tileify = {
     .name = "tileify",
     .summary = "outer loops become thread axes",
     .knobs = {},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_tileify,
+    .apply = apply_tileify,
 };
 
 }  // namespace deplo::rules

@@ -17,7 +17,7 @@ bool fits(ir::Program program, const std::vector<ChunkStage>& stages, const Targ
   return fits_shared(program, target);
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_tma_copy(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!target.tma) return Skip{"no TMA on this target (CUDA has it from sm_90 on)"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<ChunkStage> stages = chunk_stages(tile);
@@ -36,7 +36,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return Apply{};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_tma_copy(ir::Program program, const Target&, const Pins& pins) {
   ir::Tile& tile = tile_of(program);
   for (const ChunkStage& at : chunk_stages(tile)) {
     if (!pins.on_off(at.knob).value_or(false)) continue;
@@ -54,8 +54,8 @@ extern const Rule tma_copy = {
     .name = "tma_copy",
     .summary = "slabs copied by the hardware's descriptor engine",
     .knobs = {{"*", KnobType::on_off}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_tma_copy,
+    .apply = apply_tma_copy,
 };
 
 }  // namespace deplo::rules

@@ -46,7 +46,7 @@ std::vector<Value> copies(const ir::Program& program, const Staged& staged, cons
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_vectorize(const ir::Program& program, const Target& target, const Pins& pins) {
   if (!pins.integer("width"))
     if (const auto site = find_vector_site(program)) return Fork{"width", widths(program, *site, target)};
   for (const Staged& staged : staged_buffers(program)) {
@@ -73,7 +73,7 @@ void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
   });
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_vectorize(ir::Program program, const Target& target, const Pins& pins) {
   set_lanes(program, target, pins);
   const std::int64_t width = pins.integer("width").value_or(1);
   if (width == 1) return program;
@@ -87,8 +87,8 @@ extern const Rule vectorize = {
     .name = "vectorize",
     .summary = "lanes of vector values, and of staging copies",
     .knobs = {{"width", KnobType::integer}, {"copy_*", KnobType::integer, std::int64_t{1}}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_vectorize,
+    .apply = apply_vectorize,
 };
 
 }  // namespace deplo::rules

@@ -154,7 +154,7 @@ std::vector<Value> by_cost(const std::vector<WarpTile>& tiles, std::int64_t Warp
   return result;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_warp_tile(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps"};
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop"};
@@ -210,7 +210,7 @@ void deal_rows(ir::Program& program, const Threads& threads, const WarpTile& til
   for (std::size_t i = 0; ir::Expr * receiver : receivers(tile_of(program))) *receiver = stay[i++];
 }
 
-ir::Program apply(ir::Program program, const Target& target, const Pins& pins) {
+ir::Program apply_warp_tile(ir::Program program, const Target& target, const Pins& pins) {
   const Matmul matmul = *find_matmul(program);
   const Threads threads = threads_of(tile_of(program), matmul, target);
   const WarpTile tile = {pins.integer("rows").value(), pins.integer("interleave").value(),
@@ -231,8 +231,8 @@ extern const Rule warp_tile = {
     .name = "warp_tile",
     .summary = "the threads of a warp take a block of outputs, not a row",
     .knobs = {{"rows", KnobType::integer, 0}, {"interleave", KnobType::integer}, {"strip", KnobType::integer}},
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_warp_tile,
+    .apply = apply_warp_tile,
 };
 
 }  // namespace deplo::rules

@@ -14,7 +14,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array parameters = {
+constexpr std::array anneal_parameters = {
     number("first", "0.2", 0.001, 100, "0.2 0.5 1", "starting temperature, in log time"),
     number("last", "0.005", 0.0001, 100, "0.005 0.01 0.05", "temperature at which it restarts from the best"),
     number("fall", "0.98", 0.1, 0.9999, "0.95 0.98 0.99", "cooling factor per evaluation"),
@@ -59,7 +59,7 @@ class Anneal final : public Proposer {
 namespace kinds {
 
 extern constinit const SearcherKind anneal{
-    "anneal", "simulated annealing", parameters,
+    "anneal", "simulated annealing", anneal_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Anneal>(space, settings);
     }};

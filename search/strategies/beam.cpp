@@ -16,7 +16,7 @@ namespace deplo::search::strategies {
 namespace {
 
 // Tuned on dedispersion and GEMM, and better on the convolutions too: docs/strategies.md, "Tuning the tuners".
-constexpr std::array parameters = {
+constexpr std::array beam_parameters = {
     integer("width", "2", 1, 10000, "2 4 8", "partial schedules kept per level"),
     integer("samples", "1", 1, 10000, "1 2 4", "evaluations of each partial schedule"),
 };
@@ -91,7 +91,8 @@ class Beam final : public Proposer {
 
 namespace kinds {
 
-extern constinit const SearcherKind beam{"beam", "beam search over the levels, with sampled completions", parameters,
+extern constinit const SearcherKind beam{"beam", "beam search over the levels, with sampled completions",
+                                         beam_parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
                                            return std::make_unique<Beam>(space, settings);
                                          }};

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double rank_scale = 8;  // ranks after which a member is half as likely a parent
 
-constexpr std::array parameters = {
+constexpr std::array evolve_parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
@@ -95,7 +95,7 @@ class Evolve final : public ModelSearcher {
 namespace kinds {
 
 extern constinit const SearcherKind evolve{
-    "evolve", "evolutionary search guided by the model, as in Ansor", parameters,
+    "evolve", "evolutionary search guided by the model, as in Ansor", evolve_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Evolve>(space, settings);
     }};

@@ -16,7 +16,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array parameters = {
+constexpr std::array genetic_parameters = {
     integer("population", "20", 2, 10000, "10 20 40", "candidates that may be parents"),
     integer("tournament", "3", 1, 1000, "2 3 5", "candidates drawn per parent; the fastest is chosen"),
     number("mutation", "0.5", 0, 1, "0.2 0.5 0.8", "probability that one choice of a child changes"),
@@ -75,7 +75,7 @@ class Genetic final : public Proposer {
 namespace kinds {
 
 extern constinit const SearcherKind genetic{
-    "genetic", "steady-state genetic algorithm with repair by replay", parameters,
+    "genetic", "steady-state genetic algorithm with repair by replay", genetic_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Genetic>(space, settings);
     }};

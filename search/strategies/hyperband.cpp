@@ -21,7 +21,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array parameters = {
+constexpr std::array hyperband_parameters = {
     integer("eta", "4", 2, 1000, "2 3 4", "one in eta candidates goes on, with eta times the effort"),
     integer("R", "64", 1, 1000000, "4 16 64", "the least effort is 1/R, rounded up to a power of 1/eta"),
 };
@@ -143,7 +143,7 @@ class Hyperband final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind hyperband{
-    "hyperband", "successive halving: little effort on many, all on the best", parameters,
+    "hyperband", "successive halving: little effort on many, all on the best", hyperband_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Hyperband>(space, settings);
     }};

@@ -43,7 +43,7 @@ namespace {
 
 constexpr double heuristic_share = 0.25;  // of follow
 
-constexpr std::array parameters = {
+constexpr std::array mcts_parameters = {
     number("c", "0.1", 0, 1000, "0.05 0.1 0.2 0.5", "exploration constant of the upper bound"),
     number("share", "0.2", 0, 10, "0.1 0.2 0.4",
            "distance over which similar candidates share statistics; 0: each node has its own"),
@@ -249,7 +249,7 @@ std::unique_ptr<Searcher> make(const Space& space, const Settings& settings) {
 namespace kinds {
 
 extern constinit const SearcherKind mcts{"mcts", "Monte Carlo tree search; similar candidates share statistics",
-                                         parameters, make};
+                                         mcts_parameters, make};
 
 }  // namespace kinds
 

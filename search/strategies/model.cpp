@@ -16,8 +16,8 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
-                                   mutants_parameter, design_parameter, batch_parameter, random_parameter};
+constexpr std::array model_parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
+                                         mutants_parameter, design_parameter, batch_parameter, random_parameter};
 
 class Model final : public ModelSearcher {
  public:
@@ -39,7 +39,7 @@ class Model final : public ModelSearcher {
 namespace kinds {
 
 extern constinit const SearcherKind model{
-    "model", "Bayesian optimisation: Gaussian process, lower confidence bound", parameters,
+    "model", "Bayesian optimisation: Gaussian process, lower confidence bound", model_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Model>(space, settings);
     }};

@@ -17,7 +17,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array parameters = {
+constexpr std::array portfolio_parameters = {
     number("c", "0.05", 0, 10, "0.02 0.05 0.2", "exploration constant of the bandit"),
     integer("window", "100", 1, 100000, "50 100 500", "evaluations that the bandit remembers"),
 };
@@ -117,7 +117,7 @@ class Portfolio final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind portfolio{
-    "portfolio", "model, ils and genetic; a bandit prefers the most successful", parameters,
+    "portfolio", "model, ils and genetic; a bandit prefers the most successful", portfolio_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Portfolio>(space, settings);
     }};

@@ -20,7 +20,7 @@ namespace {
 
 // c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
 // subtree keeps the search (0.51 on dedispersion and GEMM in place of 0.89: docs/strategies.md, "Tuning the tuners").
-constexpr std::array parameters = {
+constexpr std::array puct_parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
@@ -157,7 +157,7 @@ class Puct final : public Searcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with the model as its prior", parameters,
+extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with the model as its prior", puct_parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
                                            return std::make_unique<Puct>(space, settings);
                                          }};

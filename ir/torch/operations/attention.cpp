@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
@@ -14,8 +13,6 @@ namespace {
 
 using tensor::coordinate;
 using tensor::identity;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr AttributeSpec attention_attributes[] = {
     {"is_causal", Kind::flag, false}, {"scale", Kind::number, Computed{}}, {"enable_gqa", Kind::flag, false}};

@@ -104,27 +104,25 @@ Id bitwise_not(const Given& g) {
   return g.call("sub", {g.caller().scalar(-1, DType::i64), x});
 }
 
-constexpr std::string_view pair = "input, other", infix = "left, right";
-
 }  // namespace
 
 // clang-format off
 std::vector<Operation> bitwise_operations() {
   return {
       {"bitwise_and", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_and<std::int64_t>>, decompose_bits<Op::bit_and>,
-       {{"bitwise_and", either, pair, call_bitwise}},
+       {{"bitwise_and", either, two_tensors, call_bitwise}},
        {{"aten.bitwise_and", read_and}, {"aten.__and__", read_and}}},
       {"bitwise_left_shift", 2, 2, {}, infer_bitwise, evaluate_shift<true>, decompose_shift<true>,
-       {{"bitwise_left_shift", either, pair, call_bitwise}, {"<<", as_infix, infix, call_infix_shift}},
+       {{"bitwise_left_shift", either, two_tensors, call_bitwise}, {"<<", as_infix, infix, call_infix_shift}},
        {{"aten.bitwise_left_shift", read_shift}, {"aten.__lshift__", read_shift}}},
       {"bitwise_or", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_or<std::int64_t>>, decompose_bits<Op::bit_or>,
-       {{"bitwise_or", either, pair, call_bitwise}},
+       {{"bitwise_or", either, two_tensors, call_bitwise}},
        {{"aten.bitwise_or", read_or}, {"aten.__or__", read_or}}},
       {"bitwise_right_shift", 2, 2, {}, infer_bitwise, evaluate_shift<false>, decompose_shift<false>,
-       {{"bitwise_right_shift", either, pair, call_bitwise}, {">>", as_infix, infix, call_infix_shift}},
+       {{"bitwise_right_shift", either, two_tensors, call_bitwise}, {">>", as_infix, infix, call_infix_shift}},
        {{"aten.bitwise_right_shift", read_shift}, {"aten.__rshift__", read_shift}}},
       {"bitwise_xor", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_xor<std::int64_t>>, decompose_bits<Op::bit_xor>,
-       {{"bitwise_xor", either, pair, call_bitwise}},
+       {{"bitwise_xor", either, two_tensors, call_bitwise}},
        {{"aten.bitwise_xor", read_xor}, {"aten.__xor__", read_xor}}},
   };
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
@@ -10,8 +9,6 @@
 namespace deplo::ir::torch {
 namespace composed {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
 Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze", {x}, {{"dim", dim}}); }

@@ -231,7 +231,7 @@ std::vector<Id> read_scalar(pt2::Call& call) { return filled(call, call.number("
 
 constexpr std::string_view sized = "*size, dtype=None, device=None, requires_grad=False",
                            like = "input, *, dtype=None, device=None, requires_grad=False, memory_format=None",
-                           fresh = "input, *size, dtype=None, device=None, requires_grad=False";
+                           sized_like = "input, *size, dtype=None, device=None, requires_grad=False";
 
 }  // namespace
 
@@ -250,9 +250,9 @@ std::vector<Operation> creation_operations() {
         {"empty_like", in_torch, like, call_constant_like<0>},
         {"eye", in_torch, "n, m=None, *, dtype=None, device=None, requires_grad=False", call_eye},
         {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False", call_linspace},
-        {"new_empty", as_method, fresh, call_new<0>},
-        {"new_zeros", as_method, fresh, call_new<0>},
-        {"new_ones", as_method, fresh, call_new<1>},
+        {"new_empty", as_method, sized_like, call_new<0>},
+        {"new_zeros", as_method, sized_like, call_new<0>},
+        {"new_ones", as_method, sized_like, call_new<1>},
         {"new_full", as_method, "input, size, fill_value, *, dtype=None, device=None", call_new_full},
         {"zeros_like", in_torch, like, call_constant_like<0>},
         {"ones_like", in_torch, like, call_constant_like<1>},

@@ -39,11 +39,11 @@ Id joined(Builder& b, const Node& call, std::string_view name) {
 std::optional<Id> call_on_nothing(Builder& b, const Node& call, std::string_view name) {
   const auto empty = std::ranges::find_if(call.args, [&](Id arg) { return is_empty(b.type(arg)); });
   if (empty == call.args.end() || is_empty(call.type)) return std::nullopt;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
   const std::string& op = call.op;
   if (op == "sum" || op == "matmul" || op == "searchsorted") return filled(b, call.type, 0, name);
   if (op == "prod") return filled(b, call.type, 1, name);
-  if (op == "logsumexp") return filled(b, call.type, -infinity, name);
+  if (op == "logsumexp") return filled(b, call.type, -unbounded, name);
   if (op == "mean" || op == "var") return not_a_number(b, call.type, name);
   if (op == "cat") return joined(b, call, name);
   // Nothing is put anywhere.

@@ -1,6 +1,8 @@
 // Helpers for the files of families of operations, and the list of families.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,12 @@ using tensor::Coordinates;
 using tensor::Dims;
 using tensor::Emitter;
 using Kind = AttributeKind;
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+/// The end of a slice that has none, as files write it.
+inline constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+/// The parameters of a function of two tensors, and of an infix operator.
+inline constexpr std::string_view two_tensors = "input, other", infix = "left, right";
 
 std::vector<Operation> unary_operations();
 std::vector<Operation> binary_operations();

@@ -231,7 +231,7 @@ Id multilabel_soft_margin_loss(const Given& g) {
 
 constexpr std::string_view plain = "input, target, size_average=None, reduce=None, reduction='mean'";
 constexpr std::string_view with_weight = "input, target, size_average=None, reduce=None, reduction='mean', weight=None";
-constexpr std::string_view module = "size_average=None, reduce=None, reduction='mean'";
+constexpr std::string_view reducing_module = "size_average=None, reduce=None, reduction='mean'";
 
 }  // namespace
 
@@ -243,9 +243,9 @@ Composites losses() {
        {"multilabel_soft_margin_loss", in_functional, "input, target, weight=None, size_average=None, reduce=None, reduction='mean'", call_made<multilabel_soft_margin_loss>},
        {"MultiLabelSoftMarginLoss", stateless_module, "weight=None, size_average=None, reduce=None, reduction='mean'", nullptr, "multilabel_soft_margin_loss"},
        {"mse_loss", in_functional, with_weight, call_made<mse_loss>},
-       {"MSELoss", stateless_module, module, nullptr, "mse_loss"},
+       {"MSELoss", stateless_module, reducing_module, nullptr, "mse_loss"},
        {"l1_loss", in_functional, with_weight, call_made<l1_loss>},
-       {"L1Loss", stateless_module, module, nullptr, "l1_loss"},
+       {"L1Loss", stateless_module, reducing_module, nullptr, "l1_loss"},
        {"smooth_l1_loss", in_functional, "input, target, size_average=None, reduce=None, reduction='mean', beta=1.0", call_made<smooth_l1_loss>},
        {"SmoothL1Loss", stateless_module, "size_average=None, reduce=None, reduction='mean', beta=1.0", nullptr, "smooth_l1_loss"},
        {"huber_loss", in_functional, "input, target, reduction='mean', delta=1.0", call_made<huber_loss>},
@@ -257,7 +257,7 @@ Composites losses() {
        {"binary_cross_entropy_with_logits", in_functional, "input, target, weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None", call_made<binary_cross_entropy_with_logits>},
        {"BCEWithLogitsLoss", stateless_module, "weight=None, size_average=None, reduce=None, reduction='mean', pos_weight=None", nullptr, "binary_cross_entropy_with_logits"},
        {"soft_margin_loss", in_functional, plain, call_made<soft_margin_loss>},
-       {"SoftMarginLoss", stateless_module, module, nullptr, "soft_margin_loss"},
+       {"SoftMarginLoss", stateless_module, reducing_module, nullptr, "soft_margin_loss"},
        {"hinge_embedding_loss", in_functional, "input, target, margin=1.0, size_average=None, reduce=None, reduction='mean'", call_made<hinge_embedding_loss>},
        {"HingeEmbeddingLoss", stateless_module, "margin=1.0, size_average=None, reduce=None, reduction='mean'", nullptr, "hinge_embedding_loss"},
        {"margin_ranking_loss", in_functional, "input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean'", call_made<margin_ranking_loss>},

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "ir/torch/operations/family.h"
@@ -13,7 +12,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
 
 // softmax, log_softmax
@@ -231,7 +229,8 @@ std::vector<Id> read_norm(pt2::Call& call) {
   return call.node(std::move(args), std::move(attributes));
 }
 
-constexpr std::string_view along = "input, dim, dtype=None", along_any = "input, dim=None, _stacklevel=3, dtype=None";
+constexpr std::string_view along_dim = "input, dim, dtype=None",
+                           along_any_dim = "input, dim=None, _stacklevel=3, dtype=None";
 
 }  // namespace
 
@@ -249,14 +248,14 @@ std::vector<Operation> normalisation_operations() {
          call_layer_norm}},
        {{"aten.layer_norm", read_norm}, {"aten.native_layer_norm", read_norm}}},
       {"log_softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
-       {{"log_softmax", either, along, call_softmax}, {"log_softmax", in_functional, along_any, call_softmax},
+       {{"log_softmax", either, along_dim, call_softmax}, {"log_softmax", in_functional, along_any_dim, call_softmax},
         {"LogSoftmax", stateless_module, "dim=None"}},
        {{"aten.log_softmax", read_softmax}, {"aten._log_softmax", read_softmax}}},
       {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
        {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
        {{"aten.rms_norm", read_norm}, {"aten._fused_rms_norm", read_norm}}},
       {"softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<false>, decompose_softmax,
-       {{"softmax", either, along, call_softmax}, {"softmax", in_functional, along_any, call_softmax},
+       {{"softmax", either, along_dim, call_softmax}, {"softmax", in_functional, along_any_dim, call_softmax},
         {"Softmax", stateless_module, "dim=None"}},
        {{"aten.softmax", read_softmax}, {"aten._softmax", read_softmax}, {"aten._safe_softmax", read_safe_softmax}}},
   };

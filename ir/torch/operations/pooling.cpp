@@ -10,8 +10,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // "max_pool2d" pools two dimensions.
 std::size_t dims_of(const Given& g) { return static_cast<std::size_t>(g.name()[g.name().find_first_of("123")] - '0'); }
 

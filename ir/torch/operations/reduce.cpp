@@ -12,8 +12,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 constexpr AttributeSpec reduce_attributes[] = {{"dims", Kind::integers, Computed{}}, {"keepdim", Kind::flag, false}};
 constexpr AttributeSpec var_attributes[] = {{"dims", Kind::integers, Computed{}},
                                             {"keepdim", Kind::flag, false},

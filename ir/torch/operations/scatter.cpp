@@ -176,11 +176,9 @@ Id replaced(const Given& g, Id x, Id part, std::size_t dim, std::int64_t start, 
   return scatter_any(g.caller(), "scatter", x, along, places, part);
 }
 
-constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-
 Id slice_scatter(const Given& g) {
   const Id x = g.tensor("input"), source = g.tensor("src");
-  return replaced(g, x, source, g.dim(g.integer("dim", 0), g.rank(x)), g.integer("start", 0), g.integer("end", all),
+  return replaced(g, x, source, g.dim(g.integer("dim", 0), g.rank(x)), g.integer("start", 0), g.integer("end", no_end),
                   g.integer("step", 1));
 }
 

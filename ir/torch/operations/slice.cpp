@@ -113,18 +113,17 @@ python::Value call_narrow(const python::Call& c) {
   return c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + length}});
 }
 
-constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-
 std::vector<Id> read_slice(pt2::Call& call) {
   const Id x = call.tensor("self");
-  const std::int64_t dim = call.integer("dim", 0), start = call.integer("start", 0), end = call.integer("end", all);
+  const std::int64_t dim = call.integer("dim", 0), start = call.integer("start", 0), end = call.integer("end", no_end);
   return {call.slice(x, dim, start, end, call.integer("step", 1))};
 }
 
 std::vector<Id> read_narrow(pt2::Call& call) {
   const Id x = call.tensor("self");
   const std::int64_t dim = call.integer("dim"), start = call.integer("start"), length = call.integer("length");
-  if (start < 0 || length < 0 || start > all - length) call.fail("start", "a start of at least 0, inside the tensor");
+  if (start < 0 || length < 0 || start > no_end - length)
+    call.fail("start", "a start of at least 0, inside the tensor");
   return {call.slice(x, dim, start, start + length)};
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using records::Json;
 
-[[noreturn]] void expected(const std::string& place, std::string_view what) {
+[[noreturn]] void expected_of_ansor(const std::string& place, std::string_view what) {
   throw Error(fmt::format("{}: expected {} in a line of Ansor's log", place, what));
 }
 
@@ -33,7 +33,8 @@ std::size_t address_size(const std::string& kind) {
 /// "SP 2 0" = [1,8,2] of ["SP", 2, 0, 512, [1, 8, 2], 1]. The extent follows from the workload, the direction from the
 /// sketch. Where the same address comes again, its knob has a number: "SP 2 0 #2".
 records::Setting setting_of(const Json& step, std::map<std::string, std::size_t>& seen, const std::string& place) {
-  if (!step.is_array() || step.size() < 2 || !step[0].is_string()) expected(place, "[kind, stage, …] as a step");
+  if (!step.is_array() || step.size() < 2 || !step[0].is_string())
+    expected_of_ansor(place, "[kind, stage, …] as a step");
   std::string name = step[0].get<std::string>();
   const std::size_t address = std::min(address_size(name), step.size() - 1);
   const bool is_split = name == "SP" && step.size() >= 5;
@@ -50,7 +51,8 @@ records::Setting setting_of(const Json& step, std::map<std::string, std::size_t>
 }
 
 std::vector<records::Setting> settings_of_state(const Json& state, const std::string& place) {
-  if (!state.is_array() || state.size() != 2 || !state[1].is_array()) expected(place, "[[], [step, …]] as a state");
+  if (!state.is_array() || state.size() != 2 || !state[1].is_array())
+    expected_of_ansor(place, "[[], [step, …]] as a state");
   std::vector<records::Setting> settings;
   std::map<std::string, std::size_t> seen;
   for (const Json& step : state[1]) settings.push_back(setting_of(step, seen, place));
@@ -83,9 +85,9 @@ std::vector<Records> records::parse_ansor(const Source& source) {
     const Json& input = member_of(line.json, "i");
     if (!input.is_array() || input.size() < 2 || !input[0].is_array() || input[0].size() < 2 ||
         !input[0][0].is_string() || !input[0][1].is_string())
-      expected(line.place, "a workload, a target and a state");
+      expected_of_ansor(line.place, "a workload, a target and a state");
     std::optional<TvmResult> result = tvm_result_of(member_of(line.json, "r"));
-    if (!result) expected(line.place, "[[seconds], error, seconds] as the result");
+    if (!result) expected_of_ansor(line.place, "[[seconds], error, seconds] as the result");
     const auto workload = input[0][0].get<std::string>(), target = input[0][1].get<std::string>();
     spaces.of(workload + "\n" + target, workload_name(workload), target)
         .add(settings_of_state(input[1], line.place), std::move(result->record), std::move(result->launches));

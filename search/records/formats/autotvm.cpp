@@ -15,7 +15,7 @@ namespace {
 
 using records::Json;
 
-[[noreturn]] void expected(const std::string& place, std::string_view what) {
+[[noreturn]] void expected_of_autotvm(const std::string& place, std::string_view what) {
   throw Error(fmt::format("{}: expected {} in a line of AutoTVM's log", place, what));
 }
 
@@ -29,11 +29,11 @@ std::string argument_text(const Json& argument) {
 }
 
 std::vector<records::Setting> choices_of(const Json& entity, const std::string& place) {
-  if (!entity.is_array()) expected(place, "the choices in config.entity");
+  if (!entity.is_array()) expected_of_autotvm(place, "the choices in config.entity");
   std::vector<records::Setting> choices;
   for (const Json& choice : entity) {
     if (!choice.is_array() || choice.size() != 3 || !choice[0].is_string())
-      expected(place, "[name, kind, value] as a choice");
+      expected_of_autotvm(place, "[name, kind, value] as a choice");
     choices.emplace_back(choice[0].get<std::string>(), records::value_json(choice[2]));
   }
   return choices;
@@ -48,13 +48,13 @@ std::vector<Records> records::parse_autotvm(const Source& source) {
     const Json& input = member_of(line.json, is_old ? "i" : "input");
     if (!input.is_array() || input.size() < 3 || !(input[0].is_string() || input[0].is_object()) ||
         !input[1].is_string())
-      expected(line.place, "a target and a task");
+      expected_of_autotvm(line.place, "a target and a task");
     std::string kernel = input[1].get<std::string>();
     if (input[2].is_array())
       for (const Json& argument : input[2]) kernel += " " + argument_text(argument);
     SparseRecords& space = spaces.of(kernel + "\n" + compact(input[0]), kernel, tvm_target_name(input[0]));
     std::optional<TvmResult> result = tvm_result_of(member_of(line.json, is_old ? "r" : "result"));
-    if (!result) expected(line.place, "[[seconds], error, seconds] as the result");
+    if (!result) expected_of_autotvm(line.place, "[[seconds], error, seconds] as the result");
     const Json& config = is_old ? input.back() : member_of(line.json, "config");
     space.add(choices_of(member_of(config, is_old ? "e" : "entity"), line.place), std::move(result->record),
               std::move(result->launches));

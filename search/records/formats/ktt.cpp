@@ -24,7 +24,7 @@ namespace {
 using records::Json;
 using records::text_of;
 
-constexpr std::string_view what = "results of KTT";
+constexpr std::string_view results_of_ktt = "results of KTT";
 
 /// CompilationFailed, ComputationFailed, ValidationFailed, DeviceLimitsExceeded as T4's words.
 std::string invalidity_of(const std::string& status) {
@@ -76,12 +76,13 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
   const std::string unit = text_of(metadata, "TimeUnit");
   const Json& results = records::member_of(ktt, "Results");
   if (!results.is_array())
-    throw Error(fmt::format("{}: expected a list 'Results' in {}, found none", source.place, what));
+    throw Error(fmt::format("{}: expected a list 'Results' in {}, found none", source.place, results_of_ktt));
   std::vector<std::string> kernels;
   std::map<std::string, Json> by_kernel;
   for (const Json& result : results) {
     if (!records::member_of(result, "Configuration").is_array())
-      throw Error(fmt::format("{}: expected a Configuration in each of the {}, found none", source.place, what));
+      throw Error(
+          fmt::format("{}: expected a Configuration in each of the {}, found none", source.place, results_of_ktt));
     const auto [kernel, is_new] = by_kernel.try_emplace(text_of(result, "KernelName"), Json::array());
     if (is_new) kernels.push_back(kernel->first);
     kernel->second.push_back(t4_result_of(result, unit));
@@ -97,7 +98,8 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
     t4["results"] = std::move(by_kernel[kernel]);
     spaces.push_back(records::read_t4(std::move(t4), source.place, source.reading));
   }
-  if (spaces.empty()) throw Error(fmt::format("{}: expected {}, found no configurations", source.place, what));
+  if (spaces.empty())
+    throw Error(fmt::format("{}: expected {}, found no configurations", source.place, results_of_ktt));
   return spaces;
 }
 
@@ -139,15 +141,15 @@ Json result_of(const pugi::xml_node& node) {
 }  // namespace
 
 std::vector<Records> records::parse_ktt_json(const Source& source) {
-  return spaces_of(parse_json(source.text, source.place, what), source);
+  return spaces_of(parse_json(source.text, source.place, results_of_ktt), source);
 }
 
 std::vector<Records> records::parse_ktt_xml(const Source& source) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(source.text.data(), source.text.size());
   if (!parsed)
-    throw Error(
-        fmt::format("{}: expected {} in XML: {} at byte {}", source.place, what, parsed.description(), parsed.offset));
+    throw Error(fmt::format("{}: expected {} in XML: {} at byte {}", source.place, results_of_ktt, parsed.description(),
+                            parsed.offset));
   const pugi::xml_node root = document.child("TuningData");
   Json ktt = Json::object();
   ktt["Metadata"]["Device"] = root.child("Metadata").attribute("Device").value();

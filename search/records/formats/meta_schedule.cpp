@@ -16,22 +16,23 @@ namespace {
 
 using records::Json;
 
-[[noreturn]] void expected(const std::string& place, std::string_view what) {
+[[noreturn]] void expected_of_meta_schedule(const std::string& place, std::string_view what) {
   throw Error(fmt::format("{}: expected {} in a record of MetaSchedule", place, what));
 }
 
 std::vector<records::Setting> settings_of_trace(const Json& trace, const std::string& place) {
   if (!trace.is_array() || trace.size() != 2 || !trace[0].is_array() || !trace[1].is_array())
-    expected(place, "a trace of instructions and decisions");
+    expected_of_meta_schedule(place, "a trace of instructions and decisions");
   constexpr std::size_t digits = 8;
   std::vector<records::Setting> settings;
   settings.emplace_back("trace", records::value_json(digest(records::compact(trace[0])).substr(0, digits)));
   for (const Json& decision : trace[1]) {
     const bool is_pair = decision.is_array() && decision.size() == 2 && decision[0].is_number_unsigned();
-    if (!is_pair || decision[0].get<std::uint64_t>() >= trace[0].size()) expected(place, "[number, decision]");
+    if (!is_pair || decision[0].get<std::uint64_t>() >= trace[0].size())
+      expected_of_meta_schedule(place, "[number, decision]");
     const Json& instruction = trace[0][decision[0].get<std::size_t>()];
     if (!instruction.is_array() || instruction.empty() || !instruction[0].is_string())
-      expected(place, "[kind, inputs, attributes, outputs] as an instruction");
+      expected_of_meta_schedule(place, "[kind, inputs, attributes, outputs] as an instruction");
     settings.emplace_back(fmt::format("{} {}", records::compact(decision[0]), instruction[0].get<std::string>()),
                           records::value_json(decision[1]));
   }
@@ -54,7 +55,7 @@ struct Times {
 };
 Times times_of(const Json& seconds, const std::string& place) {
   constexpr double none = 1e9;
-  if (!seconds.is_null() && !seconds.is_array()) expected(place, "a list of seconds");
+  if (!seconds.is_null() && !seconds.is_array()) expected_of_meta_schedule(place, "a list of seconds");
   Times times;
   double sum = 0;
   bool failed = seconds.empty();
@@ -77,7 +78,7 @@ std::vector<Records> records::parse_meta_schedule(const Source& source) {
     const Json& json = line.json;
     if (!json.is_array() || json.size() != 2 || !json[0].is_number_integer() || !json[1].is_array() ||
         json[1].size() < 2)
-      expected(line.place, "[workload, [trace, seconds, target, arguments]]");
+      expected_of_meta_schedule(line.place, "[workload, [trace, seconds, target, arguments]]");
     const Json& record = json[1];
     const Json target = record.size() > 2 ? record[2] : Json(), arguments = record.size() > 3 ? record[3] : Json();
     std::string kernel = "workload " + compact(json[0]);

@@ -14,8 +14,8 @@ namespace deplo::search {
 namespace {
 
 // Objects are put together as text: a value of a parameter is JSON already.
-std::string member(std::string_view name, const std::string& json) { return Json(name).print() + ": " + json; }
-std::string member(std::string_view name, const Json& json) { return member(name, json.print()); }
+std::string member(std::string_view name, const std::string& json) { return deplo::Json(name).print() + ": " + json; }
+std::string member(std::string_view name, const deplo::Json& json) { return member(name, json.print()); }
 
 std::string object(const std::vector<std::string>& members) { return "{" + join(members, ", ") + "}"; }
 
@@ -32,13 +32,13 @@ double objective_value(const Records& records, std::size_t row) {
 }
 std::string unit_of(const Objective& objective) { return objective.duration ? "ms" : objective.unit; }
 
-Json milliseconds(std::span<const double> launches) {
-  return Json::array(launches, [](double us) { return us / 1e3; });
+deplo::Json milliseconds(std::span<const double> launches) {
+  return deplo::Json::array(launches, [](double us) { return us / 1e3; });
 }
 
 // The formats' own words know fewer failures than we do, and no messages.
 std::vector<std::string> own_failure(const Outcome& outcome) {
-  return {member("status", Json(status_name(outcome.status))), member("message", Json(outcome.message))};
+  return {member("status", deplo::Json(status_name(outcome.status))), member("message", deplo::Json(outcome.message))};
 }
 
 // T4 has the coarser words of the two.
@@ -78,17 +78,17 @@ std::string cached(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   const bool ok = record.outcome.ok();
   std::vector<std::string> members = configuration(records, row);
-  const Json word = ok ? Json() : Json(kernel_tuner_word(record.outcome.status));
-  members.push_back(member(records.objective.name, ok ? Json(objective_value(records, row)) : word));
+  const deplo::Json word = ok ? deplo::Json() : deplo::Json(kernel_tuner_word(record.outcome.status));
+  members.push_back(member(records.objective.name, ok ? deplo::Json(objective_value(records, row)) : word));
   if (!ok) members.push_back(member("__error__", word));
   if (!ok && record.outcome.message != kernel_tuner_word(record.outcome.status))
     for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
   if (record.launches > 0) members.push_back(member("times", milliseconds(records.launches_of(record))));
-  members.push_back(member("compile_time", Json(record.build_seconds * 1e3)));
-  members.push_back(member("verification_time", Json(0)));
-  members.push_back(member("benchmark_time", Json(record.run_seconds * 1e3)));
-  members.push_back(member("strategy_time", Json(0)));
-  members.push_back(member("framework_time", Json(0)));
+  members.push_back(member("compile_time", deplo::Json(record.build_seconds * 1e3)));
+  members.push_back(member("verification_time", deplo::Json(0)));
+  members.push_back(member("benchmark_time", deplo::Json(record.run_seconds * 1e3)));
+  members.push_back(member("strategy_time", deplo::Json(0)));
+  members.push_back(member("framework_time", deplo::Json(0)));
   return object(members);
 }
 
@@ -108,17 +108,17 @@ std::string print_kernel_tuner(const Records& records) {
           fmt::format("{}: expected parameters whose names are free in a Kernel Tuner cache, found '{}'; T4 and "
                       "CSV take it",
                       records.kernel, knob.name));
-  std::vector<std::string> members = {member("device_name", Json(records.device)),
-                                      member("kernel_name", Json(records.kernel))};
+  std::vector<std::string> members = {member("device_name", deplo::Json(records.device)),
+                                      member("kernel_name", deplo::Json(records.kernel))};
   if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
-  members.push_back(member("timeunit", Json("ms")));
-  members.push_back(member("tune_params_keys", Json::array(records.knobs, &Knob::name)));
+  members.push_back(member("timeunit", deplo::Json("ms")));
+  members.push_back(member("tune_params_keys", deplo::Json::array(records.knobs, &Knob::name)));
   members.push_back(member("tune_params", object(declared_values(records))));
   const Objective& objective = records.objective;
-  members.push_back(member("objective", Json(objective.name)));
+  members.push_back(member("objective", deplo::Json(objective.name)));
   if (objective != Objective{}) {
-    members.push_back(member("objective_higher_is_better", Json(objective.higher_is_better)));
-    members.push_back(member("objective_unit", Json(unit_of(objective))));
+    members.push_back(member("objective_higher_is_better", deplo::Json(objective.higher_is_better)));
+    members.push_back(member("objective_unit", deplo::Json(unit_of(objective))));
   }
   std::string text = "{" + join(members, ",\n") + ",\n\"cache\": {";
   for (std::size_t row = 0; row < records.records.size(); ++row) {
@@ -133,38 +133,39 @@ std::string print_kernel_tuner(const Records& records) {
 std::string result(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   const bool ok = record.outcome.ok();
-  const Json times = Json::object({{"compilation", record.build_seconds * 1e3},
-                                   {"benchmark", record.run_seconds * 1e3},
-                                   {"framework", 0},
-                                   {"search_algorithm", 0},
-                                   {"validation", 0},
-                                   {"runtimes", milliseconds(records.launches_of(record))}});
+  const deplo::Json times = deplo::Json::object({{"compilation", record.build_seconds * 1e3},
+                                                 {"benchmark", record.run_seconds * 1e3},
+                                                 {"framework", 0},
+                                                 {"search_algorithm", 0},
+                                                 {"validation", 0},
+                                                 {"runtimes", milliseconds(records.launches_of(record))}});
   std::vector<std::string> members = {member("configuration", object(configuration(records, row))),
                                       member("times", times),
-                                      member("invalidity", Json(t4_word(record.outcome.status)))};
+                                      member("invalidity", deplo::Json(t4_word(record.outcome.status)))};
   if (!ok && record.outcome.message != t4_word(record.outcome.status))
     for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
-  members.push_back(member("correctness", Json(ok ? 1 : 0)));
-  const Json value = ok ? Json(objective_value(records, row)) : Json(t4_word(record.outcome.status));
+  members.push_back(member("correctness", deplo::Json(ok ? 1 : 0)));
+  const deplo::Json value =
+      ok ? deplo::Json(objective_value(records, row)) : deplo::Json(t4_word(record.outcome.status));
   const std::string& name = records.objective.name;
-  Json measurements =
-      Json::array({Json::object({{"name", name}, {"value", value}, {"unit", unit_of(records.objective)}})});
+  deplo::Json measurements = deplo::Json::array(
+      {deplo::Json::object({{"name", name}, {"value", value}, {"unit", unit_of(records.objective)}})});
   for (const FurtherObjective& further : records.further)
     if (ok && std::isfinite(further.values[row]))
       measurements.push_back(
-          Json::object({{"name", further.name}, {"value", further.values[row]}, {"unit", further.unit}}));
+          deplo::Json::object({{"name", further.name}, {"value", further.values[row]}, {"unit", further.unit}}));
   members.push_back(member("measurements", measurements));
-  members.push_back(
-      member("objectives", records.objectives.empty() ? Json::array({name}) : Json::array(records.objectives)));
+  members.push_back(member(
+      "objectives", records.objectives.empty() ? deplo::Json::array({name}) : deplo::Json::array(records.objectives)));
   return object(members);
 }
 
 std::string print_t4(const Records& records) {
-  Json metadata = Json::object({{"timeunit", "milliseconds"}});
+  deplo::Json metadata = deplo::Json::object({{"timeunit", "milliseconds"}});
   if (!records.objective.duration) metadata.set("objective_higher_is_better", records.objective.higher_is_better);
-  std::vector<std::string> members = {member("schema_version", Json("1.0.0")),
-                                      member("device_name", Json(records.device)),
-                                      member("kernel_name", Json(records.kernel))};
+  std::vector<std::string> members = {member("schema_version", deplo::Json("1.0.0")),
+                                      member("device_name", deplo::Json(records.device)),
+                                      member("kernel_name", deplo::Json(records.kernel))};
   if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
   members.push_back(member("metadata", metadata));
   std::string text = "{\n" + join(members, ",\n") + ",\n\"results\": [";
