@@ -53,16 +53,16 @@ function(deplo_verify_headers layer)
 endfunction()
 
 # deplo_compile_by_room(TARGET): with DEPLO_UNITY up to eight files of a room (a folder) are one compile: what a header and its
-# templates cost is paid once. On two cores a clean build of the programs takes 2:30 in place of 3:24. Eight: the
-# longest compile is then 22 s there, after 16 s for the longest file alone; a larger room is several. A name in such a
-# file's anonymous namespace is known in the others, so it stands once in a room; the files of the rooms in `apart` share
-# names, and are compiled one by one: each rule and searcher calls its parts as the others do. A test whose names its
-# neighbours have, too, has a namespace of its own; a local name may hide one of another file there.
+# templates cost is paid once. Eight rules take 5.1 s together and 12.2 s one by one. A name in such a file's anonymous
+# namespace is known in the others, so it stands once in a room, and differs from the names of the layer's headers. The
+# files of the rooms in `apart` share names, and are compiled one by one: each file of instructions calls its parts as
+# the others do. A test whose names its neighbours have, too, has a namespace of its own; a local name may hide one of
+# another file, so -Wshadow is for the builds without DEPLO_UNITY.
 function(deplo_compile_by_room target)
   if(NOT DEPLO_UNITY)
     return()
   endif()
-  set(apart ir/interpret/arithmetic ir/torch/operations measure/cuda measure/ptx/instructions rules/cost rules/tile search search/records search/records/formats search/strategies)
+  set(apart ir/interpret/arithmetic measure/ptx/instructions)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source)
@@ -77,9 +77,7 @@ function(deplo_compile_by_room target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  if(target MATCHES "^test_")
-    target_compile_options(${target} PRIVATE -Wno-shadow)
-  endif()
+  target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()
 
 # deplo_precompile(TARGET FIRST HEADER): compiles HEADER once, in FIRST, and uses it in TARGET. What the standard library
