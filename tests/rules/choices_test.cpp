@@ -274,6 +274,22 @@ TEST(Choices, ACpuSumsColumnsAsVectors) {
   EXPECT_EQ(first(row_times_matrix("bf16", 64), "opencl-cpu", "blockify_launch.elements"), 32) << "two cores";
 }
 
+// The sweeps of a row all take the same width, which divides each.
+TEST(Choices, SweepsWithoutACommonDivisorHaveNoVectors) {
+  const auto sweeps = [](int first, int second, int third) {
+    return ir::parse(
+        fmt::format("=== loop: sweeps ===\ninput x: f32[8, 12]\noutput y: f32[8, 12]\nfor a0 in 0..8: # free\n"
+                    "  for a1 in 0..{}: # reduce\n    in0 = load x[a0, a1]\n    acc0 <- add(acc0, in0)\n"
+                    "  for a2 in 0..{}: # reduce\n    in1 = load x[a0, a2]\n    acc1 <- maximum(acc1, in1)\n"
+                    "  for a3 in 0..{}: # free\n    in2 = load x[a0, a3]\n    v0 = multiply(in2, acc0)\n"
+                    "    v1 = add(v0, acc1)\n    y[a0, a3] = v1\n",
+                    first, second, third));
+  };
+  for (const auto& [a, b, width] :
+       {std::tuple(3, 2, 1), std::tuple(4, 3, 1), std::tuple(8, 4, 4), std::tuple(4, 12, 4)})
+    EXPECT_EQ(first(sweeps(a, b, 12), "opencl-cpu", "vectorize.width").value_or(1), width) << a << ", " << b;
+}
+
 // 32 steps of 8 x 8 multiply-adds are within the budget of an unrolled loop once, 16 also twice. A guard of the last
 // elements of k would stand in every trip.
 TEST(Choices, TheTailOfAPipelineIsPredicatedWhereOneCopyOfTheArithmeticCanBeUnrolled) {

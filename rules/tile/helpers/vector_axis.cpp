@@ -30,8 +30,8 @@ void find_sweeps(const ir::Body& body, const std::string& shared, VectorSite& si
   for (const ir::Stmt& stmt : body) {
     const auto* loop = stmt.as<ir::Loop>();
     if (loop == nullptr || loop->start != ir::var(shared)) continue;
+    site.extent = site.loops.empty() ? loop->axis.extent : std::gcd(site.extent, loop->axis.extent);
     site.loops.push_back(loop->axis.name);
-    site.extent = site.extent == 1 ? loop->axis.extent : std::gcd(site.extent, loop->axis.extent);
   }
 }
 

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/target.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/interpret.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/pt2/pt2.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 #include "rules/fusion/run_module.h"
+#include "rules/lower.h"
 #include "torch_values.h"
 
 namespace deplo::rules {
@@ -28,6 +31,30 @@ TEST(FusedTorchValues, ExpressionsGiveWhatPyTorchComputes) {
     }
   }
   EXPECT_GE(compared, 300);
+}
+
+// The heuristic's schedules: lowered for every target, and interpreted as Kernel IR for one of them.
+TEST(FusedTorchValues, SchedulesGiveWhatPyTorchComputes) {
+  std::vector<Target> targets;
+  for (const char* name :
+       {"opencl-cpu", "opencl-cpu-avx2", "opencl-cpu-bf16", "opencl-gpu", "sm_80", "sm_90", "sm_120"})
+    targets.push_back(load_target(name));
+  for (std::size_t i = 0; i < tests::torch_cases().size(); ++i) {
+    const tests::TorchCase& c = tests::torch_cases()[i];
+    SCOPED_TRACE(c.code);
+    const ir::torch::Graph graph = ir::torch::parse_expression(c.code);
+    const ir::Module module = fuse(compose(decompose(graph)));
+    const auto run_kernel = [&](const ir::Program& loop, ir::Memory& memory) {
+      for (std::size_t t = 0; t < targets.size(); ++t) {
+        const ir::Program tile = heuristic(loop, targets[t]).program();
+        if (t == i % targets.size()) ir::interpret(materialize(tile, targets[t]), memory);
+      }
+    };
+    const auto outputs = run(module, graph, tests::sources(graph, c.inputs), run_kernel);
+    ASSERT_EQ(outputs.size(), c.outputs.size());
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      EXPECT_LE(tests::relative_error(outputs[o], c.outputs[o].values), 1e-6) << ir::print(module);
+  }
 }
 
 TEST(FusedTorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
