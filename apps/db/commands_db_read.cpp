@@ -14,6 +14,7 @@
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 #include "engine/compile/dispatch.h"
+#include "engine/learn/first_options.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store/upkeep/front.h"
@@ -26,7 +27,7 @@ namespace {
 struct ReadFlags {
   StoreChoice store;
   measure::upkeep::Filter filter;
-  std::string sql;
+  std::string sql, knob;
   std::vector<std::string> stores;
   bool json = false, migrate = false;
 };
@@ -191,6 +192,33 @@ void run_families(const ReadFlags& flags) {
   print_answer(rows, flags.json, "no families of shapes: `deplo tune --shapes` makes them", spare);
 }
 
+/// A row for each knob or, of one knob, for each kernel.
+void run_heuristics(const ReadFlags& flags) {
+  const std::string file = flags.store.existing_file();
+  std::vector<engine::FirstOption> options = engine::first_options(file, flags.filter.kernel);
+  const std::string none = "no kernel has trials with other values than the heuristic's";
+  if (flags.knob.empty()) {
+    measure::sqlite::Rows rows{{"knob", "kernels", "loses", "mean_loss", "instead", "worst", "kernel", "extents"}, {}};
+    for (const engine::FirstOptionSummary& knob : engine::summarise(options))
+      rows.rows.push_back({knob.knob, knob.kernels, knob.loses, knob.mean_loss, knob.instead, knob.worst->loss,
+                           knob.worst->kernel, knob.worst->extents});
+    constexpr std::string_view spare[] = {"extents", "kernel", "worst"};
+    print_answer(rows, flags.json, none, spare);
+    return;
+  }
+  std::vector<std::string> knobs;
+  for (const engine::FirstOption& option : options) knobs.push_back(option.knob);
+  measure::sqlite::Rows rows{{"kernel", "extents", "device", "knob", "first", "best", "loss", "trials", "others"}, {}};
+  for (const std::size_t i : select_names(file, "a knob", flags.knob, knobs)) {
+    const engine::FirstOption& option = options[i];
+    rows.rows.push_back({option.kernel, option.extents, option.device, option.knob, option.first, option.best,
+                         option.loss, static_cast<std::int64_t>(option.trials),
+                         static_cast<std::int64_t>(option.others)});
+  }
+  constexpr std::string_view spare[] = {"device", "extents"};
+  print_answer(rows, flags.json, none, spare);
+}
+
 void add_lists(Command db) {
   const Reader best = add_reader(db, "best", "Show the fastest verified schedule of each kernel on each device.",
                                  "deplo db best --kernel matmul tuned.db", run_best);
@@ -217,7 +245,13 @@ void add_lists(Command db) {
       "that "
       "chooses among them, by the family's goal. A stale rule is of other rules of schedules, and is not followed.",
       "deplo db families shapes.db", run_families);
-  for (const Reader& reader : {best, trials, kernels, failures, families})
+  Reader heuristics = add_reader(
+      db, "heuristics",
+      "Show which first options of the rules lose.\nFor each knob: of how many kernels other values were tried, in how "
+      "many the fastest schedule with the heuristic's value is slower than the fastest of all by more than a tie, and "
+      "by what factor.",
+      "deplo db heuristics --knob register_tile.fm tuned.db", run_heuristics);
+  for (const Reader& reader : {best, trials, kernels, failures, families, heuristics})
     add_store(reader.command, reader.flags->store);
   add_filter(best.command, best.flags->filter, /*status=*/false);
   add_filter(trials.command, trials.flags->filter, /*status=*/true);
@@ -225,6 +259,9 @@ void add_lists(Command db) {
   add_filter(failures.command, failures.flags->filter, /*status=*/true);
   add_filter(families.command, families.flags->filter, /*status=*/false);
   trials.flags->filter.limit = 20;
+  add_kernel_filter(heuristics.command, heuristics.flags->filter);
+  heuristics.command.option("--knob", heuristics.flags->knob, "NAME",
+                            "A row for each kernel of this knob (a name, its beginning, or a pattern).");
 }
 
 }  // namespace

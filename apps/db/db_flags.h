@@ -30,7 +30,7 @@ void add_filter(Command command, measure::upkeep::Filter& filter, bool status);
 void print_answer(const measure::sqlite::Rows&, bool json, const std::string& none,
                   std::span<const std::string_view> spare = {});
 
-/// info, best, trials, kernels, failures, families, diff, sql, check.
+/// info, best, trials, kernels, failures, families, heuristics, diff, sql, check.
 void add_db_readers(Command db, int& exit_code);
 /// merge, prune, instructions.
 void add_db_writers(Command db, int& exit_code);
