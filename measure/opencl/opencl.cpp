@@ -16,6 +16,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "measure/opencl/executable.h"
+#include "measure/opencl/pocl_builtins.h"
 #include "measure/opencl/pocl_files.h"
 
 namespace deplo::measure {
@@ -51,6 +52,11 @@ bool is_cpu(cl_device_id device) {
 }
 
 bool is_pocl_platform(std::string_view platform) { return platform.starts_with("Portable Computing Language"); }
+
+/// Is it a version of PoCL that pocl_builtins.h was tried with?
+bool has_known_header(std::string_view platform) {
+  return is_pocl_platform(platform) && platform.find("PoCL 3.1") != std::string_view::npos;
+}
 
 // The names by which Linux lists the CPU's features ("avx512f"). It leaves out what it does not let programs use.
 const std::set<std::string>& cpu_features() {
@@ -157,22 +163,19 @@ class OpenclDevice final : public Device {
 
   Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     const ir::KernelSource& source = candidate.source;
-    const std::string options = options_of(candidate);
-    PoclFiles files("pocl-" + digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform,
-                                                 options, source.text)));
-    auto program = compile(source.text, options);
-    files.built(program.ok());
-    if (!program.ok()) return program.failure();
+    auto compiled = compile(candidate);
+    if (!compiled.ok()) return compiled.failure();
+    auto& [program, files] = compiled.value();
     cl_int code = CL_SUCCESS;
-    Kernel kernel(clCreateKernel(program.value().get(), source.entry.c_str(), &code));
+    Kernel kernel(clCreateKernel(program.get(), source.entry.c_str(), &code));
     if (code != CL_SUCCESS)
       return Failure{Status::build_error, fmt::format("{}: kernel '{}'", opencl_error_name(code), source.entry)};
     if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
     Resources resources;
     resources.static_shared_bytes = local_bytes(kernel.get());
     if (candidate.launch) resources.dynamic_shared_bytes = local_argument_bytes(*candidate.launch);
-    if (!is_pocl_platform(info_.platform)) resources.code_bytes = binary_bytes(program.value().get());
-    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program.value()),
+    if (!is_pocl_platform(info_.platform)) resources.code_bytes = binary_bytes(program.get());
+    auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program),
                                                          std::move(kernel), candidate, std::move(resources));
     if (info_.cpu && source.dry_run)
       if (auto problem = specialise(*executable, candidate.kernel.buffers)) return *problem;
@@ -187,7 +190,35 @@ class OpenclDevice final : public Device {
     return (own.find("-cl-std=") == std::string::npos ? opencl_build_options : "-w") + (" " + own);
   }
 
-  Result<Program> compile(const std::string& text, const std::string& options) {
+  struct Compiled {
+    Program program;
+    PoclFiles files;
+  };
+  /// A kernel of ours needs few of the functions that the compiler declares. If it does not compile with these, the
+  /// compiler's header has the last word.
+  Result<Compiled> compile(const KernelCode& candidate) {
+    const std::string options = options_of(candidate);
+    const std::string& text = candidate.source.text;
+    const bool is_ours = !candidate.launch;
+    if (is_ours && has_known_header(info_.platform)) {
+      if (const auto builtins = builtins_of(text)) {
+        auto compiled = compile(*builtins + text, fmt::format("{} {}", options, without_header));
+        if (compiled.ok()) return compiled;
+      }
+    }
+    return compile(text, options);
+  }
+
+  Result<Compiled> compile(const std::string& text, const std::string& options) {
+    PoclFiles files("pocl-" +
+                    digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform, options, text)));
+    auto program = build(text, options);
+    files.built(program.ok());
+    if (!program.ok()) return program.failure();
+    return Compiled{std::move(program.value()), std::move(files)};
+  }
+
+  Result<Program> build(const std::string& text, const std::string& options) {
     const char* lines = text.c_str();
     const std::size_t size = text.size();
     cl_int code = CL_SUCCESS;
