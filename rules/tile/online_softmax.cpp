@@ -227,7 +227,7 @@ class ProductChoices {
     std::vector<Value> result;
     if (is(keys, rows, fm, true)) result.emplace_back(std::string(weights_in_registers));
     if (by_ == By::warps && has_row_slab(program_, sweep_) && is(keys, rows, fm, false))
-      result.emplace_back(std::string(shared));
+      result.emplace_back(std::string(weights_shared));
     return result;
   }
 
