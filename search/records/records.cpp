@@ -15,18 +15,21 @@ namespace deplo::search {
 namespace {
 
 constexpr std::size_t most_values = std::size_t{1} << 16;  // of a parameter: options are 16 bits
-constexpr std::size_t most_parameters = 1000;              // far beyond any kernel
 constexpr std::size_t most_bytes = std::size_t{1} << 30;   // 8 million configurations of 14 parameters and 4 launches
 
 }  // namespace
+
+void check_parameters(std::size_t count, const std::string& place) {
+  if (count > max_parameters)
+    throw Error(fmt::format("{}: expected at most {} parameters, found more", place, max_parameters));
+}
 
 void RecordsBuilder::add_knob(const std::string& name, const std::vector<Value>& values) {
   CHECK(records_.records.empty());
   if (name.empty()) throw Error(place_ + ": expected a parameter with a name, found an empty one");
   if (std::ranges::find(records_.knobs, name, &Knob::name) != records_.knobs.end())
     throw Error(fmt::format("{}: expected each parameter once, found '{}' twice", place_, name));
-  if (knobs() == most_parameters)
-    throw Error(fmt::format("{}: expected at most {} parameters, found more", place_, most_parameters));
+  check_parameters(knobs() + 1, place_);
   records_.knobs.push_back({name, {}});
   seen_.emplace_back();
   json_seen_.emplace_back();

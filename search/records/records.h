@@ -1,5 +1,6 @@
 // Recorded measurements of one kernel on one device, which a TableSpace replays.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,11 @@
 #include "search/records/objective.h"
 
 namespace deplo::search {
+
+inline constexpr std::size_t max_parameters = 1000;  // of a space, far beyond any kernel
+/// Throws Error, prefixed by `place`, for more than max_parameters. Readers whose work grows with the square of the
+/// parameters call it before they begin.
+void check_parameters(std::size_t count, const std::string& place);
 
 /// A tuned parameter of the kernel or of the compiler.
 struct Knob {

@@ -54,6 +54,7 @@ Json results_of(const Json& section, const std::string& place) {
   const Json& listed = records::member_of(section, "parameter_names");
   for (const Json& name : listed.is_array() ? listed : Json::array())
     if (name.is_string()) names.push_back(name.get<std::string>());
+  check_parameters(names.size(), place);
   Json results = Json::array();
   for (const Json& result : records::member_of(section, "results")) {
     if (result.is_array() && result.size() == 2 && result[0].is_string())

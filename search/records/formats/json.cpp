@@ -171,10 +171,11 @@ class Reader {
   // Of "time", ["time", "energy"] or [{"name": "time"}].
   static std::vector<std::string> objective_names(const Json& json) {
     std::vector<std::string> names;
+    std::set<std::string> known;
     for (const Json& each : json.is_array() ? json : Json::array({json}))
       if (each.is_string() || each.is_object())
         if (std::string name = each.is_string() ? each.get<std::string>() : text_of(each, "name"); !name.empty())
-          if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+          if (known.insert(name).second) names.push_back(std::move(name));
     return names;
   }
 
@@ -361,14 +362,14 @@ class Reader {
   // measurements, in µs, if they name one of time.
   std::optional<double> choose_t4_objective(const Json& results) {
     std::vector<std::string> measured;
+    std::set<std::string> known;
     for (const Json& result : results) {
       if (t4_objectives_.empty() && result.is_object())
         if (const auto list = result.find("objectives"); list != result.end() && list->is_array())
           t4_objectives_ = *list;
       each_measurement(result, [&](const Json& measurement) {
         const std::string name = text_of(measurement, "name");
-        if (measured.size() < records::max_members && std::ranges::find(measured, name) == measured.end())
-          measured.push_back(name);
+        if (measured.size() < records::max_members && known.insert(name).second) measured.push_back(name);
       });
     }
     names_ = objective_names(t4_objectives_);

@@ -51,11 +51,12 @@ Json sum_of(const Json& launches, const char* member) {
   return sum;
 }
 
-Json t4_result_of(const Json& result, const std::string& unit) {
+Json t4_result_of(const Json& result, const std::string& unit, const std::string& place) {
   Json own = Json::object();
   own["configuration"] = Json::object();
   const Json& pairs = records::member_of(result, "Configuration");
-  for (const Json& pair : pairs.is_array() ? pairs : Json::array())
+  check_parameters(pairs.size(), place);
+  for (const Json& pair : pairs)
     if (const std::string name = text_of(pair, "Name"); !name.empty())
       own["configuration"][name] = records::member_of(pair, "Value");
   const Json& duration = records::member_of(result, "TotalDuration");
@@ -85,7 +86,7 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
           fmt::format("{}: expected a Configuration in each of the {}, found none", source.place, results_of_ktt));
     const auto [kernel, is_new] = by_kernel.try_emplace(text_of(result, "KernelName"), Json::array());
     if (is_new) kernels.push_back(kernel->first);
-    kernel->second.push_back(t4_result_of(result, unit));
+    kernel->second.push_back(t4_result_of(result, unit, source.place));
   }
   std::vector<Records> spaces;
   for (const std::string& kernel : kernels) {

@@ -102,6 +102,8 @@ void add_schedule(const Json& schedule, const std::string& machine, records::Spa
   space.add(settings_of_schedule(schedule), std::move(record), std::move(launches));
 }
 
+constexpr std::size_t max_machines = 100;  // all schedules of a program are read for each of them
+
 /// The machines that any schedule has times of; "" where the file does not name them.
 std::vector<std::string> machines_of(const Json& schedules, const std::string& place) {
   std::vector<std::string> machines;
@@ -113,6 +115,8 @@ std::vector<std::string> machines_of(const Json& schedules, const std::string& p
     if (!times.is_object()) continue;
     for (const auto& [machine, value] : times.items())
       if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(machine);
+    if (machines.size() > max_machines)
+      throw Error(fmt::format("{}: expected times of at most {} machines, found more", place, max_machines));
   }
   return machines.empty() ? std::vector<std::string>{""} : machines;
 }

@@ -24,7 +24,7 @@ class LiteralReader {
     if (!take('(')) return std::nullopt;
     while (ok_ && !take(')')) {
       const std::string key = name();
-      if (key.empty() || !take('=')) return std::nullopt;
+      if (key.empty() || !take('=') || object.size() >= max_members) return std::nullopt;
       object[key] = value(0);
       if (!take(',') && peek() != ')') return std::nullopt;
     }

@@ -11,8 +11,6 @@
 namespace deplo::search::records {
 namespace {
 
-constexpr std::size_t max_knobs = 1000;
-
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
@@ -21,23 +19,28 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 void SparseRecords::add(std::vector<Setting> settings, Record record, std::vector<double> launches) {
+  check_parameters(settings.size(), place_);
   Row row{{}, std::move(record), std::move(launches)};
-  std::size_t place = 0;  // in the order, of the next knob if it is new
   for (auto& [name, value] : settings) {
     const auto [known, is_new] = numbers_.try_emplace(name, names_.size());
     const std::size_t number = known->second;
-    if (is_new) {
-      if (names_.size() == max_knobs)
-        throw Error(fmt::format("{}: expected at most {} parameters, found more", place_, max_knobs));
-      names_.push_back(name);
-      order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(place), number);
-    }
-    if (std::ranges::find(row.settings, number, &std::pair<std::size_t, std::string>::first) != row.settings.end())
+    if (is_new) add_knob(name, row);
+    if (last_row_[number] == rows_.size() + 1)
       throw Error(fmt::format("{}: expected each parameter once, found '{}' twice", place_, name));
-    place = static_cast<std::size_t>(std::ranges::find(order_, number) - order_.begin()) + 1;
+    last_row_[number] = rows_.size() + 1;
     row.settings.emplace_back(number, std::move(value));
   }
   rows_.push_back(std::move(row));
+}
+
+/// The knob comes into the order after the last one of the row.
+void SparseRecords::add_knob(const std::string& name, const Row& row) {
+  check_parameters(names_.size() + 1, place_);
+  auto place = order_.begin();
+  if (!row.settings.empty()) place = std::ranges::find(order_, row.settings.back().first) + 1;
+  order_.insert(place, names_.size());
+  names_.push_back(name);
+  last_row_.push_back(0);
 }
 
 /// By number: whether the knob has two values, of which one may be that it is absent.

@@ -6,6 +6,8 @@
 // "BLOCK: 64, num_warps: 4".
 #include <fmt/format.h>
 
+#include <set>
+
 #include "core/error.h"
 #include "search/records/formats/by_space.h"
 #include "search/records/formats/formats.h"
@@ -27,12 +29,16 @@ std::vector<records::Setting> settings_of_config(const Json& config, const std::
   if (!config.is_object()) expected(place, "a configuration", config);
   std::vector<records::Setting> settings;
   if (records::member_of(config, "kwargs").is_object()) settings = records::settings_of(config["kwargs"]);
+  std::vector<records::Setting> options;
+  std::set<std::string> names;
   for (const auto& [name, value] : config.items())
     if (name != "kwargs" && name != "pre_hook" && !value.is_null()) {
-      std::erase_if(settings,
-                    [&own = name](const records::Setting& known) { return known.first == own; });  // as Triton does
-      settings.emplace_back(name, records::value_json(value));
+      options.emplace_back(name, records::value_json(value));
+      names.insert(name);
     }
+  // An option replaces the argument of its name, as in Triton.
+  std::erase_if(settings, [&](const records::Setting& known) { return names.contains(known.first); });
+  settings.insert(settings.end(), options.begin(), options.end());
   return settings;
 }
 

@@ -335,6 +335,43 @@ TEST(Readers, RefuseWhatNoSpaceIs) {
   says(table, "at most 1 GiB of memory, found more after");
 }
 
+/// COUNT texts with their numbers in place of #, separated by commas.
+std::string numbered(std::size_t count, std::string_view text) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i) {
+    list += i == 0 ? "" : ",";
+    for (const char c : text) list += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return list;
+}
+
+// The work for such a list would grow with its square, so its length is checked first. Some lists name the same
+// parameter again and again, which later checks would not refuse.
+TEST(Readers, RefuseLongListsOfParametersBeforeTheyReadThem) {
+  const auto says = [](const std::string& text, const char* what) {
+    EXPECT_THAT([&] { parse_spaces(text, "FILE"); },
+                ThrowsMessage<Error>(::testing::AllOf(::testing::StartsWith("FILE"), HasSubstr(what))));
+  };
+  constexpr std::size_t many = 1001, too_many = 60'000;
+  const auto ktt = [](const std::string& pairs) {
+    return R"({"Metadata": {"TimeUnit": "Microseconds"}, "Results": [{"KernelName": "k", "Status": "Ok",
+      "TotalDuration": 1.0, "Configuration": [)" +
+           pairs + "]}]}";
+  };
+  says(ktt(numbered(too_many, R"({"Name": "p#", "Value": 1})")), "at most 1000 parameters");
+  says(ktt(numbered(many, R"({"Name": "p", "Value": 1})")), "at most 1000 parameters");
+  says(R"({"sections": [{"parameter_names": [)" + numbered(many, R"("p")") + R"(], "results": [[")" +
+           numbered(many, "1") + R"(", 1.5]]}]})",
+       "at most 1000 parameters");
+  says(R"({"input": ["llvm", "task", []], "config": {"entity": [)" + numbered(many, R"(["p", "ot", 1])") +
+           R"(]}, "result": [[1.0], 0, 1.0, 1.0]})",
+       "at most 1000 parameters");
+  says("status,perf_ms,config\nok,1.5,\"Config(" + numbered(too_many, "p#=1") + ")\"\n", "a configuration of Helion");
+  says(R"({"program_name": "f", "schedules_list": [{"transformations_list": [], "execution_times": {)" +
+           numbered(many, R"("m#": [1.5])") + "}}]}",
+       "at most 100 machines");
+}
+
 TEST(Readers, PassOverAByteOrderMark) {
   EXPECT_EQ(parse_records(std::string("\xef\xbb\xbf") + cache, "cache").records.size(), 4u);
   EXPECT_EQ(parse_records("\xef\xbb\xbf"
