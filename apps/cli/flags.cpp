@@ -52,10 +52,9 @@ void add_restrictions(Command command, std::vector<std::string>& restrictions, s
 void add_inputs(Command command, std::string& file) {
   command
       .option("--inputs", file, "FILE",
-              "Take the values of inputs and parameters from a YAML file, by name. A value is uniform(first, end), "
-              "normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a NumPy file, "
-              "such as "
-              "x: x.npy.")
+              "Take the values of inputs and parameters from a YAML file, by name, or from a NumPy archive. A value is "
+              "uniform(first, end), normal(mean, deviation), randint(first, end), distinct(first, end), "
+              "constant(value) or a NumPy file, such as x: x.npy; of a kernel file's scalar a number.")
       .seldom();
 }
 

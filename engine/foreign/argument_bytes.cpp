@@ -39,7 +39,8 @@ std::string known_names() {
 }
 
 /// Of one element.
-std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, const Config& type) {
+std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, const std::string& type,
+                                         const std::string& place) {
   const auto* integer = std::get_if<std::int64_t>(&value);
   const auto* real = std::get_if<double>(&value);
   ir::Numbers given(integer != nullptr ? ir::DType::i64 : ir::DType::f64, 1);
@@ -47,7 +48,7 @@ std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, c
   if (real != nullptr) given.set(0, *real);
   const ir::Numbers element = given.as(dtype);
   if ((integer == nullptr && real == nullptr) || (ir::is_integer(dtype) && !(element == given)))
-    throw Error(fmt::format("{}: expected a value of the type {}, found {}", type.place(), type.text(), print(value)));
+    throw Error(fmt::format("{}: expected a value of the type {}, found {}", place, type, print(value)));
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(ir::bytes(dtype)));
   measure::encode(element, dtype, reinterpret_cast<std::byte*>(bytes.data()));
   return bytes;
@@ -70,13 +71,16 @@ ArgumentType read_type(const Config& config) {
   config.expected(fmt::format("a type ({}or a vector of these such as float4)", known_names()));
 }
 
-std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& config) {
+std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& config, const std::string& place) {
   const ArgumentType type = read_type(config);
   const auto count = static_cast<std::size_t>(type.given);
-  if (values.size() != 1 && values.size() != count) config.expected(fmt::format("a type of {} values", values.size()));
+  if (values.size() != 1 && values.size() != count)
+    throw Error(fmt::format("{}: expected {} of the type {}, found {} values", place,
+                            count == 1 ? "one value" : fmt::format("{} values", count), config.text(), values.size()));
   std::vector<std::uint8_t> bytes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(type.lanes); ++i) {
-    const std::vector<std::uint8_t> one = encode_element(values[std::min(i, values.size() - 1)], type.element, config);
+    const std::vector<std::uint8_t> one =
+        encode_element(values[std::min(i, values.size() - 1)], type.element, config.text(), place);
     bytes.insert(bytes.end(), one.begin(), one.end());
   }
   return bytes;

@@ -1,6 +1,7 @@
 // Types of a kernel file's arguments, and values as the device stores them.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct ArgumentType {
 ArgumentType read_type(const Config& config);
 
 /// The bytes of a value of the type at `type`, which has as many values as the type, or one that all elements have. Throws
-/// Error at `type` if it cannot have the values.
-std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& type);
+/// Error at `place` if it cannot have the values.
+std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& type, const std::string& place);
 /// The bytes of a struct whose members have these bytes. Each member is aligned to its size, as in C.
 std::vector<std::uint8_t> encode_struct(const std::vector<std::vector<std::uint8_t>>& members);
 

@@ -34,6 +34,7 @@ class Expression {
   /// `place` begins messages. Throws Error `place: expected …, found …`.
   static Expression parse(std::string_view text, const std::string& place);
   const std::string& text() const { return text_; }
+  const std::string& place() const { return place_; }
   /// The names in it, each once, in order. Functions are not among them.
   const std::vector<std::string>& names() const { return names_; }
   /// `values[i]` is the value of names()[i]. Throws Error, prefixed by the place, for a division by zero, an overflow

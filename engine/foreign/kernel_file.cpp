@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "engine/loop/kernel.h"
 #include "ir/torch/pt2/zip.h"
 #include "measure/check/expected_values.h"
+#include "measure/check/npy.h"
 
 namespace deplo::engine::foreign {
 namespace {
@@ -146,11 +148,15 @@ measure::Objectives read_objectives(const Config& config) {
 /// Fills a KernelFile from the space's text.
 struct KernelFile::Reader {
   KernelFile& to;
+  const GivenArguments& user_arguments;
   const Config config;
   const fs::path folder;
 
-  Reader(KernelFile& kernel, const Files& files)
-      : to(kernel), config(Config::load(files.space)), folder(fs::path(files.space).parent_path()) {
+  Reader(KernelFile& kernel, const Files& files, const GivenArguments& arguments)
+      : to(kernel),
+        user_arguments(arguments),
+        config(Config::load(files.space)),
+        folder(fs::path(files.space).parent_path()) {
     to.place_ = files.space;
     to.space_text_ = read_file(files.space);
     const Config specification = config.at("KernelSpecification");
@@ -171,7 +177,10 @@ struct KernelFile::Reader {
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
-      specification.at("Arguments").expected("an argument with Output: 1, or that is written");
+      throw Error(
+          fmt::format("{}: expected an output, which is an argument with AccessType WriteOnly or ReadWrite and "
+                      "without Output: 0, found none",
+                      specification.at("Arguments").place()));
     if (const auto reference = config.find("Reference")) read_reference(*reference);
     if (const auto objectives = config.find("Objectives")) to.objectives_ = read_objectives(*objectives);
     check_names();
@@ -302,9 +311,11 @@ struct KernelFile::Reader {
     if (made.type == "struct") {
       read_struct(argument, made);
     } else if (memory == "Scalar") {
+      const Config type = argument.at("Type");
+      const Given* const said = given_of(name);
       const Config value = argument.has("FillValue") ? argument.at("FillValue") : argument.at("Value");
-      const std::vector<Scalar> values = fixed_values(value);
-      made.bytes = encode(values, argument.at("Type"));
+      const std::vector<Scalar> values = said != nullptr ? given_values(*said, type) : fixed_values(value);
+      made.bytes = encode(values, type, said != nullptr ? said->place : type.place());
       made.text = text_of(values);
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl) argument.at("MemoryType").expected("Vector or Scalar: Local is OpenCL's");
@@ -325,14 +336,55 @@ struct KernelFile::Reader {
   /// The values of each member, with blanks between; the members' types are in the source.
   void read_struct(const Config& argument, Argument& made) const {
     std::vector<std::vector<std::uint8_t>> members;
+    const Given* const said = given_of(made.name);
+    const std::vector<Scalar> all = said != nullptr ? given_values(*said, argument.at("Type")) : std::vector<Scalar>{};
+    std::size_t taken = 0;
     for (const Config& member : argument.at("Members").items()) {
-      const std::vector<Scalar> values = fixed_values(member.at("FillValue"));
-      members.push_back(encode(values, member.at("Type")));
+      const Config type = member.at("Type");
+      std::vector<Scalar> values = fixed_values(member.at("FillValue"));
+      if (said != nullptr) {
+        const std::size_t first = taken;
+        taken += static_cast<std::size_t>(read_type(type).given);
+        if (taken <= all.size())
+          values.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
+                        all.begin() + static_cast<std::ptrdiff_t>(taken));
+      }
+      members.push_back(encode(values, type, said != nullptr ? said->place : type.place()));
       made.text += (made.text.empty() ? "" : " ") + text_of(values);
     }
     if (members.empty()) argument.at("Members").expected("at least one member");
+    if (said != nullptr && taken != all.size())
+      throw Error(fmt::format("{}: {}: expected the {} values of the struct's members, found {}", said->place,
+                              made.name, taken, all.size()));
     made.bytes = encode_struct(members);
     made.text = "{" + made.text + "}";
+  }
+
+  /// nullptr: the space says it.
+  const Given* given_of(const std::string& name) const {
+    const auto found = user_arguments.find(name);
+    return found == user_arguments.end() ? nullptr : &found->second;
+  }
+
+  /// Of a scalar.
+  std::vector<Scalar> given_values(const Given& said, const Config& type) const {
+    if (!said.values.empty()) {
+      Operand value = fixed(Expression::parse(said.values, said.place), said.place);
+      if (auto* list = std::get_if<List>(&value)) return *list;
+      return {std::get<Scalar>(value)};
+    }
+    if (said.file.empty() || type.text() == "struct")
+      throw Error(fmt::format("{}: expected a value of the type {}, such as 2 or [1, 2], found {}", said.place,
+                              type.text(), said.file.empty() ? ir::print(*said.fill) : said.file));
+    const ir::TensorType found{read_type(type).element, measure::read_npy_header(said.file).shape};
+    const ir::Numbers numbers = measure::read_npy(said.file, found);
+    std::vector<Scalar> values;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (ir::is_float(found.dtype))
+        values.emplace_back(numbers[i]);
+      else
+        values.emplace_back(numbers.visit([&](const auto& all) { return static_cast<std::int64_t>(all[i]); }));
+    return values;
   }
 
   static std::string text_of(const std::vector<Scalar>& values) {
@@ -355,17 +407,58 @@ struct KernelFile::Reader {
     const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
                              ? number(fixed(argument.at("FillValue")), argument.at("FillValue"))
                              : 1;
-    if (output && access == "ReadWrite" && fill == "Constant" && value == 0) {
+    if (const Given* const said = given_of(name); said != nullptr) {
+      take_given(*said, buffer);
+    } else if (output && access == "ReadWrite" && fill == "Constant" && value == 0) {
       to.zeroed_.push_back(to.signature_.buffers.size());
     } else if (!output || access == "ReadWrite") {
       buffer.fill = fill_of(argument, fill, value, type);
       if (const std::string fault = buffer.fill ? ir::fault(*buffer.fill, type) : ""; !fault.empty())
         throw Error(fmt::format("{}: FillValue: {}", argument.place(), fault));
-      if (fill == "File") to.inputs_[name] = array_file(argument.at("FillValue").text(), name);
+      if (fill == "File") to.inputs_[name] = flat(array_file(argument.at("FillValue").text(), name), *count * lanes);
       if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
     to.signature_.buffers.push_back(std::move(buffer));
+  }
+
+  /// The contents of an array. One that is written has them before each launch.
+  void take_given(const Given& said, ir::Buffer& buffer) const {
+    if (!said.values.empty())
+      throw Error(fmt::format("{}: expected contents of the array {}, such as constant({}), found {}", said.place,
+                              buffer.name, said.values, said.values));
+    if (!said.file.empty()) {
+      to.inputs_[buffer.name] = flat(said.file, buffer.shape[0]);
+      try {
+        measure::read_npy(to.inputs_[buffer.name], {buffer.dtype, buffer.shape});  // to say now what is wrong with it
+      } catch (const Error& error) {
+        throw Error(fmt::format("{}: {}: {}", said.place, buffer.name, error.what()));
+      }
+    } else {
+      if (const std::string fault = ir::fault(*said.fill, buffer.dtype, buffer.shape[0]); !fault.empty())
+        throw Error(fmt::format("{}: {} ({}): {}", said.place, buffer.name, ir::name(buffer.dtype), fault));
+      buffer.fill = said.fill;
+    }
+    if (buffer.role == ir::Role::output) to.restored_.push_back(to.signature_.buffers.size());
+  }
+
+  /// The file, or one with the same elements in one dimension: a kernel knows no others. Files with another number of
+  /// elements are left to those who read them.
+  std::string flat(const std::string& file, std::int64_t elements) const {
+    const measure::NpyHeader header = measure::read_npy_header(file);
+    if (header.shape.size() == 1 || ir::element_count(header.shape) != elements) return file;
+    std::int64_t bytes = 0;  // of an element: "<f4"
+    const std::string_view digits = std::string_view(header.type).substr(std::min<std::size_t>(header.type.size(), 2));
+    std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+    const std::vector<std::uint8_t> all = measure::read_npy_elements(file, static_cast<std::size_t>(elements * bytes));
+    return write_array(npy_start(header.type, elements) + std::string(all.begin(), all.end()), file);
+  }
+
+  static std::string npy_start(std::string_view type, std::int64_t elements) {
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, elements);
+    header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
+    header += '\n';
+    return std::string{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0} + header;
   }
 
   /// FILE.npy, or the array NAME of "FILE.npz:NAME": by default the one with the argument's name.
@@ -386,12 +479,7 @@ struct KernelFile::Reader {
     const std::int64_t expected = elements * ir::bytes(type);
     if (static_cast<std::int64_t>(bytes.size()) != expected)
       argument.at("DataSource").expected(fmt::format("a file of {} bytes, found {}", expected, bytes.size()));
-    std::string header =
-        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", ir::row(type).numpy, elements);
-    header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
-    header += '\n';
-    const std::string start{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0};
-    return write_array(start + header + bytes, file);
+    return write_array(npy_start(ir::row(type).numpy, elements) + bytes, file);
   }
 
   std::string write_array(const std::string& bytes, const std::string& source) const {
@@ -433,7 +521,7 @@ struct KernelFile::Reader {
       if (reference.has("Parameters") || reference.has("Outputs"))
         reference.expected("Expression, or Parameters and Outputs");
       to.expression_ = expression->text();
-      measure::check_expression(to.expression_, to.compared(), expression->place());
+      measure::check_expression(to.expression_, to.compared(), to.inputs_, expression->place());
     }
     if (const auto parameters = reference.find("Parameters"))
       for (const auto& [name, value] : parameters->entries()) {
@@ -470,8 +558,15 @@ struct KernelFile::Reader {
   }
 };
 
-KernelFile::KernelFile(const Files& files) {
-  Reader(*this, files);
+std::vector<std::string> KernelFile::argument_names() const {
+  std::vector<std::string> names;
+  for (const Argument& argument : arguments_)
+    if (!argument.local) names.push_back(argument.name);
+  return names;
+}
+
+KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
+  Reader(*this, files, given);
   const std::string plain = entry_.substr(0, entry_.find('<'));  // without template arguments
   signature_.name = plain.substr(plain.rfind(':') + 1);
   if (plain != entry_ && language_ != Dialect::cuda)

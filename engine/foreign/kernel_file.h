@@ -40,8 +40,11 @@ measure::Objectives read_objectives(const Config& config);
 
 class KernelFile final : public OpaqueKernel {
  public:
-  /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`.
-  explicit KernelFile(const Files&);
+  /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`, and of what is given at its place.
+  /// Names that no argument has are ignored.
+  explicit KernelFile(const Files&, const GivenArguments& = {});
+  /// What can be given.
+  std::vector<std::string> argument_names() const;
 
   const std::string& name() const override { return name_; }
   const measure::Objectives& objectives() const override { return objectives_; }

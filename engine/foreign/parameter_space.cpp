@@ -271,12 +271,13 @@ ParameterSpace::ParameterSpace(std::vector<Parameter> parameters, const std::vec
   for (const Expression& constraint : constraints_) {
     for (const std::string& name : constraint.names())
       if (std::ranges::find(names, name) == names.end())
-        throw Error(fmt::format("{}: expected a parameter, found '{}' in the constraint '{}'{}", place, name,
-                                constraint.text(), did_you_mean(name, names)));
+        throw Error(fmt::format("{}: expected a parameter, found '{}' in the constraint '{}'{}", constraint.place(),
+                                name, constraint.text(), did_you_mean(name, names)));
     if (!constraint.names().empty())
       checks.emplace_back(constraint, parameters_);
     else if (!is_true(constraint.scalar({})))
-      throw Error(fmt::format("{}: no configuration is legal: '{}' is never true", place, constraint.text()));
+      throw Error(
+          fmt::format("{}: no configuration is legal: '{}' is never true", constraint.place(), constraint.text()));
   }
   for (std::vector<std::size_t>& group : connected(parameters_.size(), checks)) {
     std::vector<Check*> own;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/source/tile_launch.h"
+#include "ir/torch/pt2/zip.h"
 #include "ir/torch/ranges.h"
 #include "measure/check/npy.h"
 
@@ -25,6 +28,23 @@ using Draw = ir::Fill::Draw;
 constexpr const char* forms =
     "uniform(a, b), normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a .npy "
     "file";
+
+/// A number, or a list of numbers.
+bool is_scalar(std::string_view text) {
+  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '[' ||
+                           ((text[0] == '-' || text[0] == '+' || text[0] == '.') && text.size() > 1));
+}
+
+/// As .npy file in the inputs' folder.
+std::string extract(Inputs& inputs, const ir::torch::Zip& zip, const std::string& array) {
+  if (!zip.has(array + ".npy")) throw Error(fmt::format("{}: expected an array '{}', found none", zip.where(), array));
+  if (!inputs.folder) inputs.folder = std::make_shared<const measure::WorkFolder>();
+  const std::string file = (inputs.folder->path() / fmt::format("{}.npy", inputs.by_name.size())).string();
+  std::ofstream out(file, std::ios::binary);
+  if (!(out << zip.read(array + ".npy")).flush())
+    throw Error(fmt::format("{}: the arrays of {} cannot be written", file, zip.where()), Exit::environment);
+  return file;
+}
 
 /// From the words that an expression uses for them.
 struct Form {
@@ -64,6 +84,7 @@ std::optional<ir::Fill> read_fill(std::string_view text) {
 }
 
 void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype, std::int64_t elements) {
+  if (!one.values.empty()) throw Error(fmt::format("{}: expected {}, found '{}'", one.place, forms, one.values));
   if (const std::string fault = ir::fault(one.fill, dtype, elements); !fault.empty())
     throw Error(fmt::format("{}: {} ({}): {}", one.place, name, ir::name(dtype), fault));
 }
@@ -78,22 +99,47 @@ ir::Fill parse_fill(std::string_view text, std::string_view place) {
 
 Inputs read_inputs(const Config& config, const std::filesystem::path& folder) {
   Inputs inputs;
-  for (const auto& [name, value] : config.entries()) {
-    const std::string text = value.text();
-    if (!text.ends_with(".npy")) {
-      inputs.by_name[name] = {parse_fill(text, value.place()), value.place()};
-      continue;
-    }
+  const auto path_of = [&](const std::string& text) {
     std::error_code error;
     const bool here = std::filesystem::exists(text, error);
-    const std::filesystem::path file = here ? std::filesystem::path(text) : folder / text;
-    inputs.by_name[name] = {{}, value.place(), std::filesystem::absolute(file).string()};
+    return std::filesystem::absolute(here ? std::filesystem::path(text) : folder / text);
+  };
+  for (const auto& [name, value] : config.entries()) {
+    if (value.is_list()) {
+      std::vector<std::string> texts;
+      for (const Config& item : value.items()) texts.push_back(item.text());
+      inputs.by_name[name] = {{}, value.place(), {}, fmt::format("[{}]", join(texts, ", "))};
+      continue;
+    }
+    const std::string text = value.text();
+    const std::size_t archive = text.find(".npz");
+    if (text.ends_with(".npy"))
+      inputs.by_name[name] = {{}, value.place(), path_of(text).string()};
+    else if (archive != std::string::npos && (text.size() == archive + 4 || text[archive + 4] == ':'))
+      inputs.by_name[name] = {{},
+                              value.place(),
+                              extract(inputs, ir::torch::Zip(path_of(text.substr(0, archive + 4))),
+                                      text.size() > archive + 5 ? text.substr(archive + 5) : name)};
+    else if (is_scalar(text))
+      inputs.by_name[name] = {{}, value.place(), {}, text};
+    else
+      inputs.by_name[name] = {parse_fill(text, value.place()), value.place()};
   }
   return inputs;
 }
 
 Inputs load_inputs(const std::string& file) {
   const std::filesystem::path path = find_data(file);
+  if (file.ends_with(".npz")) {
+    Inputs inputs;
+    const ir::torch::Zip zip{path};
+    for (const std::string& entry : zip.names())
+      if (entry.ends_with(".npy")) {
+        const std::string name = entry.substr(0, entry.size() - 4);
+        inputs.by_name[name] = {{}, fmt::format("{}: {}", file, name), extract(inputs, zip, name)};
+      }
+    return inputs;
+  }
   return read_inputs(Config::load(path), path.parent_path());
 }
 
@@ -144,6 +190,16 @@ void give(Inputs& inputs, TileLaunch& launch) {
     array.file.clear();
     array.fill = found->second.fill;
   }
+}
+
+foreign::GivenArguments given_arguments(std::span<Inputs* const> inputs) {
+  foreign::GivenArguments given;
+  for (const Inputs* const one : inputs)
+    for (const auto& [name, said] : one->by_name) {
+      foreign::Given& argument = given[name] = {said.place, said.file, {}, said.values};
+      if (said.file.empty() && said.values.empty()) argument.fill = said.fill;
+    }
+  return given;
 }
 
 void add_files(const TileLaunch& launch, Inputs& inputs) {

@@ -2,14 +2,18 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/config.h"
+#include "engine/foreign/files.h"
 #include "ir/module.h"
 #include "ir/torch/graph.h"
 #include "measure/check/inputs.h"
+#include "measure/work_folder.h"
 
 namespace deplo::engine {
 
@@ -19,19 +23,22 @@ struct TileLaunch;
 struct Inputs {
   struct One {
     ir::Fill fill;
-    std::string place;      // for messages
-    std::string file = {};  // .npy file, used instead of the fill
+    std::string place;        // for messages
+    std::string file = {};    // .npy file, used instead of the fill
+    std::string values = {};  // of a scalar of a user's own kernel, instead of both: "2.5", "[1, 2]"
   };
   std::map<std::string, One, std::less<>> by_name;
   std::set<std::string> met = {};  // the names of all inputs of everything that they were given to
+  std::shared_ptr<const measure::WorkFolder> folder = {};  // of arrays from .npz files
 };
 
 /// Parses "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 100)", "distinct(0, 100)" or "constant(2)". Throws Error, prefixed
 /// by `place`.
 ir::Fill parse_fill(std::string_view text, std::string_view place);
-/// Reads a map from names to such texts or to .npy files. Files are relative to the working folder or to `folder`. Throws
-/// Error `file:line: …`.
+/// Reads a map from names to such texts, to .npy files, to arrays of .npz files ("x.npz", "x.npz:NAME"), or to values of
+/// scalars. Files are relative to the working folder or to `folder`. Throws Error `file:line: …`.
 Inputs read_inputs(const Config&, const std::filesystem::path& folder);
+/// The same of a YAML file; or all arrays of a .npz file.
 Inputs load_inputs(const std::string& file);
 
 /// Sets the distribution or the file of each named input, parameter or array. Throws Error if its type cannot hold the
@@ -39,6 +46,8 @@ Inputs load_inputs(const std::string& file);
 void give(Inputs&, ir::torch::Graph&);
 void give(Inputs&, ir::Program& loop);
 void give(Inputs&, TileLaunch&);
+/// What they say of the arguments of a user's own kernel, later ones before earlier ones.
+foreign::GivenArguments given_arguments(std::span<Inputs* const>);
 /// Adds the files that a launch's arguments name, unless their arrays are already set.
 void add_files(const TileLaunch&, Inputs&);
 /// The files from which the inputs of a kernel take their values.

@@ -55,10 +55,10 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
     return {{std::move(loop)}};
   }
   if (const foreign::Files* files = source.kernel_file()) {
-    auto file = std::make_shared<const foreign::KernelFile>(*files);
-    ir::Program signature = file->signature();
-    for (Inputs* const one : inputs) give(*one, signature);
-    return {{std::move(signature)}, {}, std::move(file)};
+    auto file = std::make_shared<const foreign::KernelFile>(*files, given_arguments(inputs));
+    for (Inputs* const one : inputs)
+      for (const std::string& name : file->argument_names()) one->met.insert(name);
+    return {{file->signature()}, {}, file};
   }
   if (const TileSource* tile = source.tile()) {
     TileLaunch launch = at_place(place, [&] { return read_launch(*tile); });
@@ -102,7 +102,7 @@ const std::string& LoadedKernel::name() const { return opaque ? opaque->name() :
 std::vector<LoadedKernel> load(const Source& source, const Target& target, std::span<Inputs* const> inputs,
                                const std::string& place) {
   Kernels kernels = read_kernels(source, target, inputs, place);
-  const bool has_inputs = source.tile() != nullptr && kernels.opaque;  // its launch took them
+  const bool has_inputs = kernels.opaque != nullptr;  // it took them
   std::vector<LoadedKernel> loaded;
   for (ir::Program& loop : kernels.loops) {
     measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : measure::InputFiles{};

@@ -31,22 +31,28 @@ bool stands_for(ir::DType own, ir::DType of_kernel) {
          (ir::is_unsigned(of_kernel) && ir::is_integer(own) && ir::width(own) == ir::width(of_kernel));
 }
 
-const ir::Buffer& find(const ir::Program& kernel, const std::string& input, const std::string& place) {
+const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const std::string& input,
+                       const std::string& place) {
+  const auto has_contents = [&](const ir::Buffer& buffer) {
+    return buffer.role == ir::Role::input || buffer.fill || files.contains(buffer.name);
+  };
   const ir::Buffer* const buffer = kernel.find(input);
-  if (buffer != nullptr && buffer->role == ir::Role::input) return *buffer;
+  if (buffer != nullptr && has_contents(*buffer)) return *buffer;
   std::vector<std::string> names;
   for (const ir::Buffer& each : kernel.buffers)
-    if (each.role == ir::Role::input) names.push_back(each.name);
+    if (has_contents(each)) names.push_back(each.name);
   throw Error(
       fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input, did_you_mean(input, names)));
 }
 
 }  // namespace
 
-void check_expression(const std::string& text, const ir::Program& kernel, const std::string& place) {
+void check_expression(const std::string& text, const ir::Program& kernel, const InputFiles& files,
+                      const std::string& place) {
   const Graph graph = ir::torch::parse_expression(text, place);
   for (const Node& node : graph.nodes)
-    if (is_given(node)) check(ir::element_count(node.type.shape), find(kernel, node.name, place), "input", place);
+    if (is_given(node))
+      check(ir::element_count(node.type.shape), find(kernel, files, node.name, place), "input", place);
   std::size_t output = 0;
   for (const ir::Buffer& buffer : kernel.buffers) {
     if (buffer.role != ir::Role::output) continue;
@@ -67,7 +73,7 @@ std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::s
   for (const Node& node : graph.nodes) {
     ir::torch::Values& values = sources.emplace_back();
     if (!is_given(node)) continue;
-    const auto& buffer = find(kernel, node.name, "the reference");
+    const auto& buffer = find(kernel, files, node.name, "the reference");
     const auto numbers = input_values(kernel, static_cast<std::size_t>(&buffer - kernel.buffers.data()), seed, files);
     values.assign(numbers.begin(), numbers.end());
   }

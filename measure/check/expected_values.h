@@ -11,8 +11,10 @@
 namespace deplo::measure {
 
 /// Throws Error, prefixed by `place`, unless the text is an expression (docs/expressions.md) whose inputs are inputs of
-/// the kernel, with as many elements, and whose results are its outputs, in their order.
-void check_expression(const std::string& text, const ir::Program& kernel, const std::string& place);
+/// the kernel, or outputs with initial contents (a fill, or one of the files), with as many elements, and whose results
+/// are its outputs, in their order.
+void check_expression(const std::string& text, const ir::Program& kernel, const InputFiles& files,
+                      const std::string& place);
 
 /// The values of each output by its name, in double. The inputs have the values that the kernel gets. Throws Error.
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,

@@ -166,7 +166,7 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
   std::map<std::string, std::string> said;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop.buffers[i];
-    if (const auto file = files.find(buffer.name); buffer.role == ir::Role::input && file != files.end()) {
+    if (const auto file = files.find(buffer.name); file != files.end()) {
       const std::uint64_t digest = input_values(loop, i, 0, files).visit([](const auto& values) {
         return checksum({reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]});
       });

@@ -120,8 +120,10 @@ cl_int OpenclExecutable::set_arguments(const OpenclArrays& memory) {
                                         : sizeof argument;
     scalar += by_value ? 1 : 0;
     if (const cl_int code = clSetKernelArg(kernel_.get(), static_cast<cl_uint>(i), size, is_local ? nullptr : value);
-        code != CL_SUCCESS)
+        code != CL_SUCCESS) {
+      refused_argument_ = static_cast<int>(i);
       return code;
+    }
   }
   return CL_SUCCESS;
 }
@@ -161,6 +163,9 @@ Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t 
 }
 
 Failure OpenclExecutable::failure(cl_int code) const {
+  if (refused_argument_ >= 0)
+    return {status_of(code), fmt::format("{} for argument {} of the kernel, counted from 0", opencl_error_name(code),
+                                         refused_argument_)};
   return {status_of(code), fmt::format("{} with {} threads a block", opencl_error_name(code), threads_)};
 }
 

@@ -45,6 +45,7 @@ class OpenclExecutable final : public Executable {
   std::string entry_;
   Resources resources_;
   bool launched_ = false;
+  int refused_argument_ = -1;  // the one that the driver did not take; -1: none
 };
 
 }  // namespace deplo::measure::opencl

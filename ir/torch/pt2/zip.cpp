@@ -67,6 +67,12 @@ void Zip::list() {
   }
 }
 
+std::vector<std::string> Zip::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, index] : entries_) names.push_back(name);
+  return names;
+}
+
 std::string Zip::find_suffix(std::string_view suffix) const {
   std::string found;
   for (const auto& [name, index] : entries_) {

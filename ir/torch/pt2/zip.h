@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace deplo::ir::torch {
 
@@ -20,6 +21,8 @@ class Zip {
   const std::string& where() const { return where_; }
   std::uint64_t size() const { return size_; }  // bytes of the archive
   bool has(std::string_view name) const { return entries_.contains(name); }
+  /// Of all entries.
+  std::vector<std::string> names() const;
   /// The name of the only entry that ends in `suffix` (as a whole path or after a '/'); "" if there is none. Throws
   /// Error if there are several.
   std::string find_suffix(std::string_view suffix) const;

@@ -226,7 +226,8 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
   };
   const Slip slips[] = {
       {"\"BLOCK_X * BLOCK_Y >= 32\"", "\"BLOKX * BLOCK_Y >= 32\"",
-       "expected a parameter, found 'BLOKX' in the constraint 'BLOKX * BLOCK_Y >= 32'; did you mean 'BLOCK_X'?"},
+       "matmul.T1.json:13: expected a parameter, found 'BLOKX' in the constraint 'BLOKX * BLOCK_Y >= 32'; did you mean "
+       "'BLOCK_X'?"},
       {">= 32\"", ">= 32 +\"", "matmul.T1.json:13: expected a value, found the end in 'BLOCK_X * BLOCK_Y >= 32 +'"},
       {">= 32\"", ">= 99999\"", "no configuration is legal: the constraints leave no values for BLOCK_X, BLOCK_Y"},
       {"<= 32\"", "<= 32 / (WPT - 1)\"", "a division by zero in 'BLOCK_Y * WPT <= 32 / (WPT - 1)'"},
@@ -238,6 +239,8 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
       {"\"ProblemSize[0]\"", "\"ProblemSise[0]\"", "expected ProblemSize or a parameter, found 'ProblemSise'"},
       {"\"Size\": \"ProblemSize[0]", "\"Size\": \"ProblemSize[2]", "expected an index below 2, found 2"},
       {"\"Output\": 1", "\"Output\": 2", "expected an integer between 0 and 1, found '2'"},
+      {"\"Output\": 1", "\"Output\": 0",
+       "expected an output, which is an argument with AccessType WriteOnly or ReadWrite and without Output: 0, found"},
       {"\"GridDivX\": [\"BLOCK_X\"]", "\"GridDivX\": [\"BLOCK_Z\"]",
        "expected ProblemSize or a parameter, found 'BLOCK_Z'"},
       {"\"[1, 2, 4, 8]\", \"Default\": 4", "\"[1, 2\", \"Default\": 4",
@@ -269,6 +272,8 @@ TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
   EXPECT_THAT(fault("const int n, ", ""), HasSubstr("use of undeclared identifier 'n'"));
   EXPECT_THAT(fault("(const int n, ", "(const int more, const int n, "),
               HasSubstr("expected a kernel 'matmul' with the 4 arguments of the space, found one with 5 parameters"));
+  EXPECT_THAT(fault("(const int n, ", "(const long n, "),
+              HasSubstr("CL_INVALID_ARG_SIZE for argument 0 of the kernel, counted from 0"));
   const std::string cuda = changed("matmul.T1.json", "\"OpenCL\"", "\"CUDA\"");
   EXPECT_THAT(tune(cuda, {"--kernel-file", example("matmul.cl"), "--trials", "1"}).err,
               HasSubstr("expected a CUDA device for a kernel in CUDA C++"));

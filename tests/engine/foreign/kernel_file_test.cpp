@@ -129,7 +129,7 @@ TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
   EXPECT_THAT(fault("    - {Name: l, Type: float, MemoryType: Local, Size: 1}\n", "CUDA"),
               HasSubstr("Local is OpenCL's"));
   EXPECT_THAT(fault("    - {Name: v, Type: int2, MemoryType: Scalar, FillValue: [1, 2, 3]}\n"),
-              HasSubstr("a type of 3 values"));
+              HasSubstr("expected 2 values of the type int2, found 3 values"));
 }
 
 TEST_F(KernelFileArguments, TypesOfEachWidth) {

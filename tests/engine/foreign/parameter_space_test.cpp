@@ -300,7 +300,7 @@ TEST(ForeignSpace, SaysWhatIsWrong) {
     return [texts] { ParameterSpace({parameter("width", {1, 2})}, constraints(texts), "conv.json"); };
   };
   EXPECT_THAT(fault({"widht > 1"}),
-              ThrowsMessage<Error>("conv.json: expected a parameter, found 'widht' in the constraint 'widht > 1'; did "
+              ThrowsMessage<Error>("test: expected a parameter, found 'widht' in the constraint 'widht > 1'; did "
                                    "you mean 'width'?"));
   EXPECT_THAT(fault({"width > 3"}), ThrowsMessage<Error>(HasSubstr("conv.json: no configuration is legal")));
   EXPECT_THAT(fault({"width / (width - 1) > 0"}), ThrowsMessage<Error>(HasSubstr("a division by zero")));
