@@ -316,12 +316,26 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
   CHECK(instruction.run != nullptr);
 }
 
+/// Itanium C++ ABI, "External Names": "_Z", and the name's length and the name; of "space::k" "_ZN", each part in this
+/// form, and at the end "E". Then the parameters. Of an instance of a template, "I" and the arguments follow the name. A
+/// text has one instance.
+std::string mangled_start(const std::string& entry) {
+  std::string_view plain = std::string_view(entry).substr(0, entry.find('<'));
+  const bool is_template = plain.size() < entry.size(), is_nested = plain.find("::") != std::string_view::npos;
+  std::string mangled = is_nested ? "_ZN" : "_Z";
+  for (;;) {
+    const std::size_t end = plain.find("::");
+    if (const std::string_view part = plain.substr(0, end); !part.empty())  // "::k" begins with the global namespace
+      mangled += fmt::format("{}{}", part.size(), part);
+    if (end == std::string_view::npos) break;
+    plain.remove_prefix(end + 2);
+  }
+  return mangled + (is_template ? "I" : is_nested ? "E" : "");
+}
+
 const Function& find_entry(const Module& module, const std::string& entry) {
   if (entry.empty() && module.functions.size() == 1) return module.functions[0];
-  // Itanium C++ ABI, "External Names": "_Z", the name's length, the name, of an instance of a template "I" and its
-  // arguments, and the parameters. A text has one instance.
-  const std::string plain = entry.substr(0, entry.find('<'));
-  const std::string mangled = fmt::format("_Z{}{}{}", plain.size(), plain, plain == entry ? "" : "I");
+  const std::string mangled = mangled_start(entry);
   std::vector<std::string> names;
   for (const Function& f : module.functions) {
     if (f.name == entry || f.name.starts_with(mangled)) return f;

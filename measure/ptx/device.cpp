@@ -19,24 +19,25 @@ namespace deplo::measure {
 namespace ptx {
 namespace {
 
-/// The buffers in their order, and between them the values at their own places.
+/// The buffers without symbols in their order, and between them the values at their own places.
 std::vector<Parameter> parameters_of(const KernelCode& code) {
+  std::vector<std::size_t> arrays;
+  for (std::size_t buffer = 0; buffer < code.kernel.buffers.size(); ++buffer)
+    if (std::ranges::find(code.launch->symbols, buffer, &Launch::Symbol::buffer) == code.launch->symbols.end())
+      arrays.push_back(buffer);
   std::vector<Parameter> parameters;
   auto scalar = code.launch->scalars.begin();
-  for (std::size_t buffer = 0; buffer < code.kernel.buffers.size() || scalar != code.launch->scalars.end();) {
+  for (auto array = arrays.begin(); array != arrays.end() || scalar != code.launch->scalars.end();) {
     if (scalar != code.launch->scalars.end() && scalar->position == parameters.size())
       parameters.push_back({Parameter::Kind::bytes, 0, 0, 0, (scalar++)->bytes});
     else
-      parameters.push_back({Parameter::Kind::array, buffer++, 0, 0});
+      parameters.push_back({Parameter::Kind::array, *array++, 0, 0});
   }
   return parameters;
 }
 
 /// What the machine cannot launch of a user's own kernel.
 std::optional<Failure> unlaunchable(const KernelCode& code, std::int64_t max_threads) {
-  if (!code.launch->symbols.empty())
-    return Failure{Status::build_error, fmt::format("the PTX machine sets no __constant__ variables, found '{}'",
-                                                    code.launch->symbols.front().name)};
   if (code.source.threads > max_threads)
     return Failure{Status::resource,
                    fmt::format("{} threads a block, expected at most {}", code.source.threads, max_threads)};
@@ -128,7 +129,8 @@ class PtxDevice final : public Device {
     if (!text.ok()) return text.failure();
     const std::vector<ir::Buffer>& buffers = candidate.kernel.buffers;
     try {
-      Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate))
+      Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate),
+                                                candidate.launch->symbols)
                                        : Kernel(text.value(), candidate.source, buffers);
       return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, seed_));
     } catch (const Error& error) {  // an instruction that the machine does not execute

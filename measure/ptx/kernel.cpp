@@ -72,7 +72,7 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
     : Kernel(text, source, buffers, parameters_of(source, buffers.size())) {}
 
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers,
-               std::vector<Parameter> parameters)
+               std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols)
     : program_(decode(parse(text), source.entry)),
       source_(source),
       buffers_(std::move(buffers)),
@@ -91,13 +91,29 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
     throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source.threads));
   if (program_.cluster != source.cluster)
     throw Error(fmt::format("expected clusters of {} blocks, found {}", source.cluster, program_.cluster));
+  for (const Launch::Symbol& symbol : symbols) constants_.push_back(constant(symbol));
+}
+
+Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {
+  const ir::Buffer& buffer = buffers_.at(symbol.buffer);
+  const auto bytes = static_cast<std::uint64_t>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
+  const auto found = std::ranges::find(program_.globals, symbol.name, &Variable::name);
+  if (found == program_.globals.end() || found->size < bytes)
+    throw Error(fmt::format("expected a __constant__ variable '{}' of {} bytes, found {}", symbol.name, bytes,
+                            found == program_.globals.end() ? "none" : fmt::format("one of {} bytes", found->size)));
+  return {symbol.buffer, static_cast<std::size_t>(found - program_.globals.begin())};
 }
 
 /// A machine, and what must outlive it.
 struct Kernel::Run {
   Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill)
       : parameters(kernel.parameters(arrays, memory, maps)),
-        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill)) {}
+        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill)) {
+    for (const Constant& constant : kernel.constants_) {
+      const std::span<const std::byte> from = arrays.bytes(constant.buffer);
+      std::ranges::copy(from, memory.find(global_address(first_module_variable + constant.variable), from.size()));
+    }
+  }
   static LaunchOptions with_fill(LaunchOptions options, std::byte fill) {
     options.fill = fill;
     return options;

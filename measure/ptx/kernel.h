@@ -6,6 +6,7 @@
 
 #include "ir/emit/emit.h"
 #include "measure/host_arrays.h"
+#include "measure/launch.h"
 #include "measure/ptx/machine.h"
 
 namespace deplo::measure::ptx {
@@ -26,9 +27,9 @@ class Kernel {
   /// Throws
   /// Error in one line if the machine does not execute the text, or if its parameters are others.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
-  /// With other parameters, in the order of the text's.
+  /// With other parameters, in the order of the text's, and arrays whose contents __constant__ variables have.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
-         std::vector<Parameter> parameters);
+         std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols = {});
 
   /// Runs the first `blocks` blocks on these arrays. Throws Finding.
   LaunchResult launch(const HostArrays&, std::int64_t blocks, std::uint64_t seed) const;
@@ -39,12 +40,18 @@ class Kernel {
 
  private:
   struct Run;
+  /// The contents of an array are copied to a variable of the module before each launch.
+  struct Constant {
+    std::size_t buffer = 0, variable = 0;  // numbers in buffers_ and Program::globals
+  };
+  Constant constant(const Launch::Symbol&) const;
   std::vector<std::byte> parameters(const HostArrays&, GlobalMemory&, std::vector<TensorMap>&) const;
 
   Program program_;
   ir::KernelSource source_;
   std::vector<ir::Buffer> buffers_;
   std::vector<Parameter> parameters_;
+  std::vector<Constant> constants_;
 };
 
 }  // namespace deplo::measure::ptx

@@ -120,7 +120,7 @@ struct Program {
 
 /// Throws Error in one line: an instruction that the machine does not execute, with its name and line, an entry that
 /// the module lacks (with those it has), operands of other types. `entry`: as the source names it, such as "k" or
-/// "k<float, 4>", or mangled; "": the only one.
+/// "space::k<float, 4>", or mangled; "": the only one.
 Program decode(const Module&, const std::string& entry);
 
 }  // namespace deplo::measure::ptx

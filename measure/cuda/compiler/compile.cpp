@@ -45,11 +45,12 @@ std::optional<std::pair<std::string, std::string>> unpack(const std::string& ent
   return std::pair(std::string(stop + 1, size), std::string(stop + 1 + size, end));
 }
 
-bool is_template(const std::string& entry) { return entry.find('<') != std::string::npos; }
+/// An instance of a template, or a kernel in a namespace: its name in the machine code is mangled.
+bool is_mangled(const std::string& entry) { return entry.find_first_of("<:") != std::string::npos; }
 
 constexpr std::string_view entry_line = "\nentry of the template: ";  // the last line of the log in the cache
 
-// Of an instance of a template its mangled name.
+// The mangled name, if it has one.
 std::string entry_of(const std::string& log, const ir::KernelSource& source) {
   const std::size_t at = log.rfind(entry_line);
   return at == std::string::npos ? source.entry : log.substr(at + entry_line.size());
@@ -108,7 +109,7 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
   const std::string architecture = variant_of(target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   const std::vector<std::string> words = words_of(nvrtc, architecture, options);
-  const std::string name = is_template(source.entry) ? source.entry : "";
+  const std::string name = is_mangled(source.entry) ? source.entry : "";
   const std::string key = key_of(source.text + name, words, nvrtc);
   if (options.cache != nullptr)
     if (const auto entry = options.cache->get(key))
@@ -134,7 +135,7 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   // Of a virtual architecture NVRTC makes no machine code.
   std::vector<std::string> words = words_of(nvrtc, "compute_" + architecture.substr(3), options);
   if (options.lines) words.emplace_back("--generate-line-info");
-  const std::string name = is_template(source.entry) ? source.entry : "";
+  const std::string name = is_mangled(source.entry) ? source.entry : "";
   Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds, name);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
   return std::move(output.ptx);
