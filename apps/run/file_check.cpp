@@ -13,6 +13,7 @@
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/source/load.h"
 #include "measure/check/problem.h"
+#include "measure/worker/redirected_output.h"
 #include "search/trails.h"
 
 namespace deplo::apps {
@@ -82,7 +83,7 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
   const engine::LoadedKernel kernel =
       std::move(engine::load({{options.file}, {}}, engine::fusion_target("auto", "ptx"), options.inputs).front());
   const engine::OpaqueKernel& file = *kernel.opaque;
-  FileCheckReport report{file.name(), {}, options.seed, options.runs, {}};
+  FileCheckReport report{file.name(), {}, {}, options.seed, options.runs, {}};
   const std::vector<search::PositionPtr> candidates = choose(file, options);
   for (const search::PositionPtr& candidate : candidates)
     report.configurations.push_back({print(candidate->trail()), {}, {}, 0});
@@ -93,7 +94,7 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
     engine::check_language(file, device->info(), file.name());
     measure::Problem problem(kernel.loop, *device, options.seed, nullptr, options.tolerance, kernel.files,
                              file.expectation());
-    problem.reference();
+    measure::worker::printed_by([&] { problem.reference(); });
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       FileCheckReport::Configuration& one = report.configurations[i];
       if (!one.finding.empty()) continue;
@@ -101,7 +102,8 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
                                                candidates.size()));
       const measure::KernelCode code = file.code(*candidates[i]);
       one.launch = describe(*code.launch);
-      one.finding = finding_of(problem, code);
+      const std::string printed = measure::worker::printed_by([&] { one.finding = finding_of(problem, code); });
+      if (run == 0 && i == 0) report.printed = printed;
       if (!one.finding.empty()) one.seed = seed;
     }
   }
@@ -109,7 +111,8 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
 }
 
 std::string print_table(const FileCheckReport& report) {
-  std::string text;
+  std::string text = report.printed;
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
   std::int64_t wrong = 0;
   for (const FileCheckReport::Configuration& one : report.configurations) {
     if (one.finding.empty()) continue;
@@ -132,6 +135,7 @@ std::string print_json(const FileCheckReport& report) {
                        {"seed", report.seed},
                        {"runs", report.runs},
                        {"right", report.right()},
+                       {"printed", report.printed},
                        {"configurations", Json::array(report.configurations,
                                                       [](const FileCheckReport::Configuration& one) {
                                                         return Json::object({{"trail", one.trail},

@@ -31,6 +31,7 @@ struct FileCheckReport {
     std::uint64_t seed = 0;  // of the interleaving that found it
   };
   std::string kernel, device;
+  std::string printed;     // by the first configuration in the first interleaving
   std::uint64_t seed = 0;  // the first of the interleavings
   std::int64_t runs = 0;   // of each configuration without a finding
   std::vector<Configuration> configurations;

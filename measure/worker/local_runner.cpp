@@ -1,9 +1,12 @@
 #include "measure/worker/local_runner.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "measure/worker/redirected_output.h"
 #include "rules/cost/least_work.h"
 
 namespace deplo::measure::worker {
@@ -69,7 +72,9 @@ struct LocalRunner::Built {
 LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
     : device_(std::move(device)), enter_(std::move(enter)) {}
 
+// What kernels print goes to standard error: standard output may be a program's document.
 void LocalRunner::open(const Task& task) {
+  const RedirectedOutput printed(STDERR_FILENO);
   enter_(Step::prepare, 0);
   problem_.reset();  // before the next one needs its memory
   baselines_ = {};
@@ -105,6 +110,7 @@ LocalRunner::Built LocalRunner::build(const KernelCode& candidate, std::size_t n
 }
 
 Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double effort) {
+  const RedirectedOutput printed(STDERR_FILENO);
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   Built built = build(candidate, 0);
@@ -115,6 +121,7 @@ Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double ef
 }
 
 std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
+  const RedirectedOutput printed(STDERR_FILENO);
   CHECK(problem_ != nullptr);
   spoilt_ = false;
   std::vector<Built> all;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "measure/worker/redirected_output.h"
 
 namespace deplo::measure::worker {
 namespace {
@@ -38,24 +39,19 @@ void read_memory(SingleLaunch& task) {
   if (!in) fail("arrays cannot be read");
 }
 
-/// Standard output goes to this file as long as this lives.
-class Redirected {
+/// A file that is open as long as this lives; what is written is appended.
+class OpenFile {
  public:
-  explicit Redirected(const std::string& file) : old_(dup(STDOUT_FILENO)) {
-    const int taken = open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (old_ < 0 || taken < 0 || dup2(taken, STDOUT_FILENO) < 0) fail("standard output");
-    close(taken);
+  explicit OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail("standard output");
   }
-  ~Redirected() {
-    std::fflush(stdout);
-    dup2(old_, STDOUT_FILENO);
-    close(old_);
-  }
-  Redirected(const Redirected&) = delete;
-  Redirected& operator=(const Redirected&) = delete;
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int descriptor() const { return descriptor_; }
 
  private:
-  int old_;
+  int descriptor_;
 };
 
 }  // namespace
@@ -67,6 +63,11 @@ SharedFile::SharedFile() : descriptor_(memfd_create("deplo", MFD_CLOEXEC)) {
 SharedFile::~SharedFile() { close(descriptor_); }
 
 std::string SharedFile::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
+
+std::string SharedFile::text() const {
+  std::ifstream in(path(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 std::string encode(const SingleLaunch& task) {
   Json sizes = Json::array();
@@ -96,7 +97,8 @@ SingleLaunch decode_launch(std::string_view text) {
 }
 
 double run_launch(SingleLaunch& task, Device& device) {
-  const Redirected output(task.printed);
+  const OpenFile printed(task.printed);
+  const RedirectedOutput output(printed.descriptor());
   const double us = launch_once(device, task.code, task.contents, task.timed).value_or_throw();
   write_memory(task);
   return us;
@@ -128,11 +130,6 @@ double LaunchWorker::run(const KernelCode& code, Contents& contents, double seco
   read_memory(task);
   contents = std::move(task.contents);
   return Json::parse(std::get<std::string>(answer)).get<double>();
-}
-
-std::string LaunchWorker::printed() const {
-  std::ifstream in(printed_.path(), std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace deplo::measure::worker

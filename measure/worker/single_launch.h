@@ -18,7 +18,10 @@ class SharedFile {
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
+  int descriptor() const { return descriptor_; }
   std::string path() const;
+  /// Its contents.
+  std::string text() const;
 
  private:
   int descriptor_ = -1;
@@ -52,7 +55,7 @@ class LaunchWorker {
   /// process died, or if it had to be killed.
   double run(const KernelCode&, Contents&, double seconds, bool timed = true);
   /// What the blocks have printed so far.
-  std::string printed() const;
+  std::string printed() const { return printed_.text(); }
 
  private:
   SharedFile memory_, printed_;

@@ -104,6 +104,92 @@ TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
   EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
 }
 
+// --inputs sets every argument: arrays that are read or written, and scalars, from a YAML file or from arrays of NumPy.
+TEST_F(KernelFileRun, InputsSetScalarsAndWrittenArrays) {
+  change("twice.yaml", "(2 * x + 1, z)", "(3 * x + 1, z)");
+  change("twice.yaml", "z = torch.full((256,), 5.0)", "z = torch.full((256,), 8.0)");
+  const std::string given = write("in.yaml", "f: 3\nz: constant(7)\nx: uniform(1, 2)\n");
+  EXPECT_EQ(json("run", {"--inputs", given, "--no-measure"})["outputs"][1]["error"], 0) << "4 and 1 are not 8";
+  EXPECT_EQ(deplo("run", {"--no-measure"}).code, 1) << "the space itself says 2 and 4";
+
+  const auto npy = [&](const std::string& name, const std::string& shape, const std::vector<float>& values) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+    header.resize(117, ' ');
+    std::string bytes = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(118) + '\0' + header + '\n';
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return write(name, bytes);
+  };
+  npy("f.npy", "()", {3});
+  npy("z.npy", "(16, 16)", std::vector<float>(256, 7));
+  npy("short.npy", "(255,)", std::vector<float>(255, 7));
+  const std::string files = write("files.yaml", "f: f.npy\nz: z.npy\n");
+  EXPECT_TRUE(json("run", {"--inputs", files, "--no-measure"})["outputs"][1]["right"]) << "one row after the other";
+  json("tune", {"--inputs", files, "--trials", "2", "--time", "0", "--in-process", "--store", file("n.db"), "--quiet"});
+  EXPECT_EQ(json("run", {"--inputs", files, "--tuned", file("n.db"), "--require-tuned"})["kernels"][0]["schedule"],
+            "tuned");
+  EXPECT_THAT(fault("run", {"--tuned", file("n.db"), "--require-tuned"}),
+              HasSubstr("tuned with 'argument f float = 3"));
+
+  const auto refusal = [&](const std::string& text) {
+    return fault("run", {"--no-measure", "--inputs", write("bad.yaml", text)});
+  };
+  EXPECT_THAT(refusal("g: 3\n"), HasSubstr("bad.yaml:1: expected an input or a parameter (f, x, y, z), found 'g'"));
+  EXPECT_THAT(refusal("f: constant(3)\n"), HasSubstr("bad.yaml:1: expected a value of the type float, such as 2"));
+  EXPECT_THAT(refusal("f: [1, 2]\n"), HasSubstr("bad.yaml:1: expected one value of the type float, found 2 values"));
+  EXPECT_THAT(refusal("f: z.npy\n"), HasSubstr("bad.yaml:1: expected one value of the type float, found 256 values"));
+  EXPECT_THAT(refusal("z: 7\n"),
+              HasSubstr("bad.yaml:1: expected contents of the array z, such as constant(7), found 7"));
+  EXPECT_THAT(refusal("z: short.npy\n"), HasSubstr("short.npy: expected the shape (256,), found (255,)"));
+  EXPECT_THAT(refusal("z: uniform(2, 1)\n"), HasSubstr("bad.yaml:1: z (f32): expected a range"));
+  change("twice.yaml", "Type: float, MemoryType: Scalar, FillValue: 2.0",
+         "Type: int, MemoryType: Scalar, FillValue: 2");
+  EXPECT_THAT(refusal("f: 2.5\n"), HasSubstr("bad.yaml:1: expected a value of the type int, found 2.5"));
+}
+
+// An array that is read and written is an input of the expression, with its initial contents.
+TEST_F(KernelFileRun, ExpressionsReadInitialContents) {
+  change("twice.yaml", "z = torch.full((256,), 5.0)", "z = torch.randn(256)");
+  change("twice.yaml", "(2 * x + 1, z)", "(2 * x + 1, z + 1)");
+  EXPECT_EQ(deplo("run", {"--no-measure"}).code, 0);
+  EXPECT_EQ(deplo("run", {"--no-measure", "--inputs", write("in.yaml", "z: normal(0, 1)\n")}).code, 0);
+  change("twice.yaml", "x = torch.randn(256)", "y = torch.randn(256)");
+  change("twice.yaml", "2 * x", "2 * y");
+  EXPECT_THAT(fault("run", {}), HasSubstr("expected an input of the kernel, found 'y'")) << "nothing is in it";
+}
+
+// An archive of NumPy sets the arguments of its arrays' names.
+TEST_F(KernelFileRun, InputsMayBeAnArchive) {
+  const std::filesystem::path data = data_folder() / "tests/data/kernel_files/types.npz";
+  write("sum.cl",
+        "__kernel void sum(const int n, __global const int* x_int, __global int* y_int) {\n"
+        "  y_int[get_global_id(0)] += n * x_int[get_global_id(0)] + 0 * BLOCK;\n}\n");
+  write("twice.yaml",
+        "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [4, 8]}\n"
+        "KernelSpecification:\n  Language: OpenCL\n  KernelName: sum\n  KernelFile: sum.cl\n"
+        "  LocalSize: {X: BLOCK}\n  ProblemSize: [16]\n  Arguments:\n"
+        "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 5}\n    - {Name: x_int, Type: int, Size: 16}\n"
+        "    - {Name: y_int, Type: int, Size: 16, AccessType: ReadWrite, FillType: Constant, FillValue: 0}\n");
+  write("in.yaml", "n: -2\nx_int: " + data.string() + "\ny_int: " + data.string() + ":y_int\n");
+  ASSERT_EQ(deplo("run", {"--no-measure", "--inputs", file("in.yaml"), "--outputs", file("out")}).code, 0);
+  const std::string y = read_file(file("out/y_int.npy"));
+  EXPECT_EQ(y.substr(y.size() - 64), std::string(64, '\0')) << "2 x - 2 x";
+  EXPECT_THAT(fault("run", {"--no-measure", "--inputs", data.string()}),
+              HasSubstr("types.npz: x_char: expected an input or a parameter (n, x_int, y_int), found 'x_char'"));
+  EXPECT_THAT(fault("run", {"--no-measure", "--inputs", write("none.yaml", "x_int: " + data.string() + ":a\n")}),
+              HasSubstr("types.npz: expected an array 'a', found none"));
+}
+
+// Standard output is one document, whatever a kernel prints.
+TEST_F(KernelFileRun, PrintedTextIsNoPartOfTheDocument) {
+  change("twice.cl", "y[i] = f", "if (i == 0) printf(\"hello\\n\");\n    y[i] = f");
+  EXPECT_THAT(json("run", {"--no-measure"})["printed"].get<std::string>(), HasSubstr("hello\n"));
+  const std::string store = file("p.db");
+  for (const char* flag : {"--in-process", "--retry-failed"})
+    EXPECT_TRUE(
+        json("tune", {"--trials", "2", "--time", "0", flag, "--store", store, "--quiet"})["kernels"].is_array());
+  EXPECT_TRUE(json("bench", {"--time", "0", "--tuned", store})["kernels"].is_array());
+}
+
 TEST_F(KernelFileRun, FollowsStoresAndPacks) {
   tune();
   EXPECT_EQ(json("run", {"--tuned", file("s.db"), "--require-tuned"})["kernels"][0]["trail"], "BLOCK=16 WORK=2");
@@ -185,6 +271,50 @@ TEST_F(KernelFileCheck, RunsConfigurationsOnThePtxMachine) {
               HasSubstr("1 configuration in 1 order each: nothing found\n  BLOCK=32 WORK=2, 4 blocks of 32 threads\n"));
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["kernels"][0]["schedule"], "default");
   EXPECT_THAT(fault("tune", {"--device", "ptx:sm_90", "--store", file("p.db")}), HasSubstr("has no times"));
+}
+
+TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
+  change("twice.cu", "y[i] = f", "if (i == 0) printf(\"hello %d\\n\", WORK_);\n    y[i] = f");
+  EXPECT_EQ(json("check", {"--all", "--runs", "2"})["printed"], "hello 1\n") << "of the first configuration, once";
+  EXPECT_TRUE(deplo("check", {"--runs", "1"}).out.starts_with("hello 1\ntwice"));
+  EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["printed"], "hello 1\n");
+}
+
+// Arrays of __constant__ variables, and kernels in namespaces.
+TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
+  const std::string constants = "__constant__ float table[256];\n__constant__ int unused = 3;\n";
+  std::string text = cuda;
+  text.replace(text.find("const float* x, "), 16, "");
+  text.replace(text.find("x[i]"), 4, "table[i]");
+  write("twice.cu", constants + "namespace a { namespace b {\n" + text + "}}\n");
+  std::string symbol = space("CUDA", "a::b::twice<WORK>", "twice.cu");
+  symbol.replace(symbol.find("{Name: x, Type: float, Size: 256}"), 33,
+                 "{Name: table, Type: float, MemoryType: Symbol, Size: 256}");
+  symbol.replace(symbol.find("x = torch"), 1, "table");
+  symbol.replace(symbol.find("2 * x"), 5, "2 * table");
+  write("twice.yaml", symbol);
+  EXPECT_EQ(deplo("check", {"--all", "--runs", "2"}).code, 0) << deplo("check", {"--all", "--runs", "2"}).out;
+  EXPECT_TRUE(json(
+      "run", {"--device", "ptx:sm_90a", "--inputs", write("in.yaml", "table: constant(3)\n")})["outputs"][0]["right"]);
+  EXPECT_THAT(deplo("compile", {"--ir", "ptx"}).out, HasSubstr(".entry _ZN1a1b5twice"));
+  change("twice.cu", "table[256]", "table[255]");
+  EXPECT_THAT(deplo("check", {}).err + deplo("check", {}).out,
+              HasSubstr("expected a __constant__ variable 'table' of 1024 bytes, found one of 1020 bytes"));
+  change("twice.cu", "__constant__ float table[255]", "__device__ float table[256]");
+  change("twice.yaml", "Name: table,", "Name: v,");
+  change("twice.yaml", "table = torch", "v = torch");
+  change("twice.yaml", "2 * table", "2 * v");
+  EXPECT_THAT(deplo("check", {}).err + deplo("check", {}).out,
+              HasSubstr("expected a __constant__ variable 'v' of 1024 bytes, found none"));
+
+  // A kernel that is no template, too.
+  text.replace(text.find("template <int WORK_>\n"), 21, "");
+  while (text.find("WORK_") != std::string::npos) text.replace(text.find("WORK_"), 5, "WORK");
+  write("twice.cu", constants + "namespace a {\n" + text + "}\n");
+  std::string plain = symbol;
+  plain.replace(plain.find("a::b::twice<WORK>"), 17, "a::twice");
+  write("twice.yaml", plain);
+  EXPECT_EQ(deplo("check", {"--all", "--runs", "1"}).code, 0) << deplo("check", {"--runs", "1"}).out;
 }
 
 TEST_F(KernelFileCheck, NamesWhatIsWrong) {
