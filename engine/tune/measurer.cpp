@@ -33,7 +33,43 @@ bool lacks_values(const measure::TrialRecord& record, const measure::Objectives&
   return record.status == Status::ok && !measure::values_of(record, objectives);
 }
 
+/// The schedule with whose bits all others shall agree.
+search::Candidate schedule_with_bits(const CandidateSpace& space, const BitsWish& wish, const std::string& kernel) {
+  const bool heuristic = wish.same_as == "heuristic";
+  search::Candidate candidate = space.find(heuristic ? space.untuned() : parse_trail(wish.same_as));
+  if (!candidate)
+    throw Error(fmt::format("--same-bits-as: expected heuristic or a trail of {}, found {}", kernel,
+                            heuristic ? "a kernel whose heuristic schedule is restricted" : wish.same_as));
+  return candidate;
+}
+
 }  // namespace
+
+void check_runs(const KernelCase& kernel, const measure::DeviceInfo& device, const BitsWish& wish) {
+  if (kernel.opaque) check_language(*kernel.opaque, device, kernel.place);
+  measure::check_reported(kernel.objectives, device, kernel.place);
+  if (kernel.opaque && !wish.is_any())
+    throw Error(fmt::format("{}: expected a kernel of Loop IR, whose order of sums is known, found{}", kernel.loop.name,
+                            describe(wish)));
+}
+
+void check_any_runs(const std::vector<KernelCase>& kernels, const measure::DeviceInfo& device, const BitsWish& wish,
+                    const Target& target, const Restrictions& restrictions) {
+  std::optional<Error> first;
+  bool any = false;
+  for (const KernelCase& kernel : kernels) {
+    try {
+      check_runs(kernel, device, wish);
+    } catch (const Error& error) {
+      if (!first) first = error;
+      continue;
+    }
+    any = true;
+    if (!wish.same_as.empty())
+      schedule_with_bits(*candidate_space(kernel, target, restrictions), wish, kernel.loop.name);
+  }
+  if (first && !any) throw *first;
+}
 
 std::string describe_inputs(const KernelCase& kernel) {
   std::string text = measure::describe_inputs(measure::with_index_ranges(kernel.loop), kernel.files);
@@ -63,35 +99,19 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
-  check_runs_here(kernel);
+  try {
+    check_runs(kernel, session.runner.info(), session.bits);
+  } catch (const Error& error) {
+    throw measure::worker::Untunable(error);
+  }
   kernel_id_ = session.store.add_kernel({kernel.name, stored_text(kernel)});
   recall(task_.protocol);
   if (!session.bits.is_any()) open_filter(session.bits);
 }
 
-void Measurer::check_runs_here(const KernelCase& kernel) const {
-  const measure::DeviceInfo& device = session_.runner.info();
-  try {
-    if (kernel.opaque) check_language(*kernel.opaque, device, kernel.place);
-    measure::check_reported(kernel.objectives, device, kernel.place);
-  } catch (const Error& error) {
-    throw measure::worker::Untunable(error);
-  }
-}
-
 void Measurer::open_filter(const BitsWish& wish) {
-  if (opaque_ && !wish.is_any())
-    throw measure::worker::Untunable(Error(fmt::format(
-        "{}: expected a kernel of Loop IR, whose order of sums is known, found{}", task_.loop.name, describe(wish))));
   std::optional<Compiled> wanted;
-  if (!wish.same_as.empty()) {
-    const bool heuristic = wish.same_as == "heuristic";
-    const search::Candidate candidate = space_->find(heuristic ? heuristic_ : parse_trail(wish.same_as));
-    if (!candidate)
-      throw Error(fmt::format("--same-bits-as: expected heuristic or a trail of {}, found {}", task_.loop.name,
-                              heuristic ? "a kernel whose heuristic schedule is restricted" : wish.same_as));
-    wanted = space_->compile(*candidate);
-  }
+  if (!wish.same_as.empty()) wanted = space_->compile(*schedule_with_bits(*space_, wish, task_.loop.name));
   try {
     filter_.emplace(wish, task_.loop, task_.seed, task_.files, wanted);
   } catch (const Error& error) {

@@ -27,6 +27,14 @@ void fill(measure::TrialRecord&, const measure::worker::Reply&);
 /// The inputs of a kernel, and what its outputs are compared with if no statements say it: a part of the protocol.
 std::string describe_inputs(const KernelCase&);
 
+/// Throws Error unless the device runs the kernel's language and reports its objectives, and a kernel for which bits are
+/// wished has them in its Loop IR.
+void check_runs(const KernelCase&, const measure::DeviceInfo&, const BitsWish&);
+/// Throws Error if this is so of none of the kernels, or if the wish names a schedule that a kernel does not have. For
+/// what is wrong with a run as a whole, before anything is stored.
+void check_any_runs(const std::vector<KernelCase>&, const measure::DeviceInfo&, const BitsWish&, const Target&,
+                    const Restrictions&);
+
 /// One kernel on one device. All results that it returns are in the store.
 class Measurer {
  public:
@@ -85,8 +93,6 @@ class Measurer {
   const Known* known(const std::string& digest, double effort);
   Known known_of(const measure::TrialRecord&, double seconds = 0) const;
   void open();
-  /// Throws Untunable unless the device runs the kernel's language and reports its objectives.
-  void check_runs_here(const KernelCase&) const;
   void open_filter(const BitsWish&);
   std::string refusal(const Compiled& one) { return filter_ ? filter_->refusal(one) : ""; }
   Compiled compiled(const search::Candidate&);

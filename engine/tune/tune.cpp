@@ -337,37 +337,36 @@ std::string text_of_run(const Experiment& experiment, const TuneOptions& options
 }  // namespace
 
 void tune(Experiment experiment, const TuneOptions& options, Progress& progress, Board& board) {
-  if (!options.warm_start.empty()) store_keys(options.warm_start);  // what is no store is told before anything is begun
+  // What cannot be done is told before a store is made for it.
+  if (!options.warm_start.empty()) store_keys(options.warm_start);
+  const auto runner = open_runner(
+      experiment.device, options.in_process, [] { return interrupted() != 0; },
+      [&](const std::string& what) { progress.line("warning: " + what); });
+  const Target target =
+      pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file);
+  const Restrictions restrictions = restrictions_of(experiment, target);
+  check_any_runs(experiment.kernels, runner->info(), options.bits, target, restrictions);
+  const std::vector<KernelSets> graphs =
+      add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));
   make_default_folder(options.store);
   auto store = measure::Store::open(options.store);
   const std::string host = measure::host_name();
   if (const std::int64_t lost = store.settle_lost(host); lost > 0)
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
-  const auto runner = open_runner(
-      experiment.device, options.in_process, [] { return interrupted() != 0; },
-      [&](const std::string& what) { progress.line("warning: " + what); });
-  Session session{*runner,
-                  store,
-                  pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file),
-                  {},
-                  options.retry_failed,
-                  options.warm_start,
-                  options.analytic_prior};
+  Session session{*runner, store, target, {}, options.retry_failed, options.warm_start, options.analytic_prior};
   session.protocol.tolerance = options.tolerance;
   session.tried_winners = options.winners;
   session.bits = options.bits;
   session.host = host;
   session.device_id = store.add_device(runner->info());
   session.known = store.ceilings(session.device_id);
-  session.restrictions = restrictions_of(experiment, session.target);
+  session.restrictions = restrictions;
   session.settings = settings_of(experiment, options, session);
   session.run_id =
       store.add_run({session.device_id, std::string(revision()), text_of_run(experiment, options, session.restrictions),
                      experiment.strategy, experiment.options.seed, host, measure::this_process(),
                      rules::version_of(rules::pipeline())});
-  const std::vector<KernelSets> graphs =
-      add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));
   board.start(blank_summary(experiment, options, session));
   const double seconds = experiment.seconds;
   if (!experiment.families.empty()) experiment.seconds *= 1 - family_share;

@@ -114,5 +114,48 @@ TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
               ::testing::Contains(left[0]));
 }
 
+// What is refused as a whole leaves nothing behind: no store, and no folder for it.
+TEST(RefusedRun, CreatesNothing) {
+  const measure::TemporaryFolder folder;
+  const std::string store = folder.file("s.db");
+  const std::string tiny = "kernels:\n  - {kernel: softmax, symbols: {M: 3, N: 11}}\n";
+  const std::string config = write_file(folder.path(), "x.yaml", "device: interpreter\n" + tiny);
+  write_file(folder.path(), "k.cl", "__kernel void k(__global float* y) { y[get_global_id(0)] = B; }\n");
+  const std::string space =
+      write_file(folder.path(), "k.yaml",
+                 "ConfigurationSpace: {TuningParameters: [{Name: B, Values: [4, 8]}]}\n"
+                 "KernelSpecification:\n  KernelName: k\n  KernelFile: k.cl\n  LocalSize: {X: B}\n  ProblemSize: [16]\n"
+                 "  Arguments: [{Name: y, Type: float, Size: 16, AccessType: WriteOnly}]\n");
+  const std::vector<Rows> refused = {
+      {"--config", config, "--device", "ptx:sm_90"},
+      {"--config", config, "--device", "opencl:99"},
+      {"--config", config, "--device", "cuda:99"},
+      {"--config", config, "--target", "sm_90", "--device", "opencl"},
+      {"--config", config, "--target", "none"},
+      {"--config", config, "--restrict", "none_of_these"},
+      {"--config", config, "--warm-start", folder.file("none.db")},
+      {"--config", config, "--same-bits-as", "tileify.none=3"},
+      {"--config", config, "--same-bits-as", "no trail"},
+      {"--config", config, "--inputs", folder.file("none.yaml")},
+      {"--config", config, "--set", "none=1"},
+      {"--config", config, "--shard", "3/2"},
+      {"--config", write_file(folder.path(), "r.yaml", "restrict: none_of_these\ndevice: interpreter\n" + tiny)},
+      {"--space", space, "--device", "interpreter"},
+      {"--space", space, "--objectives", "registers"},
+      {"--space", space, "--objectives", "energy"},
+      {"--space", space, "--deterministic"},
+      {"--space", space, "--kernel-file", folder.file("none.cl")},
+  };
+  for (Rows words : refused) {
+    const std::string flags = fmt::format("{}", fmt::join(words, " "));
+    words.insert(words.begin(), {"deplo", "tune", "--quiet", "--store", store});
+    const Ran ran = run_program(words);
+    EXPECT_NE(ran.code, 0) << flags;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << flags << "\n" << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(store)) << flags;
+    std::filesystem::remove(store);
+  }
+}
+
 }  // namespace
 }  // namespace deplo::testing
