@@ -172,10 +172,11 @@ std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   std::string text = fmt::format("\nfamily {}: ", family.name);
   if (family.shapes.empty()) return text + family.fault + "\n";
   const std::vector<double> own = family.losses(false), held_out = family.losses(true);
-  text += fmt::format("{} of {} kept for {}; loss: {} (asked for: {} at most {})\n",
-                      counted(static_cast<std::int64_t>(family.schedules.size()), "schedule"), family.candidates,
-                      counted(static_cast<std::int64_t>(own.size()), "shape"), losses_text(own), family.goal,
-                      percent(family.max_loss));
+  const auto tuned = std::ranges::count_if(family.schedules, [](const std::string& trail) { return !trail.empty(); });
+  text += fmt::format("{} of {} kept for {} and {} between; loss: {} (asked for: {} at most {})\n", tuned,
+                      counted(static_cast<std::int64_t>(family.candidates) - 1, "tuned schedule"),
+                      counted(static_cast<std::int64_t>(own.size()), "shape"), family.between, losses_text(own),
+                      family.goal, percent(family.max_loss));
   text = wrap(text, width) + family_shapes(family, false, width);
   if (!held_out.empty())
     text +=
@@ -304,6 +305,7 @@ Json family_json(const engine::FamilyRow& family) {
                        {"goal", family.goal},
                        {"max_loss", family.max_loss},
                        {"candidates", family.candidates},
+                       {"between", family.between},
                        {"schedules", Json::array(family.schedules)},
                        {"rule", family.rule},
                        {"shapes", Json::array(family.shapes, shape_json)},

@@ -63,8 +63,14 @@ struct FamilyCase {
     bool held_out = false;
     std::vector<Kernel> kernels;
   };
+  /// A shape between those of the members. The kept schedules are measured on it; it is not tuned.
+  struct Between {
+    ir::Symbols shape;
+    std::vector<KernelCase> kernels;  // Program::name is Kernel::what
+  };
   std::string name, place;
   std::vector<Member> members;
+  std::vector<Between> between = {};
 };
 
 /// The text by which a store knows the kernel.

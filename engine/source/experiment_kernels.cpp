@@ -238,6 +238,9 @@ void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, cons
         experiment.kernels.push_back(std::move(kernel));
       }
     }
+  constexpr std::uint64_t seed = 1;  // the same shapes in every run
+  for (const ir::Symbols& shape : draw_between(entry.shapes, entry.held_out, seed))
+    family.between.push_back({shape, kernels_of(at_shape(entry, shape), inputs, target)});
   experiment.families.push_back(std::move(family));
 }
 

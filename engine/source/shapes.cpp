@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -140,6 +142,21 @@ std::int64_t between(const std::vector<std::int64_t>& sizes, Rng& rng) {
   return std::clamp(drawn, sizes[at], sizes[at + 1]);
 }
 
+/// A multiple of a power of two between two sizes: near their middle, or beside that by a part of the power.
+std::int64_t round_size(std::int64_t low, std::int64_t high, std::int64_t part) {
+  const auto unit = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(high - low) / 2));
+  const std::int64_t middle = low + (high - low) / 2;
+  const std::int64_t round = (middle + unit / 2) / unit * unit + (part == 1 ? 0 : unit / part);
+  return round > low && round < high ? round : middle;
+}
+
+std::map<std::string, std::set<std::int64_t>> sizes_of(const std::vector<ir::Symbols>& shapes) {
+  std::map<std::string, std::set<std::int64_t>> sizes;
+  for (const ir::Symbols& shape : shapes)
+    for (const auto& [name, size] : shape) sizes[name].insert(size);
+  return sizes;
+}
+
 }  // namespace
 
 std::string_view name(FamilyGoal::Over over) { return over == FamilyGoal::Over::worst ? "worst" : "mean"; }
@@ -176,9 +193,7 @@ std::vector<ir::Symbols> read_shapes(const Config& config) {
 }
 
 std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, std::size_t count, std::uint64_t seed) {
-  std::map<std::string, std::set<std::int64_t>> sizes;
-  for (const ir::Symbols& shape : shapes)
-    for (const auto& [name, size] : shape) sizes[name].insert(size);
+  const auto sizes = sizes_of(shapes);
   Rng rng(seed);
   std::set<ir::Symbols> drawn;
   for (std::size_t tries = 0; drawn.size() < count && tries < 100 * count; ++tries) {
@@ -187,6 +202,35 @@ std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, s
     if (std::ranges::find(shapes, shape) == shapes.end()) drawn.insert(std::move(shape));
   }
   return {drawn.begin(), drawn.end()};
+}
+
+std::vector<ir::Symbols> draw_between(const std::vector<ir::Symbols>& shapes, const std::vector<ir::Symbols>& others,
+                                      std::uint64_t seed) {
+  constexpr std::size_t max_between = 24;
+  const auto sizes = sizes_of(shapes);
+  Rng rng(seed);
+  std::vector<ir::Symbols> drawn;
+  const auto add = [&](const ir::Symbols& shape) {
+    for (const auto* known : {&shapes, &others, &std::as_const(drawn)})
+      if (std::ranges::count(*known, shape) > 0) return false;
+    drawn.push_back(shape);
+    return true;
+  };
+  for (const ir::Symbols& shape : shapes) {
+    const auto between_next = [&](const auto& choose) {
+      ir::Symbols chosen = shape;
+      for (const auto& [name, size] : shape) {
+        const auto next = sizes.at(name).upper_bound(size);
+        if (next != sizes.at(name).end() && *next > size + 1) chosen[name] = choose(size, *next);
+      }
+      return chosen;
+    };
+    add(between_next([&](std::int64_t low, std::int64_t high) { return between({low + 1, high - 1}, rng); }));
+    for (const std::int64_t part : {1, 2, 4})
+      if (add(between_next([&](std::int64_t low, std::int64_t high) { return round_size(low, high, part); }))) break;
+  }
+  while (drawn.size() > max_between) drawn.erase(drawn.begin() + static_cast<std::ptrdiff_t>(rng.below(drawn.size())));
+  return drawn;
 }
 
 }  // namespace deplo::engine

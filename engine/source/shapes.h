@@ -38,5 +38,12 @@ std::vector<ir::Symbols> read_shapes(const Config&);
 /// neighbouring sizes of the shapes, drawn from the seed. Fewer if there are no others. All shapes must have the same
 /// names.
 std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, std::size_t count, std::uint64_t seed);
+/// Two shapes between each shape and its next larger neighbours, at most 24 together. Of each name one has a size that is
+/// drawn from the seed between that of the shape and the next larger size of the shapes; the other one has the size near
+/// their middle that is a multiple of a power of two, about half as large as the distance; if that shape is known, a
+/// multiple of a smaller power. They are neither in `shapes`
+/// nor in `others`. All shapes must have the same names.
+std::vector<ir::Symbols> draw_between(const std::vector<ir::Symbols>& shapes, const std::vector<ir::Symbols>& others,
+                                      std::uint64_t seed);
 
 }  // namespace deplo::engine

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "core/rng.h"
 #include "engine/compile/dispatch.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/loop/kernel.h"
@@ -26,13 +28,16 @@ constexpr double worth_confirming = 1.5;
 /// Other schedules than a shape's best are tried on the others, too, if they take at most this times the best. Each costs
 /// a build on every shape.
 constexpr double nearly_as_fast = 1.05;
+/// For shapes between the family's: of the time that measuring its own shapes leaves, and at least of all its time.
+constexpr double between_share = 0.7, least_between_share = 0.15;
 constexpr std::size_t tried_of_each = 3, max_candidates = 24;
 
 /// A shape of a family, and its kernel.
 struct Member {
-  const FamilyCase::Member* shape;
+  enum class Part : std::uint8_t { own, held_out, between } part;
+  const ir::Symbols* shape;
   const KernelCase* kernel;
-  const Row* row;
+  const Row* row;  // null: a shape between, which is not tuned
   ShapeForm form;
 };
 
@@ -103,9 +108,9 @@ std::vector<DispatchRule::Extent> extents_of(const std::vector<const Member*>& m
       continue;
     }
     std::string name = fmt::format("n{}", column);
-    for (const auto& [symbol, size] : members.front()->shape->shape) {
+    for (const auto& [symbol, size] : *members.front()->shape) {
       const auto is_equal = [&, symbol = symbol](const Member* member) {
-        return static_cast<double>(member->shape->shape.at(symbol)) == member->form.numbers[column];
+        return static_cast<double>(member->shape->at(symbol)) == member->form.numbers[column];
       };
       if (std::ranges::all_of(members, is_equal)) name = symbol;
     }
@@ -124,10 +129,12 @@ class FamilyTuner {
     row_.goal = engine::name(goal_.over);
     row_.max_loss = goal_.max_loss;
     for (const Member& member : members) {
-      if (member.row->best_us <= 0)
-        without_time_ += (without_time_.empty() ? "" : "; ") + print(member.shape->shape);
+      if (member.part == Member::Part::between)
+        between_.push_back(&member);
+      else if (member.row->best_us <= 0)
+        without_time_ += (without_time_.empty() ? "" : "; ") + print(*member.shape);
       else
-        (member.shape->held_out ? held_out_ : own_).push_back(&member);
+        (member.part == Member::Part::held_out ? held_out_ : own_).push_back(&member);
     }
   }
 
@@ -141,7 +148,11 @@ class FamilyTuner {
     collect_trails();
     measure_own(end);
     if (session_.cancelled()) return std::nullopt;
-    choose();
+    sort_by_form();
+    rate_own();
+    keep(keep_schedules(losses_, goal_), std::max(between_share * (end - now()), least_between_share * seconds));
+    if (session_.cancelled()) return std::nullopt;
+    make_rules();
     for (std::size_t i = 0; i < held_out_.size(); ++i) {
       measure_held_out(*held_out_[i], (end - now()) / static_cast<double>(held_out_.size() - i));
       if (session_.cancelled()) return std::nullopt;
@@ -187,32 +198,72 @@ class FamilyTuner {
   void measure_own(double end) {
     for (std::size_t i = 0; i < own_.size() && !session_.cancelled(); ++i) {
       tell(*own_[i], trails_.size());
-      const double seconds = (end - now()) / static_cast<double>(own_.size() + held_out_.size() - i);
+      const double seconds = (end - now()) / static_cast<double>(own_.size() + between_.size() + held_out_.size() - i);
       times_.push_back(ShapeTimes(*own_[i], session_).measure(trails_, std::max(0.0, seconds)));
     }
   }
 
   void tell(const Member& member, std::size_t count) const {
-    progress_.status(fmt::format("{} {}", row_.name, print(member.shape->shape)),
+    progress_.status(fmt::format("{} {}", row_.name, print(*member.shape)),
                      fmt::format("measuring {} schedules of the family", count));
   }
 
-  /// Chooses schedules and makes the rules.
-  void choose() {
-    Losses losses;
-    std::vector<FamilyShape> shapes;
-    sort_by_form();
+  /// The losses of all schedules on the family's own shapes.
+  void rate_own() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
-      const double best = std::ranges::min(times_[i]);
-      for (std::vector<double>& row = losses.emplace_back(); const double us : times_[i])
-        row.push_back(std::isfinite(us) ? us / best - 1 : no_time);
-      std::vector<double> extents;
-      for (const DispatchRule::Extent& extent : rules_[forms_[i]].extents)
-        extents.push_back(own_[i]->form.numbers[extent.columns.front()]);
-      shapes.push_back({forms_[i], std::move(extents)});
+      losses_.push_back(losses_of(times_[i]));
+      shapes_.push_back({forms_[i], extents_at(forms_[i], *own_[i])});
     }
-    const std::vector<std::size_t> kept = keep_schedules(losses, goal_);
-    std::vector<std::vector<DispatchRule::Node>> trees = grow_trees(losses, shapes, kept, goal_);
+  }
+
+  static std::vector<double> losses_of(const std::vector<double>& times) {
+    const double best = std::ranges::min(times);
+    std::vector<double> losses;
+    for (const double us : times) losses.push_back(std::isfinite(us) ? us / best - 1 : no_time);
+    return losses;
+  }
+
+  std::vector<double> extents_at(std::size_t form, const Member& member) const {
+    std::vector<double> extents;
+    for (const DispatchRule::Extent& extent : rules_[form].extents)
+      extents.push_back(member.form.numbers[extent.columns.front()]);
+    return extents;
+  }
+
+  std::optional<std::size_t> form_of(const Member& member) const {
+    for (std::size_t form = 0; form < examples_.size(); ++form)
+      if (examples_[form]->form.mask == member.form.mask) return form;
+    return std::nullopt;
+  }
+
+  /// Keeps these schedules, and measures them on shapes between, in an order that leaves no large part of the sizes out
+  /// if there is no time for all.
+  void keep(std::vector<std::size_t> schedules, double seconds) {
+    kept_ = std::move(schedules);
+    if (kept_.size() == 1) return;  // there is nothing to choose between
+    std::vector<std::string> trails;
+    for (const std::size_t schedule : kept_) trails.push_back(trails_[schedule]);
+    Rng rng(0);
+    for (std::size_t i = between_.size(); i > 1; --i) std::swap(between_[i - 1], between_[rng.below(i)]);
+    const double end = now() + seconds;
+    for (std::size_t i = 0; i < between_.size() && now() < end && !session_.cancelled(); ++i) {
+      const Member& member = *between_[i];
+      const std::optional<std::size_t> form = form_of(member);
+      if (!form) continue;
+      tell(member, trails.size());
+      const double share = (end - now()) / static_cast<double>(between_.size() - i);
+      const std::vector<double> times = ShapeTimes(member, session_).measure(trails, share);
+      if (std::isinf(std::ranges::min(times))) continue;
+      const std::vector<double> losses = losses_of(times);
+      std::vector<double>& all = losses_.emplace_back(trails_.size(), no_time);
+      for (std::size_t k = 0; k < kept_.size(); ++k) all[kept_[k]] = losses[k];
+      shapes_.push_back({*form, extents_at(*form, member), true});
+      ++row_.between;
+    }
+  }
+
+  void make_rules() {
+    std::vector<std::vector<DispatchRule::Node>> trees = grow_trees(losses_, shapes_, kept_, goal_);
     renumber(trees);
     for (std::size_t form = 0; form < rules_.size(); ++form) {
       rules_[form].nodes = std::move(trees[form]);
@@ -221,7 +272,8 @@ class FamilyTuner {
     }
     for (std::size_t i = 0; i < own_.size(); ++i) {
       const std::size_t schedule = *dispatch(rules_[forms_[i]], own_[i]->form.numbers, own_[i]->form.numbers);
-      add_shape(*own_[i], schedule, times_[i][kept_[schedule]], std::ranges::min(times_[i]), times_[i][0]);
+      add_shape(*own_[i], schedule, times_[i][kept_[schedule]], std::ranges::min(times_[i]),
+                times_[i][heuristic_number]);
     }
   }
 
@@ -257,16 +309,15 @@ class FamilyTuner {
 
   void add_shape(const Member& member, std::size_t schedule, double us, double best_us, double heuristic_us) {
     const auto known = [](double time) { return std::isfinite(time) ? time : 0; };
-    row_.shapes.push_back(
-        {print(member.shape->shape), member.shape->held_out, schedule, known(us), known(best_us), known(heuristic_us)});
+    row_.shapes.push_back({print(*member.shape), member.part == Member::Part::held_out, schedule, known(us),
+                           known(best_us), known(heuristic_us)});
   }
 
   /// By the rule of its form; a shape of another form has no rule, and gets the heuristic's schedule.
   void measure_held_out(const Member& member, double seconds) {
     std::optional<std::size_t> schedule;
-    for (std::size_t form = 0; form < rules_.size() && !schedule; ++form)
-      if (examples_[form]->form.mask == member.form.mask)
-        schedule = dispatch(rules_[form], member.form.numbers, examples_[form]->form.numbers);
+    if (const auto form = form_of(member))
+      schedule = dispatch(rules_[*form], member.form.numbers, examples_[*form]->form.numbers);
     const std::vector<std::string> trails = {"", schedule ? row_.schedules[*schedule] : "", member.row->trail};
     tell(member, trails.size());
     const std::vector<double> times = ShapeTimes(member, session_).measure(trails, std::max(0.0, seconds));
@@ -291,11 +342,13 @@ class FamilyTuner {
   Session& session_;
   Progress& progress_;
   FamilyRow row_;
-  std::vector<const Member*> own_, held_out_;
+  std::vector<const Member*> own_, between_, held_out_;
   std::string without_time_;                // shapes
   std::vector<std::string> trails_;         // all schedules that are tried; the first is the heuristic's
   std::vector<std::vector<double>> times_;  // [own][trail]
   std::vector<std::size_t> forms_;          // of own_: index in the next two
+  Losses losses_;                           // of own_, and then of those of between_ that were measured
+  std::vector<FamilyShape> shapes_;         // of losses_
   std::vector<DispatchRule> rules_;
   std::vector<const Member*> examples_;  // one of own_ of each form
   std::vector<std::size_t> kept_;        // indices in trails_, in the order of row_.schedules
@@ -306,15 +359,21 @@ std::vector<std::pair<std::string, std::vector<Member>>> members_of(const Family
                                                                     const Experiment& experiment, const RowOf& row_of) {
   std::vector<std::pair<std::string, std::vector<Member>>> groups;
   std::set<std::pair<std::string, const Row*>> seen;
+  using Group = std::pair<std::string, std::vector<Member>>;
   for (const FamilyCase::Member& shape : family.members)
     for (const FamilyCase::Kernel& kernel : shape.kernels) {
       const Row* row = row_of(kernel.name);
       if (row == nullptr || !seen.emplace(kernel.what, row).second) continue;
       const auto found = std::ranges::find(experiment.kernels, row->name, &KernelCase::name);
-      auto group = std::ranges::find(groups, kernel.what, &std::pair<std::string, std::vector<Member>>::first);
+      auto group = std::ranges::find(groups, kernel.what, &Group::first);
       if (group == groups.end()) group = groups.insert(group, {kernel.what, {}});
-      group->second.push_back({&shape, &*found, row, shape_form(found->loop)});
+      const auto part = shape.held_out ? Member::Part::held_out : Member::Part::own;
+      group->second.push_back({part, &shape.shape, &*found, row, shape_form(found->loop)});
     }
+  for (const FamilyCase::Between& shape : family.between)
+    for (const KernelCase& kernel : shape.kernels)
+      if (const auto group = std::ranges::find(groups, kernel.loop.name, &Group::first); group != groups.end())
+        group->second.push_back({Member::Part::between, &shape.shape, &kernel, nullptr, shape_form(kernel.loop)});
   return groups;
 }
 
@@ -330,7 +389,8 @@ std::vector<FamilyRow> tune_families(const Experiment& experiment, Session& sess
     const auto families_left = static_cast<double>(experiment.families.size() - i);
     for (std::size_t group = 0; group < groups.size() && !session.cancelled(); ++group) {
       const auto& [what, members] = groups[group];
-      if (members.size() < 2) continue;  // its sizes are the same in all shapes
+      const auto is_tuned = [](const Member& member) { return member.row != nullptr; };
+      if (std::ranges::count_if(members, is_tuned) < 2) continue;  // its sizes are the same in all shapes
       const std::string name = groups.size() == 1 ? family.name : family.name + "." + what;
       const double share = (end - now()) / families_left / static_cast<double>(groups.size() - group);
       if (auto row = FamilyTuner(experiment, session, progress, name, members).run(std::max(0.0, share)))

@@ -15,10 +15,11 @@ namespace deplo::engine {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-constexpr double max_sets = 200'000;  // of one size
-constexpr double failed_loss = 1e6;   // stands for an infinite one, so that sums compare
+constexpr double max_sets = 200'000;    // of one size
+constexpr double failed_loss = 1e6;     // stands for an infinite one, so that sums compare
+constexpr double least_allowed = 1e-3;  // of the heuristic's losses; smaller ones are not measured
 
-/// Sets of schedules, rated by their loss and then by the mean of their losses.
+/// Sets of schedules with the heuristic's, rated by their loss and then by the mean of their losses.
 class SetSearch {
  public:
   SetSearch(const Losses& losses, const FamilyGoal& goal)
@@ -26,12 +27,12 @@ class SetSearch {
 
   std::vector<std::size_t> run() {
     double sets = 1;
-    for (std::size_t size = 1; size <= count_; ++size) {
-      sets *= static_cast<double>(count_ - size + 1) / static_cast<double>(size);
+    for (std::size_t size = 1; size <= count_; ++size) {  // of a set with the heuristic's schedule
+      if (size > 1) sets *= static_cast<double>(count_ - size + 1) / static_cast<double>(size - 1);
       if (sets > max_sets) return add_greedily();
       best_rating_ = {unbounded, unbounded};
-      std::vector<std::size_t> chosen;
-      enumerate(chosen, 0, size);
+      std::vector<std::size_t> chosen{heuristic_number};
+      enumerate(chosen, heuristic_number + 1, size);
       if (best_rating_.first <= goal_.max_loss) return best_;
     }
     return best_;
@@ -99,9 +100,10 @@ struct Branch {
 
 class Forest {
  public:
+  /// `allowed`: a loss of the heuristic's schedule that counts as none while a tree grows.
   Forest(const Losses& losses, const std::vector<FamilyShape>& shapes, const std::vector<std::size_t>& kept,
-         const FamilyGoal& goal)
-      : losses_(losses), shapes_(shapes), kept_(kept), goal_(goal) {
+         const FamilyGoal& goal, double allowed)
+      : losses_(losses), shapes_(shapes), kept_(kept), goal_(goal), allowed_(allowed) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (shapes[i].form >= roots_.size()) roots_.resize(shapes[i].form + 1);
       roots_[shapes[i].form].shapes.push_back(i);
@@ -111,6 +113,8 @@ class Forest {
     }
   }
 
+  bool meets_goal() const { return total().meets(goal_); }
+
   std::vector<std::vector<DispatchRule::Node>> trees() const {
     std::vector<std::vector<DispatchRule::Node>> all;
     for (const Branch& root : roots_) append(root, all.emplace_back());
@@ -118,7 +122,10 @@ class Forest {
   }
 
  private:
-  double loss(std::size_t shape, std::size_t schedule) const { return std::min(losses_[shape][schedule], failed_loss); }
+  double loss(std::size_t shape, std::size_t schedule) const {
+    const double loss = std::min(losses_[shape][schedule], failed_loss);
+    return schedule == heuristic_number && loss <= allowed_ ? 0 : loss;
+  }
 
   /// The best single schedule, and the sum of its losses.
   std::pair<double, std::size_t> best_single(const std::vector<std::size_t>& shapes) const {
@@ -131,23 +138,29 @@ class Forest {
     return best;
   }
 
+  /// The sum of the losses if each shape gets the best schedule.
+  double least_sum(const std::vector<std::size_t>& shapes) const {
+    double sum = 0;
+    for (const std::size_t shape : shapes) {
+      double best = unbounded;
+      for (const std::size_t kept : kept_) best = std::min(best, loss(shape, kept));
+      sum += best;
+    }
+    return sum;
+  }
+
   void grow(Branch& branch) const {
     const auto [sum, schedule] = best_single(branch.shapes);
     branch.schedule = schedule;
-    double least = 0;
-    for (const std::size_t shape : branch.shapes) {
-      double best = unbounded;
-      for (const std::size_t kept : kept_) best = std::min(best, loss(shape, kept));
-      least += best;
-    }
-    if (sum <= least || !split(branch)) return;
+    if (sum <= least_sum(branch.shapes) || !split(branch)) return;
     grow(*branch.yes);
     grow(*branch.no);
   }
 
-  /// By the extent and size whose two parts have the least losses; false if no extent differs.
+  /// By the extent and size whose two parts have the least losses; of several, the one that leaves the fewest shapes to
+  /// be split again. False if no extent differs.
   bool split(Branch& branch) const {
-    double best = unbounded;
+    std::pair<double, std::size_t> best{unbounded, 0};
     std::vector<std::size_t> best_yes, best_no;
     for (std::size_t extent = 0; extent < shapes_[branch.shapes.front()].extents.size(); ++extent) {
       std::set<double> sizes;
@@ -158,9 +171,14 @@ class Forest {
         for (const std::size_t shape : branch.shapes)
           (shapes_[shape].extents[extent] < below ? yes : no).push_back(shape);
         if (yes.empty() || no.empty()) continue;
-        const double sum = best_single(yes).first + best_single(no).first;
-        if (!(sum < best)) continue;
-        best = sum;
+        std::pair<double, std::size_t> rating{0, 0};
+        for (const auto* part : {&yes, &no}) {
+          const double sum = best_single(*part).first;
+          rating.first += sum;
+          if (sum > least_sum(*part)) rating.second += part->size();
+        }
+        if (!(rating < best)) continue;
+        best = rating;
         branch.extent = extent;
         branch.below = below;
         best_yes = std::move(yes);
@@ -175,19 +193,24 @@ class Forest {
     return true;
   }
 
-  /// The loss by all trees.
-  double total() const {
-    std::vector<double> losses;
-    for (const Branch& root : roots_) collect(root, losses);
-    return loss_of(goal_, losses);
+  /// By all trees.
+  struct Total {
+    double own = 0, between = 0;  // losses
+    bool meets(const FamilyGoal& goal) const { return own <= goal.max_loss && between <= goal.max_loss; }
+  };
+  Total total() const {
+    std::vector<double> own, between;
+    for (const Branch& root : roots_) collect(root, own, between);
+    return {loss_of(goal_, own), loss_of(goal_, between)};
   }
-  void collect(const Branch& branch, std::vector<double>& losses) const {
+  void collect(const Branch& branch, std::vector<double>& own, std::vector<double>& between) const {
     if (branch.yes) {
-      collect(*branch.yes, losses);
-      collect(*branch.no, losses);
+      collect(*branch.yes, own, between);
+      collect(*branch.no, own, between);
       return;
     }
-    for (const std::size_t shape : branch.shapes) losses.push_back(losses_[shape][branch.schedule]);
+    for (const std::size_t shape : branch.shapes)
+      (shapes_[shape].between ? between : own).push_back(losses_[shape][branch.schedule]);
   }
 
   /// Calls f(branch) for each split of two leaves.
@@ -206,10 +229,11 @@ class Forest {
     for (Branch& root : roots_)
       for_each_last_split(root, [&](Branch& branch) {
         auto yes = std::exchange(branch.yes, nullptr), no = std::exchange(branch.no, nullptr);
-        const double loss = total();
+        const Total without = total();
         branch.yes = std::move(yes);
         branch.no = std::move(no);
-        if (loss <= goal_.max_loss && loss < least) best = &branch, least = loss;
+        const double loss = without.own + without.between;
+        if (without.meets(goal_) && loss < least) best = &branch, least = loss;
       });
     if (best == nullptr) return false;
     best->yes.reset();
@@ -231,6 +255,7 @@ class Forest {
   const std::vector<FamilyShape>& shapes_;
   const std::vector<std::size_t>& kept_;
   const FamilyGoal& goal_;
+  const double allowed_;
   std::vector<Branch> roots_;  // by form
 };
 
@@ -249,8 +274,11 @@ std::vector<std::size_t> keep_schedules(const Losses& losses, const FamilyGoal& 
 
 std::vector<std::vector<DispatchRule::Node>> grow_trees(const Losses& losses, const std::vector<FamilyShape>& shapes,
                                                         const std::vector<std::size_t>& kept, const FamilyGoal& goal) {
-  CHECK(losses.size() == shapes.size() && !kept.empty());
-  return Forest(losses, shapes, kept, goal).trees();
+  CHECK(losses.size() == shapes.size() && !kept.empty() && kept.front() == heuristic_number);
+  // Where the mean of the losses is bounded, the heuristic's on all shapes may be too much.
+  for (double allowed = goal.max_loss; allowed > least_allowed; allowed /= 2)
+    if (const Forest forest(losses, shapes, kept, goal, allowed); forest.meets_goal()) return forest.trees();
+  return Forest(losses, shapes, kept, goal, 0).trees();
 }
 
 }  // namespace deplo::engine

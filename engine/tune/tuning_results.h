@@ -66,6 +66,7 @@ struct FamilyRow {
   std::string goal;                    // "worst": which loss is bounded …
   double max_loss = 0;                 // … by this
   std::size_t candidates = 0;          // schedules among which it chose
+  std::size_t between = 0;             // shapes between its own on which the kept ones were measured
   std::vector<std::string> schedules;  // trails; "": the heuristic's
   std::string rule;                    // for people: describe(DispatchRule), a line for each form
   std::vector<Shape> shapes;           // those that are held out come last

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/error.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
@@ -102,6 +104,29 @@ TEST(Shapes, OfAnExpressionAreItsNames) {
   EXPECT_EQ(experiment.kernels[1].name, "g.M6");
   EXPECT_EQ(experiment.kernels[1].loop.buffers[1].shape, (ir::Shape{8, 12}));
   EXPECT_EQ(experiment.graphs.size(), 0) << "its kernels are the heuristic's";
+}
+
+TEST(Shapes, AreDrawnBetweenNeighbours) {
+  constexpr std::uint64_t seed = 1;
+  const std::vector<ir::Symbols> line = parse_shapes("M=1,2,4,8..64:8", "p"), held_out = parse_shapes("M=3", "p");
+  const std::vector<ir::Symbols> drawn = draw_between(line, held_out, seed);
+  std::set<std::int64_t> sizes;
+  for (const ir::Symbols& shape : drawn) sizes.insert(shape.at("M"));
+  EXPECT_EQ(sizes.size(), drawn.size());
+  EXPECT_GT(drawn.size(), 8) << "two in most gaps";
+  EXPECT_THAT(sizes, ::testing::IsSupersetOf({6, 12, 20, 28, 36, 44, 52, 60}));
+  EXPECT_GE(*sizes.begin(), 5) << "nothing lies between 1 and 2, and what lies between 2 and 4 is held out";
+  for (const ir::Symbols& shape : line) EXPECT_FALSE(sizes.contains(shape.at("M")));
+  EXPECT_EQ(draw_between(line, held_out, seed), drawn);
+  const auto beside = draw_between(parse_shapes("M=64,128", "p"), parse_shapes("M=96", "p"), seed);
+  ASSERT_EQ(beside.size(), 2);
+  EXPECT_EQ(beside[1].at("M"), 112) << "96 is held out";
+  for (const ir::Symbols& shape : draw_between(parse_shapes("M=4,8 N=1,2,9", "p"), {}, seed)) {
+    EXPECT_TRUE(shape.at("M") == 8 || (shape.at("M") > 4 && shape.at("M") < 8)) << print(shape);
+    EXPECT_TRUE(shape.at("N") == 1 || shape.at("N") == 9 || (shape.at("N") > 2 && shape.at("N") < 9)) << print(shape);
+  }
+  EXPECT_EQ(draw_between(parse_shapes("M=1..200:3", "p"), {}, seed).size(), 24) << "not more, whatever the family";
+  EXPECT_TRUE(draw_between(parse_shapes("M=1..8", "p"), {}, seed).empty());
 }
 
 std::string experiment_refusal(const std::string& entry) {
