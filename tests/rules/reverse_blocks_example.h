@@ -13,7 +13,7 @@ const ir::Axis* first_block(const ir::Tile& tile) {
   return nullptr;
 }
 
-Verdict decide(const ir::Program& program, const Target& target, const Pins& pins) {
+Verdict decide_reverse_blocks(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.cpu) return Skip{"the threads of a CPU take blocks in an order of their own"};
   if (first_block(tile_of(program)) == nullptr) return Skip{"one block has one order"};
   const auto on = pins.on_off("on");
@@ -21,7 +21,7 @@ Verdict decide(const ir::Program& program, const Target& target, const Pins& pin
   return *on ? Verdict(Apply{}) : Skip{"on=0: from the first"};
 }
 
-ir::Program apply(ir::Program program, const Target&, const Pins&) {
+ir::Program apply_reverse_blocks(ir::Program program, const Target&, const Pins&) {
   const ir::Axis axis = *first_block(tile_of(program));
   ir::substitute_axes(program, {{axis.name, ir::Expr(axis.extent - 1) - ir::var(axis.name)}});
   return program;
@@ -33,8 +33,8 @@ extern const Rule reverse_blocks = {
     .name = "reverse_blocks",
     .summary = "blocks run from the last to the first",
     .knobs = {{"on", KnobType::on_off, 0}},  // stored trails are older than the rule and take 0
-    .decide = decide,
-    .apply = apply,
+    .decide = decide_reverse_blocks,
+    .apply = apply_reverse_blocks,
 };
 
 }  // namespace deplo::rules
