@@ -21,7 +21,7 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
       index_(index),
       rank_(rank),
       shared_(machine.shared_bytes()),
-      shadow_(machine.shared_bytes(), machine.program().shared_granule, static_cast<std::size_t>(machine.warps()),
+      shadow_(machine.shared_bytes(), machine.program().granule, static_cast<std::size_t>(machine.warps()),
               cluster.actors().warp(rank, 0), cluster.actors().products(cluster.actors().warp(rank, 0))),
       live_threads_(machine.threads()) {
   shared_.clear(machine.fill());
@@ -91,14 +91,14 @@ std::pair<Actor, Epoch> Block::next_copy(std::uint64_t mbarrier) {
 }
 
 std::string Actors::describe(Actor actor) const {
-  const auto name = [&](Actor warp) {
-    return all_ == warps_ ? fmt::format("warp {}", warp)
-                          : fmt::format("warp {} of rank {}", warp % warps_, warp / warps_);
-  };
-  if (actor < all_) return name(actor);
-  if (actor < 2 * all_) return "a cp.async of " + name(actor - all_);
-  if (actor < 3 * all_) return "a wgmma of " + name(actor - 2 * all_);
-  return "a tensor copy";
+  const std::string text = describe_in_block(actor);
+  return all_ == warps_ || actor >= 3 * all_ ? text : fmt::format("{} of rank {}", text, actor % all_ / warps_);
+}
+
+std::string Actors::describe_in_block(Actor actor) const {
+  if (actor >= 3 * all_) return "a tensor copy";
+  const char* const what = actor < all_ ? "" : actor < 2 * all_ ? "a cp.async of " : "a wgmma of ";
+  return fmt::format("{}warp {}", what, actor % warps_);
 }
 
 void Block::check_plain(std::uint64_t offset, std::uint64_t size) const {

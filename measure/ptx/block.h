@@ -38,6 +38,7 @@ class Actors {
   Actor add_tensor_copies() { return next_++; }
   /// "warp 3 of rank 0", "a wgmma of warp 3".
   std::string describe(Actor) const;
+  std::string describe_in_block(Actor) const;  // without the rank
 
  private:
   Actor warps_, all_, next_;

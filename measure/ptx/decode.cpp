@@ -301,7 +301,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
   std::vector<std::string_view> words = split(statement.opcode);
   const bool small = words.back().ends_with("8") || words.back().ends_with("16");
   if (small && !statement.opcode.starts_with("ldmatrix") && !statement.opcode.starts_with("mma"))
-    program.shared_granule = std::min<std::size_t>(program.shared_granule, words.back().ends_with("16") ? 2 : 1);
+    program.granule = std::min<std::size_t>(program.granule, words.back().ends_with("16") ? 2 : 1);
   const Row* const row = find_row(words);
   if (row == nullptr)
     throw Error(fmt::format("PTX line {}: the PTX machine does not execute {}", statement.line, statement.opcode));

@@ -106,9 +106,10 @@ Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {
 
 /// A machine, and what must outlive it.
 struct Kernel::Run {
-  Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill)
+  Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill,
+      const GlobalOrder::Tracked& tracked = {})
       : parameters(kernel.parameters(arrays, memory, maps)),
-        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill)) {
+        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill), tracked) {
     for (const Constant& constant : kernel.constants_) {
       const std::span<const std::byte> from = arrays.bytes(constant.buffer);
       std::ranges::copy(from, memory.find(global_address(first_module_variable + constant.variable), from.size()));
@@ -165,6 +166,11 @@ LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape
   const std::vector<std::vector<std::byte>> before = copy_of(arrays);
   Run run(*this, arrays, options, std::byte{0xcd});
   LaunchResult result = run.machine.run();
+  if (const GlobalOrder::Tracked& tracked = run.machine.order().written_after_reads(); !tracked.empty()) {
+    // Did anything read what another thread writes, and nothing orders the two?
+    restore(arrays, before);
+    Run(*this, arrays, options, std::byte{0xcd}, tracked).machine.run();
+  }
   if (!run.machine.uninitialized()) return result;
   // Does anything depend on what nothing wrote?
   const std::vector<std::vector<std::byte>> found = copy_of(arrays);

@@ -19,9 +19,10 @@ constexpr int most_idle_rounds = 16;
 }  // namespace
 
 Machine::Machine(const Program& program, GlobalMemory& memory, const std::vector<std::byte>& parameters,
-                 const std::vector<TensorMap>& maps, const LaunchOptions& options)
+                 const std::vector<TensorMap>& maps, const LaunchOptions& options, GlobalOrder::Tracked tracked)
     : program_(program),
       memory_(memory),
+      order_(program.granule, program.cluster, std::move(tracked)),
       parameters_(parameters),
       maps_(maps),
       options_(options),

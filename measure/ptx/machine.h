@@ -10,6 +10,7 @@
 #include "core/rng.h"
 #include "measure/ptx/block.h"
 #include "measure/ptx/finding.h"
+#include "measure/ptx/global_order.h"
 #include "measure/ptx/memory.h"
 #include "measure/ptx/program.h"
 #include "measure/ptx/tensor_map.h"
@@ -42,7 +43,7 @@ class Machine {
   /// `parameters`: the bytes of the kernel's parameters, as the driver passes them; of a tensor map 128 bytes, of
   /// which the first 8 are a number in `maps`. All must outlive the machine.
   Machine(const Program&, GlobalMemory&, const std::vector<std::byte>& parameters, const std::vector<TensorMap>& maps,
-          const LaunchOptions&);
+          const LaunchOptions&, GlobalOrder::Tracked = {});
   /// Throws Finding: the place of the instruction in PTX and in the CUDA source, the block, warp and lane, and what is
   /// wrong. Memory is then as far as the launch got.
   LaunchResult run();
@@ -50,6 +51,7 @@ class Machine {
   // What instructions use.
   const Program& program() const { return program_; }
   GlobalMemory& memory() { return memory_; }
+  GlobalOrder& order() { return order_; }
   const std::vector<std::byte>& parameters() const { return parameters_; }
   const TensorMap& map_of(std::uint64_t parameter_address) const;
   std::uint64_t shared_bytes() const { return shared_bytes_; }
@@ -102,6 +104,7 @@ class Machine {
 
   const Program& program_;
   GlobalMemory& memory_;
+  GlobalOrder order_;
   const std::vector<std::byte>& parameters_;
   const std::vector<TensorMap>& maps_;
   LaunchOptions options_;

@@ -14,13 +14,22 @@ std::uint64_t GlobalMemory::add(std::uint64_t number, std::string name, std::spa
   return global_address(number);
 }
 
-std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t size) const {
+const GlobalMemory::Allocation* GlobalMemory::allocation(std::uint64_t address) const {
   const std::uint64_t number = allocation_of(address);
-  if (number >= allocations_.size() || allocations_[number].name.empty())
-    return fmt::format("{} bytes at {:#x}, which is no address in global memory", size, address);
-  const auto at = static_cast<std::int64_t>(address - global_address(number));
-  return fmt::format("{} bytes at byte {} of '{}', which has {} bytes", size, at, allocations_[number].name,
-                     allocations_[number].bytes.size());
+  return number < allocations_.size() && !allocations_[number].name.empty() ? &allocations_[number] : nullptr;
+}
+
+std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t size) const {
+  const Allocation* const of = allocation(address);
+  if (of == nullptr) return fmt::format("{} bytes at {:#x}, which is no address in global memory", size, address);
+  const auto at = static_cast<std::int64_t>(address - global_address(allocation_of(address)));
+  return fmt::format("{} bytes at byte {} of '{}'", size, at, of->name);
+}
+
+std::string GlobalMemory::describe_with_size(std::uint64_t address, std::uint64_t size) const {
+  const Allocation* const of = allocation(address);
+  const std::string text = describe(address, size);
+  return of == nullptr ? text : fmt::format("{}, which has {} bytes", text, of->bytes.size());
 }
 
 bool SharedMemory::is_written(std::uint64_t offset, std::uint64_t size) const {

@@ -25,14 +25,17 @@ class GlobalMemory {
     const std::uint64_t at = address - global_address(number);
     return at <= bytes.size() && size <= bytes.size() - at ? bytes.data() + at : nullptr;
   }
-  /// "16 bytes at byte 2048 of 'x', which has 2048 bytes".
+  /// "16 bytes at byte 2048 of 'x'".
   std::string describe(std::uint64_t address, std::uint64_t size) const;
+  /// "…, which has 2048 bytes".
+  std::string describe_with_size(std::uint64_t address, std::uint64_t size) const;
 
  private:
   struct Allocation {
     std::string name;
     std::span<std::byte> bytes;
   };
+  const Allocation* allocation(std::uint64_t address) const;  // null: none
   std::vector<Allocation> allocations_;
 };
 

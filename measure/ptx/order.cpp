@@ -1,12 +1,56 @@
 #include "measure/ptx/order.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace deplo::measure::ptx {
 
 void Clock::join(const Clock& other) {
   if (epochs_.size() < other.epochs_.size()) epochs_.resize(other.epochs_.size());
   for (std::size_t i = 0; i < other.epochs_.size(); ++i) epochs_[i] = std::max(epochs_[i], other.epochs_[i]);
+}
+
+bool Clock::covers(const Clock& other) const {
+  for (std::size_t i = 0; i < other.epochs_.size(); ++i)
+    if (other.epochs_[i] > seen(static_cast<Actor>(i))) return false;
+  return true;
+}
+
+const ProxyClocks* ClusterClocks::find(std::int64_t cluster) const {
+  if (known_ == nullptr) return nullptr;
+  const auto found = known_->find(cluster);
+  return found == known_->end() ? nullptr : &found->second;
+}
+
+void ClusterClocks::join(const ClusterClocks& other) {
+  if (other.known_ == nullptr || other.known_ == known_) return;
+  const auto covers = [](const ClusterClocks& all, const ClusterClocks& some) {
+    return std::ranges::all_of(*some.known_, [&](const Map::value_type& one) {
+      const ProxyClocks* const known = all.find(one.first);
+      return known != nullptr && known->seen.covers(one.second.seen) && known->proxy.covers(one.second.proxy);
+    });
+  };
+  if (known_ != nullptr && covers(*this, other)) return;
+  if (known_ == nullptr || covers(other, *this)) {
+    known_ = other.known_;
+    return;
+  }
+  Map all = *known_;
+  for (const auto& [cluster, clocks] : *other.known_) all[cluster].join(clocks);
+  known_ = std::make_shared<const Map>(std::move(all));
+}
+
+void ClusterClocks::join(std::int64_t cluster, const ProxyClocks& clocks) {
+  Map all = known_ == nullptr ? Map() : *known_;
+  all[cluster].join(clocks);
+  known_ = std::make_shared<const Map>(std::move(all));
+}
+
+void ClusterClocks::show_to_proxy() {
+  if (known_ == nullptr) return;
+  Map all = *known_;
+  for (auto& [cluster, clocks] : all) clocks.proxy.join(clocks.seen);
+  known_ = std::make_shared<const Map>(std::move(all));
 }
 
 Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product)

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -23,17 +25,46 @@ class Clock {
     if (epochs_[actor] < epoch) epochs_[actor] = epoch;
   }
   void join(const Clock& other);
+  bool covers(const Clock& other) const;
 
  private:
   std::vector<Epoch> epochs_;
 };
 
 /// `proxy`: the accesses of the generic proxy that come before those of the asynchronous proxy, too (PTX ISA, "Proxies").
-struct Knowledge {
+struct ProxyClocks {
   Clock seen, proxy;
-  void join(const Knowledge& other) {
+  void join(const ProxyClocks& other) {
     seen.join(other.seen);
     proxy.join(other.proxy);
+  }
+};
+
+/// Clocks of several clusters: what their blocks have released through global memory. Copies share one map.
+class ClusterClocks {
+ public:
+  const ProxyClocks* find(std::int64_t cluster) const;  // null: nothing is known
+  bool empty() const { return known_ == nullptr; }
+  void join(const ClusterClocks&);
+  void join(std::int64_t cluster, const ProxyClocks&);
+  /// All that is known comes before accesses of the asynchronous proxy, too.
+  void show_to_proxy();
+
+ private:
+  using Map = std::map<std::int64_t, ProxyClocks>;
+  std::shared_ptr<const Map> known_;
+};
+
+/// What an actor knows of its own cluster, and of others.
+struct Knowledge : ProxyClocks {
+  ClusterClocks others;
+  void join(const Knowledge& other) {
+    ProxyClocks::join(other);
+    others.join(other.others);
+  }
+  void show_to_proxy() {
+    proxy.join(seen);
+    others.show_to_proxy();
   }
 };
 

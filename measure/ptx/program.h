@@ -30,6 +30,16 @@ using Meaning = Flow (*)(Warp&, const Instruction&, Lanes);
 /// (`.aligned`), or the lanes that an operand names (`.sync` with a membermask).
 enum class Together : std::uint8_t { no, warp, members };
 
+/// How far a strong operation reaches (PTX ISA, "Scope"). `device`: the system, too.
+enum class Scope : std::uint8_t { block, cluster, device };
+
+/// The part of an access in the order of memory (PTX ISA, "Memory Consistency Model"). Weak accesses have none.
+struct MemoryOrder {
+  bool strong = false, acquires = false, releases = false;
+  bool non_coherent = false;  // ld.global.nc
+  Scope scope = Scope::device;
+};
+
 /// Operands of instructions that have many, and what else they need to know.
 struct Detail {
   std::vector<RegisterPlace> d, a, b, c;
@@ -51,6 +61,7 @@ struct Instruction {
   bool waits = false;                // may return Flow::wait
   std::uint8_t size = 0;             // bytes of a memory access's element
   std::uint8_t size_of_address = 8;  // bytes of its base register
+  MemoryOrder order = {};
   const Detail* detail = nullptr;
 };
 
@@ -115,7 +126,7 @@ struct Program {
   std::vector<Variable> globals;  // of the module, in memory at global_address(number)
   std::int64_t most_threads = 0, least_blocks = 1, cluster = 1;
   bool has_wgmma = false;
-  std::size_t shared_granule = 4;  // bytes of the smallest access to shared memory, at most 4
+  std::size_t granule = 4;  // bytes of the smallest access to memory, at most 4
 };
 
 /// Throws Error in one line: an instruction that the machine does not execute, with its name and line, an entry that

@@ -55,8 +55,15 @@ namespace {
 
 class BoxCopy {
  public:
-  BoxCopy(const TensorMap& map, const Coordinates& at, const GlobalMemory& from, SharedMemory& to, std::uint64_t offset)
-      : map_(map), at_(at), from_(from), to_(to), offset_(offset), row_bytes_(map.box[0] * map.element_bytes()) {}
+  BoxCopy(const TensorMap& map, const Coordinates& at, const GlobalMemory& from, SharedMemory& to, std::uint64_t offset,
+          const VisitRow& visit_row)
+      : map_(map),
+        at_(at),
+        from_(from),
+        to_(to),
+        offset_(offset),
+        row_bytes_(map.box[0] * map.element_bytes()),
+        visit_row_(visit_row) {}
 
   void run() {
     const std::uint64_t bytes = map_.box_bytes();
@@ -93,8 +100,10 @@ class BoxCopy {
       const std::uint64_t element = map_.element_bytes(), size = static_cast<std::uint64_t>(last - first) * element;
       source += static_cast<std::uint64_t>(first) * element;
       const std::byte* const found = from_.find(source, size);
-      if (found == nullptr) throw Finding("out of bounds: the tensor map reads " + from_.describe(source, size));
+      if (found == nullptr)
+        throw Finding("out of bounds: the tensor map reads " + from_.describe_with_size(source, size));
       std::memcpy(bytes.data() + static_cast<std::uint64_t>(first - at_[0]) * element, found, size);
+      visit_row_(source, size);
     }
     for (std::uint64_t i = 0; i < row_bytes_; i += granule)
       std::memcpy(to_.find(swizzled(offset_ + row * row_bytes_ + i, pattern(map_)), granule), bytes.data() + i,
@@ -106,13 +115,14 @@ class BoxCopy {
   const GlobalMemory& from_;
   SharedMemory& to_;
   std::uint64_t offset_, row_bytes_;
+  const VisitRow& visit_row_;
 };
 
 }  // namespace
 
 void copy_box(const TensorMap& map, const Coordinates& at, const GlobalMemory& from, SharedMemory& to,
-              std::uint64_t offset) {
-  BoxCopy(map, at, from, to, offset).run();
+              std::uint64_t offset, const VisitRow& visit_row) {
+  BoxCopy(map, at, from, to, offset, visit_row).run();
 }
 
 }  // namespace deplo::measure::ptx

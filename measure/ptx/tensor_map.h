@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,8 +33,11 @@ std::optional<std::string> fault(const TensorMap&);
 using Coordinates = std::array<std::int32_t, TensorMap::most_rank>;
 
 /// Copies the box at these coordinates to shared memory; elements outside of the tensor become 0. Throws Finding if the
-/// destination is misaligned, or if one of the two is out of bounds.
-void copy_box(const TensorMap&, const Coordinates&, const GlobalMemory&, SharedMemory&, std::uint64_t offset);
+/// destination is misaligned, or if one of the two is out of bounds. `visit_row`: called with the address and bytes of
+/// each row in global memory.
+using VisitRow = std::function<void(std::uint64_t address, std::uint64_t size)>;
+void copy_box(const TensorMap&, const Coordinates&, const GlobalMemory&, SharedMemory&, std::uint64_t offset,
+              const VisitRow& visit_row);
 
 /// Bits 4 to 6 of an address in shared memory are flipped by bits 7 to 9, as many of them as the pattern has (PTX ISA,
 /// "Swizzling Modes"). `bytes`: 32, 64 or 128; 0: not at all.

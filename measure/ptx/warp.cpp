@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "measure/ptx/machine.h"
@@ -364,9 +365,93 @@ void Warp::report(const Conflict& conflict, const char* does, std::uint64_t size
                             size, at, other));
 }
 
-void Warp::show_to_proxy() {
-  knowledge_.proxy.join(knowledge_.seen);
+void Warp::report(const GlobalConflict& conflict, const char* does, std::uint64_t size, std::uint64_t address) const {
+  const std::string other = fmt::format("which block {}, {} {} at {}", conflict.block,
+                                        block_.cluster().actors().describe_in_block(conflict.actor),
+                                        conflict.was_write ? "wrote" : "read", machine().place_of(conflict.at));
+  const char* why = ", and nothing orders the two";
+  if (conflict.why == GlobalConflict::Why::narrow_scope)
+    why = ", both atomically, but in a scope that does not include the other's block";
+  else if (conflict.why == GlobalConflict::Why::needs_proxy_fence)
+    why = " through the generic proxy, without fence.proxy.async";
+  else if (conflict.why == GlobalConflict::Why::non_coherent)
+    why = " in this launch: ld.global.nc is for memory that nothing writes";
+  throw Finding(fmt::format("race: {} {}, {}{}", does, machine().memory().describe(address, size), other, why));
+}
+
+void Warp::check_global_read(std::uint64_t address, std::uint64_t size, const Access& made) const {
+  if (const auto conflict = machine().order().read(address, size, {made, block_.index(), {}}))
+    report(*conflict, "reads", size, address);
+}
+
+ClusterClocks Warp::known() const {
+  ClusterClocks all = knowledge_.others;
+  all.join(block_.cluster().number(), knowledge_);
+  return all;
+}
+
+void Warp::acquire(const ClusterClocks& released) {
+  knowledge_.others.join(released);
+  if (const ProxyClocks* const own = released.find(block_.cluster().number())) knowledge_.ProxyClocks::join(*own);
+}
+
+// PTX ISA, "Release and Acquire Patterns": a strong read, and a fence behind it if the read itself does not acquire.
+void Warp::observe(std::uint64_t address, const MemoryOrder& order) {
+  const GlobalOrder::Released* const released = machine().order().find(address);
+  if (!order.strong || released == nullptr) return;
+  if (order.scope != Scope::block) {
+    if (order.acquires) acquire(released->to_device);
+    observed_in_device_.join(released->to_device);
+  }
+  if (released->block == block_.index()) {
+    if (order.acquires) acquire(released->to_block);
+    observed_in_block_.join(released->to_block);
+  }
+}
+
+void Warp::release(const Instruction& i, std::size_t lane, bool updates) {
+  const std::uint64_t address = this->address(i, lane);
+  const bool is_global = i.space == Space::global || (i.space == Space::generic && (address & window_mask) == 0);
+  if (!is_global) return;
+  if (!i.order.strong) return machine().order().forget(address);
+  GlobalOrder::Released released{fenced_for_device_, fenced_for_block_, block_.index(), actor_};
+  if (i.order.releases) {
+    released.to_block.join(known());
+    released.to_device.join(known());
+    begin_epoch();
+  }
+  if (i.order.scope == Scope::block) released.to_device = {};
+  machine().order().release(address, released, updates);
+}
+
+void Warp::fence(Scope scope) {
+  acquire(observed_in_block_);
+  if (scope != Scope::block) acquire(observed_in_device_);
+  fenced_for_block_ = known();
+  if (scope != Scope::block) fenced_for_device_ = fenced_for_block_;
   begin_epoch();
+}
+
+void Warp::show_to_proxy() {
+  knowledge_.show_to_proxy();
+  begin_epoch();
+}
+
+std::byte* Warp::global_at(std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation& operation) {
+  std::byte* const found = machine().memory().find(address, size);
+  if (found == nullptr)
+    throw Finding("out of bounds: " + machine().memory().describe_with_size(address, size), static_cast<int>(lane));
+  const GlobalAccess made{access(), block_.index(), operation.order};
+  if (operation.use == Use::read) {
+    if (const auto conflict = machine().order().read(address, size, made)) report(*conflict, "reads", size, address);
+  } else {
+    const bool changes = operation.written == nullptr || std::memcmp(found, operation.written, size) != 0;
+    if (const auto conflict = machine().order().write(address, size, made, changes))
+      report(*conflict, operation.use == Use::write ? "writes" : "updates", size, address);
+    machine().note_progress();
+  }
+  if (operation.use != Use::write) observe(address, operation.order);
+  return found;
 }
 
 std::byte* Warp::local_at(std::uint64_t offset, std::uint32_t size, std::size_t lane) {
@@ -378,8 +463,10 @@ std::byte* Warp::local_at(std::uint64_t offset, std::uint32_t size, std::size_t 
   return local_.data() + lane * all + at;
 }
 
-std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std::size_t lane, Use use) {
+std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std::size_t lane,
+                    const Operation& operation) {
   const auto here = static_cast<int>(lane);
+  const Use use = operation.use;
   if (address % size != 0)
     throw Finding(fmt::format("misaligned: {} bytes at {:#x}, which is not a multiple of {}", size, address, size),
                   here);
@@ -387,7 +474,7 @@ std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std:
     const std::uint64_t window = address & window_mask;
     if (window == shared_window) return shared_at(address & ~window_mask, size, lane, use, false);
     if (window == local_window) return local_at(address & ~window_mask, size, lane);
-    if (window == param_window) return at(Space::param, address & ~window_mask, size, lane, use);
+    if (window == param_window) return at(Space::param, address & ~window_mask, size, lane, operation);
     space = Space::global;
   }
   switch (space) {
@@ -407,13 +494,8 @@ std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std:
                       here);
       return const_cast<std::byte*>(bytes.data()) + offset;  // NOLINT: read only, as checked above
     }
-    default: {
-      std::byte* const found = machine().memory().find(address, size);
-      if (found == nullptr)
-        throw Finding(fmt::format("out of bounds: {}", machine().memory().describe(address, size)), here);
-      if (use != Use::read) machine().note_progress();
-      return found;
-    }
+    default:
+      return global_at(address, size, lane, operation);
   }
 }
 

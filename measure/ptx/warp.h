@@ -10,6 +10,7 @@
 
 #include "measure/ptx/block.h"
 #include "measure/ptx/finding.h"
+#include "measure/ptx/global_order.h"
 #include "measure/ptx/program.h"
 
 namespace deplo::measure::ptx {
@@ -19,6 +20,13 @@ template <class T>
 using PerLane = std::array<T, warp_lanes>;
 
 enum class Use { read, write, update };
+
+/// What an instruction does at an address.
+struct Operation {
+  Use use = Use::read;
+  MemoryOrder order = {};
+  const std::byte* written = nullptr;  // of Use::write: the bytes
+};
 
 class Warp {
  public:
@@ -84,8 +92,15 @@ class Warp {
     const std::uint64_t sum = base + static_cast<std::uint64_t>(i.number);
     return i.size_of_address == 8 ? sum : sum & 0xffffffff;
   }
-  /// The bytes at an address of a space. Throws Finding if they are misaligned, out of bounds, or read uninitialized.
-  std::byte* at(Space space, std::uint64_t address, std::uint32_t size, std::size_t lane, Use use);
+  /// The bytes at an address of a space. Throws Finding if they are misaligned, out of bounds, or read uninitialized,
+  /// or if nothing orders the access and an earlier one.
+  std::byte* at(Space space, std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation&);
+  /// A write to global memory makes known what its order says. `updates`: by an atomic operation.
+  void release(const Instruction& i, std::size_t lane, bool updates);
+  /// PTX ISA, "membar/fence".
+  void fence(Scope);
+  /// A read of global memory by an asynchronous copy.
+  void check_global_read(std::uint64_t address, std::uint64_t size, const Access&) const;
   /// The block that has an address of shared::cluster (or shared, if `own`), and the offset there.
   std::pair<Block*, std::uint64_t> shared_place(std::uint64_t address, bool own, std::size_t lane) const;
 
@@ -161,6 +176,11 @@ class Warp {
   void split(std::size_t current, Lanes active);
   void check_registers(const Instruction&);
   std::byte* shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, Use use, bool own);
+  std::byte* global_at(std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation&);
+  void observe(std::uint64_t address, const MemoryOrder&);
+  void acquire(const ClusterClocks&);
+  ClusterClocks known() const;
+  [[noreturn]] void report(const GlobalConflict&, const char* does, std::uint64_t size, std::uint64_t address) const;
   std::byte* local_at(std::uint64_t offset, std::uint32_t size, std::size_t lane);
 
   Block& block_;
@@ -168,6 +188,8 @@ class Warp {
   Actor actor_;
   Epoch epoch_ = 1;
   Knowledge knowledge_;
+  /// Of global memory: what strong reads have seen that no fence has acquired yet, and what fences have released.
+  ClusterClocks observed_in_device_, observed_in_block_, fenced_for_device_, fenced_for_block_;
   const Program& program_;
   std::vector<std::uint64_t> registers_;
   std::vector<std::byte> local_;  // of each lane

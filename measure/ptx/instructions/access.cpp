@@ -17,13 +17,26 @@ Space space_of(const Binder& b) {
   return Space::generic;
 }
 
+// PTX ISA, "Operation Types": atom, red and volatile accesses are strong.
+MemoryOrder order_of(const Binder& b) {
+  const bool is_atomic = b.word(0) == "atom" || b.word(0) == "red", both = b.has("acq_rel");
+  MemoryOrder order{.strong = is_atomic || b.has("volatile") || b.has("relaxed"),
+                    .acquires = both || b.has("acquire"),
+                    .releases = both || b.has("release"),
+                    .non_coherent = b.has("nc")};
+  order.strong |= order.acquires || order.releases;
+  if (b.has("cta")) order.scope = Scope::block;
+  if (b.has("cluster")) order.scope = Scope::cluster;
+  return order;
+}
+
 /// Memory of one element's type; registers of at least 16 bits, which a narrower element fills by its sign.
 template <class Memory, class Register>
 Flow run_load(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t count = i.size / sizeof(Memory);
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    const std::byte* from = w.at(i.space, w.address(i, l), i.size, l, Use::read);
+    const std::byte* from = w.at(i.space, w.address(i, l), i.size, l, {Use::read, i.order});
     std::array<Memory, 8> values;
     std::memcpy(values.data(), from, i.size);
     for (std::size_t k = 0; k < count; ++k)
@@ -39,7 +52,7 @@ Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
   PerLane<Memory> r = w.lanes<Memory>(i.d);
   for (std::size_t l = 0; l < warp_lanes; ++l)
     if ((active >> l & 1) != 0)
-      std::memcpy(&r[l], w.at(i.space, w.address(i, l), sizeof(Memory), l, Use::read), sizeof(Memory));
+      std::memcpy(&r[l], w.at(i.space, w.address(i, l), sizeof(Memory), l, {Use::read, i.order}), sizeof(Memory));
   w.lanes<Memory>(i.d) = r;
   return Flow::next;
 }
@@ -51,7 +64,9 @@ Flow run_store(Warp& w, const Instruction& i, Lanes active) {
     if ((active >> l & 1) == 0) continue;
     std::array<Memory, 8> values;
     for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<Memory>(w.lanes<Register>(i.detail->b[k])[l]);
-    std::memcpy(w.at(i.space, w.address(i, l), i.size, l, Use::write), values.data(), i.size);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
+    std::memcpy(w.at(i.space, w.address(i, l), i.size, l, {Use::write, i.order, bytes}), bytes, i.size);
+    w.release(i, l, false);
   }
   return Flow::next;
 }
@@ -84,6 +99,7 @@ void load(Binder& b) {
   const int lanes = lanes_of(b), bits = type_bits(b.type());
   if (lanes * bits > 256) b.fail("at most 32 bytes");
   b.to().space = space_of(b);
+  b.to().order = order_of(b);
   b.address(1);
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   const std::vector<Operand> list = vector_of(b, 0, lanes);
@@ -116,6 +132,7 @@ void store(Binder& b) {
   const int lanes = lanes_of(b), bits = type_bits(b.type());
   if (lanes * bits > 256) b.fail("at most 32 bytes");
   b.to().space = space_of(b);
+  b.to().order = order_of(b);
   b.address(0);
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   const std::vector<Operand> list = vector_of(b, 1, lanes);
@@ -188,14 +205,17 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, Use::update);
+    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, {Use::update, i.order});
+    bool writes = false;
     for (std::size_t k = 0; k < t.b.size(); ++k) {
       T old;
       std::memcpy(&old, at + k * sizeof(T), sizeof(T));
       const T result = combine(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
       std::memcpy(at + k * sizeof(T), &result, sizeof(T));
       if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
+      writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a cas that fails only reads
     }
+    if (writes) w.release(i, l, true);
   }
   return Flow::next;
 }
@@ -223,6 +243,7 @@ void atomic(Binder& b) {
   b.expect_operands(count, count);
   const int lanes = lanes_of(b), bits = type_bits(b.type());
   b.to().space = space_of(b);
+  b.to().order = order_of(b);
   b.address(first);
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   for (const Operand& o : vector_of(b, first + 1, lanes)) {

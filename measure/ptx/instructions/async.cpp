@@ -42,6 +42,8 @@ struct CopyOrder {
 };
 void copy_now(Warp& w, const CopyOrder& order) {
   std::array<std::byte, 16> bytes{};
+  const Actor actor = w.block().cluster().actors().copies(w.actor());
+  const Access access{actor, order.group, order.at, false, false, &order.before};
   if (order.size_read > 0) {
     // The whole place must be aligned, also where a part is read (PTX ISA, "cp.async").
     if (order.from % order.size != 0)
@@ -49,9 +51,10 @@ void copy_now(Warp& w, const CopyOrder& order) {
                     static_cast<int>(order.lane));
     const std::byte* const from = w.machine().memory().find(order.from, order.size_read);
     if (from == nullptr)
-      throw Finding("out of bounds: " + w.machine().memory().describe(order.from, order.size_read),
+      throw Finding("out of bounds: " + w.machine().memory().describe_with_size(order.from, order.size_read),
                     static_cast<int>(order.lane));
     std::memcpy(bytes.data(), from, order.size_read);
+    w.check_global_read(order.from, order.size_read, access);
   }
   if (order.to % order.size != 0)
     throw Finding(fmt::format("misaligned: {} bytes to {:#x}", order.size, order.to), static_cast<int>(order.lane));
@@ -62,7 +65,6 @@ void copy_now(Warp& w, const CopyOrder& order) {
     throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", order.size,
                               static_cast<std::int64_t>(position), block->shared().size()),
                   static_cast<int>(order.lane));
-  const Access access{block->cluster().actors().copies(w.actor()), order.group, order.at, false, false, &order.before};
   if (const auto conflict = block->shadow().write(position, order.size, access))
     w.report(*conflict, "writes", order.size, position);
   block->shared().mark_written(offset, order.size);
@@ -276,7 +278,8 @@ void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_
   const Access access{actor, epoch, order.at_instruction, true, false, &order.before};
   Mbarrier& counts = block.mbarrier(barrier, access);
   const std::uint64_t bytes = order.map->box_bytes();
-  copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to);
+  const auto visit_row = [&](std::uint64_t from, std::uint64_t size) { w.check_global_read(from, size, access); };
+  copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to, visit_row);
   if (const auto conflict = block.shadow().write(to - shared_start, bytes, access))
     w.report(*conflict, "writes", bytes, to - shared_start);
   Knowledge written;

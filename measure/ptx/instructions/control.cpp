@@ -102,7 +102,17 @@ void cluster_barrier(Binder& b) {
                                   : run_cluster_arrive<false>;
 }
 
-// ---- fences. Of the generic proxy the interleaving itself is an order.
+// ---- fences
+template <Scope scope>
+Flow run_fence(Warp& w, const Instruction&, Lanes) {
+  w.fence(scope);
+  return Flow::next;
+}
+void fence(Binder& b) {
+  b.to().run = b.has("cta")       ? run_fence<Scope::block>
+               : b.has("cluster") ? run_fence<Scope::cluster>
+                                  : run_fence<Scope::device>;
+}
 Flow run_proxy_fence(Warp& w, const Instruction&, Lanes) {
   w.show_to_proxy();
   return Flow::next;
@@ -163,12 +173,12 @@ class Printer {
   }
 
  private:
-  char byte(std::uint64_t address) { return static_cast<char>(*w_.at(Space::generic, address, 1, lane_, Use::read)); }
+  char byte(std::uint64_t address) { return static_cast<char>(*w_.at(Space::generic, address, 1, lane_, {})); }
   template <class T>
   T take() {
     at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value;
-    std::memcpy(&value, w_.at(Space::generic, at_, sizeof(T), lane_, Use::read), sizeof(T));
+    std::memcpy(&value, w_.at(Space::generic, at_, sizeof(T), lane_, {}), sizeof(T));
     at_ += sizeof(T);
     return value;
   }
@@ -204,7 +214,7 @@ Flow run_print(Warp& w, const Instruction& i, Lanes active) {
     if ((active >> l & 1) == 0) continue;
     std::uint64_t words[2];
     for (std::size_t k = 0; k < 2; ++k)
-      std::memcpy(&words[k], w.at(Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, Use::read), 8);
+      std::memcpy(&words[k], w.at(Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, {}), 8);
     w.machine().print(Printer(w, l, words[1]).print(words[0]));
   }
   return Flow::next;
@@ -236,8 +246,8 @@ constexpr Row rows[] = {
     {"barrier.cluster.arrive.{release|relaxed}.{aligned}", cluster_barrier},
     {"barrier.cluster.wait.{acquire}.{aligned}", cluster_barrier},
     {"setmaxnreg.inc|dec.sync.aligned.u32", set_registers},
-    {"membar.cta|gl|sys", nothing},
-    {"fence.{sc|acq_rel}.cta|cluster|gpu|sys", nothing},
+    {"membar.cta|gl|sys", fence},
+    {"fence.{sc|acq_rel}.cta|cluster|gpu|sys", fence},
     {"fence.mbarrier_init.release.cluster", barrier_fence},
     {"fence.proxy.alias|async.{global|shared::cta|shared::cluster}", proxy_fence},
     {"prefetch.tensormap", nothing},

@@ -33,7 +33,7 @@ Flow run_matrix_copy(Warp& w, const Instruction& i, Lanes) {
       element = static_cast<std::uint16_t>(w.lanes<std::uint32_t>(registers[m])[lane] >> (16 * half));
     });
   for (std::size_t lane = 0; lane < 8 * registers.size(); ++lane) {
-    std::byte* const at = w.at(i.space, w.address(i, lane), row_bytes, lane, stores ? Use::write : Use::read);
+    std::byte* const at = w.at(i.space, w.address(i, lane), row_bytes, lane, {stores ? Use::write : Use::read});
     if constexpr (stores)
       std::memcpy(at, rows[lane].data(), row_bytes);
     else

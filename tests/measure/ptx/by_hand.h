@@ -42,7 +42,7 @@ inline LaunchResult launch(const std::string& text, std::vector<std::uint32_t>& 
   const std::uint64_t address = memory.add(0, "x", std::as_writable_bytes(std::span(x)));
   std::vector<std::byte> parameters(program.parameter_bytes);
   if (!parameters.empty()) std::memcpy(parameters.data(), &address, sizeof address);
-  return Machine(program, memory, parameters, {}, options).run();
+  return Machine(program, memory, parameters, {}, options, {0}).run();
 }
 
 /// What the machine finds; "": nothing.

@@ -247,7 +247,7 @@ const Fault faults[] = {
     // sums in memory
     {"misaligned sum of four", "atomics", "(atom\\.global\\.add\\.v4\\.f32\\s+\\{[^}]*\\}, \\[%rd\\d+)\\]", "$1+4]", 0,
      "misaligned"},
-    {"sum stored", "atomics", "atom\\.global\\.add\\.v4\\.f32\\s+\\{[^}]*\\}, ", "st.global.v4.f32 "},
+    {"sum stored", "atomics", "atom\\.global\\.add\\.v4\\.f32\\s+\\{[^}]*\\}, ", "st.global.v4.f32 ", -1, "race"},
     {"missing barrier after the fill", "atomics", "bar\\.sync\\s+0;", "", 0, "race"},
     // tensor copies and mma.sync
     {"matrices not swizzled", "tma", "xor\\.b32\\s+(%r\\d+), (%r\\d+), %r\\d+;", "mov.b32 $1, $2;"},

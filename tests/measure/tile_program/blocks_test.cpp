@@ -84,6 +84,21 @@ TEST(Blocks, LockedSum) {
   both.expect_equal({7, 1, 1}, 1e-5);
 }
 
+// Without what orders the blocks' turns.
+TEST(Blocks, LocksNeedTheirFences) {
+  if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
+  Both both = exported("locked_sum");
+  both.launcher.add("x", ir::DType::f32, {200});
+  for (const char* name : {"total", "lock"})
+    both.launcher.set(both.launcher.add(name, *name == 't' ? ir::DType::f32 : ir::DType::i32, {1}), {0}, 0);
+  both.launcher.launch.grid = {7, 1, 1};
+  const std::string fence = "    fence_device();\n", barrier = "    __syncthreads();\n";
+  EXPECT_EQ(both.finding(fence + barrier, fence + barrier), "");
+  const auto race = ::testing::AllOf(::testing::HasSubstr("race: "), ::testing::HasSubstr("nothing orders the two"));
+  EXPECT_THAT(both.finding(fence + barrier, barrier), race);
+  EXPECT_THAT(both.finding("  }\n  fence_device();\n", "  }\n"), race);
+}
+
 TEST(Blocks, Matmul) {
   Both both = exported("matmul");
   both.launcher.add("a", ir::DType::bf16, {20, 24});

@@ -119,6 +119,24 @@ void Both::expect_on_ptx(const std::vector<tp::Array>& expected, const std::stri
   expect_on(*device, decisions.schedule({}).value(), expected, printed, relative, ulps);
 }
 
+std::string Both::finding(const std::string& part, const std::string& other) const {
+  const tp::Entry& entry = tp::find_entry(program_, launcher.launch.entry);
+  const Target target = load_target("sm_80");
+  const rules::BlockDecisions decisions(entry, target, rules::block_threads(entry, target));
+  rules::BlockKernel kernel =
+      rules::lower_blocks(program_, launcher.launch, launcher.arrays, decisions.schedule({}).value(), target);
+  std::string& text = kernel.source.text;
+  const std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part << "\n" << text;
+  if (at != std::string::npos) text.replace(at, part.size(), other);
+  for (int seed = 0; seed < 8; ++seed) {
+    std::vector<tp::Array> arrays = launcher.arrays;
+    const auto failed = run_blocks(*open_device(fmt::format("ptx:sm_80:{}", seed)), kernel, arrays);
+    if (failed) return failed->message;
+  }
+  return "";
+}
+
 void Both::expect_on(Device& device, const rules::BlockSchedule& schedule, const std::vector<tp::Array>& expected,
                      const std::string& printed, double relative, double ulps) {
   const rules::BlockKernel kernel =

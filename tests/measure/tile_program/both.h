@@ -23,6 +23,8 @@ class Both {
   void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
   /// The message of the Error that lowering throws for a target, or running; "" without one.
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
+  /// What the PTX machine finds in the heuristic's kernel for sm_80 once `part` of its source is `other`; "": nothing.
+  std::string finding(const std::string& part, const std::string& other) const;
   /// The source of the heuristic's kernel for the launcher's grid.
   std::string source(std::string_view target) const;
 

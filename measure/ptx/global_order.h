@@ -1,0 +1,88 @@
+// The order of accesses to global memory by all blocks of a launch. Blocks are ordered by nothing but what they release
+// and acquire through this memory (PTX ISA, "Memory Consistency Model").
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "measure/ptx/address.h"
+#include "measure/ptx/order.h"
+#include "measure/ptx/program.h"
+
+namespace deplo::measure::ptx {
+
+struct GlobalAccess {
+  Access made;
+  std::int64_t block = 0;
+  MemoryOrder order = {};
+};
+
+/// An earlier access that the given one is not ordered with, and why.
+struct GlobalConflict {
+  enum class Why { unordered, narrow_scope, needs_proxy_fence, non_coherent };
+  std::int64_t block = 0;
+  Actor actor = 0;
+  std::uint32_t at = 0;
+  bool was_write = false;
+  Why why = Why::unordered;
+};
+
+class GlobalOrder {
+ public:
+  /// Allocations whose reads are remembered from the beginning.
+  using Tracked = std::set<std::uint64_t>;
+
+  GlobalOrder(std::size_t granule, std::int64_t cluster_blocks, Tracked tracked);
+
+  /// All want a range of one allocation. Only the first conflict is returned.
+  std::optional<GlobalConflict> read(std::uint64_t address, std::uint64_t size, const GlobalAccess&);
+  /// `changes`: whether memory has other bytes afterwards. Writes of the same bytes are no conflict.
+  std::optional<GlobalConflict> write(std::uint64_t address, std::uint64_t size, const GlobalAccess&, bool changes);
+
+  /// What strong writes to an address have made known: to all, and to the last writer's block.
+  struct Released {
+    ClusterClocks to_device, to_block;
+    std::int64_t block = 0;
+    Actor writer = 0;
+  };
+  const Released* find(std::uint64_t address) const;  // null: nothing
+  /// Of a strong write to the address. `updates`: an atomic operation, which continues what was released before.
+  void release(std::uint64_t address, const Released&, bool updates);
+  /// Of a weak write to the address.
+  void forget(std::uint64_t address);
+
+  /// Allocations that were read, and then written. Reads before the first write are remembered only of those that are
+  /// tracked, because most arrays are never written: another launch must track these.
+  const Tracked& written_after_reads() const { return written_after_reads_; }
+
+ private:
+  struct Cell {
+    std::uint32_t block = 0;
+    Actor actor = 0;
+    Epoch epoch = 0;  // 0: no access
+    std::uint32_t at : 28 = 0, is_strong : 1 = 0, is_async : 1 = 0, scope : 2 = 0;
+  };
+  static constexpr std::size_t readers = 2;  // that are remembered of each granule
+  struct Allocation {
+    bool was_read = false, tracked = false;
+    std::vector<Cell> weak, strong, reads;  // the last writes, and some of the reads since; empty: none
+  };
+
+  Allocation& allocation(std::uint64_t number);
+  /// What the access knows of the cluster of the earlier one; null: nothing.
+  const ProxyClocks* known_of(const Cell&, const GlobalAccess&) const;
+  bool includes(Scope scope, std::int64_t block, std::int64_t other) const;
+  std::optional<GlobalConflict> conflict(const Cell&, const GlobalAccess&, bool was_write) const;
+  static Cell cell(const GlobalAccess&);
+  void remember_read(Allocation&, std::size_t granule, const GlobalAccess&);
+
+  std::size_t granule_;
+  std::int64_t cluster_blocks_;
+  Tracked tracked_, written_after_reads_;
+  std::vector<Allocation> allocations_;                   // by number
+  std::unordered_map<std::uint64_t, Released> released_;  // by address
+};
+
+}  // namespace deplo::measure::ptx
