@@ -33,6 +33,7 @@ int check_cuda_file(CheckFlags& flags) {
   options.arguments = source.arguments;
   if (!source.grid.empty()) options.grid = source.grid;
   options.seed = flags.options.seed;
+  options.tolerance = flags.file.tolerance;
   const CudaCheckReport report = check_cuda(options);
   print_result(flags.json ? print_json(report) : print_table(report));
   return report.finding.empty() ? 0 : 1;
@@ -74,6 +75,9 @@ void add_check_source(Command command, engine::TileSource& source, CudaCheckOpti
                  "The blocks in each dimension, such as 64,2, or with --tile cdiv(a[0], 128).");
 }
 
+constexpr const char* reference_help =
+    "With --cuda: compare with this PyTorch expression, whose inputs are arrays by name (docs/ptx_machine.md).";
+
 void add_cuda_flags(Command command, CudaCheckOptions& options) {
   command.option("--threads", options.threads, "X,Y,Z", "With --cuda: the threads of a block in each dimension.")
       .show_default();
@@ -85,7 +89,8 @@ void add_cuda_flags(Command command, CudaCheckOptions& options) {
   command.option("--runs", options.runs, "N", "With --cuda or --space: run it in N orders of the threads.")
       .between(std::int64_t{1}, std::int64_t{1'000'000})
       .show_default();
-  for (const char* flag : {"--threads", "--shared-bytes"}) command.needs(flag, "--cuda");
+  command.option("--reference", options.reference, "CODE", reference_help);
+  for (const char* flag : {"--threads", "--shared-bytes", "--reference"}) command.needs(flag, "--cuda");
   for (const char* flag : {"--target", "--runs"}) command.excludes(flag, {"--tile"});
 }
 
@@ -118,7 +123,7 @@ void add_check(Command command, int& exit_code) {
       .show_default();
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->file.tolerance);
-  command.needs("--tolerance", "--space");
+  command.excludes("--tolerance", {"--tile"});
   command.flag("--poison", options.poison, "Fill unspecified elements with NaN instead of 0, to reveal their use.");
   command.option("--outputs", options.outputs, "FOLDER",
                  "Write the arrays that the program changed to this folder, as NumPy files NAME.npy.");

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -13,6 +15,9 @@
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "ir/fill.h"
+#include "ir/torch/expression/expression.h"
+#include "measure/check/expected_values.h"
+#include "measure/check/verdict.h"
 #include "measure/ptx/cuda_file.h"
 
 namespace deplo::apps {
@@ -53,6 +58,76 @@ bool differ(const ir::Numbers& a, const ir::Numbers& b) {
   return false;
 }
 
+/// The arrays as a kernel whose values the reference says: its inputs are what the expression reads, its outputs are all
+/// other arrays, or, where it reads all, what stands in these afterwards.
+ir::Program compared_kernel(const std::string& reference, const std::vector<ir::Buffer>& arrays) {
+  const ir::torch::Graph graph = ir::torch::parse_expression(reference, "--reference");
+  const auto is_read = [&](const ir::Buffer& array) {
+    return std::ranges::any_of(graph.nodes, [&](const ir::torch::Node& node) {
+      return (node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter) &&
+             node.name == array.name;
+    });
+  };
+  ir::Program kernel;
+  for (const ir::Buffer& array : arrays)
+    if (is_read(array)) kernel.buffers.emplace_back(array).role = ir::Role::input;
+  const bool reads_all = kernel.buffers.size() == arrays.size();
+  for (const ir::Buffer& array : arrays)
+    if (reads_all || !is_read(array)) kernel.buffers.emplace_back(array).role = ir::Role::output;
+  measure::check_expression(reference, kernel, {}, "--reference");
+  return kernel;
+}
+
+/// What the arrays should have after the kernel.
+class CudaReference {
+ public:
+  CudaReference(const CudaCheckOptions& options, const std::vector<ir::Buffer>& arrays,
+                const std::vector<ir::Numbers>& before)
+      : arrays_(arrays), tolerance_(options.tolerance) {
+    const ir::Program kernel = compared_kernel(options.reference, arrays);
+    expected_ = measure::evaluate_expression(options.reference, kernel, [&](const ir::Buffer& input) {
+      return before[static_cast<std::size_t>(std::ranges::find(arrays, input.name, &ir::Buffer::name) -
+                                             arrays.begin())];
+    });
+  }
+
+  std::vector<std::string> compared() const {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : expected_) names.push_back(name);
+    return names;
+  }
+  /// The worst of the wrong elements; "": none.
+  std::string fault(const std::vector<ir::Numbers>& after) const {
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      if (const auto expected = expected_.find(arrays_[i].name); expected != expected_.end())
+        if (std::string found = fault(arrays_[i], expected->second, after[i]); !found.empty()) return found;
+    return "";
+  }
+
+ private:
+  std::string fault(const ir::Buffer& array, const ir::Numbers& expected, const ir::Numbers& found) const {
+    measure::Scale scale;
+    for (const double x : expected) scale.add({x}, array.dtype);
+    std::size_t worst = 0;
+    std::int64_t wrong = 0;
+    double worst_error = 0;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      const double error = measure::error_of(found[k], {expected[k]}, scale.value(), array.dtype);
+      if (error <= tolerance_) continue;
+      ++wrong;
+      if (error > worst_error) worst = k, worst_error = error;
+    }
+    if (wrong == 0) return "";
+    return fmt::format("wrong: expected {:.6g} at element {} of '{}', found {:.6g} ({} of {} are wrong)",
+                       expected[worst], worst, array.name, found[worst], wrong,
+                       counted(static_cast<std::int64_t>(expected.size()), "element"));
+  }
+
+  const std::vector<ir::Buffer>& arrays_;
+  double tolerance_;
+  std::map<std::string, ir::Numbers, std::less<>> expected_;
+};
+
 CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& before, const ir::Numbers& after) {
   CudaCheckReport::Array array{.name = buffer.name, .type = std::string(ir::name(buffer.dtype)), .first = {}};
   array.elements = static_cast<std::int64_t>(after.size());
@@ -80,12 +155,18 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
   report.file = options.file;
   report.entry = kernel.entry();
   report.target = options.target;
+  if (!options.reference.empty()) compared_kernel(options.reference, buffers);
+  std::optional<CudaReference> reference;
   std::vector<ir::Numbers> first;
   for (std::int64_t run = 0; run < options.runs; ++run) {
     HostArrays arrays(buffers);
     fill(arrays, options.seed);
     std::vector<ir::Numbers> before, after;
     for (std::size_t i = 0; i < buffers.size(); ++i) before.push_back(arrays.read(i));
+    if (run == 0 && !options.reference.empty()) {
+      reference.emplace(options, buffers, before);
+      report.compared = reference->compared();
+    }
     report.seed = options.seed + static_cast<std::uint64_t>(run);
     ++report.runs;
     try {
@@ -97,6 +178,8 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
       return report;
     }
     for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
+    if (reference) report.finding = reference->fault(after);
+    if (!report.finding.empty()) return report;
     if (run == 0)
       for (std::size_t i = 0; i < buffers.size(); ++i)
         report.arrays.push_back(describe(buffers[i], before[i], after[i]));
@@ -121,6 +204,7 @@ std::string print_table(const CudaCheckReport& report) {
     text += fmt::format("  {}: {}: {} of {} changed; begins with{}\n", array.name, array.type, array.changed,
                         counted(array.elements, "element"), first);
   }
+  if (!report.compared.empty()) text += fmt::format("  as the reference: {}\n", join(report.compared, ", "));
   if (!report.unequal.empty()) text += fmt::format("  {} depends on the order in which threads run\n", report.unequal);
   return text;
 }
@@ -134,6 +218,7 @@ std::string print_json(const CudaCheckReport& report) {
                        {"runs", report.runs},
                        {"instructions", report.instructions},
                        {"printed", report.printed},
+                       {"compared", Json::array(report.compared)},
                        {"depends_on_order", report.unequal},
                        {"arrays", Json::array(report.arrays,
                                               [](const CudaCheckReport::Array& a) {

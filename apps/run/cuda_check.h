@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/protocol/protocol.h"
+
 namespace deplo::apps {
 
 struct CudaCheckOptions {
@@ -12,6 +14,8 @@ struct CudaCheckOptions {
   std::int64_t shared_bytes = 0;  // dynamic
   std::uint64_t seed = 0;         // of the arrays' values, and the first of the interleavings
   std::int64_t runs = 8;          // interleavings
+  std::string reference = {};     // an expression; "": values are not compared
+  double tolerance = measure::default_tolerance;
 };
 
 struct CudaCheckReport {
@@ -21,11 +25,12 @@ struct CudaCheckReport {
     std::vector<double> first;  // the first few elements
   };
   std::string file, entry, target, printed;
-  std::string finding;     // "": nothing is wrong
+  std::string finding;     // what the machine found, or which value is wrong; "": nothing is wrong
   std::uint64_t seed = 0;  // of the run that found it
   std::int64_t runs = 0, instructions = 0;
-  std::vector<Array> arrays;  // after the first run
-  std::string unequal;        // an array that two interleavings leave different; "": none
+  std::vector<Array> arrays;               // after the first run
+  std::vector<std::string> compared = {};  // arrays with the reference's values
+  std::string unequal;                     // an array that two interleavings leave different; "": none
 };
 
 /// Throws Error for wrong options, and if the file does not compile.

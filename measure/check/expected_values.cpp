@@ -45,6 +45,30 @@ const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const
       fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input, did_you_mean(input, names)));
 }
 
+using Outputs = std::map<std::string, ir::Numbers, std::less<>>;
+Outputs evaluate(const std::string& text, const ir::Program& kernel, const InputFiles& files,
+                 const std::function<ir::Numbers(const ir::Buffer&)>& input) {
+  const Graph graph = ir::torch::parse_expression(text);
+  std::vector<ir::torch::Values> sources;
+  for (const Node& node : graph.nodes) {
+    ir::torch::Values& values = sources.emplace_back();
+    if (!is_given(node)) continue;
+    const ir::Numbers numbers = input(find(kernel, files, node.name, "the reference"));
+    values.assign(numbers.begin(), numbers.end());
+  }
+  const std::vector<ir::torch::Values> results = ir::torch::evaluate(graph, sources);
+  Outputs expected;
+  auto result = results.begin();
+  for (const ir::Buffer& buffer : kernel.buffers) {
+    if (buffer.role != ir::Role::output) continue;
+    ir::Numbers numbers(buffer.dtype, result->size());
+    for (std::size_t i = 0; i < result->size(); ++i) numbers.set(i, (*result)[i]);
+    expected.emplace(buffer.name, std::move(numbers));
+    ++result;
+  }
+  return expected;
+}
+
 }  // namespace
 
 void check_expression(const std::string& text, const ir::Program& kernel, const InputFiles& files,
@@ -68,26 +92,14 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
 
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
                                                                     std::uint64_t seed, const InputFiles& files) {
-  const Graph graph = ir::torch::parse_expression(text);
-  std::vector<ir::torch::Values> sources;
-  for (const Node& node : graph.nodes) {
-    ir::torch::Values& values = sources.emplace_back();
-    if (!is_given(node)) continue;
-    const auto& buffer = find(kernel, files, node.name, "the reference");
-    const auto numbers = input_values(kernel, static_cast<std::size_t>(&buffer - kernel.buffers.data()), seed, files);
-    values.assign(numbers.begin(), numbers.end());
-  }
-  const std::vector<ir::torch::Values> results = ir::torch::evaluate(graph, sources);
-  std::map<std::string, ir::Numbers, std::less<>> expected;
-  auto result = results.begin();
-  for (const ir::Buffer& buffer : kernel.buffers) {
-    if (buffer.role != ir::Role::output) continue;
-    ir::Numbers numbers(buffer.dtype, result->size());
-    for (std::size_t i = 0; i < result->size(); ++i) numbers.set(i, (*result)[i]);
-    expected.emplace(buffer.name, std::move(numbers));
-    ++result;
-  }
-  return expected;
+  return evaluate(text, kernel, files, [&](const ir::Buffer& buffer) {
+    return input_values(kernel, static_cast<std::size_t>(&buffer - kernel.buffers.data()), seed, files);
+  });
+}
+
+std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
+    const std::string& text, const ir::Program& kernel, const std::function<ir::Numbers(const ir::Buffer&)>& input) {
+  return evaluate(text, kernel, {}, input);
 }
 
 ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place) {

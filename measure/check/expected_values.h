@@ -1,6 +1,7 @@
 // Expected outputs of a user's own kernel, computed by a PyTorch expression or by a program of Loop IR.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -19,6 +20,9 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
 /// The values of each output by its name, in double. The inputs have the values that the kernel gets. Throws Error.
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
                                                                     std::uint64_t seed, const InputFiles& files);
+/// With the values that `input` gives for an input of the kernel.
+std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
+    const std::string& text, const ir::Program& kernel, const std::function<ir::Numbers(const ir::Buffer&)>& input);
 
 /// The program of Loop IR with the kernel's buffers, in their order, so that its inputs have the values that the kernel
 /// gets. Its own buffers are the kernel's inputs that it reads, and all outputs. Shapes may differ if the elements are as

@@ -108,5 +108,59 @@ TEST_F(CudaCheck, WrongArguments) {
   EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
 }
 
+// A fault that no order of the threads shows: the values are compared with an expression's.
+TEST_F(CudaCheck, ComparesWithAReference) {
+  CudaCheckOptions options = options_of("matmul");
+  options.runs = 2;
+  options.reference = "a = torch.randn(32, 32); b = torch.randn(32, 32); a @ b";
+  CudaCheckReport report = check_cuda(options);
+  EXPECT_EQ(report.finding, "");
+  EXPECT_EQ(report.compared, std::vector<std::string>{"c"});
+  EXPECT_THAT(print_table(report), HasSubstr("as the reference: c\n"));
+  options.reference = "a = torch.randn(32, 32); b = torch.randn(32, 32); a @ b.T";
+  EXPECT_THAT(check_cuda(options).finding, ::testing::AllOf(HasSubstr("wrong: expected "), HasSubstr("of 'c', found "),
+                                                            HasSubstr("of 1024 elements are wrong)")));
+  CudaCheckOptions sum = options_of("reduce");
+  sum.arguments = {"x=f32[512]", "sums=f32[1]", "n=512"}, sum.grid = "1";
+  sum.reference = "x = torch.randn(512); torch.sum(x)";
+  EXPECT_EQ(check_cuda(sum).finding, "");
+  sum.reference = "x = torch.randn(512); torch.sum(x) + 0.01";
+  EXPECT_THAT(check_cuda(sum).finding, HasSubstr("(1 of 1 element"));
+  sum.tolerance = 0.1;
+  sum.reference = "x = torch.randn(512); torch.sum(x) * 1.01";
+  EXPECT_EQ(check_cuda(sum).finding, "");
+}
+
+TEST_F(CudaCheck, ReferencesOfArraysInPlace) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "twice.cu").string();
+  std::ofstream(options.file) << "extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }";
+  options.arguments = {"x=f32[128]"};
+  options.reference = "x = torch.randn(128); x * 2";
+  EXPECT_EQ(check_cuda(options).finding, "");
+  options.reference = "x = torch.randn(128); x * 3";
+  EXPECT_THAT(check_cuda(options).finding, HasSubstr("of 'x', found"));
+}
+
+TEST_F(CudaCheck, RefusesOtherReferences) {
+  const auto refusal = [](const char* reference) {
+    CudaCheckOptions options = options_of("matmul");
+    options.reference = reference;
+    try {
+      check_cuda(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("a = torch.randn(32, 32); d = torch.randn(32, 32); a @ d"),
+              HasSubstr("--reference: expected an input of the kernel, found 'd'"));
+  EXPECT_THAT(refusal("a = torch.randn(32, 31); b = torch.randn(31, 32); a @ b"),
+              HasSubstr("expected 1024 elements of the input 'a', found 992"));
+  EXPECT_THAT(refusal("a = torch.randn(32, 32); a @ a"), HasSubstr("expected a result for the output 'c'"));
+  EXPECT_THAT(refusal("a = torch.randn("), HasSubstr("--reference"));
+}
+
 }  // namespace
 }  // namespace deplo::apps
