@@ -143,9 +143,12 @@ void Runner::build_all() {
     row.origin = schedule.origin;
     row.measured_us = schedule.measured_us;
     row.proof = schedule.proof;
-    if (options_.fingerprint && row.first == i)
-      row.fingerprint = print(measure::fingerprint_of(measure::with_index_ranges(schedule.loop),
-                                                      schedule.compiled.code.kernel, options_.seed));
+    if (options_.fingerprint && row.first == i) {
+      const ir::Program ranged = measure::with_index_ranges(schedule.loop);
+      const ir::Program& kernel = schedule.compiled.code.kernel;
+      row.fingerprint = print(measure::fingerprint_of(ranged, kernel, options_.seed));
+      row.row_fingerprint = print(measure::row_fingerprint_of(ranged, kernel, options_.seed));
+    }
     row.from = schedule.from;
     row.note = schedule.note;
     row.trail = print(schedule.compiled.trail);

@@ -39,8 +39,8 @@ struct KernelLaunch {
   std::string trail;
   double microseconds = 0;  // of one launch; 0: not measured
   double flops = 0, bytes = 0;
-  std::string proof = {};        // as in engine::Schedule
-  std::string fingerprint = {};  // print(ir::Fingerprint); "": not asked for
+  std::string proof = {};                              // as in engine::Schedule
+  std::string fingerprint = {}, row_fingerprint = {};  // print(ir::Fingerprint); "": not asked for
   /// Of a kernel file: measure::describe(Launch), and whose configuration it is: "tuned", "default" or "given".
   std::string launch = {}, configuration = {};
 };

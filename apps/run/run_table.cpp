@@ -87,12 +87,12 @@ std::string kernel_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, {true, false, false, true, true, true, true}, width);
 }
 
-/// "fingerprint of 0 softmax: 0123456789abcdef", for each distinct kernel.
+/// "fingerprint of 0 softmax: 0123456789abcdef, of a row 0123456789abcdef", for each distinct kernel.
 std::string fingerprints(const RunReport& report) {
   std::string text;
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const KernelLaunch& k = report.kernels[i]; !k.fingerprint.empty())
-      text += fmt::format("fingerprint of {} {}: {}\n", i, k.name, k.fingerprint);
+      text += fmt::format("fingerprint of {} {}: {}, of a row {}\n", i, k.name, k.fingerprint, k.row_fingerprint);
   return text.empty() ? "" : text + "\n";
 }
 
@@ -151,6 +151,7 @@ Json launch_json(const KernelLaunch& k) {
                        {"measured_us", Json::or_null(k.measured_us)},
                        {"proof", k.proof},
                        {"fingerprint", k.fingerprint},
+                       {"row_fingerprint", k.row_fingerprint},
                        {"from", k.from},
                        {"note", k.note},
                        {"trail", k.trail},

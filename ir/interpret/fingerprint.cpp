@@ -6,6 +6,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -60,33 +62,126 @@ std::string order_dependence(const Program& schedule) {
   return found;
 }
 
-Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs) {
-  if (std::string why = order_dependence(schedule); !why.empty()) return {0, std::move(why)};
-  const bool whole = executions(loop.body) <= most_executions;
+namespace {
+
+/// Which elements a digest is of: all, or, of a program that takes long, what its first and last block write.
+enum class Part { all, corners };
+
+/// Executes the schedule on these inputs. The text says why it cannot; "": it has.
+std::string execute(const Program& loop, const Program& schedule, Memory& memory, Part& part) {
+  if (std::string why = order_dependence(schedule); !why.empty()) return why;
+  part = executions(loop.body) <= most_executions ? Part::all : Part::corners;
   Limits limits;
-  if (!whole) {
+  if (part == Part::corners) {
     const std::int64_t blocks = count_of(schedule.body, Bind::block);
     limits.clusters = {0};
     if (blocks > 1) limits.clusters.push_back(blocks - 1);
     if (2 * executions(schedule.body) / static_cast<double>(blocks) > most_executions)
-      return {0, "its blocks take too long to execute"};
+      return "its blocks take too long to execute";
   }
-  Memory memory = distinct_inputs(schedule, inputs);
   try {
     interpret(schedule, memory, Order(), limits);
   } catch (const Error& error) {
-    return {0, error.what()};
+    return error.what();
   }
+  if (part == Part::all) return "";
+  for (const Buffer& buffer : loop.buffers) {
+    if (buffer.role != Role::output) continue;
+    for (const std::size_t i : corners(buffer))
+      if (std::isnan(memory.find(buffer.name)->second[i]))
+        return "its first and last block do not write the first and last element";
+  }
+  return "";
+}
+
+/// The index of the first dimension of what the loop writes to an output; nullopt: it has none.
+std::optional<Expr> row_of(const Program& loop, const Buffer& output) {
+  std::optional<Expr> row;
+  for_each(loop.body, [&](const Stmt& stmt) {
+    const auto* write = stmt.as<Write>();
+    if (write != nullptr && write->buffer == output.name && !write->index.empty()) row = write->index.front();
+  });
+  return row;
+}
+
+/// The dimension of an input along which its rows are those of an output; nullopt: all rows read all of it.
+std::optional<std::size_t> row_dimension(const Program& loop, const Buffer& input) {
+  std::optional<std::size_t> dimension;
+  for_each(loop.body, [&](const Stmt& stmt) {
+    const auto* load = stmt.as<Load>();
+    if (load == nullptr || load->buffer != input.name) return;
+    for (const Buffer& output : loop.buffers) {
+      if (output.role != Role::output) continue;
+      const std::optional<Expr> row = row_of(loop, output);
+      for (std::size_t d = 0; row && row->kind() != Expr::Kind::constant && d < load->index.size(); ++d)
+        if (load->index[d] == *row) dimension = d;
+    }
+  });
+  return dimension;
+}
+
+/// Floats that are the same in each row and otherwise different, and the first row's numbers of the other inputs.
+Memory equal_rows(const Program& loop, const Memory& inputs) {
+  Memory memory;
+  std::uint64_t first = first_input;
+  for (const Buffer& buffer : loop.buffers) {
+    std::vector<double>& elements = memory[buffer.name];
+    elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+    if (buffer.role == Role::output) continue;
+    first += first_input;
+    const std::optional<std::size_t> row = row_dimension(loop, buffer);
+    Shape index(buffer.shape.size(), 0);
+    for (std::int64_t i = 0; i < element_count(buffer); ++i) {
+      std::int64_t offset = 0, in_first_row = 0, number = 0;
+      for (std::size_t d = 0; d < index.size(); ++d) {
+        offset += index[d] * buffer.strides[d];
+        if (d == row) continue;
+        in_first_row += index[d] * buffer.strides[d];
+        number = number * buffer.shape[d] + index[d];
+      }
+      elements[static_cast<std::size_t>(offset)] = is_float(buffer.dtype)
+                                                       ? Order::element(first + static_cast<std::uint64_t>(number))
+                                                       : inputs.at(buffer.name)[static_cast<std::size_t>(in_first_row)];
+      for (std::size_t d = index.size(); d-- > 0 && ++index[d] == buffer.shape[d];) index[d] = 0;
+    }
+  }
+  return memory;
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs) {
+  Memory memory = distinct_inputs(schedule, inputs);
+  Part part = Part::all;
+  if (std::string why = execute(loop, schedule, memory, part); !why.empty()) return {0, std::move(why)};
   std::uint64_t digest = 0;
   for (const Buffer& buffer : loop.buffers) {
     if (buffer.role != Role::output) continue;
     const std::vector<double>& elements = memory.find(buffer.name)->second;
-    if (whole)
+    if (part == Part::all)
       for (const double x : elements) digest = mixed(digest, x);
-    for (const std::size_t i : whole ? std::vector<std::size_t>() : corners(buffer)) {
-      if (std::isnan(elements[i])) return {0, "its first and last block do not write the first and last element"};
+    for (const std::size_t i : part == Part::all ? std::vector<std::size_t>() : corners(buffer))
       digest = mixed(digest, elements[i]);
-    }
+  }
+  return {digest, ""};
+}
+
+Fingerprint row_fingerprint(const Program& loop, const Program& schedule, const Memory& inputs) {
+  for (const Buffer& buffer : loop.buffers)
+    if (buffer.role == Role::output && !row_of(loop, buffer))
+      return {0, fmt::format("its output {} has no rows", buffer.name)};
+  Memory memory = equal_rows(loop, inputs);
+  Part part = Part::all;
+  if (std::string why = execute(loop, schedule, memory, part); !why.empty()) return {0, std::move(why)};
+  std::uint64_t digest = 0;
+  for (const Buffer& buffer : loop.buffers) {
+    if (buffer.role != Role::output) continue;
+    const std::vector<double>& elements = memory.find(buffer.name)->second;
+    const auto rows = static_cast<std::size_t>(buffer.shape.front()), row = elements.size() / rows;
+    for (std::size_t i = row; part == Part::all && i < elements.size(); ++i)
+      if (elements[i] != elements[i % row] && !(std::isnan(elements[i]) && std::isnan(elements[i % row])))
+        return {0, fmt::format("it computes row {} of {} in another way than row 0", i / row, buffer.name)};
+    digest = mixed(mixed(digest, elements.front()), elements.back());
   }
   return {digest, ""};
 }

@@ -23,6 +23,11 @@ std::string print(const Fingerprint&);
 /// Of a large loop only the first and the last element of each output are compared, which takes seconds.
 Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs);
 
+/// A digest of the expressions that compute a row of the outputs, an element of their first dimension, from the inputs'
+/// rows of the same number and all else. It is the same for any number of rows, so two kernels of other sizes that have
+/// it give a row the same bits ("batch invariance"). Unknown if the rows are computed in different ways, too.
+Fingerprint row_fingerprint(const Program& loop, const Program& schedule, const Memory& inputs);
+
 /// Why the result of the schedule may differ from one launch to the next: its blocks add floats to the same elements in
 /// the order in which they come. "" if it does not.
 std::string order_dependence(const Program& schedule);

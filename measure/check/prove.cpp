@@ -21,13 +21,26 @@ ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::
   return ir::Proof(loop, std::move(inputs), seed).verdict(kernel, {.seed = seed});
 }
 
-ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
-                               const InputFiles& files) {
+namespace {
+
+ir::Memory integers_of(const ir::Program& loop, std::uint64_t seed, const InputFiles& files) {
   ir::Memory integers;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
     if (loop.buffers[i].role == ir::Role::input && !ir::is_float(loop.buffers[i].dtype))
       integers[loop.buffers[i].name] = input_values(loop, i, seed, files).doubles();
-  return ir::fingerprint(loop, kernel, integers);
+  return integers;
+}
+
+}  // namespace
+
+ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                               const InputFiles& files) {
+  return ir::fingerprint(loop, kernel, integers_of(loop, seed, files));
+}
+
+ir::Fingerprint row_fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                                   const InputFiles& files) {
+  return ir::row_fingerprint(loop, kernel, integers_of(loop, seed, files));
 }
 
 }  // namespace deplo::measure

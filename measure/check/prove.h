@@ -17,5 +17,8 @@ ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::
 /// The fingerprint of that kernel, with the same integers.
 ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                                const InputFiles& files = {});
+/// That of a row of its outputs.
+ir::Fingerprint row_fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
+                                   const InputFiles& files = {});
 
 }  // namespace deplo::measure

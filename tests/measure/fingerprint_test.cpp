@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "core/rng.h"
 #include "ir/emit/emit.h"
 #include "measure/check/problem.h"
+#include "measure/opencl/opencl.h"
 #include "rules/lower.h"
 
 namespace deplo::measure::fingerprint_test {
@@ -16,7 +20,7 @@ namespace {
 
 struct Drawn {
   std::string trail;
-  ir::Fingerprint fingerprint;
+  ir::Fingerprint fingerprint, rows;
   std::vector<std::uint8_t> bytes;  // of the outputs
 };
 
@@ -41,7 +45,7 @@ Drawn draw(const ir::Program& loop, Device& device, std::uint64_t seed) {
   if (!built.ok()) throw Error(built.failure().message);
   if (const auto time = built.value()->launch(problem.arrays(), code.source.blocks); !time.ok())
     throw Error(time.failure().message);
-  Drawn drawn{print(lowering.trail()), fingerprint(loop, code.kernel, {}), {}};
+  Drawn drawn{print(lowering.trail()), fingerprint(loop, code.kernel, {}), row_fingerprint(loop, code.kernel, {}), {}};
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
     if (loop.buffers[i].role == ir::Role::output) drawn.bytes = problem.arrays().read_bytes(i);
   return drawn;
@@ -95,6 +99,99 @@ TEST(Fingerprints, TellTheBitsOfSchedules) {
   EXPECT_GE(sum.equal + sum.other, 500);
   EXPECT_GE(sum.equal, 50);
   EXPECT_GE(sum.other_bits, sum.other / 2) << "fingerprints differ where bits do not";
+}
+
+ir::Fingerprint rows_of(const ir::Program& loop, const Target& target, std::uint64_t seed) {
+  rules::Lowering lowering(loop, target);
+  Rng rng(seed);
+  while (lowering.fork()) lowering.choose(seed == 0 ? 0 : rng.below(lowering.fork()->options.size()));
+  return row_fingerprint(loop, rules::materialize(lowering.program(), target), {});
+}
+
+// Schedules of different numbers of rows share orders, and have the same number for each.
+TEST(RowFingerprint, IsThatOfAnyNumberOfRows) {
+  for (const char* name : {"sm_90", "opencl-cpu-avx2"}) {
+    const Target target = load_target(name);
+    const auto matmul = [](std::int64_t rows) {
+      return load("matmul", {{"M", rows}, {"N", 16}, {"K", 200}}, ir::DType::f32);
+    };
+    std::map<std::string, std::set<std::int64_t>> sizes;  // by fingerprint
+    for (const std::int64_t rows : {1, 7, 16, 40})
+      for (std::uint64_t seed = 0; seed < 60; ++seed)
+        if (const ir::Fingerprint found = rows_of(matmul(rows), target, seed); found.is_known())
+          sizes[print(found)].insert(rows);
+    EXPECT_GT(sizes.size(), 2U) << name << ": orders differ";
+    EXPECT_TRUE(std::ranges::any_of(sizes, [](const auto& one) { return one.second.size() == 4; })) << name;
+  }
+}
+
+// The inputs of more rows begin with those of fewer, so the first row is the same one.
+TEST(RowFingerprint, RowsOfOneFingerprintHaveTheSameBits) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL";
+  const auto device = open_device("opencl");
+  constexpr std::int64_t columns = 16;
+  std::vector<Drawn> all;
+  for (const std::int64_t rows : {1, 5, 16}) {
+    const ir::Program loop = load("matmul", {{"M", rows}, {"N", columns}, {"K", 200}}, ir::DType::f32);
+    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+      Drawn drawn = draw(loop, *device, seed);
+      drawn.bytes.resize(columns * sizeof(float));
+      all.push_back(std::move(drawn));
+    }
+  }
+  int equal = 0, others = 0;
+  for (const Drawn& a : all) {
+    for (const Drawn& b : all) {
+      if (&a == &b || !a.rows.is_known()) continue;
+      if (a.rows == b.rows) {
+        EXPECT_EQ(a.bytes, b.bytes) << a.trail << "\n" << b.trail;
+      }
+      ++(a.rows == b.rows ? equal : others);
+    }
+  }
+  EXPECT_GT(equal, 20);
+  EXPECT_GT(others, 20);
+}
+
+// Equal bits of all rows are equal bits of one, but not the other way round: sizes count in the first only.
+TEST(RowFingerprint, DistinguishesOrders) {
+  const Target target = load_target("sm_90");
+  const ir::Program loop = load("matmul", {{"M", 16}, {"N", 16}, {"K", 256}}, ir::DType::bf16);
+  std::map<std::string, std::string> rows;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    rules::Lowering lowering(loop, target);
+    Rng rng(seed);
+    while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
+    const ir::Program kernel = rules::materialize(lowering.program(), target);
+    const ir::Fingerprint whole = fingerprint(loop, kernel, {}), row = row_fingerprint(loop, kernel, {});
+    EXPECT_EQ(whole.is_known(), row.is_known()) << whole.unknown << row.unknown;
+    if (!whole.is_known()) continue;
+    EXPECT_EQ(rows.emplace(print(whole), print(row)).first->second, print(row));
+  }
+  EXPECT_GT(rows.size(), 2U);
+  std::set<std::string> distinct;
+  for (const auto& [whole, row] : rows) distinct.insert(row);
+  EXPECT_EQ(distinct.size(), rows.size());
+}
+
+TEST(RowFingerprint, NeedsRowsThatAreAlike) {
+  const Target target = load_target("opencl-cpu-avx2");
+  const auto unknown = [&](const char* name, const ir::Symbols& symbols) {
+    return rows_of(load(name, symbols, ir::DType::f32), target, 0).unknown;
+  };
+  EXPECT_EQ(unknown("softmax", {{"M", 8}, {"N", 50}}), "");
+  const ir::Program triangle = ir::parse(R"(=== loop: triangle ===
+input x: f32[8, 8]
+output y: f32[8, 8]
+for a0 in 0..8: # free
+  for a1 in 0..8: # free
+    in0 = load x[a0, a1]
+    v0:bool = index (a1 < (a0 + 1))
+    v1 = select(v0, in0, 0)
+    y[a0, a1] = v1
+)",
+                                         {}, "test");
+  EXPECT_EQ(rows_of(triangle, target, 0).unknown, "it computes row 1 of y in another way than row 0");
 }
 
 }  // namespace
