@@ -78,30 +78,11 @@ OptionText describe(const CLI::Option& option) {
 
 Values values_of(const std::string& type) {
   constexpr std::array files = {"FILE", "[FILE]", "FILES", "STORE", "[STORE]", "FILE [FILE]", "A B", "OUT IN..."};
-  constexpr std::array own = {"ARCHITECTURE",
-                              "CODE",
-                              "COLUMN",
-                              "COLUMNS",
-                              "I/N",
-                              "KNOB=VALUE,…",
-                              "NAME=VALUE,…",
-                              "N",
-                              "NAME",
-                              "NAME=SIZE",
-                              "NAME=VALUE",
-                              "NAME|NUMBER",
-                              "NUMBER",
-                              "P",
-                              "SECONDS",
-                              "SQL",
-                              "TRAIL",
-                              "TRAIL TRAIL",
-                              "X",
-                              "X,Y,Z",
-                              "[COMMAND]",
-                              "NAME[:min|:max]",
-                              "NAME,…",
-                              "PERCENT",
+  constexpr std::array own = {"ARCHITECTURE", "CODE",         "COLUMN",          "COLUMNS",     "FINGERPRINT",
+                              "I/N",          "KNOB=VALUE,…", "NAME=VALUE,…",    "N",           "NAME",
+                              "NAME=SIZE",    "NAME=VALUE",   "NAME|NUMBER",     "NUMBER",      "P",
+                              "SECONDS",      "SQL",          "TRAIL",           "TRAIL TRAIL", "X",
+                              "X,Y,Z",        "[COMMAND]",    "NAME[:min|:max]", "NAME,…",      "PERCENT",
                               "SIZES"};
   if (std::ranges::find(own, type) != own.end()) return {};
   if (std::ranges::find(files, type) != files.end()) return {.files = true};

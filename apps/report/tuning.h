@@ -25,6 +25,7 @@ struct ReportTrial {
   std::int64_t id = 0;
   std::string trail, digest;  // digest: of the source that the trail became
   std::string proof;          // as in measure::TrialRecord
+  std::string fingerprint;    // as in measure::TrialRecord
   Status status = Status::invalid;
   double us = 0;       // if ok; if the objective is not time, its value
   double seconds = 0;  // tuning time of the kernel until this trial was stored, without the time between runs
@@ -72,6 +73,7 @@ struct TunedKernel {
   std::map<std::string, FailureKind> failures;  // by status
   std::string best_trail;                       // "": no trial is valid
   std::string proof;                            // of the best schedule, as in measure::TrialRecord
+  std::string fingerprint;                      // of the best schedule, as in measure::TrialRecord
   std::optional<measure::Front> front;          // if its latest search had several objectives
   std::string machine_code;                     // a description of the best schedule's; "": not of an NVIDIA GPU
   /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most

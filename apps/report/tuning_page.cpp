@@ -133,6 +133,7 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
   if (speed.factor() > 0)
     text += fmt::format(" Untuned: {}. Speed-up {}.", words(kernel.summary.untuned), print_factor(speed.factor()));
   if (!kernel.proof.empty()) text += fmt::format(" In exact arithmetic: {}.", kernel.proof);
+  if (!kernel.fingerprint.empty()) text += fmt::format(" Fingerprint of its bits: {}.", kernel.fingerprint);
   page.text(text);
   if (!kernel.machine_code.empty()) page.text(store + "Machine code: " + kernel.machine_code);
   page.table(decision_table(kernel));

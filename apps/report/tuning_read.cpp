@@ -58,6 +58,7 @@ ReportTrial trial_of(const Statement& row) {
   trial.stopped = row.integer(5) != 0;
   trial.digest = row.text(10);
   trial.proof = row.text(11);
+  trial.fingerprint = row.text(12);
   parse_trail(trial.trail);
   if (trial.ok() && !measure::is_other_objective(protocol)) require_time(trial.us);
   if (row.integer(8) == 0) throw Error("expected samples as a JSON array");
@@ -170,7 +171,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
                  "max(0, (julianday(t.created) - julianday(coalesce((SELECT p.created FROM trial p WHERE p.run = t.run "
                  "AND p.id < t.id ORDER BY p.id DESC LIMIT 1), r.started))) * 86400), "
                  "CASE WHEN json_valid(t.samples) THEN json_type(t.samples) = 'array' ELSE 0 END, t.message, t.digest, "
-                 "t.proof "
+                 "t.proof, t.fingerprint "
                  "FROM trial t JOIN run r ON r.id = t.run WHERE t.kernel = ? AND r.device = ? ORDER BY t.id");
   rows.bind(1, entry.kernel).bind(2, entry.device);
   std::vector<std::string> protocols;
@@ -210,6 +211,7 @@ void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
     if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
     kernel.best_trail = trial->trail;
     kernel.proof = trial->proof;
+    kernel.fingerprint = trial->fingerprint;
     if (!kernel.summary.objective.empty()) {
       kernel.summary.best_value = fmt::format("{:.4g} {}", trial->us, kernel.summary.objective);
       return;

@@ -67,7 +67,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   const bool is_default = !flags.search && experiment.options.parameters.empty() &&
                           search::find_searcher(experiment.strategy).name == search::find_searcher("default").name;
   // Of thousands that are left out, nothing is learned about others, and a ranking of playouts for each takes long.
-  if (!flags.bits.same_as.empty() && is_default) {
+  if ((!flags.bits.same_as.empty() || !flags.bits.same_rows_as.empty()) && is_default) {
     experiment.strategy = "mcts";
     experiment.options.parameters = {{"share", "0"}, {"c", "0.5"}};
   }
@@ -94,6 +94,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
   if (flags.bits.deterministic) overrides += " --deterministic";
   if (!flags.bits.same_as.empty()) overrides += fmt::format(" --same-bits-as \"{}\"", flags.bits.same_as);
+  if (!flags.bits.same_rows_as.empty()) overrides += " --same-rows-as " + flags.bits.same_rows_as;
   if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
   if (flags.winners != engine::default_winners) overrides += fmt::format(" --winners {}", flags.winners);
   return overrides;
@@ -328,7 +329,12 @@ void add_tune(Command command, int& exit_code) {
   add_tolerance(command, flags->tolerance);
   command
       .option("--same-bits-as", flags->bits.same_as, "TRAIL",
-              "Find only schedules that give the same bits as this one: heuristic, or a trail (docs/determinism.md).")
+              "Find only schedules that give the same bits as this one: heuristic, stored, or a trail "
+              "(docs/determinism.md).")
+      .seldom();
+  command
+      .option("--same-rows-as", flags->bits.same_rows_as, "FINGERPRINT",
+              "Find only schedules that compute each row in this order, whatever the number of rows.")
       .seldom();
   command
       .flag("--deterministic", flags->bits.deterministic,

@@ -10,12 +10,20 @@
 namespace deplo::engine {
 
 std::string describe(const BitsWish& wish) {
-  return (wish.deterministic ? " deterministic" : "") + (wish.same_as.empty() ? "" : " same-bits-as=" + wish.same_as);
+  return (wish.deterministic ? " deterministic" : "") + (wish.same_as.empty() ? "" : " same-bits-as=" + wish.same_as) +
+         (wish.same_rows_as.empty() ? "" : " same-rows-as=" + wish.same_rows_as);
 }
 
 BitsFilter::BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
                        const std::optional<Compiled>& wanted)
     : wish_(std::move(wish)), loop_(std::move(loop)), seed_(seed), files_(std::move(files)) {
+  constexpr std::size_t digits = 16;
+  if (const std::string& rows = wish_.same_rows_as;
+      !rows.empty() && (rows.size() != digits || rows.find_first_not_of("0123456789abcdef") != std::string::npos))
+    throw Error(
+        fmt::format("--same-rows-as: expected 16 hexadecimal digits, which `deplo run --fingerprint` prints, "
+                    "found '{}'",
+                    rows));
   if (wish_.same_as.empty()) return;
   CHECK(wanted.has_value());
   wanted_ = fingerprint_of(wanted->code.kernel);
@@ -37,6 +45,11 @@ std::string BitsFilter::refusal(const Compiled& schedule) {
 
 std::string BitsFilter::refusal_of(const ir::Program& kernel) const {
   if (std::string why = order_dependence(kernel); !why.empty()) return "left out: " + why;
+  if (!wish_.same_rows_as.empty()) {
+    const std::string rows = print(measure::row_fingerprint_of(loop_, kernel, seed_, files_));
+    if (rows != wish_.same_rows_as)
+      return fmt::format("left out: the fingerprint of its rows is {}, not {}", rows, wish_.same_rows_as);
+  }
   if (!wanted_) return "";
   const ir::Fingerprint found = fingerprint_of(kernel);
   if (found == *wanted_) return "";

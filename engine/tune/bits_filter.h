@@ -14,8 +14,10 @@ namespace deplo::engine {
 /// What a tuning run asks of the bits of its schedules.
 struct BitsWish {
   bool deterministic = false;  // the same bits in each launch
-  std::string same_as = {};    // "heuristic", or a trail: the same bits as that schedule; "": any bits
-  bool is_any() const { return !deterministic && same_as.empty(); }
+  /// The same bits as that schedule: "heuristic", "stored" (the fastest in the store), or a trail; "": any bits.
+  std::string same_as = {};
+  std::string same_rows_as = {};  // the fingerprint of a row; "": any
+  bool is_any() const { return !deterministic && same_as.empty() && same_rows_as.empty(); }
 };
 /// As part of the settings of a search; "" if any bits will do.
 std::string describe(const BitsWish&);
@@ -24,11 +26,13 @@ std::string describe(const BitsWish&);
 class BitsFilter {
  public:
   /// `loop`: with index ranges. `wanted`: the schedule with the same bits, if one is wished for. Throws Error if the
-  /// fingerprint of that schedule is not known.
+  /// fingerprint of that schedule is not known, or if BitsWish::same_rows_as is not one.
   BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
              const std::optional<Compiled>& wanted);
   /// Why the schedule is left out; "" if it is not.
   std::string refusal(const Compiled&);
+  /// That of all schedules that are not left out; nullopt: not said.
+  const std::optional<ir::Fingerprint>& wanted() const { return wanted_; }
 
  private:
   ir::Fingerprint fingerprint_of(const ir::Program& kernel) const;

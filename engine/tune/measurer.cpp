@@ -33,13 +33,14 @@ bool lacks_values(const measure::TrialRecord& record, const measure::Objectives&
   return record.status == Status::ok && !measure::values_of(record, objectives);
 }
 
-/// The schedule with whose bits all others shall agree.
-search::Candidate schedule_with_bits(const CandidateSpace& space, const BitsWish& wish, const std::string& kernel) {
-  const bool heuristic = wish.same_as == "heuristic";
-  search::Candidate candidate = space.find(heuristic ? space.untuned() : parse_trail(wish.same_as));
+/// The schedule with whose bits all others shall agree: the heuristic's, or that of a trail.
+search::Candidate schedule_with_bits(const CandidateSpace& space, const std::string& same_as,
+                                     const std::string& kernel) {
+  const bool heuristic = same_as == "heuristic";
+  search::Candidate candidate = space.find(heuristic ? space.untuned() : parse_trail(same_as));
   if (!candidate)
-    throw Error(fmt::format("--same-bits-as: expected heuristic or a trail of {}, found {}", kernel,
-                            heuristic ? "a kernel whose heuristic schedule is restricted" : wish.same_as));
+    throw Error(fmt::format("--same-bits-as: expected heuristic, stored or a trail of {}, found {}", kernel,
+                            heuristic ? "a kernel whose heuristic schedule is restricted" : same_as));
   return candidate;
 }
 
@@ -65,8 +66,8 @@ void check_any_runs(const std::vector<KernelCase>& kernels, const measure::Devic
       continue;
     }
     any = true;
-    if (!wish.same_as.empty())
-      schedule_with_bits(*candidate_space(kernel, target, restrictions), wish, kernel.loop.name);
+    if (!wish.same_as.empty() && wish.same_as != "stored")
+      schedule_with_bits(*candidate_space(kernel, target, restrictions), wish.same_as, kernel.loop.name);
   }
   if (first && !any) throw *first;
 }
@@ -111,7 +112,17 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
 
 void Measurer::open_filter(const BitsWish& wish) {
   std::optional<Compiled> wanted;
-  if (!wish.same_as.empty()) wanted = space_->compile(*schedule_with_bits(*space_, wish, task_.loop.name));
+  if (!wish.same_as.empty()) {
+    std::string same_as = wish.same_as;
+    if (same_as == "stored") {
+      const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
+      if (!best)
+        throw measure::worker::Untunable(Error(
+            fmt::format("--same-bits-as stored: expected a schedule of {} in the store, found none", task_.loop.name)));
+      same_as = best->trail;
+    }
+    wanted = space_->compile(*schedule_with_bits(*space_, same_as, task_.loop.name));
+  }
   try {
     filter_.emplace(wish, task_.loop, task_.seed, task_.files, wanted);
   } catch (const Error& error) {
@@ -245,11 +256,18 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   std::vector<measure::TrialRecord> records;
   for (std::size_t i = 0; i < all.size(); ++i)
     fill(records.emplace_back(record_of(all[i], measure::Stage::confirm, task_.protocol)), replies[i]);
-  prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
-    const ir::Program& kernel = all[i].code.kernel;
-    if (session_.cancelled() || opaque_) return std::nullopt;  // no Loop IR says what is right
-    return measure::prove(task_.loop, kernel, task_.seed, task_.files);
-  });
+  const std::optional<std::size_t> winner =
+      prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
+        const ir::Program& kernel = all[i].code.kernel;
+        if (session_.cancelled() || opaque_) return std::nullopt;  // no Loop IR says what is right
+        return measure::prove(task_.loop, kernel, task_.seed, task_.files);
+      });
+  if (winner && !session_.cancelled() && !opaque_) {
+    const ir::Program& kernel = all[*winner].code.kernel;
+    measure::TrialRecord& record = records[*winner];
+    record.fingerprint = print(measure::fingerprint_of(task_.loop, kernel, task_.seed, task_.files));
+    record.row_fingerprint = print(measure::row_fingerprint_of(task_.loop, kernel, task_.seed, task_.files));
+  }
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
     measure::TrialRecord& record = records[i];
@@ -300,6 +318,7 @@ measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage sta
   record.protocol = protocol.text();
   record.stage = stage;
   record.changes = changes(one.trail, heuristic_);
+  if (filter_ && filter_->wanted()) record.fingerprint = print(*filter_->wanted());
   return record;
 }
 

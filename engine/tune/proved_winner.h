@@ -12,7 +12,8 @@ namespace deplo::engine {
 
 /// Proves the winner (ties.h) of confirmed trials, and notes the verdict in its record. A refuted schedule becomes a
 /// wrong_result, and the next winner is proved. `prove(i)`: the verdict on trial i; nullopt: there is nothing to prove.
-void prove_winner(std::span<measure::TrialRecord>,
-                  const std::function<std::optional<ir::ProofVerdict>(std::size_t)>& prove);
+/// Returns the number of the winner; nullopt: none is left.
+std::optional<std::size_t> prove_winner(std::span<measure::TrialRecord>,
+                                        const std::function<std::optional<ir::ProofVerdict>(std::size_t)>& prove);
 
 }  // namespace deplo::engine

@@ -44,6 +44,8 @@ void list_schedule(Schedule& schedule, Field& field) {
   field("trail", schedule.trial.trail);
   list_fields(schedule.trial.timing, field);
   field("proof", schedule.trial.proof);
+  field("fingerprint", schedule.trial.fingerprint, !schedule.trial.fingerprint.empty());
+  field("row_fingerprint", schedule.trial.row_fingerprint, !schedule.trial.row_fingerprint.empty());
   field("changes", schedule.trial.changes, schedule.trial.changes >= 0);
   field("digest", schedule.trial.digest);
   field("stage", schedule.trial.stage);

@@ -50,6 +50,8 @@ struct TrialRecord {
   /// The number of decisions that differ from the heuristic's; 0: the heuristic's own schedule; -1: not known.
   std::int64_t changes = -1;
   std::string proof = {};  // print(ir::ProofVerdict); "": it was not tried
+  /// print(ir::Fingerprint), of the outputs and of one of their rows; "": not computed.
+  std::string fingerprint = {}, row_fingerprint = {};
   std::string created = {};
   std::int64_t id = 0;
 };

@@ -33,6 +33,8 @@ void list_trial(Trial& trial, Column& column) {
   list_fields(trial.resources, column);
   column("changes", trial.changes, trial.changes >= 0);
   column("proof", trial.proof);
+  column("fingerprint", trial.fingerprint);
+  column("row_fingerprint", trial.row_fingerprint);
 }
 
 /// SQL for the tolerance of a trial `t`. The protocol's text contains it if it is not the usual one.

@@ -62,6 +62,26 @@ TEST(BitsFilter, LeavesOutWhatItIsAskedTo) {
   EXPECT_GT(counts.others, 0);
 }
 
+TEST(BitsFilter, LeavesOutOtherOrdersOfRows) {
+  const Target target = load_target("opencl-cpu-avx2");
+  const Compiled wanted = schedule(0, target);
+  const std::string rows = print(row_fingerprint(matmul(), wanted.code.kernel, {}));
+  BitsFilter same = filter({.same_rows_as = rows});
+  EXPECT_EQ(same.refusal(wanted), "");
+  int left_out = 0;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    const Compiled drawn = schedule(seed, target);
+    const bool differs = print(row_fingerprint(matmul(), drawn.code.kernel, {})) != rows;
+    EXPECT_EQ(!same.refusal(drawn).empty(), differs) << same.refusal(drawn);
+    left_out += differs ? 1 : 0;
+  }
+  EXPECT_GT(left_out, 0);
+  EXPECT_LT(left_out, 39);
+  for (const char* wrong : {"heuristic", "0123456789abcde", "0123456789ABCDEF"})
+    EXPECT_THROW(filter({.same_rows_as = wrong}), Error) << wrong;
+  EXPECT_EQ(describe(BitsWish{.same_rows_as = rows}), " same-rows-as=" + rows);
+}
+
 TEST(BitsFilter, NeedsAScheduleWhoseOrderIsKnown) {
   const Target target = load_target("sm_90");
   for (std::uint64_t seed = 1; seed < 60; ++seed) {

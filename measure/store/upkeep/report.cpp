@@ -102,6 +102,7 @@ sqlite::Rows best_schedules(sqlite::Database& database, const Filter& filter) {
       query(database,
             fmt::format(
                 "{}SELECT k.name AS kernel, d.name AS device, b.median_us, b.stage, b.created, {} AS search, b.proof, "
+                "b.fingerprint, b.row_fingerprint, "
                 "b.trail, b.protocol {}AND {}AND ?3 = ?3 ORDER BY k.name, k.id, d.id LIMIT ?4",
                 ranked(), search_state, from_ranked, is_chosen),
             parameters(database, filter)));

@@ -73,7 +73,10 @@ TEST_F(Tune, InterpreterAndTheStore) {
   EXPECT_EQ(std::set(measured.begin(), measured.end()).size(), measured.size()) << "no source is screened twice";
   for (const Json& kernel : first["kernels"]) EXPECT_EQ(kernel["proof"], "proved") << kernel;
   const Ran best = run_program({"deplo", "db", "best", store(), "--json"});
-  for (const Json& row : Json::parse(best.out)) EXPECT_EQ(row["proof"], "proved") << row;
+  for (const Json& row : Json::parse(best.out)) {
+    EXPECT_EQ(row["proof"], "proved") << row;
+    EXPECT_EQ(row["fingerprint"].get<std::string>().size(), 16U) << row;
+  }
   EXPECT_EQ(query("SELECT proof FROM trial WHERE stage = 'screen' AND proof <> ''"), std::vector<std::string>{});
 
   const Json second = run_json({"--config", tiny_});
@@ -103,6 +106,29 @@ TEST_F(Tune, FindsOnlySchedulesOfTheSameBits) {
   EXPECT_GT(left_out, 0) << same;
   EXPECT_LE(std::stoi(query(all).at(0)) - before, measured) << same;
   EXPECT_THAT(query("SELECT DISTINCT settings FROM search"), ::testing::Contains(::testing::HasSubstr("same-bits-as")));
+}
+
+// The order of the stored winner, and the order of its rows for another number of them.
+TEST_F(Tune, TakesTheBitsOfTheStoredSchedule) {
+  const auto config = [&](int rows) {
+    return write_file(folder_.path(), fmt::format("matmul{}.yaml", rows),
+                      fmt::format("device: interpreter\nbudget: {{time: 60, trials: 12}}\nkernels:\n"
+                                  "  - {{kernel: matmul, symbols: {{M: {}, N: 8, K: 96}}}}\n",
+                                  rows));
+  };
+  const Ran none = run({"--config", config(8), "--same-bits-as", "stored"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("--same-bits-as stored: expected a schedule of matmul in the store, found none"));
+  run_json({"--config", config(8)});
+  const std::string winners = "SELECT DISTINCT fingerprint || ' ' || row_fingerprint FROM trial WHERE proof <> ''";
+  const std::string first = query(winners).at(0);
+  const Json same = run_json({"--config", config(8), "--same-bits-as", "stored", "--seed", "3"});
+  EXPECT_TRUE(same["kernels"][0]["best_us"].is_number()) << same;
+  for (const std::string& found : query(winners)) EXPECT_EQ(found, first);
+  const Json rows = run_json({"--config", config(4), "--same-rows-as", first.substr(17)});
+  EXPECT_TRUE(rows["kernels"][0]["best_us"].is_number()) << rows;
+  EXPECT_THAT(query(winners), ::testing::Each(::testing::EndsWith(first.substr(16))));
+  EXPECT_EQ(query(winners).size(), 2U);
 }
 
 TEST_F(Tune, TheSameSeedAsksTheSame) {

@@ -43,6 +43,7 @@ class PackOfStore : public ::testing::Test {
       trial.stage = Stage::confirm;
       trial.changes = 1;
       trial.proof = "proved";
+      trial.fingerprint = "0123456789abcdef";
       store.append(trial);
     }
     ids.kernel = store.add_kernel({"other \"text\"\n", "no Loop IR"});
@@ -82,6 +83,7 @@ TEST_F(PackOfStore, HasTheBestOfEachKernelAndReadsBackTheSame) {
   EXPECT_EQ(read.devices, made.devices);
   EXPECT_EQ(read.schedules[1].trial.created, made.schedules[1].trial.created);
   EXPECT_EQ(read.schedules[1].trial.proof, "proved");
+  EXPECT_EQ(read.schedules[1].trial.fingerprint, "0123456789abcdef");
 }
 
 TEST_F(PackOfStore, IsReadWhereAStoreIsRead) {

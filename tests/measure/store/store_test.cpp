@@ -38,6 +38,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     written.timing.stopped = true;
     written.resources = {168, 8, 16, 1024, 65536, 4096, 0.375, "registers", "abc", "C7510: slow"};
     written.proof = "proved";
+    written.fingerprint = "0123456789abcdef", written.row_fingerprint = "unknown: its rows";
     written.id = store.append(written);
   }
   Store store = Store::open(folder.file("a.db"));
@@ -75,6 +76,8 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.resources.binary_digest, "abc");
   EXPECT_EQ(read.resources.compiler_notes, "C7510: slow");
   EXPECT_EQ(read.proof, "proved");
+  EXPECT_EQ(read.fingerprint, "0123456789abcdef");
+  EXPECT_EQ(read.row_fingerprint, "unknown: its rows");
   EXPECT_THAT(read.created, ::testing::MatchesRegex("....-..-..T..:..:......Z"));
 }
 
