@@ -329,7 +329,8 @@ void Parser::registers(Function& f) {
     }
     const std::uint64_t count = number();
     expect(">");
-    if (count + f.registers.size() > most_registers) fail(fmt::format("expected at most {} registers", most_registers));
+    if (count > most_registers || f.registers.size() + count > most_registers)
+      fail(fmt::format("expected at most {} registers", most_registers));
     for (std::uint64_t i = 0; i < count; ++i) f.registers.push_back({declared(fmt::format("{}{}", name, i)), bits});
   } while (accept(","));
 }

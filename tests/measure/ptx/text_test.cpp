@@ -154,6 +154,7 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("  mov.u32 %r1, 99999999999999999999;"), "expected a number of at most 64 bits");
   expect(by_hand("  setmaxnreg.inc.sync.aligned.u32 25;"), "expected a multiple of 8 from 24 to 256");
   expect(by_hand("", ".reg .b32 %x<4000000>;"), "expected at most 262144 registers");
+  expect(by_hand("", ".reg .b32 %x<18446744073709551615>;"), "expected at most 262144 registers");
   expect(by_hand("", "", ".reqnctapercluster 2, 2, 1"), "expected clusters of blocks in x only");
   EXPECT_EQ(refusal(by_hand("")), "");
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
