@@ -1,4 +1,4 @@
-// The seven kinds of files that people give to deplo: sound examples, what is done to them, and who reads them.
+// The eight kinds of files that people give to deplo: sound examples, what is done to them, and who reads them.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -39,6 +39,7 @@ Kind recorded_spaces();    // Kernel Tuner, T4, CSV, compressed ones; lines of b
 Kind stores();             // SQLite
 Kind texts();              // expressions, trails, restrictions
 Kind tile_programs();      // text and bytecode
+Kind ptx_modules();        // without NVRTC it has no seeds
 
 std::string read_bytes(const std::filesystem::path&);
 void write_bytes(const std::filesystem::path&, const std::string&);

@@ -33,13 +33,13 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* help =
-    R"(attack_inputs: damaged files of seven kinds through all that reads them (docs/measurement.md, "Attacks").
+    R"(attack_inputs: damaged files of eight kinds through all that reads them (docs/measurement.md, "Attacks").
   --cases N      files in all [3000]; the first of each kind are sound ones
   --seconds N    stop after so long [no limit]
   --jobs N       processes [2]
   --seed N       the same seed damages the same files in the same way [1]
   --keep FOLDER  where files go that something was found with [attack_findings]
-  --kind NAME    only this kind: pt2, loop, yaml, recorded, store, text, tile
+  --kind NAME    only this kind: pt2, loop, yaml, recorded, store, text, tile, ptx
   --case N       only this one of that kind, with all that is said
   --file FILE    of that kind: this file as it is, in place of a damaged one
 Exit code 1: something was found. Each finding is a line: its kind, seed and case, and what.
@@ -324,9 +324,12 @@ std::vector<Kind> all_kinds(const std::string& only) {
                                    {"recorded", &recorded_spaces},
                                    {"store", &stores},
                                    {"text", &texts},
-                                   {"tile", &tile_programs}})
+                                   {"tile", &tile_programs},
+                                   {"ptx", &ptx_modules}})
     if (only.empty() || only == name) kinds.push_back(make());
-  if (kinds.empty()) usage(fmt::format("expected pt2, loop, yaml, recorded, store, text or tile, found '{}'", only));
+  if (kinds.empty())
+    usage(fmt::format("expected pt2, loop, yaml, recorded, store, text, tile or ptx, found '{}'", only));
+  std::erase_if(kinds, [](const Kind& kind) { return kind.seeds.empty(); });
   return kinds;
 }
 
@@ -368,6 +371,10 @@ bool print_table(const std::vector<Kind>& kinds, const std::vector<std::unique_p
 int run(int argc, char** argv) {
   const Options options = read_options(argc, argv);
   const std::vector<Kind> kinds = all_kinds(options.kind);
+  if (kinds.empty()) {
+    std::fprintf(stderr, "attack_inputs: nothing to damage: PTX needs NVRTC\n");
+    return 0;
+  }
   const bool one = options.only >= 0 || !options.file.empty();
   const Clock::time_point end = Clock::now() + std::chrono::seconds(options.seconds);
   auto& next = *share<std::atomic<std::uint64_t>>();

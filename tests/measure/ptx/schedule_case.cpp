@@ -30,6 +30,11 @@ constexpr std::array others = {
 
 }  // namespace
 
+ManyCases& many_cases() {
+  static ManyCases cases;
+  return cases;
+}
+
 ScheduleCase random_case(std::uint64_t seed) {
   Rng rng(seed * 2654435761U + 17);
   ScheduleCase c;

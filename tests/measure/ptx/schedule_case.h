@@ -18,6 +18,12 @@ struct ScheduleCase {
   bool eager = false;      // clusters, roles, slices and large tiles are chosen where there is a choice, on few units
 };
 
+/// What PtxSchedules.Many tries: `test_measure --cases COUNT --seed FIRST`.
+struct ManyCases {
+  std::uint64_t first = 1'000, count = 80;
+};
+ManyCases& many_cases();
+
 /// The extents are such that a run takes milliseconds.
 ScheduleCase random_case(std::uint64_t seed);
 std::string describe(const ScheduleCase&);
