@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# tests/compile_alone.sh SOURCE BUILD COMMITS: compiles each source and header of the layers that the last COMMITS commits
-# changed by itself, in the folder BUILD. The release preset compiles a room's files together (cmake/layers.cmake), where one
+# tests/compile_alone.sh SOURCE BUILD COUNT: compiles each of the COUNT sources and headers of the layers that commits changed
+# last by itself, in the folder BUILD. The release preset compiles a room's files together (cmake/layers.cmake), where one
 # may lean on what its neighbour includes and names.
 set -euo pipefail
-source=$1 build=$2 commits=$3
+source=$1 build=$2 count=$3
 layers='core|ir|rules|search|measure|engine|apps|library'
 # Syntax only: no object is written, so nothing can be linked, and no precompiled header used.
 cmake -S "$source" -B "$build" -G Ninja --log-level=NOTICE -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-fsyntax-only \
@@ -11,11 +11,13 @@ cmake -S "$source" -B "$build" -G Ninja --log-level=NOTICE -DCMAKE_BUILD_TYPE=De
 build=$(readlink -f "$build")
 outputs=()
 while read -r file; do
+  [ ${#outputs[@]} -lt "$count" ] || break
+  [ -e "$source/$file" ] || continue
   if [[ $file =~ ^($layers)/.*\.cpp$ ]]; then
     outputs+=("$source/$file^")  # what ninja makes of this file
   elif [[ $file =~ ^($layers)/.*\.h$ ]] && [ -e "$build/${file%%/*}_verify_interface_header_sets/$file.cxx" ]; then
     outputs+=("$build/${file%%/*}_verify_interface_header_sets/$file.cxx^")
   fi
-done < <(git -C "$source" diff --name-only --diff-filter=d "HEAD~$commits" --)
+done < <(git -C "$source" log --name-only --format= | awk 'NF && !seen[$0]++')
 echo "${#outputs[@]} files alone"
 [ ${#outputs[@]} -eq 0 ] || NINJA_STATUS= ninja -C "$build" --quiet -k 0 "${outputs[@]}"
