@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -32,6 +33,9 @@ Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
 bool lacks_values(const measure::TrialRecord& record, const measure::Objectives& objectives) {
   return record.status == Status::ok && !measure::values_of(record, objectives);
 }
+
+/// BitsWish::same_as: the store's fastest schedule, which is known only once the store is open.
+constexpr std::string_view of_store = "stored";
 
 /// The schedule with whose bits all others shall agree: the heuristic's, or that of a trail.
 search::Candidate schedule_with_bits(const CandidateSpace& space, const std::string& same_as,
@@ -66,7 +70,7 @@ void check_any_runs(const std::vector<KernelCase>& kernels, const measure::Devic
       continue;
     }
     any = true;
-    if (!wish.same_as.empty() && wish.same_as != "stored")
+    if (!wish.same_as.empty() && wish.same_as != of_store)
       schedule_with_bits(*candidate_space(kernel, target, restrictions), wish.same_as, kernel.loop.name);
   }
   if (first && !any) throw *first;
@@ -114,7 +118,7 @@ void Measurer::open_filter(const BitsWish& wish) {
   std::optional<Compiled> wanted;
   if (!wish.same_as.empty()) {
     std::string same_as = wish.same_as;
-    if (same_as == "stored") {
+    if (same_as == of_store) {
       const auto best = session_.store.best(kernel_id_, session_.device_id, session_.protocol.tolerance);
       if (!best)
         throw measure::worker::Untunable(Error(

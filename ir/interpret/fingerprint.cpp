@@ -21,13 +21,17 @@ namespace {
 
 constexpr std::uint64_t first_input = std::uint64_t{1} << 40;
 
+/// No number is known yet.
+std::vector<double> unknown_elements(const Buffer& buffer) {
+  return std::vector<double>(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+}
+
 /// Floats that are all different, and the numbers of the other inputs.
 Memory distinct_inputs(const Program& program, const Memory& inputs) {
   Memory memory;
   std::uint64_t number = first_input;
   for (const Buffer& buffer : program.buffers) {
-    std::vector<double>& elements = memory[buffer.name];
-    elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+    std::vector<double>& elements = memory[buffer.name] = unknown_elements(buffer);
     if (buffer.role == Role::output) continue;
     if (!is_float(buffer.dtype)) elements = inputs.at(buffer.name);
     if (is_float(buffer.dtype))
@@ -125,8 +129,7 @@ Memory equal_rows(const Program& loop, const Memory& inputs) {
   Memory memory;
   std::uint64_t first = first_input;
   for (const Buffer& buffer : loop.buffers) {
-    std::vector<double>& elements = memory[buffer.name];
-    elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+    std::vector<double>& elements = memory[buffer.name] = unknown_elements(buffer);
     if (buffer.role == Role::output) continue;
     first += first_input;
     const std::optional<std::size_t> row = row_dimension(loop, buffer);
