@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "measure/ptx/finding.h"
@@ -83,6 +84,10 @@ Mbarrier& Block::mbarrier(std::uint64_t offset, const Access& access) {
   return found->second.barrier;
 }
 
+void Block::arrive_from_afar(std::uint64_t offset, const Access& access) {
+  mbarriers_.at(offset).from_afar[access.actor] = access;
+}
+
 std::pair<Actor, Epoch> Block::next_copy(std::uint64_t mbarrier) {
   const auto [found, is_new] = copies_.try_emplace(mbarrier, 0, 0);
   if (is_new) found->second.first = cluster_.actors().add_tensor_copies();
@@ -127,11 +132,22 @@ std::int64_t Block::launch_registers() const {
   return std::min(all / threads / 8 * 8, most);
 }
 
+// An arrival at another block's mbarrier is a store to its memory, which must still be there. A relaxed barrier of the
+// cluster does not order the two.
 void Block::check_end() const {
-  for (const auto& [offset, each] : mbarriers_)
+  for (const auto& [offset, each] : mbarriers_) {
     if (each.barrier.bytes() != 0)
       throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}", index_,
                                 offset, each.barrier.bytes(), each.barrier.phase()));
+    for (const auto& [actor, arrival] : each.from_afar) {
+      const auto knows = [&](const auto& warp) { return warp->knowledge().seen.seen(arrival.actor) >= arrival.epoch; };
+      if (std::ranges::none_of(warps_, knows))
+        throw Finding(
+            fmt::format("block {} may end before {} arrives at its mbarrier at {:#x}: nothing orders the end "
+                        "with the arrival at {}",
+                        index_, cluster_.actors().describe(actor), offset, machine_.place_of(arrival.at)));
+    }
+  }
 }
 
 Cluster::Cluster(Machine& machine, std::int64_t number)

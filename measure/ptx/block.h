@@ -73,6 +73,8 @@ class Block {
   void remove_mbarrier(std::uint64_t offset);
   /// Throws Finding if there is none, or if nothing orders its initialization and the access.
   Mbarrier& mbarrier(std::uint64_t offset, const Access&);
+  /// Another block's warp arrives at the mbarrier.
+  void arrive_from_afar(std::uint64_t offset, const Access&);
   /// Throws Finding if the range has bytes of an mbarrier.
   void check_plain(std::uint64_t offset, std::uint64_t size) const;
   bool has_mbarriers() const { return !mbarriers_.empty(); }
@@ -105,6 +107,7 @@ class Block {
     Mbarrier barrier;
     Access by;
     Epoch number = 0;
+    std::map<Actor, Access> from_afar = {};  // the last arrival of each warp of another block
   };
   std::map<std::uint64_t, Initialized> mbarriers_;  // by offset
   std::map<std::uint64_t, std::pair<Actor, Epoch>> copies_;

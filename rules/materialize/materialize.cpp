@@ -165,7 +165,7 @@ class Materializer {
       ir::Produce produce;
       produce.threads = threads;
       deal_registers(s, inside, produce);
-      fill_slots(s.body, produce.body);
+      fill_slots(s.body, true, produce.body);
       launch.body.emplace_back(std::move(produce));
     }
     std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
@@ -274,30 +274,38 @@ class Materializer {
     produce.others = std::min(others, most);
   }
 
-  // The loops around the Stages of a loop that producers fill, and nothing else.
-  void fill_slots(const ir::Body& from, ir::Body& to) {
+  // The loops around the Stages of a loop that producers fill, and nothing else. The result: how many times the slots
+  // were filled.
+  ir::Expr fill_slots(const ir::Body& from, bool is_outermost, ir::Body& to) {
+    ir::Expr fills = 0;
     for (const ir::Stmt& stmt : from) {
       const ir::Body* body = ir::inner_body(stmt);
       if (body == nullptr) continue;
       const auto* loop = stmt.as<ir::Loop>();
-      const bool fills = loop != nullptr && loop->producers > 0;
-      if (!fills && producers(*body) == 0) continue;
+      const bool is_filled = loop != nullptr && loop->producers > 0;
+      if (!is_filled && producers(*body) == 0) continue;
       if (const auto* guard = stmt.as<ir::If>()) {
         ir::If inside = {replication_.at(guard->condition), {}};
-        fill_slots(*body, inside.then);
+        fill_slots(*body, is_outermost, inside.then);
         to.emplace_back(std::move(inside));
+        CHECK(is_outermost || !stages_.are_shared());  // else how many times?
         continue;
       }
       ir::Loop inside = {loop->axis, replication_.at(loop->start), loop->step, 1, {}};
       inside.end = end_of(*loop);
+      const ir::Expr trips = inside.end ? *inside.end : ir::Expr(loop->axis.extent);
       kernel_.scope.emplace_back(loop->axis.name, ir::range_of(inside));
-      if (fills)
+      if (is_filled)
         stages_.produce(*body, inside.body);
       else
-        fill_slots(*body, inside.body);
+        fills = fill_slots(*body, false, inside.body);
+      CHECK(is_filled || !stages_.are_shared() || !ir::depends_on(fills, loop->axis.name));
       kernel_.scope.pop_back();
       to.emplace_back(std::move(inside));
+      fills = is_filled ? trips : trips * fills;
+      if (is_outermost) stages_.wait_until_free(fills, to);
     }
+    return fills;
   }
 
   // A loop whose slots producers fill. The products of warpgroups on one slab go on while those on the next begin: its
@@ -330,7 +338,6 @@ class Materializer {
     to.emplace_back(std::move(loop));
     if (!under_way.sums.empty()) to.emplace_back(ir::WgmmaWait{0, std::move(under_way.sums)});
     if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
-    stages_.finish(to);
   }
 
   // Two turns at once: a dot product of pairs for each vector of sums.

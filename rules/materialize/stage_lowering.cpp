@@ -99,10 +99,19 @@ void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body
   to.emplace_back(std::move(some));
 }
 
-// A block may not end before the others have arrived at its barriers for the last time. Here, and not at its end, the
-// barrier waits for no stores of results.
-void StageLowering::finish(ir::Body& to) const {
-  if (sharers_ > 1) to.emplace_back(ir::ClusterSync{});
+// A block must not end before the arrivals of the others at its barriers, which may still be under way when these have
+// passed a barrier of the cluster. So the thread that fills the slots waits until each is free again, as CUTLASS's
+// producer_tail does.
+void StageLowering::wait_until_free(const ir::Expr& fills, ir::Body& to) const {
+  if (!are_shared()) return;
+  ir::Loop loop = {{kernel_.fresh_axis(), barriers_, ir::Bind::free}, 0, 1, 1, {}};
+  kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+  const ir::Expr next = fills + ir::var(loop.axis.name);
+  const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, kernel_.scope); };
+  loop.body.emplace_back(
+      ir::MbarrierWait{empty_, simple(next % barriers_), simple(ir::Expr(1) - next / barriers_ % 2)});
+  kernel_.scope.pop_back();
+  to.emplace_back(std::move(loop));
 }
 
 // Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the

@@ -26,8 +26,10 @@ class StageLowering {
   void wait_until_full(const ir::AsyncWait&, ir::Body& to) const;
   /// In the threads of the block: the thread's warp is done with slot `slot`, if `when` holds.
   void release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const;
-  /// After the loop.
-  void finish(ir::Body& to) const;
+  /// In the producer threads, after the slots were filled `fills` times in all: if other blocks free them, waits until
+  /// all are free.
+  void wait_until_free(const ir::Expr& fills, ir::Body& to) const;
+  bool are_shared() const { return sharers_ > 1; }  // the blocks of a cluster fill each other's slots
   /// A run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;

@@ -133,6 +133,8 @@ Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):
       MbarrierWait(empty[(a2 % 2)], phase=(1 - (a2 / 2)))
       MbarrierArriveExpectTx(full[(a2 % 2)], bytes=256)
       TmaLoad(s[(a2 % 2), a0, 0], x_desc[((a2 * 2) + a0), 0], full[(a2 % 2)], multicast)
+    for a5 in 0..2: # free
+      MbarrierWait(empty[((a5 + 1) % 2)], phase=a5)
   Init(acc0, op=add)
   for a3 in 0..3: # free
     MbarrierWait(full[(a3 % 2)], phase=((a3 / 2) % 2))
@@ -145,7 +147,6 @@ Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):
     if (a1 < 2):
       MbarrierArrive(empty[(a3 % 2)], block=a1)
   y[a0, a1] = acc0
-  ClusterSync # behind
 )";
 
 constexpr std::uint64_t orders = 24;  // of blocks and producers
@@ -183,8 +184,10 @@ TEST(Multicast, AMistakeIsFound) {
       {"    ProxyFence\n", "", "with no ProxyFence after it"},
       {"s[(a2 % 2), a0, 0]", "s[(a2 % 2), 0, 0]", "overwrite"},
       {"ClusterSync # before", "Sync", "the barrier full is used by another block with no ClusterSync"},
-      {"  ClusterSync # behind\n", "", "may end while another one copies to it or arrives"},
-      {"ClusterSync # behind", "Sync", "may end while another one copies to it or arrives"},
+      {"    for a5 in 0..2: # free\n      MbarrierWait(empty[((a5 + 1) % 2)], phase=a5)\n", "",
+       "may end before another one arrives at its empty.0.: it does not wait for phase 1"},
+      {"for a5 in 0..2", "for a5 in 0..1",
+       "may end before another one arrives at its empty.0.: it does not wait for phase 1"},
   };
   for (const Fault& fault : faults) {
     int found = 0;
@@ -219,8 +222,7 @@ TEST(Multicast, TheVerifierRefuses) {
   };
   EXPECT_THAT(fault("block=a1", "block=2"), HasSubstr("block `2` is in 2..2, not proven in 0..1"));
   EXPECT_THAT(fault("if (a1 < 2)", "if (a1 < 3)"), HasSubstr("not proven in 0..1"));
-  const std::string alone =
-      with(with(with(shared, "CLUSTER", "BLOCK"), "ClusterSync # before", "Sync"), "  ClusterSync # behind\n", "");
+  const std::string alone = with(with(shared, "CLUSTER", "BLOCK"), "ClusterSync # before", "Sync");
   EXPECT_THAT(verify(parse(with(alone, ", block=a1", ""))), HasSubstr("the Tile has no CLUSTER axis"));
   EXPECT_THAT(verify(parse(with(alone, ", multicast", ""))), HasSubstr("the Tile has no CLUSTER axis"));
   EXPECT_THAT(fault("  Init(acc0, op=add)\n", "  TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0], multicast)\n"),

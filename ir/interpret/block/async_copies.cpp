@@ -22,6 +22,10 @@ void AsyncCopies::check_completed() const {
         throw Error("phase " + std::to_string(s.phase) + " of " + b.name + "[" + std::to_string(&s - b.slots.data()) +
                     "] is not complete at the end of block " + std::to_string(lanes_.block) + ", at `" +
                     text_of(*b.source) + "`");
+      else if (s.afar > s.waited)
+        throw Error("block " + std::to_string(lanes_.block) + " may end before another one arrives at its " + b.name +
+                    "[" + std::to_string(&s - b.slots.data()) + "]: it does not wait for phase " +
+                    std::to_string(s.afar));
 }
 
 void AsyncCopies::start(int buffer, std::int64_t first, std::int64_t count, int thread) {
@@ -58,7 +62,6 @@ Barrier::Slot& AsyncCopies::slot(int barrier, std::int64_t slot, int lane, int r
       lanes_.fail(
           "race: the barrier " + b.name + " is used by another block with no ClusterSync after its initialisation",
           lane);
-    shared_.used_afar = shared_.cluster_epoch;
   } else if (b.epoch == shared_.epoch && lanes_.thread(lane) != 0) {
     lanes_.fail("race: the barrier " + b.name + " is used with no Sync after its initialisation", lane);
   }
@@ -73,6 +76,7 @@ void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int
                     std::to_string(b.count),
                 lane);
   s.expected += bytes;
+  if (arrival.rank != lanes_.rank) s.afar = s.phase;
   s.arriving[arrival.rank] = arrival.clock;
   if (s.arrivals == b.count && s.expected == 0 && s.delivered == 0) complete(s, Cell::several);
 }
@@ -87,6 +91,7 @@ bool AsyncCopies::completes(int barrier, std::int64_t slot, std::int64_t parity)
 void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer) {
   Barrier::Slot& s = this->slot(barrier, slot, lane, lanes_.rank);
   if (s.phase % 2 != parity) {  // complete already
+    s.waited = s.phase - 1;
     if (!shared_.producing) return;
     for (const auto& [rank, clock] : s.complete) shared_.seen[rank] = std::max(shared_.seen[rank], clock);
     return;
@@ -98,11 +103,12 @@ void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int 
                     std::to_string(s.expected) + " bytes expected and " + std::to_string(s.delivered) + " copied",
                 lane);
   complete(s, writer);
+  s.waited = s.phase - 1;
 }
 
 void AsyncCopies::complete(Barrier::Slot& s, int writer) {
   for (const Flight& flight : s.flights) land(flight, writer);
-  s = {0, 0, 0, s.phase + 1, {}, {}, std::move(s.arriving)};
+  s = {0, 0, 0, s.phase + 1, s.afar, s.waited, {}, {}, std::move(s.arriving)};
 }
 
 void AsyncCopies::start_stage(int buffer, std::int64_t first, std::int64_t count, bool opens_group) {

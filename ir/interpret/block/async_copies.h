@@ -23,6 +23,8 @@ struct Barrier {
   struct Slot {
     std::int64_t arrivals = 0, expected = 0, delivered = 0;  // in this phase; the last two in bytes
     std::int64_t phase = 0;
+    std::int64_t afar = -1,
+                 waited = -1;  // the last phases at which another block arrived, and that the own one waited for
     std::vector<Flight> flights;
     Clocks arriving, complete;  // clocks of the arrivals in this phase, and in the last complete phase
   };

@@ -56,9 +56,6 @@ double SharedMemory::read_afar(const SharedState& of, Shared& s, const Cell& cel
 }
 
 void SharedMemory::check_finished() const {
-  if (used_afar == cluster_epoch)
-    throw Error("block " + std::to_string(lanes_.block) +
-                " may end while another one copies to it or arrives at its barriers: no ClusterSync follows");
   for (const Shared& s : buffers)
     if (s.read_afar == cluster_epoch)
       throw Error("block " + std::to_string(lanes_.block) + " may end while another one reads its " + s.name +

@@ -46,10 +46,9 @@ using Clocks = std::map<int, std::uint32_t>;
 struct SharedState {
   std::vector<Shared> buffers;
   std::uint32_t epoch = 0, cluster_epoch = 0;  // the present epoch, and that of the last cluster barrier
-  std::uint32_t used_afar = 0;  // cluster_epoch when another block last copied or arrived here; 0: none did
-  std::uint32_t clock = 0;      // arrivals of the block's threads so far
-  std::uint32_t fences = 1;     // 1 and the proxy fences so far: Cell::fence has 0 for no read
-  Clocks seen;                  // the producer has waited for these arrivals
+  std::uint32_t clock = 0;                     // arrivals of the block's threads so far
+  std::uint32_t fences = 1;                    // 1 and the proxy fences so far: Cell::fence has 0 for no read
+  Clocks seen;                                 // the producer has waited for these arrivals
 };
 
 /// Throws Error for a read of memory that was not written, for an access that races with another thread's (no barrier

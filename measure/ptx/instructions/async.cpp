@@ -192,7 +192,9 @@ void barrier_end(Binder& b) {
 // The state that an arrival gives is the phase that it belongs to. i.size: 1: expect bytes (in c), 2: arrive (count b).
 Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
-    Mbarrier& barrier = barrier_of(w, i, lane);
+    const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
+    Mbarrier& barrier = place.block->mbarrier(place.offset, w.access());
+    if (place.block != &w.block()) place.block->arrive_from_afar(place.offset, w.access());
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
     if ((i.size & 2) != 0) barrier.release(w.knowledge());
