@@ -91,6 +91,19 @@ struct Pack {
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const Pack&) const = default;
 };
+/// Four neighbouring threads, whose numbers differ only in the two low bits, transpose their values: the pair of lanes t
+/// of thread r's `dst` is thread t's values[r]. So a thread gets the eight neighbours of a row that the four of them have
+/// of 16 x 8 sums. An f32 is rounded to nearest even to the type, f16 or bf16, of 8 lanes. Each of the four values has
+/// two lanes.
+struct QuadTranspose {
+  std::string dst;
+  Type type;
+  std::vector<std::string> values;
+  static constexpr int threads = 4;  // and values, and pairs of lanes
+  static constexpr Levels levels = Levels::kernel;
+  static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
+  bool operator==(const QuadTranspose&) const = default;
+};
 /// The warp adds a times b to 16 x 8 sums. The matrices of b begin at number `part` of its fragment. The sums of rows g
 /// and 8 + g are in sums[0] and sums[1] with two lanes each, or in four scalars lane by lane. Factors of tf32 are f32
 /// values that tf32 can represent (round_tf32).
@@ -348,9 +361,9 @@ struct Produce {
 };
 
 using KernelStatements =
-    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, Mma, CopyPairs, CopyTransposed, DotPairs,
-               Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy, CpAsyncCommit,
-               CpAsyncWait, ProxyFence, MbarrierInit, MbarrierArriveExpectTx, MbarrierArrive, MbarrierWait,
-               TmaDescriptor, TmaLoad, Produce>;
+    Statements<Smem, Init, Sync, TreeHalve, WarpShuffle, LdMatrix, Pack, QuadTranspose, Mma, CopyPairs, CopyTransposed,
+               DotPairs, Wgmma, WgmmaFence, WgmmaCommit, WgmmaWait, ClusterSync, ClusterLoad, CpAsyncCopy,
+               CpAsyncCommit, CpAsyncWait, ProxyFence, MbarrierInit, MbarrierArriveExpectTx, MbarrierArrive,
+               MbarrierWait, TmaDescriptor, TmaLoad, Produce>;
 
 }  // namespace deplo::ir

@@ -76,6 +76,23 @@ void Emitter::emit(const Pack& s) {
   print("const {} {} = {};", type, s.dst, s.type.lanes == 2 ? text : fmt::format("make_{}({})", type, text));
 }
 
+void Emitter::emit(const QuadTranspose& s) {
+  CHECK(spell_.ptx && source_.threads % gpu::warp == 0);
+  helpers_.insert(Helper::quad_transpose);
+  types_[s.dst] = s.type;
+  std::string pairs;
+  for (const std::string& value : s.values) {
+    pairs += pairs.empty() ? "" : ", ";
+    if (is_float16(types_.at(value).dtype)) {
+      pairs += value;
+    } else {
+      float16_.emplace(s.type.dtype, 1);
+      pairs += pack_float16(lane_name(value, 0), lane_name(value, 1), s.type.dtype);
+    }
+  }
+  print("const uint4 {} = quad_transpose({});", s.dst, pairs);
+}
+
 void Emitter::emit(const Mma& s) {
   CHECK(spell_.ptx);
   const mma::Atom& atom = *mma::find_atom(s.atom);

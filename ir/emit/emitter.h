@@ -94,6 +94,7 @@ class Emitter : SourceText {
   std::vector<std::string> words(const std::string& fragment) const;
   void emit(const LdMatrix&);
   void emit(const Pack&);
+  void emit(const QuadTranspose&);
   void emit(const Mma&);
   void emit(const Wgmma&);
   void emit(const WgmmaFence&);

@@ -105,6 +105,22 @@ std::string prefetch_tensor_map() {
 }
 
 // One of the threads in the mask, all of which call it.
+// A transposition of 4 x 4 words in two steps: blocks of one word, then of two words, change places across the diagonal.
+std::string quad_transpose() {
+  return fmt::format(R"({} uint4 quad_transpose(unsigned w0, unsigned w1, unsigned w2, unsigned w3) {{
+  const unsigned low = threadIdx.x & 1, high = threadIdx.x & 2;
+  const unsigned a = __shfl_xor_sync(0xffffffff, low ? w0 : w1, 1);
+  const unsigned b = __shfl_xor_sync(0xffffffff, low ? w2 : w3, 1);
+  if (low) w0 = a, w2 = b;
+  else w1 = a, w3 = b;
+  const unsigned c = __shfl_xor_sync(0xffffffff, high ? w0 : w2, 2);
+  const unsigned d = __shfl_xor_sync(0xffffffff, high ? w1 : w3, 2);
+  return high ? make_uint4(c, d, w2, w3) : make_uint4(w0, w1, c, d);
+}}
+)",
+                     inlined);
+}
+
 std::string elect_one() {
   return fmt::format(R"({} int elect_one(unsigned mask) {{
   int elected;
@@ -297,6 +313,8 @@ std::string definition(Helper helper) {
       return prefetch_tensor_map();
     case Helper::elect_one:
       return elect_one();
+    case Helper::quad_transpose:
+      return quad_transpose();
     case Helper::exp2:
       return exp2();
     case Helper::max_nan:

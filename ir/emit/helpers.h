@@ -23,6 +23,7 @@ enum class Helper {
   tensor_map,
   prefetch_tensor_map,
   elect_one,
+  quad_transpose,
   exp2,
   max_nan,
   min_nan,

@@ -1,4 +1,5 @@
 // The statements of Kernel IR that matrix instructions execute, by whole warps and warpgroups.
+#include <array>
 #include <span>
 #include <variant>
 
@@ -62,6 +63,24 @@ struct RunPack {
           if (mask == nullptr || mask[l] != 0)
             to[l] = is_float16(dtype) ? m.arithmetic.stored(from[l], dtype) : from[l];
       }
+  }
+};
+
+/// Thread t's values[r], rounded, to pair t of thread r.
+struct RunQuadTranspose {
+  std::array<std::size_t, QuadTranspose::threads> values;
+  std::size_t dst;
+  DType dtype;
+
+  void operator()(Machine& m, Mask mask) const {
+    m.converge(mask);
+    constexpr int count = QuadTranspose::threads;
+    for (int first = 0; first < m.lanes.count; first += count)
+      for (int r = 0; r < count; ++r)
+        for (int t = 0; t < count; ++t)
+          for (int w = 0; w < 2; ++w)
+            m.lanes.element(dst, 2 * t + w)[first + r] =
+                m.arithmetic.stored(m.lanes.element(values[static_cast<std::size_t>(r)], w)[first + t], dtype);
   }
 };
 
@@ -202,6 +221,21 @@ void compile(Compiler& c, const Pack& s) {
   if (lanes != s.type.lanes) c.fail("expected values of " + std::to_string(s.type.lanes) + " lanes");
   run.dst = c.define(s.dst, s.type.lanes);
   c.emit(std::move(run));
+}
+
+void compile(Compiler& c, const QuadTranspose& s) {
+  constexpr int count = QuadTranspose::threads;
+  if (std::ssize(s.values) != count || s.type.lanes != 2 * count || !is_float16(s.type.dtype))
+    c.fail("expected four values, and eight lanes of 16 bits");
+  if (c.machine.lanes.count % count != 0) c.fail("expected groups of four threads");
+  RunQuadTranspose run{{}, 0, s.type.dtype};
+  for (std::size_t i = 0; i < count; ++i) {
+    const Operand value = c.operand(s.values[i], 0);
+    if (value.lanes != 2) c.fail("expected values of two lanes");
+    run.values[i] = value.value;
+  }
+  run.dst = c.define(s.dst, s.type.lanes);
+  c.emit(run);
 }
 
 void compile(Compiler& c, const Mma& s) {

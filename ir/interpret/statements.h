@@ -50,6 +50,7 @@ void compile(Compiler&, const DotPairs&);
 // matrix_statements.cpp
 void compile(Compiler&, const LdMatrix&);
 void compile(Compiler&, const Pack&);
+void compile(Compiler&, const QuadTranspose&);
 void compile(Compiler&, const Mma&);
 void compile(Compiler&, const Wgmma&);
 void compile(Compiler&, const WgmmaFence&);

@@ -76,8 +76,9 @@ Stmt ld_matrix(Terms& in) {
 }
 
 // Pack(in2:bf16x8 <- in0, in1, v0, v1)
-Stmt pack(Terms& in) {
-  Pack s;
+template <class S>
+Stmt joined(Terms& in) {
+  S s;
   in.expect("(");
   s.dst = in.new_name("a value");
   in.expect(":");
@@ -319,7 +320,8 @@ std::span<const Keyword> kernel_keywords() {
       {"TreeHalve", tree_halve},
       {"WarpShuffle", warp_shuffle},
       {"LdMatrix", ld_matrix},
-      {"Pack", pack},
+      {"Pack", joined<Pack>},
+      {"QuadTranspose", joined<QuadTranspose>},
       {"Mma", mma},
       {"CopyPairs", copy_block<CopyPairs>},
       {"CopyTransposed", copy_block<CopyTransposed>},

@@ -288,6 +288,12 @@ class Printer {
     out += " <- ";
     names_and_close(s.values);
   }
+  void statement(const QuadTranspose& s, int) {
+    out += "QuadTranspose(";
+    value(s.dst, s.type);
+    out += " <- ";
+    names_and_close(s.values);
+  }
   void statement(const Mma& s, int) {
     out += "Mma(";
     separated(s.sums, [&](const std::string& sum) { out += sum; });

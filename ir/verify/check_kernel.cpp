@@ -161,6 +161,22 @@ void check(Context& c, const Pack& p) {
   c.names.define(p.dst, Name::Kind::value, "a value").type = p.type;
 }
 
+void check(Context& c, const QuadTranspose& t) {
+  constexpr int count = QuadTranspose::threads;
+  if (!is_float16(t.type.dtype) || t.type.lanes != 2 * count)
+    fail("it makes {} lanes of f16 or bf16, found {} of {}", 2 * count, t.type.lanes, name(t.type.dtype));
+  if (std::ssize(t.values) != count) fail("it takes {} values, found {}", count, t.values.size());
+  for (const std::string& value : t.values) {
+    const Type& type = c.names.use(value).type;
+    if (type.lanes != 2 || (type.dtype != DType::f32 && type.dtype != t.type.dtype))
+      fail("`{}` has {} lanes of {}, expected two of f32 or {}", value, type.lanes, name(type.dtype),
+           name(t.type.dtype));
+  }
+  if (c.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", c.threads);
+  c.names.define(t.dst, Name::Kind::value, "a value").type = t.type;
+  check_convergent(c);
+}
+
 void check(Context& c, const Mma& m) {
   const mma::Atom* atom = mma::find_atom(m.atom);
   if (atom == nullptr || atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warp", m.atom);

@@ -34,6 +34,7 @@ void check(Context&, const TreeHalve&);
 void check(Context&, const WarpShuffle&);
 void check(Context&, const LdMatrix&);
 void check(Context&, const Pack&);
+void check(Context&, const QuadTranspose&);
 void check(Context&, const Mma&);
 void check(Context&, const CopyPairs&);
 void check(Context&, const CopyTransposed&);

@@ -179,6 +179,9 @@ class MixCounter {
           const bool converts = std::ranges::any_of(s.values, [&](const std::string& v) { return !bits_.contains(v); });
           if (ir::is_float16(s.type.dtype) && converts) mix_.arithmetic += registers_of(s.type) * times;
         },
+        [&](const ir::QuadTranspose& s) {  // a conversion, an exchange and two choices for each value
+          mix_.arithmetic += 4 * static_cast<double>(s.values.size()) * times;
+        },
         [&](const ir::CopyPairs& s) {
           access(s.source, ir::pairs::depth * ir::pairs::lanes, false, ir::pairs::depth * times);
           mix_.shared_stores += times;
@@ -245,6 +248,7 @@ class MixCounter {
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
     if (const auto* s = stmt.as<ir::LdMatrix>()) type = s->type;
     if (const auto* s = stmt.as<ir::Pack>()) type = s->type;
+    if (const auto* s = stmt.as<ir::QuadTranspose>()) type = s->type;
     if (const auto* s = stmt.as<ir::ClusterLoad>()) type = s->type;
     if (const auto* s = stmt.as<ir::Assign>()) type = s->type;
     if (const auto* s = stmt.as<ir::Accum>()) type = s->type;

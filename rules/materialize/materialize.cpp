@@ -18,6 +18,7 @@
 #include "rules/materialize/proxy_fences.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
+#include "rules/materialize/whole_sectors.h"
 
 namespace deplo::rules {
 namespace materializer {
@@ -121,6 +122,7 @@ class Materializer {
     SingleTerms().replace_in(out.body);
     split_long_sums(out.body, kernel_);
     add_in_parallel(out.body, kernel_);
+    store_whole_sectors(out.body, kernel_);
     drop_repeated_barriers(out.body, false);
     fence_reads(out.body);
     std::move(kernel_.descriptors.begin(), kernel_.descriptors.end(), std::inserter(out.body, out.body.end() - 1));

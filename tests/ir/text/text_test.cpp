@@ -80,6 +80,7 @@ const char* const statements[] = {
     "Smem a_smem[2] (bool) align=4\n",
     "WarpShuffle(v7 <- acc0, op=add, length=32)\n",
     "WarpShuffle(v7:i32 <- acc0, op=maximum, length=1)\n",
+    "QuadTranspose(v7:bf16x8 <- acc0, acc1, v2, v3)\n",
     "CpAsyncCopy(a_smem[a0, 0], a[((a1 * 4) + a0)], lanes=4)\n",
     "CpAsyncCommit\n",
     "CpAsyncWait(keep=1)\n",

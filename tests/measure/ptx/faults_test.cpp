@@ -222,6 +222,8 @@ const Fault faults[] = {
     {"no wait for the last arrivals of the other block", "multicast",
      "mbarrier\\.try_wait\\.parity\\S+ p, \\[%r\\d+\\], %r\\d+, 10000000;", "setp.eq.u32 p, 0, 0;", 9,
      "end"},
+    {"a transposition with another neighbour", "wgmma",
+     "shfl\\.sync\\.bfly\\.b32\\s+(%r\\d+\\|%p\\d+, %r\\d+), %r\\d+,", "shfl.sync.bfly.b32 $1, 3,", 0, ""},
     {"cluster barrier without wait", "multicast", "barrier\\.cluster\\.wait\\.acquire\\.aligned;", "", -1,
      "nothing orders this with its initialization"},
     {"arrival at the own block only", "multicast", "(mapa\\.shared::cluster\\.u32 %r\\d+, %r\\d+, )%r\\d+", "$010", -1,
