@@ -14,6 +14,7 @@
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/cost/warpgroup_blocks.h"
 #include "rules/rule.h"
 #include "rules/tile/helpers/axes.h"
 #include "rules/tile/helpers/options.h"
@@ -76,23 +77,50 @@ std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
   return tile_sizes(n, fine ? Sides{unit, unit, 512, register_multiples} : Sides{16, 32, 256, {}});
 }
 
+// Of K, in all chunks.
+std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
+  std::int64_t chunks = 1;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop == nullptr || loop == &reduce) return;
+    bool is_around = false;
+    ir::for_each(loop->body, [&](const ir::Stmt& inner) { is_around |= inner.as<ir::Loop>() == &reduce; });
+    if (is_around) chunks *= loop->axis.extent;
+  });
+  return chunks * reduce.axis.extent;
+}
+
 // Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
 // that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x cpu_columns outputs.
 // Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units.
+bool multiplies_by_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  return target.wgmma && tile_of(program).axes[matmul.m].extent >= 64 &&
+         multiplies_matrices(program, matmul, target) && columns_bytes(program, matmul) == 2;
+}
+
+// The block of matrix instructions of warpgroups that is the fastest; of those with `rows` rows if they are given.
+WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target,
+                                   std::optional<std::int64_t> rows = std::nullopt) {
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  std::int64_t batch = 1;
+  for (std::size_t i = 0; i < matmul.m; ++i) batch *= axes[i].extent;
+  return fastest_block(batch, axes[matmul.m].extent, axes[matmul.n].extent, turns(program, *matmul.reduce), target,
+                       rows);
+}
+
 std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (target.cpu) return cpu_rows(target) * target.max_threads;
+  if (multiplies_by_warpgroups(program, matmul, target)) return block_of_warpgroups(program, matmul, target).rows;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const bool large = ceil_div(m, 128) * ceil_div(n, 128) >= target.units;
   return large && multiplies_matrices(program, matmul, target) ? 128 : 64;
 }
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
+  if (multiplies_by_warpgroups(program, matmul, target))
+    return block_of_warpgroups(program, matmul, target, bm).columns;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  // Two warpgroups of 64 x 256 take a block of 128 x 256, which reads less for each product than two of 128 x 128; a
-  // quarter of the units at most stays idle for that.
-  const bool wide = target.wgmma && bm >= 128 && 4 * ceil_div(m, bm) * ceil_div(n, 256) >= 3 * target.units;
-  if (wide && multiplies_matrices(program, matmul, target)) return 256;
   if (!target.cpu)
     return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target)), columns = cpu_columns(target);
@@ -190,14 +218,20 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   const auto bm = pins.integer("bm");
   if (bm && pins.integer("bn")) return Apply{};
   const BlockTiles tiles(program, matmul, target);
+  const bool exactly = multiplies_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
+  const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
+    std::vector<Value> values = near(std::move(sizes), wanted, extent);
+    if (exactly) std::ranges::stable_partition(values, [&](const Value& value) { return value == Value{wanted}; });
+    return values;
+  };
   if (!bm) {
-    std::vector<Value> rows = near(tiles.rows(), wanted_rows(program, matmul, target), m);
+    std::vector<Value> rows = near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m);
     std::ranges::stable_partition(rows, [line = line_of_rows(program, matmul)](const Value& size) {
       return are_in_lines(std::get<std::int64_t>(size), line);
     });
     return Fork{"bm", std::move(rows)};
   }
-  return Fork{"bn", near(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
+  return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
 }
 
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a time.

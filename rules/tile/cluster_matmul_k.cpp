@@ -12,25 +12,27 @@
 #include <span>
 
 #include "ir/hardware/mma.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/cost/warpgroup_blocks.h"
 #include "rules/rule.h"
 #include "rules/tile/helpers/options.h"
 #include "rules/tile/helpers/split_sums.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
 
-// The loop of products, by threads or by matrix instructions of warps; nullptr: there is none. Those of warpgroups have
-// waits whose phases count the chunks of the whole K.
+// The loop of products, by threads or by matrix instructions; nullptr: there is none.
 const ir::Loop* product_loop(const ir::Program& program) {
   if (const auto matmul = find_matmul(program)) return matmul->reduce;
   const ir::Loop* found = nullptr;
   ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && !loop->atom.empty() && !ir::mma::find_atom(loop->atom)->of_warpgroup()) found = loop;
+    if (loop != nullptr && !loop->atom.empty()) found = loop;
   });
   return found;
 }
@@ -41,28 +43,52 @@ const ir::Loop* chunk_loop(const ir::Program& program, const ir::Loop& products,
   return loop == nullptr || loop == &products || loop->axis.bind != ir::Bind::free ? nullptr : loop;
 }
 
-// Of a block of matrix instructions: fewer are over before the slots of its pipeline are full.
-constexpr std::int64_t least_chunks = 4;
-
-// The fewest blocks that fill the target, where those of the grid do not: of matrix instructions, where half of the units
-// would be idle.
-std::int64_t wanted_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, bool by_atom, std::int64_t grid,
-                           std::int64_t units) {
-  if (by_atom && 2 * grid > units) return 1;
+// The fewest blocks that fill the target, where those of the grid do not.
+std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t grid, std::int64_t units) {
   std::int64_t wanted = 1;
   for (const std::int64_t blocks : legal)
-    if (grid * wanted < units && (!by_atom || chunks / blocks >= least_chunks)) wanted = blocks;
+    if (grid * wanted < units) wanted = blocks;
   return wanted;
 }
 
+// Of matrix instructions of warps, which wait for memory: as many that two share a unit. On an H200 the best of 1 to 8 for
+// 32 rows: 4 of 88 blocks with 32 chunks, 4 of 32 with 32, and 8 of 32 with 88 (docs/performance.md, "On an H200").
+std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, std::int64_t grid,
+                            std::int64_t units) {
+  constexpr std::int64_t least_chunks = 8;  // of a block: fewer are over before the slots of its pipeline are full
+  std::int64_t wanted = 1;
+  for (const std::int64_t blocks : legal)
+    if (grid < units && grid * wanted < 2 * units && chunks / blocks >= least_chunks) wanted = blocks;
+  return wanted;
+}
+
+// Of matrix instructions of warpgroups.
+std::int64_t fastest_blocks(const ir::Program& program, const ir::Loop& chunks, const ir::Loop& products,
+                            std::int64_t grid, const Target& target) {
+  ir::mma::Product product;
+  CHECK(ir::mma::find_product(tile_of(program), products, product).empty());
+  if (!product.a.in_slab()) return 1;  // not measured
+  std::int64_t rows = 0, columns = 0;
+  for (std::size_t i = 0; i < leading_stages(chunks.body); ++i) {
+    const auto& stage = *chunks.body[i].as<ir::Stage>();
+    (stage.buffer == product.a.load()->buffer ? rows : columns) = ir::slot_count(stage) / products.axis.extent;
+  }
+  return fastest_cluster(rows, columns, grid, chunks.axis.extent * products.axis.extent, target);
+}
+
 // The wanted one first.
-std::vector<Value> block_options(const ir::Program& program, std::int64_t chunks, bool by_atom, const SplitSums& sums,
-                                 const Target& target) {
+std::vector<Value> block_options(const ir::Program& program, const ir::Loop& loop, const ir::Loop& products,
+                                 const SplitSums& sums, const Target& target) {
+  const std::int64_t chunks = loop.axis.extent;
   std::vector<std::int64_t> legal = {1};
   if (!has_room(program, sums, 1, target)) return {Value{std::int64_t{1}}};
   for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2) legal.push_back(blocks);
   const std::int64_t grid = ir::count_of(tile_of(program), ir::Bind::block);
-  std::vector<Value> result = {Value{wanted_blocks(legal, chunks, by_atom, grid, target.units)}};
+  const std::int64_t wanted = products.atom.empty() ? filling_blocks(legal, grid, target.units)
+                              : ir::mma::find_atom(products.atom)->of_warpgroup()
+                                  ? fastest_blocks(program, loop, products, grid, target)
+                                  : waiting_blocks(legal, chunks, grid, target.units);
+  std::vector<Value> result = {Value{wanted}};
   for (const std::int64_t blocks : legal) add_option(result, blocks);
   return result;
 }
@@ -77,7 +103,7 @@ Verdict decide_cluster_matmul_k(const ir::Program& program, const Target& target
   if (!sums) return Skip{not_split_sums};
   const ir::Loop* chunks = chunk_loop(program, *products, *sums);
   if (chunks == nullptr) return Skip{"no chunk loop"};
-  std::vector<Value> options = block_options(program, chunks->axis.extent, !products->atom.empty(), *sums, target);
+  std::vector<Value> options = block_options(program, *chunks, *products, *sums, target);
   if (options.size() == 1) return Skip{"no cluster of 2, 4 or 8 blocks divides the chunks and has room for the sums"};
   return Fork{"blocks", std::move(options)};
 }
@@ -95,6 +121,9 @@ ir::Program apply_cluster_matmul_k(ir::Program program, const Target&, const Pin
   const auto last = std::find_if(axes.rbegin(), axes.rend(), [](const auto& a) { return a.bind == ir::Bind::block; });
   axes.insert(last.base(), cluster);
   ir::substitute_axes(program, {{chunk, first + ir::var(chunk)}});
+  // The phases of a block's barriers count its own chunks.
+  for (const std::size_t place : chunk_loops(tile_of(program)))
+    if (has_wait(loop_at(tile_of(program), place))) put_wait(tile_of(program), place);
   merge_sums(program, sums, cluster);
   return program;
 }

@@ -4,6 +4,7 @@
 //     … load n1_smem[a6, a4] …            … load n1_smem[(a5 % 2), a6, a4] …
 #include <algorithm>
 
+#include "ir/hardware/mma.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
@@ -27,12 +28,23 @@ std::int64_t slot_bytes(const ir::Loop& loop) {
   return total;
 }
 
+// A matmul by warpgroups whose blocks have a unit each: as many slots as fit hide most of the way from the L2 cache. On an
+// H200, 512 x 2048 x 2048 takes 12.7 µs with 4 slots, 10.7 with 6 and 9.4 with 8.
+bool has_units_alone(const ir::Tile& tile, const ir::Loop& loop, const Target& target) {
+  const auto* products = loop.body.back().as<ir::Loop>();
+  if (products == nullptr || products->atom.empty() || loop.body.size() > leading_stages(loop.body) + 2) return false;
+  const std::int64_t blocks = ir::count_of(tile, ir::Bind::block) * ir::count_of(tile, ir::Bind::cluster);
+  return ir::mma::find_atom(products->atom)->of_warpgroup() && blocks <= target.units;
+}
+
 // Two slots suffice to overlap a copy with the arithmetic on the slab before; more hide longer latencies. Copies that
 // wait in registers gain little.
-std::vector<Value> depths(const ir::Loop& loop, std::int64_t slot, std::int64_t room, const Target& target) {
+std::vector<Value> depths(const ir::Tile& tile, const ir::Loop& loop, std::int64_t slot, std::int64_t room,
+                          const Target& target) {
   const std::int64_t most = std::min(loop.axis.extent, 1 + room / slot);
+  if (target.wgmma && has_units_alone(tile, loop, target)) return options({8, 6, 4, 5, 3, 2, 1}, 1, most);
   // Matrix instructions are done with a slab sooner than the next one has travelled.
-  if (target.wgmma && has_products(loop.body)) return options({4, 3, 2, 1, 5, 6}, 1, most);
+  if (target.wgmma && has_products(loop.body)) return options({4, 3, 2, 1, 5, 6, 8}, 1, most);
   if (target.async_copy && has_products(loop.body)) return options({3, 4, 2, 1, 5, 6}, 1, most);
   return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
 }
@@ -51,7 +63,7 @@ Verdict decide_double_buffer(const ir::Program& program, const Target& target, c
       room -= (*depth - 1) * slot;
       continue;
     }
-    std::vector<Value> legal = depths(loop, slot, std::max<std::int64_t>(room, 0), target);
+    std::vector<Value> legal = depths(tile, loop, slot, std::max<std::int64_t>(room, 0), target);
     if (legal.size() > 1) return Fork{knob, std::move(legal)};
   }
   if (pins.empty()) return Skip{"no chunk loop eligible for double buffering within shared memory"};
@@ -63,10 +75,6 @@ void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot)
     if (auto* load = stmt.as<ir::Load>(); load != nullptr && load->buffer == buffer)
       load->index.insert(load->index.begin(), slot);
   });
-}
-
-bool waits(const ir::Body& body) {
-  return std::ranges::any_of(body, [](const ir::Stmt& stmt) { return stmt.as<ir::AsyncWait>() != nullptr; });
 }
 
 ir::Program apply_double_buffer(ir::Program program, const Target&, const Pins& pins) {
@@ -83,7 +91,7 @@ ir::Program apply_double_buffer(ir::Program program, const Target&, const Pins& 
       stage.slot = slot;
       index_slot(loop.body, stage.buffer, slot);
     }
-    if (waits(loop.body)) put_wait(tile, loops[i]);
+    if (has_wait(loop)) put_wait(tile, loops[i]);
   }
   return program;
 }

@@ -58,6 +58,7 @@ Verdict decide_multicast(const ir::Program& program, const Target& target, const
   const auto blocks = pins.integer("blocks");
   if (blocks == 1) return Skip{"blocks=1: every block loads its slabs"};
   if (blocks) return pins.text("slab") ? Verdict(Apply{}) : Fork{"slab", slab_options(tile, *blocks)};
+  if (ir::count_of(tile, ir::Bind::cluster) > 1) return Skip{"the blocks of a cluster share K"};
   if (producers(tile.body) == 0) return Skip{"no threads of their own fill the slots"};
   std::vector<Value> options = block_options(tile, target);
   if (options.size() == 1) return Skip{"no 2, 4 or 8 neighbouring blocks read a slab of as many parts"};

@@ -43,7 +43,6 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
     all += stage != nullptr && stage->transport == ir::Transport::tma ? 1 : 0;
   });
   if (all > stages) return "TMA fills more than the slots of one loop";
-  if (ir::count_of(tile, ir::Bind::cluster) > 1) return "the blocks of a cluster meet at barriers of all threads";
   const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
   if (threads % target.warp != 0) return "the block size is not a multiple of the warp size";
   if (threads + producers > target.max_threads) return "the block has no room for more threads";

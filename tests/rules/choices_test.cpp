@@ -58,9 +58,11 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
     return program;
   };
   EXPECT_EQ(first(narrow(matmul(32, 2048, 5632)), "sm_90", "cluster_matmul_k.blocks"), 8);  // 32 blocks, 88 chunks
-  EXPECT_EQ(first(narrow(matmul(32, 2048, 1024)), "sm_90", "cluster_matmul_k.blocks"), 4);  // 16 chunks, 4 for each
-  EXPECT_EQ(first(narrow(matmul(32, 5632, 2048)), "sm_90", "cluster_matmul_k.blocks"), 1);  // 88 blocks
-  EXPECT_EQ(first(narrow(matmul(2048, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), std::nullopt);  // warpgroups
+  EXPECT_EQ(first(narrow(matmul(32, 2048, 1024)), "sm_90", "cluster_matmul_k.blocks"), 2);  // 16 chunks, 8 for each
+  EXPECT_EQ(first(narrow(matmul(32, 5632, 2048)), "sm_90", "cluster_matmul_k.blocks"), 4);  // 88 blocks
+  // Warpgroups: 64 blocks of 64 x 64, and 128 of 128 x 256.
+  EXPECT_EQ(first(narrow(matmul(128, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 2);
+  EXPECT_EQ(first(narrow(matmul(2048, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 1);
 }
 
 TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {

@@ -82,7 +82,7 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
   const Target target = load_target("sm_90");
   int computed = 0, loaded = 0;
   const auto draw = [&](std::uint64_t seed) { return drawn_for(target, GetParam(), seed); };
-  for_each_schedule(20, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
+  for_each_schedule(24, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     ASSERT_EQ(ir::verify(lowering.program()), "");
     ASSERT_EQ(ir::parse(ir::print(lowering.program())), lowering.program());
     ASSERT_EQ(finding(loop, lowering.program(), seed), "") << ir::print(lowering.program());
@@ -169,9 +169,12 @@ ir::Program without_waits(ir::Program kernel, bool of_producer) {
 // A slot is free before the products that read it are done.
 ir::Program released_early(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
-    for (std::size_t i = 0; i + 1 < body.size(); ++i)
-      if (body[i].as<ir::WgmmaWait>() != nullptr && body[i + 1].as<ir::If>() != nullptr)
-        std::swap(body[i], body[i + 1]);
+    for (auto wait = body.begin(); wait != body.end(); ++wait) {
+      if (wait->as<ir::WgmmaWait>() == nullptr) continue;
+      const auto is_fence = [](const ir::Stmt& stmt) { return stmt.as<ir::ProxyFence>() != nullptr; };
+      const auto release = std::find_if_not(wait + 1, body.end(), is_fence);
+      if (release != body.end() && release->as<ir::If>() != nullptr) std::rotate(wait, release, release + 1);
+    }
   });
   return kernel;
 }

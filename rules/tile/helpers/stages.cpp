@@ -223,6 +223,10 @@ ir::AsyncWait wait_for(const ir::Loop& loop, const ir::Expr& chunk, std::int64_t
   return wait;
 }
 
+bool has_wait(const ir::Loop& loop) {
+  return std::ranges::any_of(loop.body, [](const ir::Stmt& stmt) { return stmt.as<ir::AsyncWait>() != nullptr; });
+}
+
 void put_wait(ir::Tile& tile, std::size_t place) {
   ir::Loop& loop = loop_at(tile, place);
   const ir::AsyncWait wait = wait_for(loop, ir::var(loop.axis.name), 0, scope_in(tile, &loop));

@@ -56,6 +56,8 @@ ir::Ranges scope_in(const ir::Tile&, const ir::Loop* loop = nullptr);
 ir::AsyncWait wait_for(const ir::Loop&, const ir::Expr& chunk, std::int64_t keep, const ir::Ranges&);
 /// Inserts the wait for a trip's own slab after the loop's stages, or replaces it.
 void put_wait(ir::Tile&, std::size_t place);
+/// Whether the loop waits for asynchronous copies.
+bool has_wait(const ir::Loop&);
 
 /// Replaces `axis` in all expressions of the body and simplifies those that contained it. Removes guards that always hold.
 void replace_axis(ir::Body&, const std::string& axis, const ir::Expr& by, const ir::Ranges& around);
