@@ -3,6 +3,8 @@
 set -euo pipefail
 build=$1; shift
 logs=$build/Testing/Temporary
+cuda=$(readlink -m "$build/../cuda/bin")  # of scripts/setup.sh --cuda
+[ ! -d "$cuda" ] || PATH=$cuda:$PATH
 rm -f "$logs/LastTestsDisabled.log"  # of an earlier run
 status=0
 # One test more than cores, because some wait for locks and deadlines; above 8 tests that measure would only disturb each other.

@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # Installs what scripts/packages.txt names (and the packages given as arguments) where it is missing; does nothing, at
 # once, where all of it is there. Needs Debian or a relative of it, and root or sudo; else it says what to install.
+# With --cuda as the first argument also NVRTC and nvdisasm of NVIDIA's wheels, for the tests that compile CUDA kernels and read
+# their machine code: into build/cuda, where scripts/run_tests.sh lets the tests find them. They need no GPU.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
+cuda=
+if [ "${1:-}" = --cuda ]; then
+  cuda=$here/../build/cuda
+  shift
+  set -- python3-pip "$@"
+fi
 mapfile -t wanted < <(cat "$here/packages.txt"; printf '%s\n' "$@")
 
 stop() {
@@ -23,7 +31,22 @@ missing=()
 for package in "${wanted[@]}"; do
   [[ -z $package || $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+wheels() {
+  [ -n "$cuda" ] || return 0
+  # The tests know the texts of NVRTC 13.0; the first nvdisasm that is a wheel of its own is 13.2.
+  local packages=(nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-nvdisasm==13.2.78)
+  if [ "$(cat "$cuda/packages" 2>/dev/null)" = "${packages[*]}" ]; then return; fi
+  echo "setup: ${packages[*]} (220 MB) into $(readlink -m "$cuda")"
+  rm -rf "$cuda"
+  mkdir -p "$cuda/bin"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps \
+    --target "$cuda/lib/python3/site-packages" "${packages[@]}"
+  echo "${packages[*]}" >"$cuda/packages"
+}
+if [ ${#missing[@]} -eq 0 ]; then
+  wheels
+  exit
+fi
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
@@ -44,3 +67,4 @@ for number in "${!missing[@]}"; do
   apt install -y --no-install-recommends "${missing[number]}" >/dev/null ||
     stop "apt-get install ${missing[number]} failed"
 done
+wheels

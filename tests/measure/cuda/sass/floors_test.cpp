@@ -52,10 +52,10 @@ void expect_arithmetic(const KernelMix& kernel, double least) {
   EXPECT_EQ(kernel.whole.calls, 0);
 }
 
-// sm_80 copies by cp.async, sm_90 by TMA.
+// sm_80 copies by cp.async, sm_90 by TMA, with a proxy fence in each trip.
 TEST_P(Floors, Matmuls) {
-  expect_arithmetic(mix_of("matmul", {{"M", 1024}, {"N", 1024}, {"K", 1024}}, GetParam()), 0.89);
-  expect_arithmetic(mix_of("matmul", {{"M", 4096}, {"N", 4096}, {"K", 4096}}, GetParam()), 0.89);
+  expect_arithmetic(mix_of("matmul", {{"M", 1024}, {"N", 1024}, {"K", 1024}}, GetParam()), 0.885);
+  expect_arithmetic(mix_of("matmul", {{"M", 4096}, {"N", 4096}, {"K", 4096}}, GetParam()), 0.885);
   expect_arithmetic(mix_of("matmul", {{"M", 32}, {"N", 3584}, {"K", 3584}}, GetParam()), 0.85);
 }
 
