@@ -72,7 +72,7 @@ class Loop {
       best_ = {trial.outcome.microseconds, trial.effort};
       result_.best = static_cast<std::ptrdiff_t>(result_.trials.size()) - 1;
     }
-    if (!trial.known) ++measured_;
+    if (!trial.known) bests_.push_back(best_);
     if (new_best || first)
       without_best_ = 0;
     else if (!trial.known)
@@ -81,15 +81,27 @@ class Loop {
 
   std::optional<Stop> spent() const {
     if (callbacks_.cancelled && callbacks_.cancelled()) return Stop::cancelled;
-    if (measured_ >= budget_.trials) return Stop::trials;
+    if (measured() >= budget_.trials) return Stop::trials;
     if (!result_.trials.empty() && without_best_ >= budget_.patience) return Stop::patience;
+    if (has_reached_goal()) return Stop::goal;
     if (elapsed() >= budget_.seconds || (callbacks_.enough && callbacks_.enough())) return Stop::seconds;
     return std::nullopt;
   }
 
+  // The best of n trials falls with the logarithm of n (engine/tune/shares.cpp), so as many again are expected to gain
+  // what the later half gained.
+  bool has_reached_goal() const {
+    constexpr std::size_t least = 16;  // measurements: of fewer, the halves say little
+    if (budget_.goal <= 1 || bests_.size() < least) return false;
+    const Incumbent &before = bests_[bests_.size() / 2 - 1], &now = bests_.back();
+    return before.effort == now.effort && before.microseconds < budget_.goal * now.microseconds;
+  }
+
+  std::int64_t measured() const { return std::ssize(bests_); }
+
   /// Never more than may still be measured, so that no ask is left without its tell when the trials are spent.
   std::size_t batch() const {
-    const auto left = static_cast<std::uint64_t>(budget_.trials - measured_);
+    const auto left = static_cast<std::uint64_t>(budget_.trials - measured());
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(budget_.batch, 1, left));
   }
 
@@ -103,7 +115,7 @@ class Loop {
   LoopResult result_;
   std::unordered_map<std::string, std::size_t> index_;  // printed trail → its latest trial
   Incumbent best_;
-  std::int64_t measured_ = 0;      // new ones
+  std::vector<Incumbent> bests_;   // after each new measurement
   std::int64_t without_best_ = 0;  // of those, in a row
 };
 
@@ -119,6 +131,8 @@ std::string_view name(Stop stop) {
       return "seconds";
     case Stop::patience:
       return "patience";
+    case Stop::goal:
+      return "goal";
     case Stop::cancelled:
       return "cancelled";
   }

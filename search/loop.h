@@ -14,7 +14,8 @@ struct Budget {
   std::int64_t trials = std::numeric_limits<std::int64_t>::max();  // new measurements
   double seconds = std::numeric_limits<double>::infinity();
   std::int64_t patience = std::numeric_limits<std::int64_t>::max();  // new measurements in a row without a new best
-  std::size_t batch = 1;                                             // candidates per ask
+  double goal = 1;        // as many new measurements again are not worth it if they make the best less than this faster
+  std::size_t batch = 1;  // candidates per ask
 };
 
 struct Trial {
@@ -32,7 +33,7 @@ struct Incumbent {
   bool is_beaten_by(double us, double share) const { return share > effort || (share == effort && us < microseconds); }
 };
 
-enum class Stop { exhausted, trials, seconds, patience, cancelled };
+enum class Stop { exhausted, trials, seconds, patience, goal, cancelled };
 std::string_view name(Stop);
 
 struct LoopResult {

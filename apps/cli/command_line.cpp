@@ -83,7 +83,7 @@ Values values_of(const std::string& type) {
                               "NAME=SIZE",    "NAME=VALUE",   "NAME|NUMBER",     "NUMBER",      "P",
                               "SECONDS",      "SQL",          "TRAIL",           "TRAIL TRAIL", "X",
                               "X,Y,Z",        "[COMMAND]",    "NAME[:min|:max]", "NAME,…",      "PERCENT",
-                              "SIZES"};
+                              "SIZES",        "RATIO"};
   if (std::ranges::find(own, type) != own.end()) return {};
   if (std::ranges::find(files, type) != files.end()) return {.files = true};
   if (type == "FILES|FOLDERS") return {.files = true, .folders = true};

@@ -44,7 +44,7 @@ struct TuneFlags {
   OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0, winners = engine::default_winners;
-  std::optional<double> seconds;
+  std::optional<double> seconds, goal;
   double tolerance = measure::default_tolerance;
   std::string inputs;
   std::vector<std::string> set, restrictions;
@@ -87,6 +87,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.options.seed, flags.seed, "--seed", overrides);
   override(experiment.trials, flags.trials, "--trials", overrides);
   override(experiment.patience, flags.patience, "--patience", overrides);
+  override(experiment.goal, flags.goal, "--goal", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
   overrides += flags.options.command_line();
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
@@ -239,6 +240,13 @@ void add_budget(Command command, TuneFlags& flags) {
       .between(std::int64_t{1}, engine::most_count);
   command.option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
       .between(std::int64_t{1}, engine::most_count)
+      .seldom();
+  command
+      .option(
+          "--goal", flags.goal, "RATIO",
+          "Stop a kernel when as many measurements again are expected to make it less than RATIO times as fast, such "
+          "as 1.02: when the later half of them has (of 16 or more).")
+      .between(1.0, engine::largest_goal)
       .seldom();
   command
       .option("--shard", flags.shard, "I/N",

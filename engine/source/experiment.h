@@ -25,6 +25,7 @@ namespace deplo::engine {
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
 inline constexpr std::int64_t most_count = 1'000'000'000;
 inline constexpr double most_seconds = 30 * 86400.0;
+inline constexpr double largest_goal = 100;  // of a search, as a ratio of times
 
 class OpaqueKernel;
 
@@ -88,6 +89,7 @@ struct Experiment {
   search::SearchOptions options;
   double seconds = 300;        // for all kernels together
   std::int64_t trials = 100;   // new measurements per kernel, including the heuristic's
+  double goal = 1;             // search::Budget::goal; 1: none
   std::int64_t patience = 60;  // consecutive new measurements of one kernel without a new best
   std::vector<KernelCase> kernels;
   std::vector<GraphCase> graphs;

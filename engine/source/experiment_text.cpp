@@ -46,8 +46,9 @@ std::string print(const Experiment& experiment, const Entry& entry) {
     }
   kernel.set("name", entry.name);
   const Json search = Json::object({{"strategy", experiment.strategy}, {"seed", experiment.options.seed}});
-  const Json budget =
+  Json budget =
       Json::object({{"time", experiment.seconds}, {"trials", experiment.trials}, {"patience", experiment.patience}});
+  if (experiment.goal > 1) budget.set("goal", experiment.goal);
   return Json::object({{"device", experiment.device},
                        {"search", search},
                        {"budget", budget},

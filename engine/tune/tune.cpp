@@ -51,6 +51,7 @@ std::string_view words(std::string_view stop) {
   if (stop == name(search::Stop::seconds)) return "time is up";
   if (stop == name(search::Stop::trials)) return "all trials made";
   if (stop == name(search::Stop::patience)) return "no improvement";
+  if (stop == name(search::Stop::goal)) return "goal reached";
   if (stop == name(search::Stop::exhausted)) return "every schedule tried";
   return stop;
 }
@@ -90,6 +91,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
 std::string settings_of(const Experiment& experiment, const TuneOptions& options, const Session& session) {
   std::string text = experiment.strategy;
   for (const auto& [name, value] : experiment.options.parameters) text += fmt::format(" {}={}", name, value);
+  if (experiment.goal > 1) text += fmt::format(" goal={}", experiment.goal);
   return text +
          fmt::format(" seed={} trials={} patience={} winners={} analytic-prior={} warm-start={} target={} rules={}",
                      experiment.options.seed, experiment.trials, experiment.patience, options.winners,

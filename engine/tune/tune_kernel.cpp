@@ -114,6 +114,7 @@ class KernelTuner {
     const double seconds = objectives_.empty() ? budget_.seconds : budget_.share;
     budget.seconds = (search_share * seconds - (now() - start_)) / static_cast<double>(left);
     budget.patience = experiment_.patience;
+    budget.goal = experiment_.goal;
     const auto measure_one = [&](const search::Candidate& candidate) { return measure(candidate, aim); };
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };

@@ -19,6 +19,7 @@ void expect_the_same(const Source& source) {
   written.seconds = 0.1;
   written.trials = 3;
   written.patience = 2;
+  written.goal = 1.05;
   const Entry entry{source, "a: \"name\"", "test:1"};
   written.text = print(written, entry);
   written.kernels = kernels_of(entry);
@@ -35,6 +36,7 @@ void expect_the_same(const Source& source) {
   EXPECT_EQ(read.seconds, written.seconds);
   EXPECT_EQ(read.trials, written.trials);
   EXPECT_EQ(read.patience, written.patience);
+  EXPECT_EQ(read.goal, written.goal);
   ASSERT_EQ(read.kernels.size(), written.kernels.size()) << written.text;
   for (std::size_t i = 0; i < read.kernels.size(); ++i) {
     EXPECT_EQ(read.kernels[i].name, written.kernels[i].name);

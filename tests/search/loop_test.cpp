@@ -85,6 +85,30 @@ TEST(Loop, PatienceCountsNewMeasurementsWithoutANewBest) {
   EXPECT_EQ(result.best, 3);
 }
 
+// The later half of 16, 17, … measurements gained less than 2 %.
+TEST(Loop, TheGoalIsReachedWhenTheLaterHalfGainsLess) {
+  const auto trials_of = [](std::vector<Measured> answers, double goal) {
+    Fixture loop;
+    loop.budget = {.trials = 100, .goal = goal};
+    loop.callbacks.measure = script(std::move(answers));
+    const LoopResult result = loop();
+    return std::pair(result.stop, result.trials.size());
+  };
+  using Ended = std::pair<Stop, std::size_t>;
+  EXPECT_EQ(trials_of({{took(5)}}, 1), Ended(Stop::trials, 100));  // no goal
+  EXPECT_EQ(trials_of({{took(5)}}, 1.02), Ended(Stop::goal, 16));
+  EXPECT_EQ(trials_of({{toy::failed()}}, 1.02), Ended(Stop::trials, 100));  // there is no best
+  std::vector<Measured> late(15, Measured{took(5)});
+  late.push_back({took(4)});  // the 16th is in the later half up to the 31st
+  EXPECT_EQ(trials_of(late, 1.02), Ended(Stop::goal, 32));
+  std::vector<Measured> slight(15, Measured{took(5)});
+  slight.push_back({took(4.95)});
+  EXPECT_EQ(trials_of(slight, 1.02), Ended(Stop::goal, 16));
+  std::vector<Measured> known(40, Measured{took(5), true});
+  known.push_back({took(5), false});
+  EXPECT_EQ(trials_of(known, 1.02), Ended(Stop::goal, 56));
+}
+
 TEST(Loop, KnownTrialsCostNothing) {
   Fixture loop;
   loop.budget = {.trials = 4, .patience = 3};
@@ -201,6 +225,7 @@ TEST(Loop, AGuessIsTheBestUntilSomethingBetterIsKnown) {
 
 TEST(Loop, ReasonsHaveNames) {
   EXPECT_EQ(name(Stop::patience), "patience");
+  EXPECT_EQ(name(Stop::goal), "goal");
   EXPECT_EQ(name(Stop::exhausted), "exhausted");
 }
 

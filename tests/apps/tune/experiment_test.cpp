@@ -38,7 +38,7 @@ TEST(Experiment, ReadsAllFields) {
   const engine::Experiment e = engine::load_experiment(deplo::testing::write_file(
       folder.path(), "x.yaml",
       "target: sm_90\ndevice: interpreter\nsearch: {strategy: mcts, seed: 7, parameters: {c: 0.25}}\n"
-      "budget: {time: 1.5, trials: 2, patience: 3}\n"
+      "budget: {time: 1.5, trials: 2, patience: 3, goal: 1.02}\n"
       "kernels:\n  - {kernel: matmul, name: a, symbols: {M: 3, N: 4, K: 5}}\n"
       "  - {kernel: gelu, symbols: {M: 3, N: 5}}\n"));
   EXPECT_EQ(e.target, "sm_90");
@@ -49,6 +49,7 @@ TEST(Experiment, ReadsAllFields) {
   EXPECT_DOUBLE_EQ(e.seconds, 1.5);
   EXPECT_EQ(e.trials, 2);
   EXPECT_EQ(e.patience, 3);
+  EXPECT_EQ(e.goal, 1.02);
   ASSERT_EQ(e.kernels.size(), 2u);
   EXPECT_EQ(e.kernels[0].name, "a");
   EXPECT_EQ(e.kernels[0].loop.find("a")->shape, (std::vector<std::int64_t>{3, 5}));

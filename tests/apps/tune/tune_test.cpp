@@ -142,6 +142,20 @@ TEST_F(Tune, TheSameSeedAsksTheSame) {
   EXPECT_NE(first, trails("6"));
 }
 
+// No schedule is as much as 100 times as fast as one of the first eight.
+TEST_F(Tune, AGoalEndsTheSearchOfAKernel) {
+  const std::string yaml =
+      write_file(folder_.path(), "goal.yaml",
+                 "device: interpreter\nsearch: {strategy: random}\nbudget: {trials: 40, goal: 100}\n"
+                 "kernels:\n  - {kernel: matmul, symbols: {M: 8, N: 16, K: 16}}\n");
+  const Json summary = run_json({"--config", yaml});
+  EXPECT_EQ(summary["kernels"][0]["trials"], 17) << "the heuristic's schedule beside: " << summary;
+  EXPECT_EQ(query("SELECT DISTINCT stop FROM search"), std::vector<std::string>{"goal"});
+  const Ran refused = run({"--config", tiny_, "--goal", "0.5"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--goal"));
+}
+
 // Two tuners at the same time, with one store.
 class TwoTuners : public Tune {
  protected:
