@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "measure/check/elements.h"
+
 namespace deplo::measure {
 namespace {
 
@@ -22,11 +24,22 @@ double normal(Rng& rng) {  // Box and Muller
 class SimulatedDevice::HostArrays final : public Arrays {
  public:
   explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const ir::Buffer& buffer : buffers)
+    for (const ir::Buffer& buffer : buffers) {
+      dtypes_.push_back(buffer.dtype);
       data_.emplace_back(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
+    }
   }
   void write(std::size_t buffer, const ir::Numbers& values) override { data_.at(buffer) = values; }
   ir::Numbers read(std::size_t buffer) override { return data_.at(buffer); }
+  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override {
+    data_.at(buffer) = decode(std::as_bytes(bytes), dtypes_.at(buffer));
+  }
+  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override {
+    const ir::DType dtype = dtypes_.at(buffer);
+    std::vector<std::uint8_t> bytes(data_.at(buffer).size() * static_cast<std::size_t>(ir::bytes(dtype)));
+    encode(data_.at(buffer), dtype, std::as_writable_bytes(std::span(bytes)).data());
+    return bytes;
+  }
   void poison(std::size_t buffer) override {
     data_.at(buffer).visit([](auto& values) { std::memset(values.data(), 0xff, values.size() * sizeof values[0]); });
   }
@@ -41,6 +54,7 @@ class SimulatedDevice::HostArrays final : public Arrays {
   }
 
  private:
+  std::vector<ir::DType> dtypes_;
   std::vector<ir::Numbers> data_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace deplo::ir {
@@ -78,6 +79,41 @@ std::uint16_t float16_bits(float value, DType dtype) {
 
 float float16_value(std::uint16_t bits, DType dtype) {
   return dtype == DType::f16 ? half_value(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+namespace {
+
+template <class Convert>
+void store_all(std::span<const float> values, std::byte* to, const Convert& bits_of) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = bits_of(std::bit_cast<std::uint32_t>(values[i]));
+    std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
+  }
+}
+
+template <class Convert>
+void load_all(const std::byte* from, std::span<float> values, const Convert& value_of) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    values[i] = value_of(bits);
+  }
+}
+
+}  // namespace
+
+void store_float16(std::span<const float> values, DType dtype, std::byte* to) {
+  if (dtype == DType::f16)
+    store_all(values, to, [](std::uint32_t bits) { return half_bits(bits); });
+  else
+    store_all(values, to, [](std::uint32_t bits) { return upper_half(bits); });
+}
+
+void load_float16(const std::byte* from, DType dtype, std::span<float> values) {
+  if (dtype == DType::f16)
+    load_all(from, values, [](std::uint16_t bits) { return half_value(bits); });
+  else
+    load_all(from, values, [](std::uint16_t bits) { return float16_value(bits, DType::bf16); });
 }
 
 // Half a unit in the last of 10 bits is added to the magnitude, and what is behind them cut off.

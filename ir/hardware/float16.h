@@ -1,7 +1,9 @@
 // The 16-bit floats: f16 (IEEE 754-2019 binary16) and bf16 (the upper half of an f32). Also tf32, an f32 with only as
 // many bits of mantissa as an f16. It is not a type in memory: tensor cores multiply f32 values rounded to it.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ir/types.h"
 
@@ -16,6 +18,9 @@ constexpr DType value_type(DType stored) { return is_float16(stored) ? DType::f3
 /// NaN.
 std::uint16_t float16_bits(float value, DType);
 float float16_value(std::uint16_t bits, DType);
+/// Converts many values to elements in memory, and back. The memory need not be aligned.
+void store_float16(std::span<const float> values, DType, std::byte* to);
+void load_float16(const std::byte* from, DType, std::span<float> values);
 
 /// The nearest f32, f16 or bf16, ties to even. For any other dtype, the value itself.
 double rounded(double value, DType);

@@ -13,43 +13,76 @@ std::size_t size_in_bytes(const ir::Buffer& buffer) {
   return static_cast<std::size_t>(std::max<std::int64_t>(ir::span(buffer), 1) * ir::bytes(buffer.dtype));
 }
 
-namespace {
-
-/// Stores make(value) of every value, one after the other.
-template <class Element, class Make>
-void store_all(const ir::Numbers& values, std::byte* to, const Make& make) {
-  for (std::size_t i = 0; i < values.size(); ++i, to += sizeof(Element)) {
-    const Element element = make(static_cast<float>(values[i]));
-    std::memcpy(to, &element, sizeof element);
-  }
-}
-
-}  // namespace
-
 void encode(const ir::Numbers& values, ir::DType dtype, std::byte* to) {
-  if (ir::is_float16(dtype))
-    return store_all<std::uint16_t>(values, to, [&](float value) { return ir::float16_bits(value, dtype); });
+  if (ir::is_float16(dtype)) return ir::store_float16(values.as(ir::DType::f32).floats(), dtype, to);
   if (dtype == ir::DType::boolean)
-    return store_all<std::uint8_t>(values, to, [](float value) { return std::uint8_t{value != 0}; });
+    return values.visit([&](const auto& numbers) {
+      std::ranges::transform(numbers, to, [](auto number) { return std::byte{number != 0}; });
+    });
   const ir::Numbers elements = values.as(dtype);
-  elements.visit([&](const auto& stored) { std::ranges::copy(std::as_bytes(std::span(stored)), to); });
+  elements.visit([&](const auto& stored) { std::memcpy(to, stored.data(), stored.size() * sizeof stored[0]); });
 }
 
 ir::Numbers decode(std::span<const std::byte> from, ir::DType dtype) {
-  ir::Numbers values(dtype, from.size() / static_cast<std::size_t>(ir::bytes(dtype)));
+  const std::size_t size = from.size() / static_cast<std::size_t>(ir::bytes(dtype));
   if (ir::is_float16(dtype)) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::uint16_t element = 0;
-      std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
-      values.set(i, ir::float16_value(element, dtype));
-    }
-  } else if (dtype == ir::DType::boolean) {
-    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, std::to_integer<std::uint8_t>(from[i]));
-  } else {
-    values.visit([&](auto& stored) { std::ranges::copy(from, std::as_writable_bytes(std::span(stored)).begin()); });
+    std::vector<float> values(size);
+    ir::load_float16(from.data(), dtype, values);
+    return values;
   }
+  if (dtype == ir::DType::boolean) {
+    std::vector<float> values(size);
+    std::ranges::transform(from, values.begin(), [](std::byte value) { return std::to_integer<std::uint8_t>(value); });
+    return values;
+  }
+  ir::Numbers values(dtype, size);
+  values.visit([&](auto& stored) { std::memcpy(stored.data(), from.data(), stored.size() * sizeof stored[0]); });
   return values;
 }
+
+template <class T>
+T StoredElements::element(std::size_t i) const {
+  T value;
+  std::memcpy(&value, bytes_.data() + i * sizeof value, sizeof value);
+  return value;
+}
+
+std::uint64_t StoredElements::word(std::size_t i) const {
+  switch (size_) {
+    case 1:
+      return element<std::uint8_t>(i);
+    case 2:
+      return element<std::uint16_t>(i);
+    case 4:
+      return element<std::uint32_t>(i);
+    default:
+      return element<std::uint64_t>(i);
+  }
+}
+
+double StoredElements::operator[](std::size_t i) const {
+  switch (dtype_) {
+    case ir::DType::f16:
+    case ir::DType::bf16:
+      return static_cast<double>(ir::float16_value(element<std::uint16_t>(i), dtype_));
+    case ir::DType::f32:
+      return static_cast<double>(element<float>(i));
+    case ir::DType::f64:
+      return element<double>(i);
+    case ir::DType::i8:
+      return element<std::int8_t>(i);
+    case ir::DType::i16:
+      return element<std::int16_t>(i);
+    case ir::DType::i32:
+      return element<std::int32_t>(i);
+    case ir::DType::i64:
+      return static_cast<double>(element<std::int64_t>(i));
+    default:  // a bool or an unsigned integer
+      return static_cast<double>(word(i));
+  }
+}
+
+bool StoredElements::is_poison(std::size_t i) const { return word(i) == ~std::uint64_t{0} >> (64 - 8 * size_); }
 
 bool is_poison(double value, ir::DType dtype) {
   if (dtype == ir::DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value)) == 0xffffffffU;

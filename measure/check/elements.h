@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ir/numbers.h"
@@ -34,6 +35,27 @@ std::size_t size_in_bytes(const ir::Buffer&);
 /// byte, 1 if the number is not 0.
 void encode(const ir::Numbers& values, ir::DType, std::byte* to);
 ir::Numbers decode(std::span<const std::byte> from, ir::DType);
+
+/// The elements of a buffer as they are in memory.
+class StoredElements {
+ public:
+  StoredElements(ir::DType dtype, std::vector<std::uint8_t> bytes)
+      : dtype_(dtype), size_(static_cast<std::size_t>(ir::bytes(dtype))), bytes_(std::move(bytes)) {}
+  std::span<const std::uint8_t> bytes() const { return bytes_; }
+  double operator[](std::size_t i) const;
+  /// The bits of an element.
+  std::uint64_t word(std::size_t i) const;
+  /// True for a poisoned element: all its bits are 1. In an integer output that may be a result.
+  bool is_poison(std::size_t i) const;
+
+ private:
+  template <class T>
+  T element(std::size_t i) const;
+
+  ir::DType dtype_;
+  std::size_t size_;  // bytes of an element
+  std::vector<std::uint8_t> bytes_;
+};
 
 /// Calls write(bytes) with the numbers as elements. Numbers that are already stored as such elements are not copied.
 template <class Write>

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 
+#include "core/hash.h"
 #include "ir/hardware/float16.h"
+#include "ir/hardware/special_floats.h"
 #include "measure/check/elements.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
@@ -21,22 +23,36 @@
 namespace deplo::measure {
 namespace {
 
-/// An element that nothing wrote, which a prefix of the grid excuses, or a bool that is neither 0 nor 1. An integer may
-/// be anything.
-std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const ir::Numbers& found, Coverage coverage) {
-  std::int64_t first = -1, count = 0;
+/// The elements of a buffer that meet a condition: their number, and the first offset.
+struct Matches {
+  std::int64_t count = 0, first = -1;
+};
+template <class Condition>
+Matches find_all(const ir::Buffer& buffer, const Condition& condition) {
+  Matches found;
   for_each_element(buffer, [&](std::int64_t offset) {
-    const double value = found[static_cast<std::size_t>(offset)];
-    const bool poison = !ir::is_integer(buffer.dtype) && is_poison(value, buffer.dtype);
-    if (poison ? coverage == Coverage::prefix : buffer.dtype != ir::DType::boolean || value <= 1) return;
-    if (count++ == 0) first = offset;
+    if (condition(static_cast<std::size_t>(offset)) && found.count++ == 0) found.first = offset;
   });
-  if (count == 0) return std::nullopt;
-  const double value = found[static_cast<std::size_t>(first)];
-  const std::string what =
-      is_poison(value, buffer.dtype) ? "not written" : fmt::format("is {}, not a truth value", value);
-  return Failure{Status::wrong_result, fmt::format("{}: {} ({} of {} elements)", element_name(buffer, first), what,
-                                                   count, ir::element_count(buffer))};
+  return found;
+}
+
+/// An element that nothing wrote, which a prefix of the grid excuses, or a bool that is neither 0 nor 1. An integer may
+/// be anything. `nans` are counted in the whole array; gaps between elements are among them.
+std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const StoredElements& found,
+                                      const ir::SpecialFloats& nans, Coverage coverage) {
+  const bool excused = coverage == Coverage::prefix;
+  if (ir::is_integer(buffer.dtype)) return std::nullopt;
+  if (ir::is_float(buffer.dtype) && (excused || nans.all_ones == 0)) return std::nullopt;
+  if (buffer.dtype == ir::DType::boolean && std::ranges::all_of(found.bytes(), [](auto byte) { return byte <= 1; }))
+    return std::nullopt;
+  const Matches wrong = find_all(buffer, [&](std::size_t at) {
+    return found.is_poison(at) ? !excused : buffer.dtype == ir::DType::boolean && found.word(at) > 1;
+  });
+  if (wrong.count == 0) return std::nullopt;
+  const auto at = static_cast<std::size_t>(wrong.first);
+  const std::string what = found.is_poison(at) ? "not written" : fmt::format("is {}, not a truth value", found[at]);
+  return Failure{Status::wrong_result, fmt::format("{}: {} ({} of {} elements)", element_name(buffer, wrong.first),
+                                                   what, wrong.count, ir::element_count(buffer))};
 }
 
 /// The bits of 64-bit integers; none of other types.
@@ -60,18 +76,27 @@ std::string text_of(std::uint64_t word, ir::DType dtype) {
   return ir::is_unsigned(dtype) ? fmt::format("{}", word) : fmt::format("{}", static_cast<std::int64_t>(word));
 }
 
-std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected, const ir::Numbers& found,
+/// True only if error_of() is within the limit. It is true for most right floats and takes less time. `close`: half of
+/// the largest difference that is allowed, because error_of() rounds.
+bool is_surely_right(double found, double expected, double close, ir::DType dtype) {
+  if (!ir::is_float(dtype)) return false;
+  if (std::abs(found - expected) <= close && std::abs(expected) <= std::numeric_limits<float>::max()) return true;
+  return ir::is_float16(dtype) && std::isfinite(found) && found == ir::rounded(expected, dtype);
+}
+
+std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output& expected, const StoredElements& found,
                                Coverage coverage, double largest_error) {
   std::int64_t covered = 0, wrong = 0;
   double worst_error = 0;
   const Reference::Element* worst = nullptr;
-  const std::vector<std::uint64_t> words = expected.words.empty() ? std::vector<std::uint64_t>() : words_of(found);
+  const bool has_words = !expected.words.empty();
   for (const Reference::Element& element : expected.elements) {
     const auto at = static_cast<std::size_t>(element.offset);
     const double value = found[at];
-    if (coverage == Coverage::prefix && is_poison(value, buffer.dtype)) continue;
+    if (coverage == Coverage::prefix && found.is_poison(at)) continue;
     ++covered;
-    const bool other_bits = !words.empty() && words[at] != expected.words[at];
+    if (is_surely_right(value, element.value, largest_error * expected.scale / 2, buffer.dtype)) continue;
+    const bool other_bits = has_words && found.word(at) != expected.words[at];
     const double error =
         other_bits ? std::numeric_limits<double>::infinity() : error_of(value, element, expected.scale, buffer.dtype);
     if (error <= largest_error) continue;
@@ -86,8 +111,8 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
   return Failure{
       Status::wrong_result,
       fmt::format("{}: expected {}, found {}{} ({} of {} compared are wrong)", element_name(buffer, worst->offset),
-                  words.empty() ? text_of(worst->value, buffer.dtype) : text_of(expected.words[at], buffer.dtype),
-                  words.empty() ? text_of(found[at], buffer.dtype) : text_of(words[at], buffer.dtype),
+                  has_words ? text_of(expected.words[at], buffer.dtype) : text_of(worst->value, buffer.dtype),
+                  has_words ? text_of(found.word(at), buffer.dtype) : text_of(found[at], buffer.dtype),
                   ir::is_integer(buffer.dtype) ? ""
                                                : fmt::format(", error {:.2g} of the scale {:.3g}", worst_error,
                                                              scale_at(*worst, expected.scale)),
@@ -139,16 +164,11 @@ ir::Program without(ir::Program loop, const std::set<std::string, std::less<>>& 
   return loop;
 }
 
-/// FNV-1a over the bits of each value.
-std::uint64_t hash(const ir::Numbers& numbers, std::uint64_t seed) {
-  constexpr std::uint64_t prime = 0x100000001b3;
-  return numbers.visit([&](const auto& values) {
-    for (const auto value : values) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value, sizeof value);
-      seed = (seed ^ bits) * prime;
-    }
-    return seed;
+/// Writes the values to a buffer of every set. They are converted to elements once.
+void write_to_all(OperandSets& sets, std::size_t index, const ir::Buffer& buffer, const ir::Numbers& values) {
+  write_elements(values, buffer.dtype, [&](const void* elements) {
+    const std::span bytes(static_cast<const std::uint8_t*>(elements), size_in_bytes(buffer));
+    for (std::size_t set = 0; set < sets.size(); ++set) sets[set].write_bytes(index, bytes);
   });
 }
 
@@ -166,16 +186,16 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       expectation_(std::move(expectation)),
       least_(rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    const bool input = loop_.buffers[i].role == ir::Role::input;
-    const ir::Numbers values = input ? input_values(loop_, i, seed_, files_) : ir::Numbers();
-    for (std::size_t set = 0; set < sets_.size(); ++set)
-      input ? sets_[set].write(i, values) : sets_[set].poison(i);  // pages are made now, not when time is taken
-    if (input || (!files_.contains(loop_.buffers[i].name) && !loop_.buffers[i].fill)) continue;
-    const ir::Numbers first = input_values(loop_, i, seed_, files_);
-    for (std::size_t set = 0; set < sets_.size(); ++set) {
-      sets_[set].write(i, first);
-      sets_[set].save(i);
+    const ir::Buffer& buffer = loop_.buffers[i];
+    if (buffer.role == ir::Role::input) {
+      write_to_all(sets_, i, buffer, input_values(loop_, i, seed_, files_));
+      continue;
     }
+    for (std::size_t set = 0; set < sets_.size(); ++set)
+      sets_[set].poison(i);  // pages are made now, not when time is taken
+    if (!files_.contains(buffer.name) && !buffer.fill) continue;
+    write_to_all(sets_, i, buffer, input_values(loop_, i, seed_, files_));
+    for (std::size_t set = 0; set < sets_.size(); ++set) sets_[set].save(i);
   }
 }
 
@@ -238,15 +258,17 @@ ir::Buffer Problem::seen_output(std::size_t index) const {
   return {buffer.name, comparable_dtype(element->second), ir::Role::output, {count}, {1}};
 }
 
-ir::Numbers Problem::found_output(std::size_t index) {
+StoredElements Problem::found_output(std::size_t index) {
   const auto element = expectation_.elements.find(loop_.buffers[index].name);
-  if (element == expectation_.elements.end()) return arrays().read(index);
+  std::vector<std::uint8_t> bytes = arrays().read_bytes(index);
+  if (element == expectation_.elements.end()) return {loop_.buffers[index].dtype, std::move(bytes)};
   const ir::Buffer seen = seen_output(index);
   ir::tile_program::Array array = ir::tile_program::make_array(seen.name, element->second, ir::element_count(seen));
-  const std::vector<std::uint8_t> bytes = arrays().read_bytes(index);
   CHECK(array.bytes.size() <= bytes.size());
   std::copy_n(bytes.begin(), array.bytes.size(), array.bytes.begin());
-  return numbers_of(array, seen.dtype);
+  bytes.assign(size_in_bytes(seen), 0);
+  encode(numbers_of(array, seen.dtype), seen.dtype, std::as_writable_bytes(std::span(bytes)).data());
+  return {seen.dtype, std::move(bytes)};
 }
 
 Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values, bool exact) const {
@@ -279,13 +301,17 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
 std::optional<Failure> Problem::check(Coverage coverage, double least) {
   if (auto beside = arrays().overrun()) return Failure{Status::guard_hit, *beside};
   const double largest_error = std::max(tolerance_, least);
-  checked_bits_ = 0xcbf29ce484222325;  // FNV's
+  checked_bits_ = 0;
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
     const ir::Buffer buffer = seen_output(reference().outputs[i].buffer);
-    const ir::Numbers found = found_output(reference().outputs[i].buffer);
-    if (auto failure = find_unwritten(buffer, found, reference().outputs[i].partial ? Coverage::prefix : coverage))
+    const StoredElements found = found_output(reference().outputs[i].buffer);
+    const ir::SpecialFloats nans =
+        ir::is_float(buffer.dtype) ? ir::count_special_floats(found.bytes(), buffer.dtype) : ir::SpecialFloats();
+    if (auto failure =
+            find_unwritten(buffer, found, nans, reference().outputs[i].partial ? Coverage::prefix : coverage))
       return failure;
-    if (auto failure = find_nan(i, found)) return failure;
+    if (nans.nans > nans.all_ones)
+      if (auto failure = find_nan(i, found)) return failure;
     auto failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
     if (failure && expectation_.empty() &&
         !std::exchange(rounding_, true)) {  // only now: ordinary kernels need not pay for it
@@ -293,21 +319,22 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
       failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
     }
     if (failure) return failure;
-    checked_bits_ = hash(found, checked_bits_);
+    const std::span<const std::uint8_t> bytes = found.bytes();
+    checked_bits_ = checksum({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, checked_bits_);
   }
   return std::nullopt;
 }
 
 /// NaN in an element that is not compared, where the kernel does not give NaN.
-std::optional<Failure> Problem::find_nan(std::size_t output, const ir::Numbers& found) {
+std::optional<Failure> Problem::find_nan(std::size_t output, const StoredElements& found) {
   const Reference::Output& reference = this->reference().outputs[output];
   const ir::Buffer& buffer = loop_.buffers[reference.buffer];
   if (!expectation_.empty()) return std::nullopt;
   if (static_cast<std::int64_t>(reference.elements.size()) == ir::element_count(buffer)) return std::nullopt;
   std::vector<std::int64_t> offsets;
   for_each_element(buffer, [&](std::int64_t offset) {
-    const double value = found[static_cast<std::size_t>(offset)];
-    if (std::isnan(value) && !is_poison(value, buffer.dtype)) offsets.push_back(offset);
+    const auto at = static_cast<std::size_t>(offset);
+    if (std::isnan(found[at]) && !found.is_poison(at)) offsets.push_back(offset);
   });
   constexpr std::size_t looked_at = 8;  // each is computed as long as an element of the reference
   const std::size_t step = std::max<std::size_t>(offsets.size() / looked_at, 1);

@@ -10,6 +10,7 @@
 
 #include "core/outcome.h"
 #include "ir/program.h"
+#include "measure/check/elements.h"
 #include "measure/check/inputs.h"
 #include "measure/check/verdict.h"
 #include "measure/device.h"
@@ -86,7 +87,7 @@ class Problem {
   /// and `least`. The first call computes the reference; throws Error if an output of the reference has no finite
   /// element.
   std::optional<Failure> check(Coverage, double least = 0);
-  /// A hash of all bits of the outputs that were checked last.
+  /// A hash of all bits of the outputs that were checked last, for comparing two runs in one process.
   std::uint64_t checked_bits() const { return checked_bits_; }
   const Reference& reference();
 
@@ -100,8 +101,8 @@ class Problem {
   /// `exact`: all digits of 64-bit integers count.
   Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values, bool exact) const;
   ir::Buffer seen_output(std::size_t buffer) const;
-  ir::Numbers found_output(std::size_t buffer);
-  std::optional<Failure> find_nan(std::size_t output, const ir::Numbers& found);
+  StoredElements found_output(std::size_t buffer);
+  std::optional<Failure> find_nan(std::size_t output, const StoredElements& found);
 
   ir::Program loop_;
   Device& device_;

@@ -106,9 +106,15 @@ class FaultyArrays final : public Arrays {
     for (const ir::Buffer& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
   }
   void write(std::size_t buffer, const ir::Numbers& values) override { data.at(buffer) = values.floats(); }
-  ir::Numbers read(std::size_t buffer) override {
+  ir::Numbers read(std::size_t buffer) override { return data.at(buffer); }
+  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override {
+    std::memcpy(data.at(buffer).data(), bytes.data(), bytes.size());
+  }
+  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override {
     act(fault, "check");
-    return data.at(buffer);
+    std::vector<std::uint8_t> bytes(data.at(buffer).size() * sizeof(float));
+    std::memcpy(bytes.data(), data[buffer].data(), bytes.size());
+    return bytes;
   }
   void poison(std::size_t buffer) override {
     std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "measure/check/elements.h"
 #include "measure/device.h"
 
 namespace deplo::measure {
@@ -14,10 +15,22 @@ namespace deplo::measure {
 class ScriptedArrays final : public Arrays {
  public:
   explicit ScriptedArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const auto& buffer : buffers) data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+    for (const auto& buffer : buffers) {
+      dtypes_.push_back(buffer.dtype);
+      data.emplace_back(static_cast<std::size_t>(ir::span(buffer)));
+    }
   }
   void write(std::size_t buffer, const ir::Numbers& values) override { data.at(buffer) = values.floats(); }
   ir::Numbers read(std::size_t buffer) override { return data.at(buffer); }
+  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override {
+    data.at(buffer) = decode(std::as_bytes(bytes), dtypes_.at(buffer)).floats();
+  }
+  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override {
+    const ir::DType dtype = dtypes_.at(buffer);
+    std::vector<std::uint8_t> bytes(data.at(buffer).size() * static_cast<std::size_t>(ir::bytes(dtype)));
+    encode(data[buffer], dtype, std::as_writable_bytes(std::span(bytes)).data());
+    return bytes;
+  }
   void poison(std::size_t buffer) override {
     std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));
   }
@@ -27,6 +40,9 @@ class ScriptedArrays final : public Arrays {
   std::optional<std::string> overrun() override { return beside; }
   std::optional<std::string> beside;
   std::vector<std::vector<float>> data;
+
+ private:
+  std::vector<ir::DType> dtypes_;
 };
 
 class ScriptedDevice final : public Device {

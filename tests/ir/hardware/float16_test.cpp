@@ -6,8 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "core/rng.h"
+#include "ir/hardware/special_floats.h"
 
 namespace deplo::ir {
 namespace {
@@ -48,6 +51,52 @@ TEST(Float16, EveryPatternIsANumberThatReadsBack) {
 }
 
 // Between every two neighbours: just below the middle, the middle, just above.
+TEST(Float16, ManyAreConvertedAsEachIs) {
+  for (const DType dtype : float16s) {
+    std::vector<std::uint16_t> all(0x10000), back(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+    std::vector<float> values(all.size());
+    load_float16(std::as_bytes(std::span(all)).data(), dtype, values);
+    store_float16(values, dtype, std::as_writable_bytes(std::span(back)).data());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(float16_value(all[i], dtype)));
+      EXPECT_EQ(back[i], float16_bits(values[i], dtype));
+    }
+  }
+}
+
+TEST(SpecialFloats, AreCountedWhereverTheyAre) {
+  const auto count = [](auto words, DType dtype) {
+    const auto bytes = std::as_bytes(std::span(words));
+    return count_special_floats({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, dtype);
+  };
+  const auto expect = [&](auto infinity, DType dtype) {
+    using Word = decltype(infinity);
+    constexpr Word sign = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+    for (const std::size_t size : {1, 7, 1023, 1024, 1025, 5000})
+      for (std::size_t at = 0; at < size; at += 1 + size / 50) {
+        std::vector<Word> words(size, infinity);
+        words[size / 2] = static_cast<Word>(infinity | sign);
+        EXPECT_EQ(count(words, dtype).nans, 0U);
+        words[at] = static_cast<Word>(infinity + 1);
+        EXPECT_EQ(count(words, dtype).nans, 1U);
+        words[at] = static_cast<Word>(words[at] | sign);
+        EXPECT_EQ(count(words, dtype).nans, 1U);
+        EXPECT_EQ(count(words, dtype).all_ones, 0U);
+        words[at] = static_cast<Word>(~Word{0});
+        EXPECT_EQ(count(words, dtype).nans, 1U);
+        EXPECT_EQ(count(words, dtype).all_ones, 1U);
+        words.assign(size, static_cast<Word>(~Word{0}));
+        EXPECT_EQ(count(words, dtype).nans, size);
+        EXPECT_EQ(count(words, dtype).all_ones, size);
+      }
+  };
+  expect(std::uint16_t{0x7c00}, DType::f16);
+  expect(std::uint16_t{0x7f80}, DType::bf16);
+  expect(std::uint32_t{0x7f800000}, DType::f32);
+  expect(std::uint64_t{0x7ff0000000000000}, DType::f64);
+}
+
 TEST(Float16, RoundsToTheNearestAndTiesToEven) {
   for (const DType dtype : float16s)
     for (std::uint32_t bits = 0; bits < 0x7fff; ++bits) {

@@ -9,12 +9,16 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <set>
+#include <span>
 
+#include "core/rng.h"
 #include "ir/hardware/float16.h"
 #include "measure/check/elements.h"
 #include "measure/check/inputs.h"
 #include "measure/check/reference.h"
+#include "measure/host_arrays.h"
 #include "measure/scripted.h"
 
 namespace deplo::measure {
@@ -243,6 +247,125 @@ TEST(Problem, StridedOutputsWithGaps) {
   EXPECT_FALSE(matmul.check().has_value()) << matmul.check()->message;
   matmul.at(3, 2) += 1;
   EXPECT_THAT(matmul.check()->message, HasSubstr("c[3, 2]: expected"));
+}
+
+/// Its arrays are bytes, of any type.
+class BytesDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  Dialect dialect() const override { return Dialect::opencl; }
+  std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
+    return std::make_unique<HostArrays>(buffers);
+  }
+  Result<std::unique_ptr<Executable>> build(const KernelCode&) override {
+    return Failure{Status::build_error, "bytes"};
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+/// A matmul of 3 x 700 elements of a type. The output has its expected elements, and 1 in those that are not compared.
+class BytesProblem {
+ public:
+  BytesProblem(ir::DType dtype, const std::string& strides, std::int64_t k)
+      : dtype_(dtype), problem_(with_type(matmul(3, 700, k, strides), dtype), device_, 5) {
+    problem_.poison_outputs();
+    for_each_element(output(), [&](std::int64_t offset) { set(offset, 1); });
+    for (const Reference::Element& element : problem_.reference().outputs.at(0).elements)
+      set(element.offset, element.value), compared.insert(element.offset);
+  }
+  const ir::Buffer& output() const { return problem_.loop().buffers[2]; }
+  Problem& problem() { return problem_; }
+  /// The bytes of an element.
+  std::span<std::byte> at(std::int64_t offset) {
+    const auto size = static_cast<std::size_t>(ir::bytes(dtype_));
+    return static_cast<HostArrays&>(problem_.arrays()).bytes(2).subspan(static_cast<std::size_t>(offset) * size, size);
+  }
+  void set(std::int64_t offset, double value) {
+    ir::Numbers number(dtype_, 1);
+    number.set(0, value);
+    encode(number, dtype_, at(offset).data());
+  }
+  std::string message(Coverage coverage = Coverage::whole) {
+    const auto failure = problem_.check(coverage);
+    return failure ? failure->message : "";
+  }
+
+  std::set<std::int64_t> compared;
+
+ private:
+  static ir::Program with_type(ir::Program loop, ir::DType dtype) {
+    for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
+    return loop;
+  }
+  BytesDevice device_;
+  ir::DType dtype_;
+  Problem problem_;
+};
+
+// In outputs that are compared in full (a short sum) and in part, dense ones and ones with gaps.
+TEST(Problem, AFaultIsFoundInAnyElement) {
+  Rng rng(3);
+  for (const ir::DType dtype : {ir::DType::f32, ir::DType::f16, ir::DType::bf16})
+    for (const char* const strides : {"", " strides=(1, 3)", " strides=(710, 1)", " strides=(2, 7)"})
+      for (const std::int64_t k : {2, 2000}) {
+        BytesProblem bytes(dtype, strides, k);
+        std::vector<std::int64_t> offsets;
+        for_each_element(bytes.output(), [&](std::int64_t offset) { offsets.push_back(offset); });
+        EXPECT_EQ(bytes.compared.size() == offsets.size(), k == 2);
+        ASSERT_EQ(bytes.message(), "") << name(dtype) << strides;
+        const std::uint64_t bits = bytes.problem().checked_bits();
+        std::vector<std::int64_t> tried = {offsets.front(), offsets[1023], offsets[1024], offsets.back()};
+        for (int i = 0; i < 12; ++i) tried.push_back(offsets[rng.below(offsets.size())]);
+        for (const std::int64_t offset : tried) {
+          const std::string place = element_name(bytes.output(), offset);
+          const std::vector<std::byte> right(bytes.at(offset).begin(), bytes.at(offset).end());
+          std::ranges::fill(bytes.at(offset), std::byte{0xff});
+          EXPECT_EQ(bytes.message(), place + ": not written (1 of 2100 elements)");
+          EXPECT_EQ(bytes.message(Coverage::prefix), "");
+          bytes.set(offset, std::nan(""));
+          const std::string nan = k == 2 ? ": expected " : ": is NaN (1 of 2100 elements)";
+          EXPECT_THAT(bytes.message(), ::testing::StartsWith(place + nan));
+          bytes.set(offset, 77);
+          const std::string message = bytes.message();
+          if (bytes.compared.contains(offset))
+            EXPECT_THAT(message, ::testing::StartsWith(place + ": expected "));
+          else
+            EXPECT_NE(bytes.problem().checked_bits(), bits);
+          std::ranges::copy(right, bytes.at(offset).begin());
+          EXPECT_EQ(bytes.message(), "");
+          EXPECT_EQ(bytes.problem().checked_bits(), bits);
+        }
+      }
+}
+
+TEST(Problem, ATruthValueIs0Or1) {
+  for (const char* const strides : {"", " strides=(64, 2)"}) {
+    BytesDevice device;
+    Problem problem(ir::parse(std::string("=== loop: positive ===\n"
+                                          "input a: f32[40, 30]\n"
+                                          "output b: bool[40, 30]") +
+                              strides +
+                              "\nfor a0 in 0..40: # free\n"
+                              "  for a1 in 0..30: # free\n"
+                              "    in0 = load a[a0, a1]\n"
+                              "    v0 = less(0, in0)\n"
+                              "    b[a0, a1] = v0\n"),
+                    device, 5);
+    problem.poison_outputs();
+    const std::span<std::byte> bytes = static_cast<HostArrays&>(problem.arrays()).bytes(1);
+    for (const Reference::Element& element : problem.reference().outputs.at(0).elements)
+      bytes[static_cast<std::size_t>(element.offset)] = std::byte{element.value != 0};
+    const auto right = problem.check(Coverage::whole);
+    EXPECT_FALSE(right.has_value()) << right->message;
+    std::byte& last = bytes[static_cast<std::size_t>(ir::span(problem.loop().buffers[1]) - 1)];
+    last = std::byte{2};
+    EXPECT_EQ(problem.check(Coverage::whole)->message, "b[39, 29]: is 2, not a truth value (1 of 1200 elements)");
+    last = std::byte{0xff};
+    EXPECT_EQ(problem.check(Coverage::whole)->message, "b[39, 29]: not written (1 of 1200 elements)");
+    EXPECT_FALSE(problem.check(Coverage::prefix).has_value());
+  }
 }
 
 TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
