@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "ir/hardware/float16.h"
 #include "ir/interpret/arithmetic/order.h"
 #include "ir/interpret/executions.h"
+#include "ir/interpret/lazy_inputs.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -26,18 +31,39 @@ std::vector<double> unknown_elements(const Buffer& buffer) {
   return std::vector<double>(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
 }
 
-/// Floats that are all different, and the numbers of the other inputs.
-Memory distinct_inputs(const Program& program, const Memory& inputs) {
+Memory unknown_outputs(const Program& program) {
   Memory memory;
-  std::uint64_t number = first_input;
-  for (const Buffer& buffer : program.buffers) {
-    std::vector<double>& elements = memory[buffer.name] = unknown_elements(buffer);
-    if (buffer.role == Role::output) continue;
-    if (!is_float(buffer.dtype)) elements = inputs.at(buffer.name);
-    if (is_float(buffer.dtype))
-      for (double& x : elements) x = Order::element(++number);
-  }
+  for (const Buffer& buffer : program.buffers)
+    if (buffer.role == Role::output) memory[buffer.name] = unknown_elements(buffer);
   return memory;
+}
+
+/// An element of an input with this number, as it is loaded.
+double element_of(const Buffer& buffer, std::uint64_t number) {
+  const double element = Order::element(number);
+  return is_float16(buffer.dtype) ? Order().stored(element, buffer.dtype) : element;
+}
+
+void add(LazyInputs& inputs, const Buffer& buffer, ComputeElements compute) {
+  inputs.try_emplace(buffer.name, static_cast<std::size_t>(span(buffer)), std::move(compute));
+}
+
+/// Floats that are all different, and the numbers of the other inputs.
+LazyInputs distinct_inputs(const Program& program, const Memory& inputs) {
+  LazyInputs lazy;
+  std::uint64_t number = first_input + 1;
+  for (const Buffer& buffer : program.buffers) {
+    if (buffer.role == Role::output) continue;
+    if (!is_float(buffer.dtype)) {
+      add(lazy, buffer, copy_of(inputs.at(buffer.name)));
+      continue;
+    }
+    add(lazy, buffer, [&buffer, number](std::size_t first, std::span<double> elements) {
+      for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = element_of(buffer, number + first + i);
+    });
+    number += static_cast<std::uint64_t>(span(buffer));
+  }
+  return lazy;
 }
 
 std::uint64_t mixed(std::uint64_t digest, double value) {
@@ -72,7 +98,7 @@ namespace {
 enum class Part { all, corners };
 
 /// Executes the schedule on these inputs. The text says why it cannot; "": it has.
-std::string execute(const Program& loop, const Program& schedule, Memory& memory, Part& part) {
+std::string execute(const Program& loop, const Program& schedule, LazyInputs inputs, Memory& memory, Part& part) {
   if (std::string why = order_dependence(schedule); !why.empty()) return why;
   part = executions(loop.body) <= most_executions ? Part::all : Part::corners;
   Limits limits;
@@ -84,7 +110,7 @@ std::string execute(const Program& loop, const Program& schedule, Memory& memory
       return "its blocks take too long to execute";
   }
   try {
-    interpret(schedule, memory, Order(), limits);
+    interpret(schedule, inputs, memory, Order(), limits);
   } catch (const Error& error) {
     return error.what();
   }
@@ -124,39 +150,95 @@ std::optional<std::size_t> row_dimension(const Program& loop, const Buffer& inpu
   return dimension;
 }
 
+/// The dimensions of a buffer by falling stride, if its elements lie in memory without gaps; nullopt: they do not.
+std::optional<std::vector<std::size_t>> dense_order(const Buffer& buffer) {
+  std::vector<std::size_t> order(buffer.shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t d) { return buffer.strides[d]; });
+  std::int64_t elements = 1;
+  for (const std::size_t d : std::views::reverse(order)) {
+    if (buffer.shape[d] == 1) continue;
+    if (buffer.strides[d] != elements) return std::nullopt;
+    elements *= buffer.shape[d];
+  }
+  return order;
+}
+
 /// Floats that are the same in each row and otherwise different, and the first row's numbers of the other inputs.
-Memory equal_rows(const Program& loop, const Memory& inputs) {
-  Memory memory;
+class EqualRows {
+ public:
+  /// `first`: the number of the first element. `numbers`: of an input that has no floats.
+  EqualRows(const Buffer& buffer, std::optional<std::size_t> row, std::uint64_t first, std::vector<double> numbers)
+      : buffer_(buffer), row_(row), first_(first), numbers_(std::move(numbers)) {}
+
+  double at(const Shape& index) const {
+    std::int64_t in_first_row = 0, number = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (d == row_) continue;
+      in_first_row += index[d] * buffer_.strides[d];
+      number = number * buffer_.shape[d] + index[d];
+    }
+    return is_float(buffer_.dtype) ? element_of(buffer_, first_ + static_cast<std::uint64_t>(number))
+                                   : numbers_[static_cast<std::size_t>(in_first_row)];
+  }
+
+  ComputeElements elements() const {
+    const std::optional<std::vector<std::size_t>> order = dense_order(buffer_);
+    if (!order) return copy_of(all());
+    return [rows = *this, order = *order](std::size_t first, std::span<double> elements) {
+      Shape index(order.size(), 0);
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        auto rest = static_cast<std::int64_t>(first + i);
+        for (const std::size_t d : order) {
+          if (rows.buffer_.shape[d] == 1) continue;
+          index[d] = rest / rows.buffer_.strides[d];
+          rest %= rows.buffer_.strides[d];
+        }
+        elements[i] = rows.at(index);
+      }
+    };
+  }
+
+ private:
+  std::vector<double> all() const {
+    std::vector<double> elements = unknown_elements(buffer_);
+    Shape index(buffer_.shape.size(), 0);
+    for (std::int64_t i = 0; i < element_count(buffer_); ++i) {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < index.size(); ++d) offset += index[d] * buffer_.strides[d];
+      elements[static_cast<std::size_t>(offset)] = at(index);
+      for (std::size_t d = index.size(); d-- > 0 && ++index[d] == buffer_.shape[d];) index[d] = 0;
+    }
+    return elements;
+  }
+
+  Buffer buffer_;
+  std::optional<std::size_t> row_;  // the dimension of the rows
+  std::uint64_t first_;
+  std::vector<double> numbers_;
+};
+
+LazyInputs equal_rows(const Program& loop, const Memory& inputs) {
+  LazyInputs lazy;
   std::uint64_t first = first_input;
   for (const Buffer& buffer : loop.buffers) {
-    std::vector<double>& elements = memory[buffer.name] = unknown_elements(buffer);
     if (buffer.role == Role::output) continue;
     first += first_input;
-    const std::optional<std::size_t> row = row_dimension(loop, buffer);
-    Shape index(buffer.shape.size(), 0);
-    for (std::int64_t i = 0; i < element_count(buffer); ++i) {
-      std::int64_t offset = 0, in_first_row = 0, number = 0;
-      for (std::size_t d = 0; d < index.size(); ++d) {
-        offset += index[d] * buffer.strides[d];
-        if (d == row) continue;
-        in_first_row += index[d] * buffer.strides[d];
-        number = number * buffer.shape[d] + index[d];
-      }
-      elements[static_cast<std::size_t>(offset)] = is_float(buffer.dtype)
-                                                       ? Order::element(first + static_cast<std::uint64_t>(number))
-                                                       : inputs.at(buffer.name)[static_cast<std::size_t>(in_first_row)];
-      for (std::size_t d = index.size(); d-- > 0 && ++index[d] == buffer.shape[d];) index[d] = 0;
-    }
+    add(lazy, buffer,
+        EqualRows(buffer, row_dimension(loop, buffer), first,
+                  is_float(buffer.dtype) ? std::vector<double>() : inputs.at(buffer.name))
+            .elements());
   }
-  return memory;
+  return lazy;
 }
 
 }  // namespace
 
 Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs) {
-  Memory memory = distinct_inputs(schedule, inputs);
+  Memory memory = unknown_outputs(schedule);
   Part part = Part::all;
-  if (std::string why = execute(loop, schedule, memory, part); !why.empty()) return {0, std::move(why)};
+  if (std::string why = execute(loop, schedule, distinct_inputs(schedule, inputs), memory, part); !why.empty())
+    return {0, std::move(why)};
   std::uint64_t digest = 0;
   for (const Buffer& buffer : loop.buffers) {
     if (buffer.role != Role::output) continue;
@@ -173,9 +255,10 @@ Fingerprint row_fingerprint(const Program& loop, const Program& schedule, const 
   for (const Buffer& buffer : loop.buffers)
     if (buffer.role == Role::output && !row_of(loop, buffer))
       return {0, fmt::format("its output {} has no rows", buffer.name)};
-  Memory memory = equal_rows(loop, inputs);
+  Memory memory = unknown_outputs(loop);
   Part part = Part::all;
-  if (std::string why = execute(loop, schedule, memory, part); !why.empty()) return {0, std::move(why)};
+  if (std::string why = execute(loop, schedule, equal_rows(loop, inputs), memory, part); !why.empty())
+    return {0, std::move(why)};
   std::uint64_t digest = 0;
   for (const Buffer& buffer : loop.buffers) {
     if (buffer.role != Role::output) continue;

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/lazy_inputs.h"
 #include "ir/interpret/loop_lanes.h"
 #include "ir/interpret/machine.h"
 
@@ -11,8 +12,14 @@ namespace deplo::ir {
 
 namespace {
 
-void run(const Program& program, Memory& memory, const Arithmetic& arithmetic, const Limits& limits, Outputs outputs,
-         Memory* rounding) {
+void check_size(const Buffer& buffer, std::size_t found) {
+  if (static_cast<std::int64_t>(found) != span(buffer))
+    throw Error("interpret: expected " + std::to_string(span(buffer)) + " elements in buffer " + buffer.name +
+                ", found " + std::to_string(found));
+}
+
+void run(const Program& program, LazyInputs& lazy, Memory& memory, const Arithmetic& arithmetic, const Limits& limits,
+         Outputs outputs, Memory* rounding) {
   // Bounds on rounding errors are kept for one lane.
   const std::optional<Program> wide = rounding == nullptr ? exec::in_lanes(program) : std::nullopt;
   exec::Machine machine(wide ? *wide : program, nullptr, limits, arithmetic);
@@ -20,12 +27,14 @@ void run(const Program& program, Memory& memory, const Arithmetic& arithmetic, c
   if (rounding != nullptr) machine.roundings.start(machine.lanes);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
+    if (const auto input = lazy.find(buffer.name); input != lazy.end()) {
+      check_size(buffer, input->second.size());
+      machine.global.buffers[i].lazy = &input->second;
+      continue;
+    }
     const auto found = memory.find(buffer.name);
-    const std::int64_t expected = span(buffer);
     if (found == memory.end()) throw Error("interpret: expected memory for buffer " + buffer.name + ", found none");
-    if (static_cast<std::int64_t>(found->second.size()) != expected)
-      throw Error("interpret: expected " + std::to_string(expected) + " elements in buffer " + buffer.name +
-                  ", found " + std::to_string(found->second.size()));
+    check_size(buffer, found->second.size());
     machine.global.buffers[i].data = found->second;
     if (buffer.role != Role::output) {
       if (is_float16(buffer.dtype))
@@ -45,11 +54,18 @@ void run(const Program& program, Memory& memory, const Arithmetic& arithmetic, c
 }  // namespace
 
 void interpret(const Program& program, Memory& memory, const Limits& limits, Outputs outputs) {
-  run(program, memory, reals(), limits, outputs, nullptr);
+  LazyInputs none;
+  run(program, none, memory, reals(), limits, outputs, nullptr);
 }
 
 void interpret(const Program& program, Memory& memory, const Arithmetic& arithmetic, const Limits& limits) {
-  run(program, memory, arithmetic, limits, Outputs::rounded, nullptr);
+  LazyInputs none;
+  run(program, none, memory, arithmetic, limits, Outputs::rounded, nullptr);
+}
+
+void interpret(const Program& program, LazyInputs& inputs, Memory& memory, const Arithmetic& arithmetic,
+               const Limits& limits) {
+  run(program, inputs, memory, arithmetic, limits, Outputs::rounded, nullptr);
 }
 
 std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Array>& buffers, const Limits& limits) {
@@ -63,7 +79,8 @@ std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Ar
 Memory interpret_rounding(const Program& loop, Memory& memory) {
   CHECK(loop.level == Level::loop);
   Memory rounding;
-  run(loop, memory, reals(), {}, Outputs::exact, &rounding);
+  LazyInputs none;
+  run(loop, none, memory, reals(), {}, Outputs::exact, &rounding);
   return rounding;
 }
 

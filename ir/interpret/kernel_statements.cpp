@@ -122,8 +122,7 @@ struct RunCpAsyncCopy {
                          std::to_string(offsets[l] * element) + " of " + target.name,
                      l);
       for (int w = 0; w < to.lanes; ++w)
-        m.shared.start_copy(target, target.cells[static_cast<std::size_t>(offsets[l] + w)], l,
-                            source.data[static_cast<std::size_t>(first + w)]);
+        m.shared.start_copy(target, target.cells[static_cast<std::size_t>(offsets[l] + w)], l, source.at(first + w));
       m.copies.start(to.buffer, offsets[l], to.lanes, l);
     }
   }
@@ -247,7 +246,7 @@ struct RunTmaLoad {
       const std::int64_t byte = tma::swizzled_address(n * target.element_bytes, swizzle);
       Cell& cell = target.cells[static_cast<std::size_t>(first + byte / target.element_bytes)];
       m.shared.check_proxy(target, cell, lane);
-      m.shared.start_copy(target, cell, lane, inside ? from.data[static_cast<std::size_t>(offset)] : 0);
+      m.shared.start_copy(target, cell, lane, inside ? from.at(offset) : 0);
       for (std::size_t i = position.size(); i-- > 0;) {
         if (++position[i] < box[i] || i == 0) break;
         position[i] = 0;

@@ -131,25 +131,56 @@ std::string print(const ProofVerdict& verdict) {
   CHECK(false);
 }
 
-Proof::Proof(const Program& meaning, Memory inputs, std::uint64_t seed)
-    : meaning_(meaning), seed_(seed), ring_(meaning), inputs_(std::move(inputs)) {
-  std::uint64_t number = seed << 40;
+namespace {
+
+Proof::Inputs known_inputs(const Program& meaning, Memory inputs) {
+  Proof::Inputs known;
   for (const Buffer& buffer : meaning.buffers) {
-    std::vector<double>& elements = inputs_[buffer.name];
-    if (buffer.role == Role::output) {
-      elements.assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
-      continue;
-    }
+    if (buffer.role == Role::output) continue;
+    std::vector<double>& elements = inputs[buffer.name];
     CHECK(std::ssize(elements) == span(buffer));
-    if (is_float(buffer.dtype))
-      for (double& x : elements) ++number, x = is_exact(x) ? ring_.constant(x) : Ring::element(number);
+    known.emplace(buffer.name, copy_of(std::move(elements)));
   }
-  if (executions(meaning.body) <= most_executions) expected_ = outputs(meaning, {});
+  return known;
 }
 
-Memory Proof::outputs(const Program& program, const Limits& limits) const {
-  Memory memory = inputs_;
-  interpret(program, memory, ring_, limits);
+}  // namespace
+
+Proof::Proof(const Program& meaning, Memory inputs, std::uint64_t seed)
+    : Proof(meaning, known_inputs(meaning, std::move(inputs)), seed) {}
+
+Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed)
+    : meaning_(meaning), seed_(seed), ring_(meaning), inputs_(std::move(inputs)) {
+  std::uint64_t number = (seed << 40) + 1;  // of the first element of an input
+  for (const Buffer& buffer : meaning.buffers) {
+    if (buffer.role == Role::output || !is_float(buffer.dtype)) continue;
+    ComputeElements& compute = inputs_.at(buffer.name);
+    compute = [ring = ring_, drawn = std::move(compute), number](std::size_t first, std::span<double> elements) {
+      drawn(first, elements);
+      for (std::size_t i = 0; i < elements.size(); ++i)
+        elements[i] = is_exact(elements[i]) ? ring.constant(elements[i]) : Ring::element(number + first + i);
+    };
+    number += static_cast<std::uint64_t>(span(buffer));
+  }
+  if (executions(meaning.body) > most_executions) return;
+  LazyInputs lazy = lazy_inputs();
+  expected_ = outputs(meaning, lazy, {});
+}
+
+LazyInputs Proof::lazy_inputs() const {
+  LazyInputs lazy;
+  for (const Buffer& buffer : meaning_.buffers)
+    if (buffer.role != Role::output)
+      lazy.try_emplace(buffer.name, static_cast<std::size_t>(span(buffer)), inputs_.at(buffer.name));
+  return lazy;
+}
+
+Memory Proof::outputs(const Program& program, LazyInputs& inputs, const Limits& limits) const {
+  Memory memory;
+  for (const Buffer& buffer : meaning_.buffers)
+    if (buffer.role == Role::output)
+      memory[buffer.name].assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
+  interpret(program, inputs, memory, ring_, limits);
   Memory outputs;
   for (const Buffer& buffer : program.buffers) {
     if (buffer.role != Role::output) continue;
@@ -162,7 +193,8 @@ Memory Proof::outputs(const Program& program, const Limits& limits) const {
 
 std::string Proof::difference(const Program& schedule, const Limits& limits) const {
   CHECK(expected_.has_value());
-  const Memory found = outputs(schedule, limits);
+  LazyInputs inputs = lazy_inputs();
+  const Memory found = outputs(schedule, inputs, limits);
   std::size_t wrong = 0, all = 0;
   std::string first;
   for (const auto& [name, expected] : *expected_)
@@ -194,7 +226,9 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
   if (each * static_cast<double>(limits.clusters.size()) > 2 * most_executions)
     return {Kind::open, "blocks that add to the same elements take too long"};
   std::size_t compared = 0;
-  const std::optional<std::string> wrong = compare_some(outputs(schedule, limits), adds, compared);
+  LazyInputs inputs = lazy_inputs();
+  const Memory found = outputs(schedule, inputs, limits);
+  const std::optional<std::string> wrong = compare_some(found, inputs, adds, compared);
   if (!wrong) return {Kind::open, "an element takes too long, or loaded values choose it"};
   if (!wrong->empty() && adds) return {Kind::open, "other blocks may add to the elements that were compared"};
   if (!wrong->empty()) return {Kind::refuted, *wrong};
@@ -205,10 +239,11 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
 
 // "" if the elements that were compared are the same; nullopt if none could be. An output that blocks add to begins as 0
 // everywhere (`adds`), so that an element of 0 may be one of blocks that were not executed.
-std::optional<std::string> Proof::compare_some(const Memory& found, bool adds, std::size_t& compared) const {
+std::optional<std::string> Proof::compare_some(const Memory& found, LazyInputs& inputs, bool adds,
+                                               std::size_t& compared) const {
   const double each = executions_at_point(meaning_.body);
   const ReadInput read = [&](const Buffer& buffer, std::int64_t offset) {
-    return inputs_.find(buffer.name)->second[static_cast<std::size_t>(offset)];
+    return inputs.find(buffer.name)->second[static_cast<std::size_t>(offset)];
   };
   const auto evaluate = [&](const auto& at) { return evaluate_at(meaning_, read, at, ring_); };
   for (const auto& [name, elements] : found) {

@@ -1,12 +1,14 @@
 // Proves that a schedule computes the formulas of a program, for all inputs (docs/proofs.md).
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/interpret/arithmetic/ring.h"
 #include "ir/interpret/interpret.h"
+#include "ir/interpret/lazy_inputs.h"
 
 namespace deplo::ir {
 
@@ -29,6 +31,9 @@ class Proof {
   /// `inputs`: elements of the inputs, as for interpret(). Integers, truth values, and floats that are infinite or
   /// whole numbers stay what they are; `seed` draws the other floats. Throws Error as interpret() does.
   Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
+  /// The same with inputs that are computed when they are read, by their names.
+  using Inputs = std::map<std::string, ComputeElements, std::less<>>;
+  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed);
 
   /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
   /// Throws Error as interpret() does.
@@ -37,14 +42,15 @@ class Proof {
   ProofVerdict verdict(const Program& schedule, const Limits& = {}) const;
 
  private:
-  Memory outputs(const Program&, const Limits&) const;
+  LazyInputs lazy_inputs() const;
+  Memory outputs(const Program&, LazyInputs&, const Limits&) const;
   ProofVerdict verdict_in_part(const Program& schedule, Limits) const;
-  std::optional<std::string> compare_some(const Memory& found, bool adds, std::size_t& compared) const;
+  std::optional<std::string> compare_some(const Memory& found, LazyInputs&, bool adds, std::size_t& compared) const;
 
   Program meaning_;
   std::uint64_t seed_;
   Ring ring_;
-  Memory inputs_;
+  Inputs inputs_;                   // in exact arithmetic
   std::optional<Memory> expected_;  // of a program that is not too large
 };
 

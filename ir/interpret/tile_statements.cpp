@@ -68,7 +68,7 @@ struct RunStage {
         inside = inside && at_source[d] >= 0 && at_source[d] < from.shape[d];
         if (inside) offset += at_source[d] * from.strides[d];
       }
-      m.shared.fill(to, to.cells[static_cast<std::size_t>(n)], inside ? from.data[static_cast<std::size_t>(offset)] : 0,
+      m.shared.fill(to, to.cells[static_cast<std::size_t>(n)], inside ? from.at(offset) : 0,
                     transport != Transport::copy);
       for (std::size_t i = position.size(); i-- > 0;) {
         if (++position[i] < slab[i].extent) break;

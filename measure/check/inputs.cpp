@@ -15,6 +15,7 @@
 #include "core/parallel.h"
 #include "core/rng.h"
 #include "ir/hardware/float16.h"
+#include "ir/interpret/lazy_inputs.h"
 #include "ir/walk.h"
 #include "measure/check/elements.h"
 #include "measure/check/npy.h"
@@ -123,27 +124,57 @@ ir::Numbers input_values(const ir::Program& loop, std::size_t index, std::uint64
   return values;
 }
 
+namespace {
+
+Rng rng_of(std::size_t index, std::uint64_t seed) {
+  return Rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
+}
+
+/// The distribution of values that are drawn independently, each from the same number of random numbers; nullopt: they
+/// are not.
+std::optional<ir::Fill> independent_fill(const ir::Buffer& buffer) {
+  if (buffer.fill && buffer.fill->draw == ir::Fill::Draw::distinct) return std::nullopt;
+  if (!buffer.fill && !ir::is_float(buffer.dtype)) return std::nullopt;
+  return buffer.fill.value_or(ir::Fill{ir::Fill::Draw::uniform, -1, 1});
+}
+
+/// Draws elements of a buffer from `first` on, to values[at] and the following.
+void draw_part(const ir::Fill& fill, ir::DType dtype, Rng rng, std::size_t first, ir::Numbers& values, std::size_t at,
+               std::size_t count) {
+  rng.skip(first * ir::numbers_of_one(fill));
+  for (std::size_t i = 0; i < count; ++i) values.set(at + i, ir::draw(fill, dtype, rng));
+}
+
+}  // namespace
+
 ir::Numbers random_input(const ir::Buffer& buffer, std::size_t index, std::uint64_t seed) {
-  Rng rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
+  Rng rng = rng_of(index, seed);
   ir::Numbers values(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
-  const bool is_distinct = buffer.fill && buffer.fill->draw == ir::Fill::Draw::distinct;
-  if (is_distinct) {
-    const std::vector<double> drawn = ir::draw(*buffer.fill, buffer.dtype, ir::span(buffer), rng);
-    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, drawn[i]);
-  } else if (!buffer.fill && !ir::is_float(buffer.dtype)) {
-    const std::uint64_t numbers = buffer.dtype == ir::DType::boolean ? 2 : 32;
-    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, static_cast<double>(rng.below(numbers)));
-  } else {
-    const ir::Fill fill = buffer.fill.value_or(ir::Fill{ir::Fill::Draw::uniform, -1, 1});
-    const std::uint64_t numbers = ir::numbers_of_one(fill);
+  if (const std::optional<ir::Fill> fill = independent_fill(buffer)) {
     in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_per_thread),
              [&](std::size_t first, std::size_t end) {
-               Rng part = rng;
-               part.skip(first * numbers);
-               for (std::size_t i = first; i < end; ++i) values.set(i, ir::draw(fill, buffer.dtype, part));
+               draw_part(*fill, buffer.dtype, rng, first, values, first, end - first);
              });
+  } else if (buffer.fill) {
+    const std::vector<double> drawn = ir::draw(*buffer.fill, buffer.dtype, ir::span(buffer), rng);
+    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, drawn[i]);
+  } else {
+    const std::uint64_t numbers = buffer.dtype == ir::DType::boolean ? 2 : 32;
+    for (std::size_t i = 0; i < values.size(); ++i) values.set(i, static_cast<double>(rng.below(numbers)));
   }
   return values;
+}
+
+ir::ComputeElements input_elements(const ir::Program& loop, std::size_t index, std::uint64_t seed,
+                                   const InputFiles& files) {
+  const ir::Buffer& buffer = loop.buffers[index];
+  const std::optional<ir::Fill> fill = independent_fill(buffer);
+  if (!fill || files.contains(buffer.name)) return ir::copy_of(input_values(loop, index, seed, files).doubles());
+  return [fill = *fill, dtype = buffer.dtype, rng = rng_of(index, seed)](std::size_t first, std::span<double> to) {
+    ir::Numbers values(dtype, to.size());
+    draw_part(fill, dtype, rng, first, values, 0, to.size());
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = values[i];
+  };
 }
 
 namespace {

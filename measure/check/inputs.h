@@ -1,7 +1,10 @@
 // The values of a kernel's inputs when it is measured.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +26,11 @@ using InputFiles = std::map<std::string, std::string, std::less<>>;
 /// The values of buffer `buffer` (an index): those of its file if it has one, else random_input(). Throws Error if the
 /// file's shape or values do not fit the buffer.
 ir::Numbers input_values(const ir::Program&, std::size_t buffer, std::uint64_t seed, const InputFiles&);
+
+/// Computes elements of input_values() in double, from any one on. Elements that are drawn independently are not drawn
+/// before they are asked for.
+std::function<void(std::size_t first, std::span<double>)> input_elements(const ir::Program&, std::size_t buffer,
+                                                                         std::uint64_t seed, const InputFiles&);
 
 /// Random values for buffer `buffer` (an index) of a problem with this seed; the same on every platform. They are drawn
 /// from the buffer's fill if it has one, else from uniform(-1, 1); integers from 0 to 31; bool from 0 and 1.

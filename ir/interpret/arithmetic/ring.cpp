@@ -53,6 +53,23 @@ constexpr Pair inverse(Pair a) { return {power<p>(a.p, p - 2), power<q>(a.q, q -
 
 constexpr Pair one = {1, 1};
 
+/// A sum of up to 2^32 products, reduced only at the end: its lower and upper halves have a sum each.
+template <std::uint64_t modulus>
+class Sum {
+ public:
+  void add(std::uint64_t product) {
+    low_ += product & 0xffffffff;
+    high_ += product >> 32;
+  }
+  std::uint64_t plus(std::uint64_t x) const {
+    constexpr std::uint64_t half = (std::uint64_t{1} << 32) % modulus;
+    return (high_ % modulus * half % modulus + low_ % modulus + x) % modulus;
+  }
+
+ private:
+  std::uint64_t low_ = 0, high_ = 0;
+};
+
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
 /// Whether all are less than 2 in size.
@@ -172,7 +189,10 @@ double multiply(double a, double b) {
 }
 
 double multiply_add(double a, double b, double c) {
-  if (are_elements(a, b, c)) return encode(sum(product(decode(a), decode(b)), decode(c)));
+  if (are_elements(a, b, c)) {
+    const Pair x = decode(a), y = decode(b), z = decode(c);
+    return encode({(x.p * y.p + z.p) % p, (x.q * y.q + z.q) % q});  // at most p * p + p, which is below 2^64
+  }
   return add(multiply(a, b), c);
 }
 
@@ -305,6 +325,19 @@ void Ring::apply(Op op, std::int64_t n, double* out, const double* a, const doub
 }
 
 double Ring::dot(double total, std::span<const double> a, std::span<const double> b) const {
+  std::uint64_t all = bits_of(total);
+  for (std::size_t k = 0; k < a.size(); ++k) all |= bits_of(a[k]) | bits_of(b[k]);
+  if (are_elements(std::bit_cast<double>(all))) {
+    Sum<p> of_p;
+    Sum<q> of_q;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const Pair x = decode(a[k]), y = decode(b[k]);
+      of_p.add(x.p * y.p);
+      of_q.add(x.q * y.q);
+    }
+    const Pair start = decode(total);
+    return encode({of_p.plus(start.p), of_q.plus(start.q)});
+  }
   for (std::size_t k = 0; k < a.size(); ++k) total = multiply_add(a[k], b[k], total);
   return total;
 }

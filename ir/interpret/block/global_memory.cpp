@@ -10,11 +10,16 @@ namespace deplo::ir::exec {
 void GlobalMemory::load(std::size_t dst, const Access& from, const Offsets& offsets, Mask mask) {
   const Global& global = buffers[static_cast<std::size_t>(from.buffer)];
   if (global.numbers != nullptr)
-    return global.numbers->visit([&](const auto& values) { gather(dst, from, values.data(), offsets, mask); });
+    return global.numbers->visit([&](const auto& values) {
+      gather(dst, from, offsets, mask, [data = values.data()](std::int64_t i) { return static_cast<double>(data[i]); });
+    });
+  if (global.lazy != nullptr)
+    return gather(dst, from, offsets, mask,
+                  [&](std::int64_t i) { return (*global.lazy)[static_cast<std::size_t>(i)]; });
   if (!global.data.empty()) {
     if (roundings_.kept())
       roundings_[dst] = {global.rounding.empty() ? 0 : global.rounding[static_cast<std::size_t>(offsets[0])]};
-    gather(dst, from, global.data.data(), offsets, mask);
+    gather(dst, from, offsets, mask, [data = global.data.data()](std::int64_t i) { return data[i]; });
     if (exact && is_float16(global.dtype)) round(dst, from, global);
     return;
   }
@@ -34,19 +39,20 @@ void GlobalMemory::round(std::size_t dst, const Access& access, const Layout& la
     for (int l = 0; l < lanes_.count; ++l) lanes_.element(dst, w)[l] = stored(layout, lanes_.element(dst, w)[l]);
 }
 
-template <class T>
-void GlobalMemory::gather(std::size_t dst, const Access& access, const T* data, const Offsets& offsets, Mask mask) {
+template <class Element>
+void GlobalMemory::gather(std::size_t dst, const Access& access, const Offsets& offsets, Mask mask,
+                          const Element& element) {
   const std::int64_t stride = access.lanes == 1 ? 0 : buffers[static_cast<std::size_t>(access.buffer)].strides.back();
   for (int w = 0; w < access.lanes; ++w) {
     double* out = lanes_.element(dst, w);
-    const T* from = data + w * stride;
+    const std::int64_t more = w * stride;
     if (offsets.uniform)
-      std::fill(out, out + lanes_.count, static_cast<double>(from[offsets.base]));
+      std::fill(out, out + lanes_.count, element(offsets.base + more));
     else if (mask == nullptr)
-      for (int l = 0; l < lanes_.count; ++l) out[l] = static_cast<double>(from[offsets.lanes[l]]);
+      for (int l = 0; l < lanes_.count; ++l) out[l] = element(offsets.lanes[l] + more);
     else
       for (int l = 0; l < lanes_.count; ++l)
-        if (mask[l] != 0) out[l] = static_cast<double>(from[offsets.lanes[l]]);
+        if (mask[l] != 0) out[l] = element(offsets.lanes[l] + more);
   }
 }
 

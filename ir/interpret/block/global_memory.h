@@ -6,18 +6,26 @@
 #include <vector>
 
 #include "ir/interpret/interpret.h"
+#include "ir/interpret/lazy_inputs.h"
 #include "ir/interpret/rounding.h"
 
 namespace deplo::ir::exec {
 
 struct Global : Layout {
-  std::span<double> data;                       // empty in evaluate_at
+  std::span<double> data;                       // empty in evaluate_at, and of a lazy input
+  LazyInput* lazy = nullptr;                    // an input whose elements are computed when they are read
   const Numbers* numbers = nullptr;             // inputs of evaluate_at …
   std::function<double(std::int64_t)> element;  // … or one element of them
   std::span<double> rounding;                   // of an output: the rounding errors of `data`, if requested
   // Of an output: the writer of each element. 0: nobody; t + 1: thread t of the launch by `=`; -(t + 1): thread t by
   // `+=`; -INT64_MAX: several threads by `+=`.
   std::vector<std::int64_t> writers;
+
+  /// An element of an input or an output; not in evaluate_at.
+  double at(std::int64_t offset) const {
+    const auto i = static_cast<std::size_t>(offset);
+    return lazy != nullptr ? (*lazy)[i] : data[i];
+  }
 };
 
 class GlobalMemory {
@@ -36,8 +44,8 @@ class GlobalMemory {
   void write(const Access&, WriteMode, std::int64_t offset, int lane, double value, double rounding);
 
  private:
-  template <class T>
-  void gather(std::size_t dst, const Access&, const T* data, const Offsets&, Mask);
+  template <class Element>
+  void gather(std::size_t dst, const Access&, const Offsets&, Mask, const Element& element);
   void round(std::size_t dst, const Access&, const Layout&);
   const Point& written_point(const Global&, std::int64_t offset) const;
   void write_point(const Global&, WriteMode, std::int64_t offset, double value, double rounding);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -122,18 +123,25 @@ void MatrixProducts::commit() {
 void MatrixProducts::finish(const MatrixProduct& product) {
   watch(product, -1);
   constexpr std::int64_t depth = MatrixProduct::depth;
+  // Each row of both operands is read once, when the first sum needs it.
+  using Row = std::array<double, depth>;
+  std::vector<std::optional<Row>> rows_a(MatrixProduct::rows), rows_b(product.b.cells.size() / depth);
   for_each_register(product.sums, [&](const Operand& sum, int w, std::int64_t number) {
     std::vector<double>& lanes = held.at({sum.value, w});
     for (int thread = 0; thread < mma::warpgroup; ++thread) {
       const auto [row, column] = place(thread, number);
       const int lane = product.first_lane + thread;
-      std::array<double, depth> a{}, b{};
-      for (std::int64_t k = 0; k < depth; ++k) {
-        a[static_cast<std::size_t>(k)] = read_a(product, row, k);
-        b[static_cast<std::size_t>(k)] = read(product.b, column * depth + k, product.first_lane);
+      std::optional<Row>& a = rows_a[static_cast<std::size_t>(row)];
+      std::optional<Row>& b = rows_b[static_cast<std::size_t>(column)];
+      const bool reads_a = !a, reads_b = !b;
+      if (reads_a) a.emplace();
+      if (reads_b) b.emplace();
+      for (std::int64_t k = 0; k < depth && (reads_a || reads_b); ++k) {
+        if (reads_a) (*a)[static_cast<std::size_t>(k)] = read_a(product, row, k);
+        if (reads_b) (*b)[static_cast<std::size_t>(k)] = read(product.b, column * depth + k, product.first_lane);
       }
       double& sum_of_lane = lanes[static_cast<std::size_t>(lane)];
-      sum_of_lane = arithmetic_.dot(sum_of_lane, a, b);
+      sum_of_lane = arithmetic_.dot(sum_of_lane, *a, *b);
     }
   });
 }

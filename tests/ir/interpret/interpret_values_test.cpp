@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
+#include "core/error.h"
+#include "ir/interpret/arithmetic/arithmetic.h"
 #include "ir/interpret/interpret.h"
 #include "ir/interpret/interpret_case.h"
+#include "ir/interpret/lazy_inputs.h"
 
 namespace deplo::ir {
 namespace {
@@ -31,6 +35,37 @@ TEST(InterpretValues, AGatherReadsWhatIsNamed) {
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points[0].offset, 5);
   EXPECT_EQ(points[0].value, 20);
+}
+
+TEST(InterpretValues, LazyInputsAreComputedWhereTheyAreRead) {
+  const Program program = parse(
+      "=== loop: rows ===\ninput x: f32[40, 100]\ninput z: f32[100]\noutput y: f32[3, 100]\n"
+      "for a0 in 0..3: # free\n"
+      "  for a1 in 0..100: # free\n"
+      "    in0 = load x[(13 * a0), a1]\n"
+      "    in1 = load z[(99 - a1)]\n"
+      "    v0 = add(in0, in1)\n"
+      "    y[a0, a1] = v0\n");
+  EXPECT_EQ(verify(program), "");
+  Values x(4000), z(100);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * i % 1009);
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = static_cast<double>(i) / 4;
+  Memory memory = {{"x", x}, {"z", z}, {"y", Values(300, NAN)}}, lazy = {{"y", Values(300, NAN)}};
+  interpret(program, memory);
+  std::size_t computed = 0;
+  LazyInputs inputs;
+  inputs.try_emplace("x", x.size(), [&](std::size_t first, std::span<double> elements) {
+    computed += elements.size();
+    copy_of(x)(first, elements);
+  });
+  inputs.try_emplace("z", z.size(), copy_of(z));
+  interpret(program, inputs, lazy, reals());
+  EXPECT_EQ(lazy.at("y"), memory.at("y"));
+  EXPECT_GE(computed, 300U);
+  EXPECT_LE(computed, 300U + 3 * 128);
+  inputs.erase("x");
+  inputs.try_emplace("x", x.size() - 1, copy_of(x));
+  EXPECT_THROW(interpret(program, inputs, lazy, reals()), Error);
 }
 
 TEST(InterpretValues, SixteenBitsAreRoundedWhereTheyAreStored) {

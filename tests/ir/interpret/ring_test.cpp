@@ -5,9 +5,13 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
+#include <utility>
+#include <vector>
 
+#include "core/rng.h"
 #include "ir/program.h"
 
 namespace deplo::ir::ring_test {
@@ -98,6 +102,29 @@ TEST(Ring, KeepsTheAlgebraOfConstants) {
   EXPECT_NE(number(std::nextafter(0.2, 1)), number(0.2));
   EXPECT_NE(number(static_cast<double>(0.2F)), number(0.2));
   for (int i = -50; i < 50; ++i) EXPECT_EQ(ring().integer(number(i), DType::i32), i);
+}
+
+TEST(Ring, ADotIsTheSumOfItsProducts) {
+  Rng rng(9);
+  const auto expect_same = [](double x, double y) {
+    EXPECT_TRUE(std::isnan(x) ? std::isnan(y) : ring().canonical(x) == ring().canonical(y)) << x << " " << y;
+  };
+  for (int turn = 0; turn < cases; ++turn) {
+    const auto draw = [&] {
+      constexpr double special[] = {0, -0.0, 0x1p70, infinity, nan};
+      if (turn % 4 == 0 && rng.below(8) == 0) return special[rng.below(std::size(special))];
+      return rng.below(3) == 0 ? number(rng.uniform(-5, 5)) : Ring::element(rng.next());
+    };
+    std::vector<double> a, b;
+    for (std::uint64_t k = rng.below(40); k > 0; --k) a.push_back(draw()), b.push_back(draw());
+    const double start = draw();
+    double sum = start;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const double before = std::exchange(sum, add(times(a[k], b[k]), sum));
+      expect_same(sum, apply(Op::fma, a[k], b[k], before));
+    }
+    expect_same(sum, ring().dot(start, a, b));
+  }
 }
 
 TEST(Ring, KeepsInfinitiesAndNaN) {

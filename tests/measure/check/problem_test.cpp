@@ -704,6 +704,30 @@ TEST(RandomInput, DoesNotDependOnTheThreads) {
   }
 }
 
+// Parts of all kinds of inputs, in any order.
+TEST(InputElements, AreThoseOfTheWholeInput) {
+  using Draw = ir::Fill::Draw;
+  for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f64, ir::DType::i32, ir::DType::boolean})
+    for (const std::optional<ir::Fill>& fill :
+         {std::optional<ir::Fill>(), std::optional(ir::Fill{Draw::normal, 1, 2}),
+          std::optional(ir::Fill{Draw::uniform, 0, 5}), std::optional(ir::Fill{Draw::integers, 0, 100}),
+          std::optional(ir::Fill{Draw::distinct, 0, 1000}), std::optional(ir::Fill{Draw::constant, 3, 0})}) {
+      ir::Program loop = ir::parse(
+          "=== loop: copy ===\ninput x: f32[1000]\noutput y: f32[1000]\nfor i in 0..1000:  # free\n"
+          "  in0 = load x[i]\n  y[i] = in0\n");
+      loop.buffers[0].dtype = dtype;
+      loop.buffers[0].fill = fill;
+      const std::vector<double> all = input_values(loop, 0, 5, {}).doubles();
+      const auto elements = input_elements(loop, 0, 5, {});
+      for (const std::size_t first : {900, 0, 64, 63, 999}) {
+        std::vector<double> part(std::min<std::size_t>(65, all.size() - first));
+        elements(first, part);
+        EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + static_cast<std::ptrdiff_t>(first)))
+            << name(dtype) << " from " << first;
+      }
+    }
+}
+
 TEST(SamplePoints, DistinctInRangeWithAllCorners) {
   for (const std::vector<std::int64_t>& extents :
        {std::vector<std::int64_t>{512, 3584}, {1, 1}, {3}, {2, 3, 5, 7, 11, 13}, {}, {1000000}}) {
