@@ -260,17 +260,17 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   std::vector<measure::TrialRecord> records;
   for (std::size_t i = 0; i < all.size(); ++i)
     fill(records.emplace_back(record_of(all[i], measure::Stage::confirm, task_.protocol)), replies[i]);
+  std::optional<measure::Findings> findings;  // of the trial that was proved last
   const std::optional<std::size_t> winner =
       prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
-        const ir::Program& kernel = all[i].code.kernel;
+        findings.reset();
         if (session_.cancelled() || opaque_) return std::nullopt;  // no Loop IR says what is right
-        return measure::prove(task_.loop, kernel, task_.seed, task_.files);
+        findings = measure::examine(task_.loop, all[i].code.kernel, task_.seed, task_.files);
+        return findings->proof;
       });
-  if (winner && !session_.cancelled() && !opaque_) {
-    const ir::Program& kernel = all[*winner].code.kernel;
-    measure::TrialRecord& record = records[*winner];
-    record.fingerprint = print(measure::fingerprint_of(task_.loop, kernel, task_.seed, task_.files));
-    record.row_fingerprint = print(measure::row_fingerprint_of(task_.loop, kernel, task_.seed, task_.files));
+  if (winner && findings) {
+    records[*winner].fingerprint = print(findings->fingerprint);
+    records[*winner].row_fingerprint = print(findings->row_fingerprint);
   }
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {

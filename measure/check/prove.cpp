@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <utility>
 
 namespace deplo::measure {
@@ -40,6 +41,13 @@ ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kerne
 ir::Fingerprint row_fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                                    const InputFiles& files) {
   return ir::row_fingerprint(loop, kernel, integers_of(loop, seed, files));
+}
+
+Findings examine(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed, const InputFiles& files) {
+  auto order = std::async(std::launch::async, [&] { return fingerprint_of(loop, kernel, seed, files); });
+  auto rows = std::async(std::launch::async, [&] { return row_fingerprint_of(loop, kernel, seed, files); });
+  ir::ProofVerdict proof = prove(loop, kernel, seed, files);
+  return {std::move(proof), order.get(), rows.get()};
 }
 
 }  // namespace deplo::measure

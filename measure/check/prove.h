@@ -21,4 +21,11 @@ ir::Fingerprint fingerprint_of(const ir::Program& loop, const ir::Program& kerne
 ir::Fingerprint row_fingerprint_of(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                                    const InputFiles& files = {});
 
+struct Findings {
+  ir::ProofVerdict proof;
+  ir::Fingerprint fingerprint, row_fingerprint;
+};
+/// prove(), fingerprint_of() and row_fingerprint_of() at the same time, each on a thread.
+Findings examine(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed, const InputFiles& files = {});
+
 }  // namespace deplo::measure
