@@ -19,11 +19,14 @@ bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
 bool spread(const ir::Body& body, bool around, const Names& except, Names& names) {
   bool grown = false;
   for (const ir::Stmt& stmt : body) {
+    const ir::Body* const inner = ir::inner_body(stmt);
+    const std::string& name = ir::defined(stmt);
+    const bool may_add = !name.empty() && !names.contains(name) && !except.contains(name);
+    if (inner == nullptr && !may_add) continue;
     const bool on = around || reads_one_of(stmt, names);
     if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && on) grown |= names.insert(loop->axis.name).second;
-    if (const std::string& name = ir::defined(stmt); on && !name.empty() && !except.contains(name))
-      grown |= names.insert(name).second;
-    if (const ir::Body* inner = ir::inner_body(stmt)) grown |= spread(*inner, on, except, names);
+    if (on && may_add) grown |= names.insert(name).second;
+    if (inner != nullptr) grown |= spread(*inner, on, except, names);
   }
   return grown;
 }

@@ -50,6 +50,10 @@ enum class Unrolled : std::uint8_t { as_marked, all };
 /// The Loads of staged buffers, and the fills by threads, in program order. Left out are Loads by gathered values; and
 /// block axes and the slot in the indices, because they only shift what a warp accesses.
 std::vector<WarpAccess> warp_accesses(const ir::Program& tile, Unrolled);
+/// Those of one buffer alone.
+std::vector<WarpAccess> warp_accesses(const ir::Program& tile, Unrolled, const std::string& buffer);
+/// The accesses without samples that repeat earlier ones: they cost the same in each layout.
+std::vector<WarpAccess> without_repeats(std::vector<WarpAccess>);
 
 /// The cost of the most expensive sample, the first one of several.
 struct BankCost {

@@ -1,6 +1,8 @@
 // What the threads of a warp index staged buffers by: index expressions evaluated for 32 threads at once.
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
@@ -23,8 +25,6 @@ struct LaneValue {
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
 };
-using Environment = std::vector<std::pair<const std::string*, LaneValue>>;
-
 LaneValue uniform(std::int64_t value, std::uint64_t regs = 0) {
   LaneValue result;
   result.v[0] = value;
@@ -32,28 +32,96 @@ LaneValue uniform(std::int64_t value, std::uint64_t regs = 0) {
   return result;
 }
 
-LaneValue evaluate(const ir::Expr& e, const Environment& environment) {
-  if (e.kind() == ir::Expr::Kind::constant) return uniform(e.value());
-  if (e.kind() == ir::Expr::Kind::variable) {
-    const auto found = std::find_if(environment.rbegin(), environment.rend(),
-                                    [&](const auto& entry) { return ir::same_name(*entry.first, e.name()); });
-    if (found != environment.rend()) return found->second;
-    LaneValue unknown;
-    unknown.known = false;
-    return unknown;
+/// The values of variables. If several have one name, the last one counts.
+struct Environment {
+  std::vector<const std::string*> names;
+  std::vector<LaneValue> values;
+
+  void add(const std::string& name, const LaneValue& value = {}) {
+    names.push_back(&name);
+    values.push_back(value);
   }
-  const LaneValue l = evaluate(e.lhs(), environment), r = evaluate(e.rhs(), environment);
-  LaneValue result;
-  result.threads = l.threads || r.threads;
-  result.regs = l.regs | r.regs;
-  result.known = l.known && r.known;
-  const bool sums = e.op() == ir::ExprOp::add || e.op() == ir::ExprOp::sub;
-  const bool scales = e.op() == ir::ExprOp::mul &&
-                      (e.lhs().kind() == ir::Expr::Kind::constant || e.rhs().kind() == ir::Expr::Kind::constant);
-  result.plain = !result.threads || ((sums || scales) && l.plain && r.plain);
-  for (std::size_t t = 0; t < (result.threads ? ir::gpu::warp : 1U); ++t) result.v[t] = fold(e.op(), l.at(t), r.at(t));
-  return result;
-}
+};
+
+/// An index expression that is evaluated many times: its variables are found once.
+class CompiledIndex {
+ public:
+  /// The environment's values may change later, its names may not.
+  CompiledIndex(const ir::Expr& e, const Environment& environment) { add(e, environment); }
+
+  /// The result is valid until the next evaluation of this index, or until the environment changes.
+  const LaneValue& evaluate(const Environment& environment) {
+    for (Node& node : nodes_) {
+      if (!node.is_operation) continue;
+      combine(node, value_of(node.l, environment), value_of(node.r, environment));
+    }
+    return value_of(nodes_.size() - 1, environment);
+  }
+
+ private:
+  static constexpr std::size_t no_slot = SIZE_MAX;
+  struct Node {
+    bool is_operation = false, scales = false;  // scales: one of the operands is a constant
+    ir::ExprOp op = ir::ExprOp::add;
+    std::size_t l = 0, r = 0;    // operands, which stand before
+    std::size_t slot = no_slot;  // of a variable
+    LaneValue value = {};        // of a constant, of an unknown variable, or of the latest evaluation
+  };
+
+  const LaneValue& value_of(std::size_t number, const Environment& environment) const {
+    const Node& node = nodes_[number];
+    return node.slot != no_slot ? environment.values[node.slot] : node.value;
+  }
+
+  std::size_t add(const ir::Expr& e, const Environment& environment) {
+    Node node;
+    if (e.kind() == ir::Expr::Kind::constant) {
+      node.value = uniform(e.value());
+    } else if (e.kind() == ir::Expr::Kind::variable) {
+      for (std::size_t i = environment.names.size(); i-- > 0 && node.slot == no_slot;)
+        if (ir::same_name(*environment.names[i], e.name())) node.slot = i;
+      node.value.known = node.slot != no_slot;
+    } else {
+      node.is_operation = true;
+      node.op = e.op();
+      node.scales = e.op() == ir::ExprOp::mul &&
+                    (e.lhs().kind() == ir::Expr::Kind::constant || e.rhs().kind() == ir::Expr::Kind::constant);
+      node.l = add(e.lhs(), environment);
+      node.r = add(e.rhs(), environment);
+    }
+    nodes_.push_back(node);
+    return nodes_.size() - 1;
+  }
+
+  static void combine(Node& node, const LaneValue& l, const LaneValue& r) {
+    LaneValue& result = node.value;
+    result.threads = l.threads || r.threads;
+    result.regs = l.regs | r.regs;
+    result.known = l.known && r.known;
+    const bool sums = node.op == ir::ExprOp::add || node.op == ir::ExprOp::sub;
+    result.plain = !result.threads || ((sums || node.scales) && l.plain && r.plain);
+    if (!result.threads) {
+      result.v[0] = ir::fold(node.op, l.v[0], r.v[0]);
+      return;
+    }
+    const auto fold_all = [&](auto operation) {
+      for (std::size_t t = 0; t < ir::gpu::warp; ++t) result.v[t] = operation(l.at(t), r.at(t));
+    };
+    const bool divides = !r.threads && r.v[0] > 0;
+    if (node.op == ir::ExprOp::add)
+      fold_all([](std::int64_t a, std::int64_t b) { return a + b; });
+    else if (node.op == ir::ExprOp::mul)
+      fold_all([](std::int64_t a, std::int64_t b) { return a * b; });
+    else if (node.op == ir::ExprOp::div && divides)
+      fold_all([](std::int64_t a, std::int64_t b) { return ir::floor_div(a, b); });
+    else if (node.op == ir::ExprOp::mod && divides)
+      fold_all([](std::int64_t a, std::int64_t b) { return ir::floor_mod(a, b); });
+    else
+      fold_all([&](std::int64_t a, std::int64_t b) { return ir::fold(node.op, a, b); });
+  }
+
+  std::vector<Node> nodes_;  // the whole expression is the last
+};
 
 // Do 32 neighbours from a multiple of 32 on in a row-major box of these extents always have the same shape, so that all
 // of them are the first ones shifted?
@@ -107,15 +175,17 @@ class Accesses {
     collect(tile.body, true, loops, sites_);
   }
 
-  std::vector<WarpAccess> all() {
+  /// `buffer`: whose; "": of all.
+  std::vector<WarpAccess> of(const std::string& buffer) {
     std::vector<WarpAccess> result;
+    const auto is_wanted = [&](const ir::Stage& stage) { return buffer.empty() || stage.buffer == buffer; };
     for (const Site& site : sites_)
-      if (const auto* stage = site.stmt->as<ir::Stage>(); stage != nullptr && !find(stage->buffer))
+      if (const auto* stage = site.stmt->as<ir::Stage>(); stage != nullptr && is_wanted(*stage) && !find(stage->buffer))
         stages_.push_back(stage);
     for (const Site& site : sites_) {
       const auto* stage = site.stmt->as<ir::Stage>();
       const auto* load = site.stmt->as<ir::Load>();
-      if (stage != nullptr && stage->transport != ir::Transport::tma && words(*stage))
+      if (stage != nullptr && is_wanted(*stage) && stage->transport != ir::Transport::tma && words(*stage))
         result.push_back(fill(site, *stage));
       if (const auto* loop = site.stmt->as<ir::Loop>()) look_at_fragments(site, *loop, result);
       if (load == nullptr) continue;
@@ -136,7 +206,7 @@ class Accesses {
   int warp_size() const { return static_cast<int>(std::min<std::int64_t>(threads_, ir::gpu::warp)); }
   std::int64_t warps() const { return std::max<std::int64_t>(1, threads_ / ir::gpu::warp); }
 
-  Environment environment(const Site& site, const Where& where) const;
+  class Surroundings;
   double times(const Site& site, std::uint64_t regs) const;
   std::int64_t turns_in_text(const ir::Loop&) const;
   static int run_along(const ir::Load&, const std::string& axis, std::int64_t extent, const ir::Stage&);
@@ -156,35 +226,65 @@ class Accesses {
   std::vector<const ir::Stage*> stages_;
 };
 
-// Block axes and the vector's lane at 0, a loop at its round-th turn.
-Environment Accesses::environment(const Site& site, const Where& where) const {
-  Environment result;
-  result.reserve(tile_.axes.size() + site.loops.size());
-  std::int64_t stride = threads_, copy = where.copy;
-  std::uint64_t reg = 1;
-  for (const ir::Axis& axis : tile_.axes) {
-    LaneValue value;
-    if (axis.bind == ir::Bind::thread) {
-      stride /= axis.extent;
-      value.threads = true;
-      for (std::size_t t = 0; t < ir::gpu::warp; ++t)
-        value.v[t] = (where.warp * ir::gpu::warp + static_cast<std::int64_t>(t)) / stride % axis.extent;
-    } else if (axis.bind == ir::Bind::reg) {
+// The axes and the loops around a site, at one place after the other: block axes and the vector's lane at 0.
+class Accesses::Surroundings {
+ public:
+  Surroundings(const Accesses& accesses, const Site& site) : accesses_(accesses), site_(site) {
+    for (const ir::Axis& axis : accesses.tile_.axes) environment_.add(axis.name);
+    for (const ir::Loop* loop : site.loops) {
+      starts_.emplace_back(loop->start, environment_);
+      environment_.add(loop->axis.name);
+    }
+    enter_warp(0);
+    move_to({});
+  }
+
+  Environment& environment() { return environment_; }
+
+  void move_to(const Where& where) {
+    if (where.warp != warp_) enter_warp(where.warp);
+    std::int64_t copy = where.copy;
+    std::uint64_t reg = 1;
+    std::size_t number = 0;
+    for (const ir::Axis& axis : accesses_.tile_.axes) {
+      LaneValue& value = environment_.values[number++];
+      if (axis.bind != ir::Bind::reg) continue;
       const bool counted = (where.regs & reg) != 0;
-      value = uniform(counted ? copy % axis.extent : 0, reg);
+      value.v[0] = counted ? copy % axis.extent : 0;
+      value.regs = reg;
       if (counted) copy /= axis.extent;
       reg <<= 1;
     }
-    result.emplace_back(&axis.name, value);
+    for (std::size_t i = 0; i < site_.loops.size(); ++i) {
+      const ir::Loop& loop = *site_.loops[i];
+      LaneValue& value = environment_.values[number++];
+      value = starts_[i].evaluate(environment_);
+      const std::int64_t turns = std::max<std::int64_t>(1, loop.axis.extent / loop.step);
+      for (std::int64_t& v : value.v) v += loop.step * (where.round % turns);
+    }
   }
-  for (const ir::Loop* loop : site.loops) {
-    LaneValue value = evaluate(loop->start, result);
-    const std::int64_t turns = std::max<std::int64_t>(1, loop->axis.extent / loop->step);
-    for (std::int64_t& v : value.v) v += loop->step * (where.round % turns);
-    result.emplace_back(&loop->axis.name, value);
+
+ private:
+  void enter_warp(std::int64_t warp) {
+    warp_ = warp;
+    std::int64_t stride = accesses_.threads_;
+    std::size_t number = 0;
+    for (const ir::Axis& axis : accesses_.tile_.axes) {
+      LaneValue& value = environment_.values[number++];
+      if (axis.bind != ir::Bind::thread) continue;
+      stride /= axis.extent;
+      value.threads = true;
+      for (std::size_t t = 0; t < ir::gpu::warp; ++t)
+        value.v[t] = (warp * ir::gpu::warp + static_cast<std::int64_t>(t)) / stride % axis.extent;
+    }
   }
-  return result;
-}
+
+  const Accesses& accesses_;
+  const Site& site_;
+  Environment environment_;
+  std::vector<CompiledIndex> starts_;  // of the loops
+  std::int64_t warp_ = 0;
+};
 
 // Turns of the loops around it and the copies over REG axes.
 double Accesses::times(const Site& site, std::uint64_t regs) const {
@@ -228,51 +328,67 @@ int Accesses::run(const Site& site, const ir::Load& load, const ir::Stage& stage
   return longest;
 }
 
-// Of a warp's threads, dimension by dimension.
-std::vector<WarpValues> values_of(std::vector<LaneValue> index) {
-  std::vector<WarpValues> values;
-  for (LaneValue& value : index) {
-    if (!value.threads) value.v.fill(value.v[0]);
-    values.push_back(value.v);
+/// An index of several dimensions, of a warp's threads.
+class WarpIndex {
+ public:
+  WarpIndex(std::span<const ir::Expr> index, const Environment& environment) {
+    for (const ir::Expr& e : index) index_.emplace_back(e, environment);
   }
-  return values;
-}
+
+  std::vector<WarpValues> evaluate(const Environment& environment) {
+    std::vector<WarpValues> values(index_.size());
+    regs = 0;
+    plain = known = true;
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      const LaneValue& value = index_[d].evaluate(environment);
+      if (value.threads)
+        values[d] = value.v;
+      else
+        values[d].fill(value.v[0]);
+      regs |= value.regs;
+      plain &= value.plain;
+      known &= value.known;
+    }
+    return values;
+  }
+
+  // Of all dimensions, in the latest evaluation: as those of LaneValue.
+  std::uint64_t regs = 0;
+  bool plain = true, known = true;
+
+ private:
+  std::vector<CompiledIndex> index_;
+};
 
 std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load, const ir::Stage& stage) const {
   const std::size_t slot = stage.slots > 1 ? 1 : 0;
-  const auto index_at = [&](const Where& where) {
-    const Environment all = environment(site, where);
-    std::vector<LaneValue> index;
-    for (std::size_t d = slot; d < load.index.size(); ++d) index.push_back(evaluate(load.index[d], all));
-    return index;
-  };
-  std::vector<LaneValue> first = index_at({});
+  Surroundings surroundings(*this, site);
+  WarpIndex index(std::span(load.index).subspan(slot), surroundings.environment());
+  std::vector<WarpValues> first = index.evaluate(surroundings.environment());
+  if (!index.known) return std::nullopt;
+  const std::uint64_t regs = index.regs;
   WarpAccess access = {&stage, &load, 1, 1, warp_size(), 1, {}};
   if (lanes_ != nullptr && depends_on(load.index.back(), lanes_->name))
     access.lanes = static_cast<int>(lanes_->extent);
   else
     access.run = run(site, load, stage);
-  std::uint64_t regs = 0;
-  bool plain = stage.panel == 0 && stage.swizzle == 0;
-  for (const LaneValue& value : first) {
-    if (!value.known) return std::nullopt;
-    regs |= value.regs;
-    plain &= value.plain;
-  }
+  const bool plain = stage.panel == 0 && stage.swizzle == 0 && index.plain;
   access.times = times(site, regs);
   std::int64_t copies = 1;
   for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
   const bool one_warp = plain && blocks_are_shifts(extents_);
   const std::int64_t warps = plain ? this->warps() : std::min(this->warps(), some_warps);
   if (one_warp) {
-    access.samples.push_back(values_of(std::move(first)));
+    access.samples.push_back(std::move(first));
     return access;
   }
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < warps; ++where.warp)
     for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, most_copies)); ++where.copy)
-      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round)
-        access.samples.push_back(values_of(index_at(where)));
+      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round) {
+        surroundings.move_to(where);
+        access.samples.push_back(index.evaluate(surroundings.environment()));
+      }
   return access;
 }
 
@@ -297,30 +413,28 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
   const std::size_t slot = stage->slots > 1 ? 1 : 0;
   WarpAccess access = {
       stage, fragment.load, lanes, 1, rows ? std::min(warp_size(), 8 * fragment.matrices) : warp_size(), 1, {}};
-  std::uint64_t regs = 0;
-  const auto index_at = [&](const Where& where, std::int64_t turn) {
-    Environment all = environment(site, where);
-    const std::string& axis = site.stmt->as<ir::Loop>()->axis.name;
-    all.emplace_back(&axis, uniform(turn));
-    static const std::string lane = ir::lane_variable;
-    all.emplace_back(&lane, uniform(0));
-    std::vector<LaneValue> index;
-    for (std::size_t d = slot; d < fragment.index.size(); ++d) {
-      index.push_back(evaluate(fragment.index[d], all));
-      regs |= index.back().regs;
-    }
-    return index;
-  };
-  index_at({}, 0);
+  Surroundings surroundings(*this, site);
+  Environment& environment = surroundings.environment();
+  environment.add(site.stmt->as<ir::Loop>()->axis.name);
+  const std::size_t turn_slot = environment.values.size() - 1;
+  static const std::string lane = ir::lane_variable;
+  environment.add(lane);
+  WarpIndex index(std::span(fragment.index).subspan(slot), environment);
+  index.evaluate(environment);
+  const std::uint64_t regs = index.regs;
   std::int64_t copies = 1;
   for (std::size_t i = 0; i < regs_.size(); ++i) copies *= (regs >> i & 1) != 0 ? regs_[i] : 1;
   access.times = times(site, regs);
+  const std::int64_t trips = ir::mma::trips(*site.stmt->as<ir::Loop>());
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < std::min(warps(), some_warps); ++where.warp)
     for (where.copy = 0; where.copy < std::min(copies, most_copies / 8); ++where.copy)
       for (const std::int64_t turn : {0, 1})
-        if (turn < ir::mma::trips(*site.stmt->as<ir::Loop>()))
-          access.samples.push_back(values_of(index_at(where, turn)));
+        if (turn < trips) {
+          surroundings.move_to(where);
+          environment.values[turn_slot].v[0] = turn;
+          access.samples.push_back(index.evaluate(environment));
+        }
   return access;
 }
 
@@ -361,9 +475,31 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
 }  // namespace
 
 std::vector<WarpAccess> warp_accesses(const ir::Program& program, Unrolled unrolled) {
+  return warp_accesses(program, unrolled, "");
+}
+
+std::vector<WarpAccess> warp_accesses(const ir::Program& program, Unrolled unrolled, const std::string& buffer) {
   for (const ir::Stmt& stmt : program.body)
-    if (const auto* tile = stmt.as<ir::Tile>()) return Accesses(program, *tile, unrolled).all();
+    if (const auto* tile = stmt.as<ir::Tile>()) return Accesses(program, *tile, unrolled).of(buffer);
   return {};
+}
+
+std::vector<WarpAccess> without_repeats(std::vector<WarpAccess> accesses) {
+  for (WarpAccess& access : accesses) {
+    auto& samples = access.samples;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      // Repeats follow each other closely: of warps or registers on which the index does not depend.
+      constexpr std::size_t compared = 64;
+      const auto end = samples.begin() + static_cast<std::ptrdiff_t>(kept);
+      const auto begin = end - static_cast<std::ptrdiff_t>(std::min(kept, compared));
+      if (std::find(begin, end, samples[i]) != end) continue;
+      if (kept != i) samples[kept] = std::move(samples[i]);
+      ++kept;
+    }
+    samples.resize(kept);
+  }
+  return accesses;
 }
 
 }  // namespace deplo::rules

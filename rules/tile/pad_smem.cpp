@@ -36,8 +36,8 @@ std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& 
 }
 
 // The fewest wavefronts first.
-std::vector<Value> pads(const ir::Program& program, const std::vector<WarpAccess>& accesses, const ir::Stage& stage,
-                        const Target& target) {
+std::vector<Value> pads(const ir::Program& program, const ir::Stage& stage, const Target& target) {
+  const std::vector<WarpAccess> accesses = without_repeats(warp_accesses(program, Unrolled::all, stage.buffer));
   const std::int64_t step = pad_step(accesses, stage);
   std::vector<Value> result;
   result.emplace_back(std::int64_t{0});
@@ -71,14 +71,13 @@ std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Pr
 
 Verdict decide_pad_smem(const ir::Program& program, const Target& target, const Pins& pins) {
   if (target.warp == 1) return Skip{"no warps, no banks"};
-  const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   ir::Program padded = program;
   for (const auto& [knob, stage] : padded_stages(program)) {
     if (const auto pad = pins.integer(knob)) {
       set_pad(padded.body, stage->buffer, *pad);
       continue;
     }
-    std::vector<Value> options = pads(padded, accesses, *stage, target);
+    std::vector<Value> options = pads(padded, *stage, target);
     if (options.size() > 1) return Fork{knob, std::move(options)};
   }
   if (pins.empty()) return Skip{"no stage has a fixable bank conflict"};

@@ -68,7 +68,6 @@ Verdict decide_split_inner_for_swizzle(const ir::Program& program, const Target&
   if (!target.tma && !products) return Skip{"no tma stage to swizzle"};
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
-  const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   bool any = false;
   std::int64_t room = target.shared_bytes - shared_bytes(program, target);  // for the alignment that patterns ask for
   for (const ChunkStage& at : chunk_stages(tile)) {
@@ -79,7 +78,8 @@ Verdict decide_split_inner_for_swizzle(const ir::Program& program, const Target&
       room -= pattern_rows * *swizzle;
       continue;
     }
-    std::vector<Value> legal = patterns(accesses, stage, room);
+    std::vector<Value> legal =
+        patterns(without_repeats(warp_accesses(program, Unrolled::all, stage.buffer)), stage, room);
     if (legal.size() > 1) return Fork{at.knob, std::move(legal)};
   }
   if (!any) return Skip{"no tma stage to swizzle"};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <compare>
 #include <functional>
+#include <span>
 
 #include "ir/hardware/gpu.h"
 #include "ir/walk.h"
@@ -101,7 +102,8 @@ class Accesses {
       if (each.stage->transport == ir::Transport::tma) layouts = tma_layouts(*each.stage);
       const double plain = buffer_cost(accesses, layouts.front()).wavefronts;
       double best = plain;
-      for (const ir::Stage& layout : layouts) best = std::min(best, buffer_cost(accesses, layout).wavefronts);
+      for (const ir::Stage& layout : std::span(layouts).subspan(1))
+        best = std::min(best, buffer_cost(accesses, layout).wavefronts);
       sum.wavefronts += best;
       sum.patterns += best < plain ? 1 : 0;
     }
@@ -141,7 +143,10 @@ class Accesses {
 
 // The values that a knob has in the shapes, those of the cheapest first.
 std::vector<Value> by_cost(const std::vector<WarpTile>& tiles, std::int64_t WarpTile::*knob, const Threads& threads,
-                           const Accesses& accesses) {
+                           const ir::Program& program) {
+  const auto has_first = [&](const WarpTile& tile) { return tile.*knob == tiles.front().*knob; };
+  if (!tiles.empty() && std::ranges::all_of(tiles, has_first)) return {Value(tiles.front().*knob)};
+  const Accesses accesses(program, threads);
   std::vector<std::pair<Cost, std::int64_t>> scored;
   for (const WarpTile& tile : tiles) {
     Cost cost = accesses.cost(tile);
@@ -167,11 +172,12 @@ Verdict decide_warp_tile(const ir::Program& program, const Target& target, const
     return (rows && tile.rows != *rows) || (interleave && tile.interleave != *interleave);
   });
   if (!rows) tiles.insert(tiles.begin(), WarpTile{});
-  const Accesses accesses(program, threads);
-  if (!rows) return Fork{"rows", by_cost(tiles, &WarpTile::rows, threads, accesses)};
-  if (!interleave) return Fork{"interleave", by_cost(tiles, &WarpTile::interleave, threads, accesses)};
-  if (!pins.integer("strip") && threads.fm > 1)
-    return Fork{"strip", by_cost(tiles, &WarpTile::strip, threads, accesses)};
+  const auto fork = [&](const char* knob, std::int64_t WarpTile::*value) {
+    return Fork{knob, by_cost(tiles, value, threads, program)};
+  };
+  if (!rows) return fork("rows", &WarpTile::rows);
+  if (!interleave) return fork("interleave", &WarpTile::interleave);
+  if (!pins.integer("strip") && threads.fm > 1) return fork("strip", &WarpTile::strip);
   return Apply{};
 }
 

@@ -242,6 +242,28 @@ TEST(Banks, RandomPanelsAndSwizzlesAsCounted) {
   }
 }
 
+TEST(Banks, RepeatedSamplesCostNothing) {
+  // Warps that differ in a1 read the same columns.
+  const Program program =
+      program_of({"a1:16=THREAD, a2:16=THREAD", " panel=16 swizzle=64 tma", "k, ((a2 * 4) % 61)"}, 8, 64);
+  const std::vector<rules::WarpAccess> all = rules::warp_accesses(program, rules::Unrolled::all);
+  const std::vector<rules::WarpAccess> distinct = rules::without_repeats(all);
+  ASSERT_EQ(all.size(), distinct.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_LT(distinct[i].samples.size(), all[i].samples.size());
+    for (const std::int64_t swizzle : {0, 32, 64, 128}) {
+      Stage layout = *all[i].stage;
+      layout.swizzle = swizzle;
+      layout.panel = swizzle / 4;
+      const rules::BankCost one = rules::bank_cost(all[i], layout), other = rules::bank_cost(distinct[i], layout);
+      EXPECT_EQ(one.wavefronts, other.wavefronts);
+      EXPECT_EQ(one.least, other.least);
+    }
+    const std::string& buffer = all[i].stage->buffer;
+    EXPECT_EQ(rules::warp_accesses(program, rules::Unrolled::all, buffer).front().samples, all[i].samples);
+  }
+}
+
 // The fill as materialize makes it: copies id, id + threads, … along the rows.
 TEST(Banks, FillsAsCounted) {
   for (const int lanes : {1, 2, 4})
