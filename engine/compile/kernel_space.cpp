@@ -1,5 +1,6 @@
 #include "engine/compile/kernel_space.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -9,10 +10,26 @@
 namespace deplo::engine {
 namespace {
 
+/// Positions that are kept for the next path through them, because searchers walk thousands of paths from the root and
+/// some rules take milliseconds to decide. Below a kept position all positions are kept that the second path or a later
+/// one reaches. If there are too many, all are dropped, because a search moves on to other parts of its space.
+struct KeptPositions {
+  static constexpr std::size_t max_positions = 8000;  // of about ten kilobytes each
+  std::mutex mutex;
+  std::size_t count = 0, generation = 0;
+
+  void note() {
+    if (++count < max_positions) return;
+    count = 0;
+    ++generation;
+  }
+};
+
 class KernelPosition : public search::Position {
  public:
-  KernelPosition(rules::Lowering lowering, std::shared_ptr<const Restrictions> restrictions)
-      : lowering_(std::move(lowering)), restrictions_(std::move(restrictions)) {
+  KernelPosition(rules::Lowering lowering, std::shared_ptr<const Restrictions> restrictions,
+                 std::shared_ptr<KeptPositions> kept)
+      : lowering_(std::move(lowering)), restrictions_(std::move(restrictions)), kept_(std::move(kept)) {
     if (!lowering_.fork()) return;
     const Fork& whole = *lowering_.fork();
     options_ = allowed_options(whole, *restrictions_);
@@ -24,29 +41,55 @@ class KernelPosition : public search::Position {
   const Trail& trail() const override { return lowering_.trail(); }
   search::PositionPtr choose(std::size_t option) const override {
     CHECK(option < options_.size());
-    rules::Lowering next = lowering_;
-    next.choose(options_[option]);
-    return std::make_shared<KernelPosition>(std::move(next), restrictions_);
+    if (kept_ == nullptr) return next(option, nullptr);
+    bool keeps = false;
+    {
+      const std::lock_guard lock(kept_->mutex);
+      if (generation_ != kept_->generation) children_.clear();
+      generation_ = kept_->generation;
+      children_.resize(options_.size());
+      if (children_[option] != nullptr) return children_[option];
+      keeps = std::exchange(passed_, true);
+    }
+    search::PositionPtr position = next(option, keeps ? kept_ : nullptr);
+    if (!keeps) return position;
+    const std::lock_guard lock(kept_->mutex);
+    if (generation_ != kept_->generation || children_[option] != nullptr) return position;
+    children_[option] = position;
+    kept_->note();
+    return position;
   }
   const rules::Lowering& lowering() const { return lowering_; }
 
  private:
+  search::PositionPtr next(std::size_t option, std::shared_ptr<KeptPositions> kept) const {
+    rules::Lowering next = lowering_;
+    next.choose(options_[option]);
+    return std::make_shared<KernelPosition>(std::move(next), restrictions_, std::move(kept));
+  }
+
   rules::Lowering lowering_;
   std::shared_ptr<const Restrictions> restrictions_;  // of the whole space
-  std::optional<Fork> fork_;                          // what is left of the rule's
-  std::vector<std::size_t> options_;                  // their numbers there
+  std::shared_ptr<KeptPositions> kept_;               // of the whole space; null: this position is not kept
+  // Guarded by the mutex of kept_.
+  mutable std::vector<search::PositionPtr> children_;  // by option; null: not kept
+  mutable std::size_t generation_ = 0;                 // of the children
+  mutable bool passed_ = false;                        // a path has gone on from here
+  std::optional<Fork> fork_;                           // what is left of the rule's
+  std::vector<std::size_t> options_;                   // their numbers there
 };
 
 }  // namespace
 
 KernelSpace::KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions)
     : restrictions_(std::make_shared<const Restrictions>(std::move(restrictions))),
-      root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target), restrictions_)) {}
+      root_(std::make_shared<KernelPosition>(rules::Lowering(loop, target), restrictions_,
+                                             std::make_shared<KeptPositions>())) {}
 
 search::PositionPtr KernelSpace::find(const Trail& trail) const {
   Result<rules::Lowering> found = rules::follow(lowering(*root_), trail, rules::TrailIs::whole);
   if (!found.ok()) return nullptr;
-  if (restrictions_->empty()) return std::make_shared<KernelPosition>(std::move(found.value()), restrictions_);
+  if (restrictions_->empty()) return std::make_shared<KernelPosition>(std::move(found.value()), restrictions_, nullptr);
   return search::walk(*this, found.value().trail());  // again: the restrictions may leave out what the rules offer
 }
 
