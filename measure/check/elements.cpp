@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "ir/hardware/float16.h"
 
 namespace deplo::measure {
@@ -13,8 +15,26 @@ std::size_t size_in_bytes(const ir::Buffer& buffer) {
   return static_cast<std::size_t>(std::max<std::int64_t>(ir::span(buffer), 1) * ir::bytes(buffer.dtype));
 }
 
+namespace {
+
+void store(std::span<const float> values, ir::DType dtype, std::byte* to) {
+  constexpr double values_of_thread = 1 << 21;  // some milliseconds
+  in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_of_thread),
+           [&](std::size_t first, std::size_t end) {
+             ir::store_float16(values.subspan(first, end - first), dtype, to + first * sizeof(std::uint16_t));
+           });
+}
+
+}  // namespace
+
 void encode(const ir::Numbers& values, ir::DType dtype, std::byte* to) {
-  if (ir::is_float16(dtype)) return ir::store_float16(values.as(ir::DType::f32).floats(), dtype, to);
+  if (ir::is_float16(dtype))
+    return values.visit([&](const auto& numbers) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(numbers)>, std::vector<float>>)
+        store(numbers, dtype, to);
+      else
+        store(values.as(ir::DType::f32).floats(), dtype, to);
+    });
   if (dtype == ir::DType::boolean)
     return values.visit([&](const auto& numbers) {
       std::ranges::transform(numbers, to, [](auto number) { return std::byte{number != 0}; });
