@@ -158,7 +158,7 @@ class SectorStores {
 }  // namespace
 
 void store_whole_sectors(ir::Body& kernel, KernelBuilder& builder) {
-  if (!builder.target.shuffle) return;
+  if (!builder.target.shuffle || builder.threads % builder.target.warp != 0) return;
   SectorStores(kernel, builder).rewrite(kernel);
 }
 
