@@ -94,6 +94,11 @@ class Names {
     return found == function_.labels.end() ? nullptr : &found->second;
   }
   RegisterPlace constant(std::uint64_t value, int bits);
+  /// How many operands and guards of the kernel name it.
+  int occurrences(const std::string& name) const {
+    const auto found = occurrences_.find(name);
+    return found == occurrences_.end() ? 0 : found->second;
+  }
   bool is_parameter(const std::string& name) const {
     return std::ranges::any_of(program_.parameters, [&](const Variable& v) { return v.name == name; });
   }
@@ -102,11 +107,13 @@ class Names {
   void place_parameters(const Function&);
   void place_shared(const Module&, const Function&);
   void place(const Variable&, std::uint64_t& end);
+  void count(const std::vector<Operand>&);
 
   Program& program_;
   const Function& function_;
   std::map<std::string, Place> registers_, specials_;
   std::map<std::string, std::uint64_t> addresses_;
+  std::map<std::string, int> occurrences_;
   std::map<std::pair<std::uint64_t, int>, RegisterPlace> constants_;
 };
 
@@ -115,6 +122,10 @@ Names::Names(Program& program, const Module& module, const Function& function)
   const Place truth = allocate(1);
   program_.presets.push_back({truth.place, 1, 1});
   for (const Register& r : function.registers) registers_[r.name] = allocate(r.bits);
+  for (const Statement& s : function.statements) {
+    count(s.operands);
+    if (!s.guard.empty()) ++occurrences_[s.guard];
+  }
   place_parameters(function);
   place_shared(module, function);
   std::uint64_t local_end = 0;
@@ -127,6 +138,13 @@ Names::Names(Program& program, const Module& module, const Function& function)
       addresses_[v.name] = global_address(first_module_variable + program_.globals.size());
       program_.globals.push_back(v);
     }
+  }
+}
+
+void Names::count(const std::vector<Operand>& operands) {
+  for (const Operand& o : operands) {
+    if (!o.name.empty()) ++occurrences_[o.name];
+    count(o.parts);
   }
 }
 
@@ -245,6 +263,10 @@ RegisterPlace Binder::write(const Operand& o, int bits) {
   if (place->bits != bits) fail(fmt::format("a register of {} bits, found {} of {}", bits, o.name, place->bits));
   if (program_.has_wgmma && bits >= 32) detail().writes.push_back(place->place);
   return place->place;
+}
+
+bool Binder::is_unused(const Operand& o) const {
+  return o.kind == Operand::Kind::sink || (o.kind == Operand::Kind::name && names_.occurrences(o.name) == 1);
 }
 
 int Binder::bits_of(const Operand& o, int bits) const {

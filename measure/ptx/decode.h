@@ -34,6 +34,8 @@ class Binder {
   /// A sink ("_") has a place, too.
   RegisterPlace write(const Operand&, int bits);
   RegisterPlace write(std::size_t i, int bits) { return write(operand(i), bits); }
+  /// Whether no other operand of the kernel names the register.
+  bool is_unused(const Operand&) const;
   /// The register's own bits, of at least `bits`, because loads, stores and conversions take wider ones.
   int bits_of(const Operand&, int bits) const;
   /// [base + offset] of operand i.

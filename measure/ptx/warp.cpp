@@ -328,7 +328,9 @@ std::pair<Block*, std::uint64_t> Warp::shared_place(std::uint64_t address, bool 
   return {block, offset};
 }
 
-std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, Use use, bool own) {
+std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation& operation,
+                           bool own) {
+  const Use use = operation.use;
   const auto [block, offset] = shared_place(address, own, lane);
   std::byte* const found = block->shared().find(offset, size);
   const auto here = static_cast<int>(lane);
@@ -336,6 +338,7 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
     throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", size,
                               static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
                   here);
+  if (operation.used > 0) size = operation.used;
   if (block->has_mbarriers()) block->check_plain(offset, size);
   const std::uint64_t position = offset - shared_start;
   Access made = access();
@@ -443,7 +446,8 @@ std::byte* Warp::global_at(std::uint64_t address, std::uint32_t size, std::size_
     throw Finding("out of bounds: " + machine().memory().describe_with_size(address, size), static_cast<int>(lane));
   const GlobalAccess made{access(), block_.index(), operation.order};
   if (operation.use == Use::read) {
-    if (const auto conflict = machine().order().read(address, size, made)) report(*conflict, "reads", size, address);
+    const std::uint32_t used = operation.used > 0 ? operation.used : size;
+    if (const auto conflict = machine().order().read(address, used, made)) report(*conflict, "reads", used, address);
   } else {
     const bool changes = operation.written == nullptr || std::memcmp(found, operation.written, size) != 0;
     if (const auto conflict = machine().order().write(address, size, made, changes))
@@ -472,16 +476,16 @@ std::byte* Warp::at(Space space, std::uint64_t address, std::uint32_t size, std:
                   here);
   if (space == Space::generic) {
     const std::uint64_t window = address & window_mask;
-    if (window == shared_window) return shared_at(address & ~window_mask, size, lane, use, false);
+    if (window == shared_window) return shared_at(address & ~window_mask, size, lane, operation, false);
     if (window == local_window) return local_at(address & ~window_mask, size, lane);
     if (window == param_window) return at(Space::param, address & ~window_mask, size, lane, operation);
     space = Space::global;
   }
   switch (space) {
     case Space::shared:
-      return shared_at(address, size, lane, use, true);
+      return shared_at(address, size, lane, operation, true);
     case Space::shared_cluster:
-      return shared_at(address, size, lane, use, false);
+      return shared_at(address, size, lane, operation, false);
     case Space::local:
       return local_at(address, size, lane);
     case Space::param: {

@@ -26,6 +26,7 @@ struct Operation {
   Use use = Use::read;
   MemoryOrder order = {};
   const std::byte* written = nullptr;  // of Use::write: the bytes
+  std::uint32_t used = 0;              // the first bytes, which the kernel uses of what it reads; 0: all
 };
 
 class Warp {
@@ -175,7 +176,7 @@ class Warp {
   void branch(std::size_t current, const Instruction&, Lanes active);
   void split(std::size_t current, Lanes active);
   void check_registers(const Instruction&);
-  std::byte* shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, Use use, bool own);
+  std::byte* shared_at(std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation&, bool own);
   std::byte* global_at(std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation&);
   void observe(std::uint64_t address, const MemoryOrder&);
   void acquire(const ClusterClocks&);

@@ -33,12 +33,13 @@ MemoryOrder order_of(const Binder& b) {
 /// Memory of one element's type; registers of at least 16 bits, which a narrower element fills by its sign.
 template <class Memory, class Register>
 Flow run_load(Warp& w, const Instruction& i, Lanes active) {
-  const std::size_t count = i.size / sizeof(Memory);
+  const std::size_t count = i.detail->d.size(), used = count * sizeof(Memory);
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    const std::byte* from = w.at(i.space, w.address(i, l), i.size, l, {Use::read, i.order});
+    const std::byte* from =
+        w.at(i.space, w.address(i, l), i.size, l, {Use::read, i.order, nullptr, static_cast<std::uint32_t>(used)});
     std::array<Memory, 8> values;
-    std::memcpy(values.data(), from, i.size);
+    std::memcpy(values.data(), from, used);
     for (std::size_t k = 0; k < count; ++k)
       w.lanes<Register>(i.detail->d[k])[l] =
           static_cast<Register>(static_cast<std::make_signed_t<Register>>(values[k]));
@@ -102,8 +103,11 @@ void load(Binder& b) {
   b.to().order = order_of(b);
   b.address(1);
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
-  const std::vector<Operand> list = vector_of(b, 0, lanes);
+  std::vector<Operand> list = vector_of(b, 0, lanes);
   const int own = register_bits(b, list, bits);
+  // A compiler may load more than the program asks for, such as four of three neighbours. What it then does not use may be
+  // what others write.
+  while (list.size() > 1 && !b.has("volatile") && b.is_unused(list.back())) list.pop_back();
   if (lanes == 1 && own == bits) {
     b.to().d = b.write(list[0], bits);
     b.to().run = bits == 16   ? run_load_one<std::uint16_t>

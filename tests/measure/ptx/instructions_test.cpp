@@ -197,6 +197,24 @@ TEST(PtxInstructions, LoadsExtendAndVectorsAreInOrder) {
   EXPECT_EQ(x[1], 255U);
 }
 
+// NVRTC loads four of three neighbours. Another warp may write the fourth one, but it must be there.
+TEST(PtxInstructions, WhatALoadDoesNotUseIsNotRead) {
+  const auto found = [](const std::string& stored) {
+    const std::string body =
+        "  setp.ne.u32 %p1, %r0, 0;\n  @%p1 bra there;\n  st.shared.v2.u32 [s], {1, 2};\n  st.shared.u32 [s+8], 3;\n"
+        "there:\n  bar.sync 0;\n  setp.ge.u32 %p2, %r0, 32;\n  @%p2 bra other;\n"
+        "  ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [s];\n  st.global.u32 [%rd0], " +
+        stored + ";\n  exit;\nother:\n  st.shared.u32 [s+12], 4;\n";
+    return finding(by_hand(body, ".shared .align 16 .b8 s[16];"), {.threads = 64});
+  };
+  EXPECT_EQ(found("%r3"), "");
+  EXPECT_THAT(found("%r4"), HasSubstr("race"));
+  const std::string of_three =
+      by_hand("  ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];\n  st.global.u32 [%rd0], %r3;");
+  EXPECT_EQ(finding(of_three, {}, 4), "");
+  EXPECT_THAT(finding(of_three, {}, 3), HasSubstr("out of bounds: 16 bytes at byte 0 of 'x'"));
+}
+
 // Lanes part and meet again; each takes another number of turns.
 TEST(PtxInstructions, LanesPartAndMeet) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
