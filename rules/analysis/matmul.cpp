@@ -126,6 +126,12 @@ bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const
   return ir::is_float16(*types.begin()) || (program.allow_tf32 && *types.begin() == ir::DType::f32);
 }
 
+bool multiplies_matrices_by_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  constexpr std::int64_t rows = 64;  // of a warpgroup's instruction
+  return target.wgmma && tile_of(program).axes[matmul.m].extent >= rows &&
+         multiplies_matrices(program, matmul, target) && columns_bytes(program, matmul) == ir::bytes(ir::DType::f16);
+}
+
 bool is_transposed(const ir::Program& program, const Matmul& matmul) {
   bool found = false;
   for_each_columns_load(program, matmul, [&](const ir::Load& load, const ir::Buffer& buffer, const std::string& axis) {

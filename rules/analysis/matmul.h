@@ -19,6 +19,8 @@ std::optional<Matmul> find_matmul(const ir::Program&);  // nullopt also if matri
 /// Can the target's matrix instructions multiply the operands? They must be inputs of one type: a float of 16 bits, or
 /// f32 if the program allows tf32.
 bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);
+/// The same for instructions of warpgroups, which take 64 rows and elements of 16 bits.
+bool multiplies_matrices_by_warpgroups(const ir::Program&, const Matmul&, const Target&);
 /// Is n not the contiguous axis of an operand that walks n? Vector loads of such an operand need a copy in shared memory.
 bool is_transposed(const ir::Program&, const Matmul&);
 /// If a block on a CPU has at most this many rows, they reuse a panel too rarely to pay for its copy or for its place in

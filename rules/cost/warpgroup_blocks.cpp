@@ -10,8 +10,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t chunk = 64;        // turns of K in a slab: 128 bytes, TMA's widest pattern
-constexpr std::int64_t least_chunks = 8;  // of a block in a cluster: fewer are over before its slots are full
+constexpr std::int64_t chunk = 64;  // turns of K in a slab: 128 bytes, TMA's widest pattern
 
 // Cycles of a unit for one slab of each operand: of the tensor cores, of the way from the L2 cache, or of the thread that
 // starts the copies, whichever takes longest.
@@ -27,13 +26,11 @@ double slab_cycles(const WarpgroupBlock& block) {
       {over * rows * columns * double{chunk} / products, (rows + columns) * chunk * 2 / bytes_per_cycle, box * boxes});
 }
 
-bool may_share(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, const Target& target) {
-  if (block.cluster == 1) return true;
-  const std::int64_t chunks = ceil_div(k, chunk);
-  const bool is_known = block.rows <= 128 && block.columns <= 128 &&
-                        (block.cluster == 2 || (block.cluster == 4 && block.rows == 128 && block.columns == 128));
-  return is_known && block.cluster <= target.cluster && grid * block.cluster <= target.units &&
-         chunks % block.cluster == 0 && chunks / block.cluster >= least_chunks;
+// What was measured of clusters, and was fast.
+bool is_known(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, const Target& target) {
+  const bool is_small = block.rows <= 128 && block.columns <= 128;
+  return is_small && (block.cluster == 2 || (block.cluster == 4 && block.rows == 128 && block.columns == 128)) &&
+         grid * block.cluster <= target.units && ceil_div(k, chunk) / block.cluster >= least_chunks;
 }
 
 }  // namespace
@@ -49,12 +46,18 @@ double warpgroup_cycles(const WarpgroupBlock& block, std::int64_t grid, std::int
          (block.cluster == 1 ? 0 : meeting + exchange * sums);
 }
 
+std::vector<std::int64_t> even_clusters(std::int64_t chunks, const Target& target) {
+  std::vector<std::int64_t> sizes = {1};
+  for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2) sizes.push_back(blocks);
+  return sizes;
+}
+
 std::int64_t fastest_cluster(std::int64_t rows, std::int64_t columns, std::int64_t grid, std::int64_t k,
-                             const Target& target) {
+                             std::span<const std::int64_t> legal, const Target& target) {
   WarpgroupBlock best = {rows, columns, 1};
-  for (const std::int64_t blocks : {2, 4}) {
+  for (const std::int64_t blocks : legal) {
     const WarpgroupBlock next = {rows, columns, blocks};
-    if (may_share(next, grid, k, target) &&
+    if (is_known(next, grid, k, target) &&
         warpgroup_cycles(next, grid, k, target) < warpgroup_cycles(best, grid, k, target))
       best = next;
   }
@@ -65,12 +68,13 @@ WarpgroupBlock fastest_block(std::int64_t batch, std::int64_t m, std::int64_t n,
                              std::optional<std::int64_t> rows) {
   constexpr std::array<WarpgroupBlock, 7> measured = {
       {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
+  const std::vector<std::int64_t> clusters = even_clusters(ceil_div(k, chunk), target);
   WarpgroupBlock best = {rows.value_or(64), 128};
   double fewest = std::numeric_limits<double>::infinity();
   for (WarpgroupBlock block : measured) {
     if (rows ? block.rows != *rows : block.rows > std::max<std::int64_t>(m, 64)) continue;
     const std::int64_t grid = batch * ceil_div(m, block.rows) * ceil_div(n, block.columns);
-    block.cluster = fastest_cluster(block.rows, block.columns, grid, k, target);
+    block.cluster = fastest_cluster(block.rows, block.columns, grid, k, clusters, target);
     const double cycles = warpgroup_cycles(block, grid, k, target);
     if (cycles < fewest) best = block, fewest = cycles;
   }

@@ -90,14 +90,6 @@ std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
   return chunks * reduce.axis.extent;
 }
 
-// Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
-// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x cpu_columns outputs.
-// Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units.
-bool multiplies_by_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target) {
-  return target.wgmma && tile_of(program).axes[matmul.m].extent >= 64 &&
-         multiplies_matrices(program, matmul, target) && columns_bytes(program, matmul) == 2;
-}
-
 // The block of matrix instructions of warpgroups that is the fastest; of those with `rows` rows if they are given.
 WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target,
                                    std::optional<std::int64_t> rows = std::nullopt) {
@@ -108,16 +100,21 @@ WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& mat
                        rows);
 }
 
+// Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
+// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x cpu_columns outputs.
+// Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units; those
+// of warpgroups have times.
 std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (target.cpu) return cpu_rows(target) * target.max_threads;
-  if (multiplies_by_warpgroups(program, matmul, target)) return block_of_warpgroups(program, matmul, target).rows;
+  if (multiplies_matrices_by_warpgroups(program, matmul, target))
+    return block_of_warpgroups(program, matmul, target).rows;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const bool large = ceil_div(m, 128) * ceil_div(n, 128) >= target.units;
   return large && multiplies_matrices(program, matmul, target) ? 128 : 64;
 }
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
-  if (multiplies_by_warpgroups(program, matmul, target))
+  if (multiplies_matrices_by_warpgroups(program, matmul, target))
     return block_of_warpgroups(program, matmul, target, bm).columns;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
@@ -218,7 +215,8 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   const auto bm = pins.integer("bm");
   if (bm && pins.integer("bn")) return Apply{};
   const BlockTiles tiles(program, matmul, target);
-  const bool exactly = multiplies_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
+  const bool exactly =
+      multiplies_matrices_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
   const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
     std::vector<Value> values = near(std::move(sizes), wanted, extent);
     if (exactly) std::ranges::stable_partition(values, [&](const Value& value) { return value == Value{wanted}; });

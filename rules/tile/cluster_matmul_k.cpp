@@ -55,7 +55,6 @@ std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t gr
 // 32 rows: 4 of 88 blocks with 32 chunks, 4 of 32 with 32, and 8 of 32 with 88 (docs/performance.md, "On an H200").
 std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, std::int64_t grid,
                             std::int64_t units) {
-  constexpr std::int64_t least_chunks = 8;  // of a block: fewer are over before the slots of its pipeline are full
   std::int64_t wanted = 1;
   for (const std::int64_t blocks : legal)
     if (grid < units && grid * wanted < 2 * units && chunks / blocks >= least_chunks) wanted = blocks;
@@ -63,8 +62,8 @@ std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t ch
 }
 
 // Of matrix instructions of warpgroups.
-std::int64_t fastest_blocks(const ir::Program& program, const ir::Loop& chunks, const ir::Loop& products,
-                            std::int64_t grid, const Target& target) {
+std::int64_t fastest_blocks(std::span<const std::int64_t> legal, const ir::Program& program, const ir::Loop& chunks,
+                            const ir::Loop& products, std::int64_t grid, const Target& target) {
   ir::mma::Product product;
   CHECK(ir::mma::find_product(tile_of(program), products, product).empty());
   if (!product.a.in_slab()) return 1;  // not measured
@@ -73,20 +72,19 @@ std::int64_t fastest_blocks(const ir::Program& program, const ir::Loop& chunks, 
     const auto& stage = *chunks.body[i].as<ir::Stage>();
     (stage.buffer == product.a.load()->buffer ? rows : columns) = ir::slot_count(stage) / products.axis.extent;
   }
-  return fastest_cluster(rows, columns, grid, chunks.axis.extent * products.axis.extent, target);
+  return fastest_cluster(rows, columns, grid, chunks.axis.extent * products.axis.extent, legal, target);
 }
 
 // The wanted one first.
 std::vector<Value> block_options(const ir::Program& program, const ir::Loop& loop, const ir::Loop& products,
                                  const SplitSums& sums, const Target& target) {
-  const std::int64_t chunks = loop.axis.extent;
-  std::vector<std::int64_t> legal = {1};
   if (!has_room(program, sums, 1, target)) return {Value{std::int64_t{1}}};
-  for (std::int64_t blocks = 2; blocks <= target.cluster && chunks % blocks == 0; blocks *= 2) legal.push_back(blocks);
+  const std::int64_t chunks = loop.axis.extent;
+  const std::vector<std::int64_t> legal = even_clusters(chunks, target);
   const std::int64_t grid = ir::count_of(tile_of(program), ir::Bind::block);
   const std::int64_t wanted = products.atom.empty() ? filling_blocks(legal, grid, target.units)
                               : ir::mma::find_atom(products.atom)->of_warpgroup()
-                                  ? fastest_blocks(program, loop, products, grid, target)
+                                  ? fastest_blocks(legal, program, loop, products, grid, target)
                                   : waiting_blocks(legal, chunks, grid, target.units);
   std::vector<Value> result = {Value{wanted}};
   for (const std::int64_t blocks : legal) add_option(result, blocks);

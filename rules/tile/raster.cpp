@@ -47,8 +47,8 @@ bool streams_columns(const ir::Program& program, const Matmul& matmul, const Tar
   constexpr std::int64_t few_rows_together = 4;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t columns = tile.axes[matmul.n - 1].extent;
-  return target.wgmma && ir::count_of(tile, ir::Bind::block) > target.units &&
-         columns * few_rows_together > target.units && multiplies_matrices(program, matmul, target);
+  return ir::count_of(tile, ir::Bind::block) > target.units && columns * few_rows_together > target.units &&
+         multiplies_matrices_by_warpgroups(program, matmul, target);
 }
 
 Verdict decide_raster(const ir::Program& program, const Target& target, const Pins& pins) {

@@ -63,6 +63,11 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   // Warpgroups: 64 blocks of 64 x 64, and 128 of 128 x 256.
   EXPECT_EQ(first(narrow(matmul(128, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 2);
   EXPECT_EQ(first(narrow(matmul(2048, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 1);
+  // 9 chunks of 128, though 18 of 64 would be even.
+  const Lowering odd = heuristic_with(narrow(matmul(128, 2048, 1152)), load_target("sm_90"), "chunk_matmul_k.bk",
+                                      Value(std::int64_t{128}));
+  EXPECT_NE(print(odd.trail()).find("chunk_matmul_k.bk=128"), std::string::npos);
+  EXPECT_EQ(print(odd.trail()).find("cluster_matmul_k.blocks=2"), std::string::npos);
 }
 
 TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {
