@@ -45,12 +45,11 @@ constexpr std::array<DTypeRow, dtype_count> rows = {{
     {DType::u64, "u64", "uint64", "", "<u8", 0, -1, 64, 8, false},
 }};
 
-constexpr bool in_order() {
+static_assert([] {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].dtype != static_cast<DType>(i)) return false;
   return true;
-}
-static_assert(in_order());
+}());
 
 template <class Is>
 std::optional<DType> find(const Is& is) {

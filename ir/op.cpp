@@ -63,12 +63,11 @@ constexpr std::array table{
     Row{Op::shift_right, "shift_right", 2},
 };
 
-constexpr bool in_order() {
+static_assert([] {
   for (std::size_t i = 0; i < table.size(); ++i)
     if (static_cast<std::size_t>(table[i].op) != i) return false;
   return true;
-}
-static_assert(in_order());
+}());
 
 const Row& row(Op op) { return table[static_cast<std::size_t>(op)]; }
 

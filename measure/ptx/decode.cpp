@@ -16,8 +16,6 @@ namespace deplo::measure::ptx {
 
 namespace {
 
-constexpr std::uint32_t slot_bytes = 64;
-
 struct SpecialName {
   std::string_view name;
   Special which;

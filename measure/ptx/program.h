@@ -97,6 +97,9 @@ enum class Special {
   zero
 };
 
+/// Of the smallest register: its bits in the 32 lanes, at 16 bits each.
+inline constexpr std::uint32_t slot_bytes = 64;
+
 /// The state of registers before the first instruction.
 struct Preset {
   RegisterPlace place = 0;

@@ -12,8 +12,6 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::uint32_t slot_bytes = 64;  // of the smallest register; `written_` has an element for each
-
 Lanes first_lanes(std::int64_t count) { return count >= warp_lanes ? all_lanes : (Lanes{1} << count) - 1; }
 
 }  // namespace

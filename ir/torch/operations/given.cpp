@@ -112,6 +112,14 @@ Id Given::slice(Id id, std::size_t dim, std::int64_t start, std::int64_t end) co
   return call("slice", {id}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", end}});
 }
 
+Id Given::range(std::int64_t start, std::int64_t end, std::int64_t step) const {
+  return call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
+}
+
+Id Given::select(Id id, std::size_t dim, Id index) const {
+  return call("index_select", {id, index}, {{"dim", static_cast<std::int64_t>(dim)}});
+}
+
 void Given::require_float(Id id) const {
   if (!is_float(dtype(id))) refuse("floating-point numbers", id);
 }

@@ -63,6 +63,10 @@ class Given {
   Id to(Id, DType) const;
   Id permute(Id, const Shape& dims) const;
   Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
+  /// start, start + step, … up to before `end`, as a tensor.
+  Id range(std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
+  /// The places of the dimension that `index`, of rank 1, names.
+  Id select(Id, std::size_t dim, Id index) const;
   /// Throws Error unless the tensor has floating-point numbers.
   void require_float(Id) const;
   /// Throws Error `name: expected WHAT, found TYPE`.

@@ -20,14 +20,6 @@ struct Step {
   bool corners;
 };
 
-Id range(const Given& g, std::int64_t start, std::int64_t end) {
-  return g.call("arange", {}, {{"start", start}, {"end", end}, {"step", std::int64_t{1}}});
-}
-
-Id select_along(const Given& g, Id x, std::size_t dim, Id index) {
-  return g.call("index_select", {x, index}, {{"dim", static_cast<std::int64_t>(dim)}});
-}
-
 // PyTorch multiplies in float32. Only sizes are taken for which whole numbers give the same places.
 Id nearest(const Given& g, Id x, const Step& s, bool exact) {
   const auto scale = static_cast<float>(s.scale);
@@ -41,12 +33,12 @@ Id nearest(const Given& g, Id x, const Step& s, bool exact) {
       throw Error(fmt::format("{}: expected sizes of a whole ratio, found {} from {}", g.name(), s.places, s.extent));
   const Id doubled = g.call(
       "arange", {}, {{"start", twice * s.extent}, {"end", (2 * s.places + twice) * s.extent}, {"step", 2 * s.extent}});
-  return select_along(g, x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));
+  return g.select(x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));
 }
 
 /// Where the results lie in the argument.
 Id places(const Given& g, const Step& s, bool below_zero) {
-  const Id number = g.to(range(g, 0, s.places), DType::f32);
+  const Id number = g.to(g.range(0, s.places), DType::f32);
   if (s.corners) return g.apply("mul", number, s.scale);
   const Id at = g.apply("sub", g.apply("mul", g.apply("add", number, 0.5), s.scale), 0.5);
   return below_zero ? at : g.apply("maximum", at, 0.0);
@@ -70,8 +62,8 @@ Id linear(const Given& g, Id x, const Step& s) {
   const Id high = clamped(g, g.call("add", {low, whole(g, 1)}), s.extent);
   const Id fraction = g.apply("sub", at, g.to(low, DType::f32));
   const Id weight = g.to(along(g, fraction, s, g.rank(x)), g.dtype(x));
-  const Id first = g.apply("mul", select_along(g, x, s.dim, low), g.apply("sub", 1.0, weight));
-  return g.apply("add", first, g.apply("mul", select_along(g, x, s.dim, high), weight));
+  const Id first = g.apply("mul", g.select(x, s.dim, low), g.apply("sub", 1.0, weight));
+  return g.apply("add", first, g.apply("mul", g.select(x, s.dim, high), weight));
 }
 
 // Keys, Cubic convolution interpolation for digital image processing, 1981, with a = -0.75.
@@ -95,7 +87,7 @@ Id cubic(const Given& g, Id x, const Step& s) {
   for (std::int64_t i = 0; i < 4; ++i) {
     const Id index = clamped(g, g.call("add", {low, whole(g, i - 1)}), s.extent);
     const Id weight = g.to(along(g, weights[static_cast<std::size_t>(i)], s, g.rank(x)), g.dtype(x));
-    const Id part = g.apply("mul", select_along(g, x, s.dim, index), weight);
+    const Id part = g.apply("mul", g.select(x, s.dim, index), weight);
     sum = sum < 0 ? part : g.apply("add", sum, part);
   }
   return sum;

@@ -11,14 +11,6 @@ namespace {
 
 std::int64_t signed_dim(std::size_t dim) { return static_cast<std::int64_t>(dim); }
 
-Id range(const Given& g, std::int64_t start, std::int64_t end, std::int64_t step = 1) {
-  return g.call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
-}
-
-Id select_along(const Given& g, Id x, std::size_t dim, Id index) {
-  return g.call("index_select", {x, index}, {{"dim", signed_dim(dim)}});
-}
-
 Id flip(const Given& g) {
   Id x = g.tensor("input");
   std::vector<std::size_t> dims;
@@ -27,14 +19,14 @@ Id flip(const Given& g) {
     if (std::ranges::count(dims, dims.back()) > 1) g.fail("dims", "each dimension once");
   }
   for (const std::size_t d : dims)
-    if (const std::int64_t n = g.shape(x)[d]; n > 1) x = select_along(g, x, d, range(g, n - 1, -1, -1));
+    if (const std::int64_t n = g.shape(x)[d]; n > 1) x = g.select(x, d, g.range(n - 1, -1, -1));
   return x;
 }
 
 Id flip_dim(const Given& g, std::size_t least, std::size_t dim) {
   const Id x = g.tensor("input");
   if (g.rank(x) < least) g.refuse(fmt::format("a tensor of at least {} dimensions", least), x);
-  return select_along(g, x, dim, range(g, g.shape(x)[dim] - 1, -1, -1));
+  return g.select(x, dim, g.range(g.shape(x)[dim] - 1, -1, -1));
 }
 Id fliplr(const Given& g) { return flip_dim(g, 2, 1); }
 Id flipud(const Given& g) { return flip_dim(g, 1, 0); }
@@ -43,7 +35,7 @@ Id rolled(const Given& g, Id x, std::size_t dim, std::int64_t shift) {
   const std::int64_t n = g.shape(x)[dim];
   const std::int64_t begin = n == 0 ? 0 : ((-shift) % n + n) % n;
   if (begin == 0) return x;
-  return select_along(g, x, dim, g.call("remainder", {range(g, begin, begin + n)}, {{"divisor", n}}));
+  return g.select(x, dim, g.call("remainder", {g.range(begin, begin + n)}, {{"divisor", n}}));
 }
 
 Id roll(const Given& g) {
@@ -118,8 +110,8 @@ Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std:
   flat.pop_back();
   flat.back() = rows * columns;
   const std::int64_t begin = offset < 0 ? -offset * columns : offset;
-  const Id at = range(g, count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
-  return select_along(g, g.reshape(moved, flat), flat.size() - 1, at);
+  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
+  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
 }
 
 Id diag(const Given& g) {

@@ -20,12 +20,11 @@ using records::Json;
 }
 
 /// 1x512:float32 of ["TENSOR", [1, 512], "float32"]; other arguments as they are.
-std::string argument_text(const Json& argument) {
+std::string autotvm_argument(const Json& argument) {
   if (!argument.is_array() || argument.size() < 2 || argument[0] != "TENSOR" || !argument[1].is_array())
     return records::compact(argument);
-  std::string text;
-  for (const Json& extent : argument[1]) text += (text.empty() ? "" : "x") + records::compact(extent);
-  return argument.size() > 2 && argument[2].is_string() ? text + ":" + argument[2].get<std::string>() : text;
+  const bool is_typed = argument.size() > 2 && argument[2].is_string();
+  return records::tvm_tensor_text(argument[1], is_typed ? argument[2].get<std::string>() : "");
 }
 
 std::vector<records::Setting> choices_of(const Json& entity, const std::string& place) {
@@ -51,7 +50,7 @@ std::vector<Records> records::parse_autotvm(const Source& source) {
       expected_of_autotvm(line.place, "a target and a task");
     std::string kernel = input[1].get<std::string>();
     if (input[2].is_array())
-      for (const Json& argument : input[2]) kernel += " " + argument_text(argument);
+      for (const Json& argument : input[2]) kernel += " " + autotvm_argument(argument);
     SparseRecords& space = spaces.of(kernel + "\n" + compact(input[0]), kernel, tvm_target_name(input[0]));
     std::optional<TvmResult> result = tvm_result_of(member_of(line.json, is_old ? "r" : "result"));
     if (!result) expected_of_autotvm(line.place, "[[seconds], error, seconds] as the result");

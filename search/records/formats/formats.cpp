@@ -6,13 +6,12 @@
 
 #include "core/text/text.h"
 #include "search/records/formats/csv.h"
+#include "search/records/formats/json_text.h"
 
 namespace deplo::search::records {
 namespace {
 
 using Form = Outline::Form;
-
-constexpr std::size_t max_members = 2000;
 
 /// Scans the first JSON value for the names of members, without building it: a cache may have gigabytes.
 class MemberScan {

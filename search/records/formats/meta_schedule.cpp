@@ -40,12 +40,10 @@ std::vector<records::Setting> settings_of_trace(const Json& trace, const std::st
 }
 
 /// 1x512:float32 of ["TENSOR", "float32", [1, 512]].
-std::string argument_text(const Json& argument) {
+std::string meta_schedule_argument(const Json& argument) {
   if (!argument.is_array() || argument.size() != 3 || !argument[1].is_string() || !argument[2].is_array())
     return records::compact(argument);
-  std::string text;
-  for (const Json& extent : argument[2]) text += (text.empty() ? "" : "x") + records::compact(extent);
-  return text + ":" + argument[1].get<std::string>();
+  return records::tvm_tensor_text(argument[2], argument[1].get<std::string>());
 }
 
 /// Without times the configuration failed: it has none, or 1e10 s.
@@ -83,7 +81,7 @@ std::vector<Records> records::parse_meta_schedule(const Source& source) {
     const Json target = record.size() > 2 ? record[2] : Json(), arguments = record.size() > 3 ? record[3] : Json();
     std::string kernel = "workload " + compact(json[0]);
     if (arguments.is_array())
-      for (const Json& argument : arguments) kernel += " " + argument_text(argument);
+      for (const Json& argument : arguments) kernel += " " + meta_schedule_argument(argument);
     Times times = times_of(record[1], line.place);
     spaces.of(kernel + "\n" + compact(target), kernel, tvm_target_name(target))
         .add(settings_of_trace(record[0], line.place), std::move(times.record), std::move(times.launches));

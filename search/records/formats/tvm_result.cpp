@@ -57,4 +57,10 @@ std::string tvm_target_name(const Json& target) {
   return name;
 }
 
+std::string tvm_tensor_text(const Json& extents, std::string_view dtype) {
+  std::string text;
+  for (const Json& extent : extents) text += (text.empty() ? "" : "x") + compact(extent);
+  return dtype.empty() ? text : fmt::format("{}:{}", text, dtype);
+}
+
 }  // namespace deplo::search::records

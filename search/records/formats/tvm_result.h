@@ -20,5 +20,7 @@ std::optional<TvmResult> tvm_result_of(const Json&);
 
 /// "cuda sm_90" of a target's members; a target that is a text as it is.
 std::string tvm_target_name(const Json& target);
+/// "1x512:float32" of the extents [1, 512] and the type "float32".
+std::string tvm_tensor_text(const Json& extents, std::string_view dtype);
 
 }  // namespace deplo::search::records
