@@ -10,12 +10,13 @@
 
 namespace deplo::ir {
 
+template <class T>
+concept Statement = is_listed<T>(LoopStatements()) || is_listed<T>(TileStatements()) || is_listed<T>(
+    KernelStatements()) || is_listed<T>(BlockStatements());
+
 struct Stmt {
   using Node = decltype(joined(LoopStatements(), TileStatements(), KernelStatements(), BlockStatements()));
   Node node;
-  template <class T>
-  // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Stmt>) Stmt(T&& n) : node(std::forward<T>(n)) {}
   template <class T>
   const T* as() const {
     return std::get_if<T>(&node);
@@ -24,8 +25,10 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  // Defined in stmt.cpp: each is a table over all statements, which otherwise every file that copies a body would
-  // compile.
+  // Defined in stmt.cpp: each is a table over all statements, or a chain of unions as long as that, which otherwise every
+  // file that makes or copies a statement would compile.
+  template <Statement T>
+  Stmt(T statement);  // NOLINT(google-explicit-constructor): a node is a statement
   Stmt(const Stmt&);
   Stmt(Stmt&&) noexcept;
   Stmt& operator=(const Stmt&);
