@@ -52,7 +52,7 @@ function(deplo_verify_headers layer)
   target_sources(${layer} INTERFACE FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
 endfunction()
 
-# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to eight files of a room (a folder) are one compile: what a
+# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to sixteen files of a room (a folder) are one compile: what a
 # header and its templates cost is paid once. The last seven rules take 5.1 s together and 12.2 s one by one (g++ 12
 # -O1 behind the precompiled header, processor time). A name in such a file's anonymous namespace is known in the
 # others, so it stands once in a room, and differs from the names of the layer's headers. The files of the rooms in
@@ -72,7 +72,7 @@ function(deplo_compile_by_room target)
     if(NOT room IN_LIST apart)
       list(APPEND files_${room} ${source})
       list(LENGTH files_${room} count)
-      math(EXPR part "(${count} - 1) / 8")
+      math(EXPR part "(${count} - 1) / 16")
       string(MAKE_C_IDENTIFIER "${room}_${part}" group)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
