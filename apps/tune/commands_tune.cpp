@@ -59,6 +59,18 @@ void override(Field& field, const std::optional<T>& flag, const char* name, std:
   overrides += fmt::format(" {} {}", name, *flag);
 }
 
+/// `flag`: as in "time,code_size".
+void set_objectives(const std::string& flag, engine::Experiment& experiment) {
+  std::istringstream words(flag);
+  std::vector<std::string> names;
+  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
+  const measure::Objectives objectives = measure::objectives_of(names, "--objectives");
+  if (!experiment.families.empty() && !objectives.empty())
+    throw Error("--objectives cannot be combined with shapes, whose schedules are chosen by time");
+  for (engine::KernelCase& kernel : experiment.kernels) kernel.objectives = objectives;
+  for (engine::GraphCase& graph : experiment.graphs) graph.objectives = objectives;
+}
+
 std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (flags.search) engine::check_strategy(*flags.search, "--search");
   std::string overrides;
@@ -89,6 +101,10 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.patience, flags.patience, "--patience", overrides);
   override(experiment.goal, flags.goal, "--goal", overrides);
   override(experiment.seconds, flags.seconds, "--time", overrides);
+  if (flags.objectives) {
+    set_objectives(*flags.objectives, experiment);
+    overrides += " --objectives " + *flags.objectives;
+  }
   overrides += flags.options.command_line();
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
@@ -145,15 +161,6 @@ std::string text_of(const OneSource& one) {
   return experiment.print();
 }
 
-/// The names in "time,code_size".
-std::vector<std::string> objective_names(const std::string& flag) {
-  std::istringstream words(flag);
-  std::vector<std::string> names;
-  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
-  measure::objectives_of(names, "--objectives");
-  return names;
-}
-
 /// The experiment of --config, or one of a single source.
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
@@ -167,7 +174,6 @@ engine::Experiment read_experiment(const TuneFlags& flags) {
   }
   Json kernel = Json::object({{"space", flags.file.space}});
   if (!flags.file.kernel.empty()) kernel.set("kernel_file", flags.file.kernel);
-  if (flags.objectives) kernel.set("objectives", Json::array(objective_names(*flags.objectives)));
   return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.file.space, ".",
                                   std::move(inputs), flags.options.read(), place);
 }
@@ -313,11 +319,10 @@ void add_tune(Command command, int& exit_code) {
   add_kernel_file_flags(command, flags->file);
   command
       .option("--objectives", flags->objectives, "NAME,…",
-              "Minimize these, not what the space says: time, code_size, registers, spills or shared_memory, as far "
-              "as the device reports them (docs/kernel_files.md).")
+              "Minimize these together: time, code_size, registers, spills or shared_memory, as far as the "
+              "device reports them (docs/strategies.md).")
       .seldom();
   command.excludes("--space", {"--config"});
-  command.needs("--objectives", "--space");
   add_one_source(command, flags->one);
   add_budget(command, *flags);
   add_search(command, *flags);

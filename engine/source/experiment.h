@@ -51,6 +51,7 @@ struct GraphCase {
   std::vector<Inputs> inputs;  // a later one overrides an earlier one
   Restrictions restrictions;
   std::vector<std::string> kernels;  // the heuristic's, by name, in order
+  measure::Objectives objectives = {};
 };
 
 /// An entry whose kernels are tuned for several shapes. The heuristic's decisions of fusion make its kernels.

@@ -38,7 +38,7 @@ std::string resolve(const std::string& file, const char* extension, const std::f
 
 /// The keys of such an entry: its own, those of every entry, and the options that its source takes.
 void check_keys(const Config& config, std::vector<std::string_view> keys, SourceKind kind) {
-  keys.insert(keys.end(), {"name", "restrict", "inputs"});
+  keys.insert(keys.end(), {"name", "restrict", "inputs", "objectives"});
   for (const SourceOption& option : source_options())
     if (option.taken_by(kind)) keys.push_back(option.name);
   config.only(keys);
@@ -129,7 +129,6 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   entry.source.from = std::move(files);
   entry.name = config.text_or("name", "");
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
-  if (const auto objectives = config.find("objectives")) entry.objectives = foreign::read_objectives(*objectives);
   entry.place = config.place();
   return entry;
 }
@@ -154,7 +153,17 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   config.only(keys);
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model", "tile"}) kinds += config.has(kind);
-  if (kinds == 0 && (config.has("kernel_file") || config.has("space"))) return read_kernel_file(config, folder);
+  std::optional<measure::Objectives> objectives;
+  if (const auto given = config.find("objectives")) {
+    objectives = foreign::read_objectives(*given);
+    if (config.has("shapes") && !objectives->empty())
+      throw Error(given->place() + ": objectives cannot be combined with shapes, whose schedules are chosen by time");
+  }
+  if (kinds == 0 && (config.has("kernel_file") || config.has("space"))) {
+    Entry entry = read_kernel_file(config, folder);
+    entry.objectives = std::move(objectives);
+    return entry;
+  }
   if (kinds != 1)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, tile, space, found {}",
                             config.place(), kinds == 0 ? "none of them" : "several"));
@@ -173,6 +182,7 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   entry.tf32_of_all = !own.allow_tf32;
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
   if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
+  entry.objectives = std::move(objectives);
   return entry;
 }
 
@@ -191,7 +201,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
     kernel.restrictions = entry.restrictions;
     kernel.files = std::move(one.files);
     kernel.tile = std::move(one.tile);
-    if (one.opaque) kernel.objectives = entry.objectives.value_or(one.opaque->objectives());
+    kernel.objectives = entry.objectives.value_or(one.opaque ? one.opaque->objectives() : measure::Objectives{});
     kernel.opaque = std::move(one.opaque);
     kernel.loop = std::move(one.loop);
   }
@@ -203,6 +213,7 @@ void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Targe
   if (entry.source.is_graph()) {
     GraphCase& graph = experiment.graphs.emplace_back(
         GraphCase{entry.name, entry.place, entry.source, {entry.inputs, inputs}, entry.restrictions, {}});
+    graph.objectives = entry.objectives.value_or(measure::Objectives{});
     for (const KernelCase& kernel : kernels) graph.kernels.push_back(kernel.name);
   }
   std::ranges::move(kernels, std::back_inserter(experiment.kernels));
@@ -245,8 +256,9 @@ void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, cons
 }
 
 std::string identity(const KernelCase& kernel) {
-  return kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text() + print(kernel.objectives)
-                       : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions);
+  return (kernel.opaque ? kernel.opaque->identity() + kernel.opaque->space_text()
+                        : print(ir::canonical(kernel.loop).program) + describe(kernel.restrictions)) +
+         print(kernel.objectives);
 }
 
 std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {

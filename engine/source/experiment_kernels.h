@@ -16,7 +16,7 @@ struct Entry {
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  std::optional<measure::Objectives> objectives = {};  // of a user's own kernel; nullopt: what its space says
+  std::optional<measure::Objectives> objectives = {};  // nullopt: what a user's own space says, else the time
   bool tf32_of_all = false;                            // the entry itself does not say whether tf32 is allowed
   std::vector<ir::Symbols> shapes = {};                // of a family; `source` then lacks their sizes
   std::vector<ir::Symbols> held_out = {};  // shapes that do not count when the family's schedules are chosen

@@ -60,6 +60,7 @@ std::vector<KernelCase> KernelSets::kernels_of(const Trail& trail) const {
   for (LoadedKernel& loaded : load(source, target_, given, case_.place)) {
     KernelCase kernel{case_.name + "." + loaded.loop.name, case_.place, std::move(loaded.loop), case_.restrictions};
     kernel.files = std::move(loaded.files);
+    kernel.objectives = case_.objectives;
     kernel.alternative = true;
     kernels.push_back(std::move(kernel));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <tuple>
@@ -305,11 +306,18 @@ measure::Front Measurer::front() {
   if (objectives_.empty()) return {};
   std::vector<measure::TrialRecord> trials =
       session_.store.valid_trials(kernel_id_, session_.device_id, session_.protocol.tolerance);
-  std::erase_if(trials, [&](const measure::TrialRecord& trial) {
+  const auto is_stale = [&](const measure::TrialRecord& trial) {
     const search::Candidate candidate = space_->find(parse_trail(trial.trail));
     return !candidate || space_->compile(*candidate).digest != trial.digest;
-  });
-  return measure::front_of(std::move(trials), objectives_);
+  };
+  for (;;) {  // compiling all of thousands of trials would take long: only what is on the front has to be current
+    measure::Front front = measure::front_of(trials, objectives_);
+    std::set<std::string> stale;
+    for (const measure::TrialRecord& trial : front.trials)
+      if (is_stale(trial)) stale.insert(trial.trail);
+    if (stale.empty()) return front;
+    std::erase_if(trials, [&](const measure::TrialRecord& trial) { return stale.contains(trial.trail); });
+  }
 }
 
 measure::TrialRecord Measurer::record_of(const Compiled& one, measure::Stage stage, const measure::Protocol& protocol) {

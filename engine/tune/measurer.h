@@ -71,7 +71,7 @@ class Measurer {
   /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
   /// program makes another source from its trail.
   std::optional<Stored> stored_best();
-  /// By the kernel's objectives, of all that any run has stored and of which this program makes the same source.
+  /// By the kernel's objectives, of all that any run has stored. This program makes the stored source of each trail.
   measure::Front front();
   /// What is searched.
   const CandidateSpace& space() const { return *space_; }

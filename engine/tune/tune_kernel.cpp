@@ -199,7 +199,7 @@ class KernelTuner {
   void begin_analytic(search::Searcher& searcher) {
     const std::vector<search::SourceTask> sources{searcher.learns() ? ask(analytic_prior(), session_.analytic_prior)
                                                                     : search::SourceTask()};
-    const bool learns = searcher.warm_start(sources);
+    const bool learns = objectives_.empty() && searcher.warm_start(sources);
     narrator_.progress.line(fmt::format(
         "{}  analytic prior: {}", narrator_.label,
         learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " does not learn"));

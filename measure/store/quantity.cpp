@@ -17,7 +17,8 @@ std::optional<double> known(std::int64_t value) {
 }
 
 constexpr Quantity all[] = {
-    {"time", "µs", true, "opencl cuda", [](const TrialRecord& trial) { return std::optional(trial.timing.median_us); }},
+    {"time", "µs", true, "opencl cuda interpreter",
+     [](const TrialRecord& trial) { return std::optional(trial.timing.median_us); }},
     {"code_size", "bytes", false, "opencl cuda",
      [](const TrialRecord& trial) { return known(trial.resources.code_bytes); }},
     {"registers", "", false, "cuda", [](const TrialRecord& trial) { return known(trial.resources.registers); }},

@@ -143,6 +143,8 @@ TEST(RefusedRun, CreatesNothing) {
       {"--space", space, "--device", "interpreter"},
       {"--space", space, "--objectives", "registers"},
       {"--space", space, "--objectives", "energy"},
+      {"--config", config, "--objectives", "time,power"},
+      {"--kernel", "softmax", "--shapes", "M=3,4 N=11", "--objectives", "time,code_size"},
       {"--space", space, "--deterministic"},
       {"--space", space, "--kernel-file", folder.file("none.cl")},
   };

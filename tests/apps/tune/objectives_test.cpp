@@ -92,6 +92,32 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
               HasSubstr("code_size (bytes), lower is better"));
 }
 
+// Kernels of Loop IR and graphs, not only those of kernel files.
+TEST_F(KernelObjectives, EveryKernelMayHaveThem) {
+  const auto tuned = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"deplo-tune", "--quiet", "--json", "--in-process", "--store", store(), "--time", "100",
+                                 "--trials", "3", "--search", "random"});
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out);
+  };
+  const Json softmax = tuned({"-k", "softmax", "-s", "M=16", "-s", "N=64", "--objectives", "time,code_size"});
+  EXPECT_EQ(softmax["kernels"][0]["objectives"], Json::array({"time", "code_size"}));
+  EXPECT_GE(softmax["kernels"][0]["front"].size(), 1u);
+  EXPECT_EQ(tuned({"-k", "softmax", "-s", "M=16", "-s", "N=64"})["kernels"][0]["objectives"], nullptr);
+  const Json graph =
+      tuned({"-c", "torch.softmax(torch.randn(8, 32) @ torch.randn(32, 16), 1)", "--objectives", "time,code_size"});
+  for (const Json& kernel : graph["kernels"]) EXPECT_EQ(kernel["objectives"].size(), 2u) << kernel["kernel"];
+  const std::string experiment =
+      write_file(folder_.path(), "x.yaml",
+                 "kernels:\n  - {kernel: softmax, symbols: {M: 16, N: 64}, objectives: [time, code_size], name: both}\n"
+                 "  - {kernel: softmax, symbols: {M: 16, N: 64}}\n");
+  const Json rows = tuned({"--config", experiment})["kernels"];
+  ASSERT_EQ(rows.size(), 2u) << "they differ in what is minimised";
+  EXPECT_EQ(rows[0]["objectives"].size(), 2u);
+  EXPECT_FALSE(rows[1].contains("objectives"));
+}
+
 TEST_F(KernelObjectives, SlipsAreOneLine) {
   const auto fault = [&](const std::string& objectives, const std::vector<std::string>& more = {}) {
     const Ran ran = tune(objectives, more);
