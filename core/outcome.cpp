@@ -9,10 +9,11 @@ namespace deplo {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 21> names = {
-    "ok",         "slow",         "invalid",        "build_error", "build_timeout", "build_crash", "resource",
-    "load_error", "launch_error", "illegal_access", "hang",        "wrong_result",  "guard_hit",   "nondeterministic",
-    "noop",       "implausible",  "worker_lost",    "device_lost", "out_of_memory", "cancelled",   "timeout"};
+constexpr std::array<std::string_view, 22> names = {
+    "ok",         "slow",         "invalid",        "build_error", "build_timeout", "build_crash",   "resource",
+    "load_error", "launch_error", "illegal_access", "hang",        "wrong_result",  "guard_hit",     "nondeterministic",
+    "noop",       "implausible",  "no_energy",      "worker_lost", "device_lost",   "out_of_memory", "cancelled",
+    "timeout"};
 static_assert(static_cast<std::size_t>(Status::timeout) + 1 == names.size());
 
 }  // namespace

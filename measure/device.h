@@ -1,6 +1,7 @@
 // The interface of a backend: builds kernels, holds their arrays, launches and times them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "ir/numbers.h"
 #include "ir/program.h"
 #include "measure/device_info.h"
+#include "measure/energy.h"
 #include "measure/launch.h"
 
 namespace deplo::measure {
@@ -85,6 +87,10 @@ class Executable {
   /// operands are cold, because the sets rotate. By default each is a launch() with its own wait, and the times are
   /// added.
   virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch);
+  /// The launches of a sample(), for measuring their energy: without a clock, and with as short pauses between calls as
+  /// the backend can make. `meanwhile` is called once while they run; by default, before them.
+  virtual std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
+                                        const std::function<void()>& meanwhile);
   virtual const Resources& resources() const = 0;
 };
 
@@ -108,6 +114,9 @@ class Device {
   /// CUDA replays them in one graph; on other devices their times are added.
   virtual std::unique_ptr<Executable> chain(std::vector<ChainLink> links);
   virtual void pause(double milliseconds);  // leaves the device idle, so that it cools down
+  /// The device's energy counter, which the first call opens. Throws Error(environment) in one line: what is missing
+  /// and how to get it. By default a device has none.
+  virtual EnergyCounter& energy();
 };
 
 /// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", "interpreter", or "ptx:sm_N". Throws

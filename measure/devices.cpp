@@ -39,6 +39,19 @@ Result<Sample> Executable::sample(std::span<Arrays* const> sets, std::int64_t bl
   return Sample{sum / batch, 0};
 }
 
+std::optional<Failure> Executable::repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
+                                          const std::function<void()>& meanwhile) {
+  meanwhile();
+  const auto taken = sample(sets, blocks, batch);
+  return taken.ok() ? std::nullopt : std::optional(taken.failure());
+}
+
+EnergyCounter& Device::energy() {
+  throw Error(fmt::format("expected a device that counts its energy (an NVIDIA GPU by CUDA, a CPU by OpenCL), found {}",
+                          info().name),
+              Exit::environment);
+}
+
 void Device::pause(double milliseconds) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
 }

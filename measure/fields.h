@@ -59,6 +59,7 @@ void list_fields(Times& timing, Field& field, bool ok = true) {
   field("rejected", timing.rejected);
   field("warm_us", timing.warm_us, timing.warm_us > 0);
   field("clock_mhz", timing.clock_mhz, timing.clock_mhz > 0);
+  field("energy_mj", timing.energy_mj, timing.energy_mj > 0);
   field("stopped", timing.stopped);
 }
 

@@ -12,6 +12,7 @@ namespace deplo::measure {
 namespace {
 
 constexpr double full_clock_mhz = 1500;
+constexpr double energy_step_us = 100e3;
 constexpr double throttles_after_us = 30e3, throttles_for_us = 40e3;
 
 double normal(Rng& rng) {  // Box and Muller
@@ -60,7 +61,8 @@ class SimulatedDevice::HostArrays final : public Arrays {
 
 class SimulatedDevice::Kernel final : public Executable {
  public:
-  Kernel(SimulatedDevice& device, double us, std::int64_t grid) : device_(device), us_(us), grid_(grid) {}
+  Kernel(SimulatedDevice& device, double us, double watts, std::int64_t grid)
+      : device_(device), us_(us), watts_(watts), grid_(grid) {}
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
     Arrays* const set = &arrays;
@@ -71,7 +73,7 @@ class SimulatedDevice::Kernel final : public Executable {
     const double part = static_cast<double>(blocks) / static_cast<double>(grid_);
     const double start = device_.now_;
     for (int i = 0; i < batch; ++i)
-      device_.now_ += device_.launch_us(us_ * part, std::exchange(device_.last_, this) != this);
+      device_.run(device_.launch_us(us_ * part, std::exchange(device_.last_, this) != this), watts_);
     for (std::size_t i = 0; i < std::min(sets.size(), static_cast<std::size_t>(batch)); ++i)
       write_outputs(static_cast<HostArrays&>(*sets[i]), part);
     return Sample{(device_.now_ - start) / batch,
@@ -90,13 +92,28 @@ class SimulatedDevice::Kernel final : public Executable {
   }
 
   SimulatedDevice& device_;
-  double us_;
+  double us_, watts_;
   std::int64_t grid_;
   Resources resources_;
 };
 
-SimulatedDevice::SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed)
-    : loop_(std::move(loop)), model_(std::move(model)), disturbances_(disturbances), rng_(seed) {
+class SimulatedDevice::Counter final : public EnergyCounter {
+ public:
+  explicit Counter(const SimulatedDevice& device) : device_(device) {}
+  Result<double> millijoules() override { return device_.counted_mj_; }
+  double step_us() const override { return energy_step_us; }
+
+ private:
+  const SimulatedDevice& device_;
+};
+
+SimulatedDevice::SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed,
+                                 Model watts)
+    : loop_(std::move(loop)),
+      model_(std::move(model)),
+      watts_(std::move(watts)),
+      disturbances_(disturbances),
+      rng_(seed) {
   info_ = {.backend = "simulated",
            .name = "simulated device",
            .vendor = "deplo",
@@ -114,8 +131,21 @@ std::unique_ptr<Arrays> SimulatedDevice::allocate(const std::vector<ir::Buffer>&
 }
 
 Result<std::unique_ptr<Executable>> SimulatedDevice::build(const KernelCode& candidate) {
-  return std::unique_ptr<Executable>(
-      std::make_unique<Kernel>(*this, model_(candidate), std::max<std::int64_t>(candidate.source.blocks, 1)));
+  return std::unique_ptr<Executable>(std::make_unique<Kernel>(*this, model_(candidate), watts_ ? watts_(candidate) : 0,
+                                                              std::max<std::int64_t>(candidate.source.blocks, 1)));
+}
+
+EnergyCounter& SimulatedDevice::energy() {
+  if (!watts_) return Device::energy();
+  if (!energy_) energy_ = std::make_unique<Counter>(*this);
+  return *energy_;
+}
+
+void SimulatedDevice::run(double us, double watts) {
+  const double step = std::floor((now_ + us) / energy_step_us) * energy_step_us;
+  if (step > now_) counted_mj_ = taken_mj_ + watts * (step - now_) * 1e-3;
+  now_ += us;
+  taken_mj_ += watts * us * 1e-3;
 }
 
 void SimulatedDevice::pause(double milliseconds) {

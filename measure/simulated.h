@@ -29,14 +29,17 @@ class SimulatedDevice final : public Device {
  public:
   /// The time of an undisturbed launch of the whole grid, in microseconds.
   using Model = std::function<double(const KernelCode&)>;
-  /// The outputs are those of `loop`. All arrays must have the same inputs.
-  SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed);
+  /// The outputs are those of `loop`. All arrays must have the same inputs. `watts`: the power during a launch; empty:
+  /// the device has no energy counter.
+  SimulatedDevice(ir::Program loop, Model model, Disturbances disturbances, std::uint64_t seed, Model watts = {});
 
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::cuda; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>&) override;
   Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
   void pause(double milliseconds) override;
+  /// Steps every 100 ms of the simulated time.
+  EnergyCounter& energy() override;
 
   /// Microseconds since the start.
   double now() const { return now_; }
@@ -44,17 +47,21 @@ class SimulatedDevice final : public Device {
  private:
   class HostArrays;
   class Kernel;
+  class Counter;
+  void run(double us, double watts);
   void compute(const HostArrays& inputs);
   double launch_us(double undisturbed, bool first);
   double clock();
 
   ir::Program loop_;
-  Model model_;
+  Model model_, watts_;
   Disturbances disturbances_;
   DeviceInfo info_;
   Rng rng_;
   ir::Memory answers_;  // contents of every buffer after a run; empty: not computed yet
   double now_ = 0;
+  double taken_mj_ = 0, counted_mj_ = 0;  // the energy until now; until the counter's last step
+  std::unique_ptr<EnergyCounter> energy_;
   double busy_us_ = 0;  // since the last pause
   double throttled_until_ = 0;
   const Executable* last_ = nullptr;  // the last that ran

@@ -11,6 +11,7 @@
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/elf.h"
 #include "measure/cuda/cuda.h"
+#include "measure/cuda/nvml.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::measure {
@@ -185,6 +186,11 @@ Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidat
 std::unique_ptr<Executable> CudaDevice::chain(std::vector<ChainLink> links) {
   return std::make_unique<CudaExecutable>(context_, clock_, std::make_unique<ChainLaunches>(std::move(links)), 1,
                                           CudaExecutable::Preparation{}, Resources{});
+}
+
+EnergyCounter& CudaDevice::energy() {
+  if (!energy_) energy_ = open_nvml(context_.driver(), context_.device());
+  return *energy_;
 }
 
 CudaDevice& cuda_device(Device& device) {

@@ -14,6 +14,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override;
   Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
   std::unique_ptr<Executable> chain(std::vector<ChainLink> links) override;
+  EnergyCounter& energy() override;
 
   const Context& context() const { return context_; }
   const ClockProbe& clock() const { return clock_; }
@@ -25,6 +26,7 @@ class CudaDevice final : public Device {
   Context context_;
   ClockProbe clock_;
   EncodeTiled encode_;
+  std::unique_ptr<EnergyCounter> energy_;  // null: nobody has asked
 };
 
 /// The device with its actual type. It must be one of open_cuda().

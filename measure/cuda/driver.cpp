@@ -84,6 +84,7 @@ void Driver::find_functions(const Library& library) {
   library.find("cuDeviceGetName", device_name);
   library.find("cuDeviceGetAttribute", device_attribute);
   library.find("cuDeviceTotalMem_v2", device_memory);
+  library.find("cuDeviceGetPCIBusId", device_bus);
   library.find("cuDevicePrimaryCtxRetain", context_retain);
   library.find("cuDevicePrimaryCtxRelease_v2", context_release);
   library.find("cuCtxSetCurrent", context_set);

@@ -53,6 +53,7 @@ class Driver {
   int (*device_name)(char*, int size, int device);
   int (*device_attribute)(int*, int attribute, int device);
   int (*device_memory)(std::size_t*, int device);
+  int (*device_bus)(char* id, int size, int device);
   int (*context_retain)(ContextHandle*, int device);
   int (*context_release)(int device);
   int (*context_set)(ContextHandle);

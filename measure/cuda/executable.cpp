@@ -125,6 +125,29 @@ Result<double> CudaExecutable::replay(GraphExec graph) const {
   return context_.elapsed_us(start, end);
 }
 
+std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
+                                              const std::function<void()>& meanwhile) {
+  CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
+  context_.enter();
+  if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return failed;
+  const Plan plan{sets, blocks, batch, Plan::Part::whole};
+  // A batch of few launches begins with another set each time, for which its graph would be built again; and launches
+  // that long are enqueued faster than they run.
+  constexpr int least_graph = 64;
+  std::optional<Failure> failed;
+  if (batch < least_graph) {
+    failed = enqueue_all(plan);
+  } else if (const auto graph = graph_of(plan); !graph.ok()) {
+    return graph.failure();
+  } else if (const int code = context_.driver().graph_launch(graph.value(), context_.stream()); code != 0) {
+    failed = failure(code);
+  }
+  meanwhile();
+  const int finished = context_.wait();  // also when enqueueing failed, as in launch()
+  if (!failed && finished != 0) failed = failure(finished);
+  return failed;
+}
+
 std::optional<Failure> CudaExecutable::enqueue(const CudaArrays& arrays) const {
   if (auto failed = enqueue_copies(arrays)) return failed;
   if (auto failed = enqueue_fills(arrays)) return failed;

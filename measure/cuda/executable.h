@@ -40,6 +40,9 @@ class CudaExecutable final : public Executable {
   /// Times one replay of a CUDA graph, between two events. The graph is a chain of all launches and fills. It is kept
   /// for the next sample with the same addresses.
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
+  /// The device works on these launches until it gets the next ones, but for a wait of some 20 µs.
+  std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
+                                const std::function<void()>& meanwhile) override;
   const Resources& resources() const override { return resources_; }
   /// Enqueues one launch of the whole grid, with its fills.
   std::optional<Failure> enqueue(const CudaArrays&) const;

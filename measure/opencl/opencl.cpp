@@ -18,6 +18,7 @@
 #include "measure/opencl/executable.h"
 #include "measure/opencl/pocl_builtins.h"
 #include "measure/opencl/pocl_files.h"
+#include "measure/powercap.h"
 
 namespace deplo::measure {
 namespace opencl {
@@ -182,6 +183,12 @@ class OpenclDevice final : public Device {
     return std::unique_ptr<Executable>(std::move(executable));
   }
 
+  EnergyCounter& energy() override {
+    if (!info_.cpu) return Device::energy();
+    if (!energy_) energy_ = open_powercap();
+    return *energy_;
+  }
+
  private:
   /// A user's own choice of the language's version replaces ours.
   static std::string options_of(const KernelCode& candidate) {
@@ -288,6 +295,7 @@ class OpenclDevice final : public Device {
   DeviceInfo info_;
   Context context_;
   Queue queue_;
+  std::unique_ptr<EnergyCounter> energy_;  // null: nobody has asked
 };
 
 // A driver that finds no device for itself says no more than one that is not there.

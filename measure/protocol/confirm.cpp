@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/rng.h"
+#include "measure/protocol/energy.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/sampling.h"
 #include "measure/protocol/stopping.h"
@@ -46,6 +47,8 @@ class Confirmation {
     for (int i = 0; i < protocol_.warm_samples && problem_.sets().size() > 1; ++i)
       for (const std::size_t number : shuffled())
         if (!entries_[number].failure && !cancelled()) take_warm(entries_[number]);
+    for (Entry& entry : entries_)
+      if (options_.energy != nullptr && !entry.failure && !cancelled()) measure_energy(entry);
     std::vector<Result<Timing>> results;
     for (Entry& entry : entries_) {
       if (!entry.failure && !cancelled()) end(entry);
@@ -105,10 +108,11 @@ class Confirmation {
   /// Rounds until the rule, the time or the user ends them.
   void run_rounds() {
     const auto start = std::chrono::steady_clock::now();
+    const double seconds = options_.seconds - energies_take();
     ConfirmRule rule(protocol_, entries_.size());
     for (int round = 0; !rule.done(); ++round) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      if (round > 0 && spent.count() > options_.seconds) return;
+      if (round > 0 && spent.count() > seconds) return;
       watch_drift();
       std::vector<double> times(entries_.size(), std::numeric_limits<double>::quiet_NaN());
       for (const std::size_t i : shuffled()) {
@@ -141,6 +145,22 @@ class Confirmation {
       entry.warm.push_back(taken.value().sample.us);
     else
       fail(entry, taken.failure());
+  }
+
+  void measure_energy(Entry& entry) {
+    if (entry.timing.samples.empty()) return;
+    const auto of_launch = energy_of_launch(*entry.contender.executable, problem_.sets(), entry.contender.grid.blocks,
+                                            median(entry.timing.samples), *options_.energy);
+    if (of_launch.ok())
+      entry.timing.energy_mj = of_launch.value();
+    else
+      fail(entry, of_launch.failure());
+  }
+
+  /// Seconds that the energies take of all contenders.
+  double energies_take() const {
+    if (options_.energy == nullptr) return 0;
+    return static_cast<double>(entries_.size()) * (energy_seconds + 2e-6 * options_.energy->step_us());
   }
 
   /// Waits while a device that does not say its clock is much slower than in the rounds before.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "measure/protocol/energy.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/stopping.h"
 
@@ -164,7 +165,7 @@ std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& p
 }
 
 Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem, const Protocol& protocol,
-                      double best_us) {
+                      double best_us, EnergyCounter* energy) {
   problem.poison_outputs();
   FirstLaunches first{executable, problem.arrays()};
   const auto warm = warm_up(first, grid, protocol, best_us);
@@ -188,6 +189,12 @@ Result<Timing> screen(Executable& executable, const Grid& grid, Problem& problem
   if (auto wrong = check_again(executable, grid, launched.blocks, problem)) return *wrong;
   if (timing.fidelity == 1)
     if (auto gate = problem.implausible(timing.median_us, timing.batch, protocol.plausible)) return *gate;
+  if (energy != nullptr) {
+    const auto of_launch =
+        energy_of_launch(executable, problem.sets(), launched.blocks, timing.median_us * timing.fidelity, *energy);
+    if (!of_launch.ok()) return of_launch.failure();
+    timing.energy_mj = of_launch.value() / timing.fidelity;
+  }
   return timing;
 }
 

@@ -32,13 +32,15 @@ struct Timing {
   double warm_us = 0;                 // in a confirmation: the median with only one set; 0: not measured
   double clock_mhz = 0;               // the median; 0: not known
   bool stopped = false;               // stopped early as too slow: a time for models, never for a leader board
+  double energy_mj = 0;               // of one full run; 0: not measured
   double first_launch_ms = 0;         // host time of the first launches beyond the device's: part of the build time
 };
 
 /// Warms up, checks the output, times one candidate and checks again. `best_us`: the best known time (infinity: none).
-/// Fails with the failure of a launch or a check, slow (stopped before it could be checked), nondeterministic, noop or
-/// implausible.
-Result<Timing> screen(Executable&, const Grid&, Problem&, const Protocol&, double best_us);
+/// `energy`: of the device, if the energy is measured, too; else null. Fails with the failure of a launch or a check,
+/// slow (stopped before it could be checked), nondeterministic, noop, implausible or no_energy.
+Result<Timing> screen(Executable&, const Grid&, Problem&, const Protocol&, double best_us,
+                      EnergyCounter* energy = nullptr);
 
 /// The indices of the screened candidates that are confirmed, fastest first: the fastest few, and more that are about
 /// as fast. None is slower than twice the fastest.
@@ -54,11 +56,13 @@ struct ConfirmOptions {
   std::uint64_t seed = 0;                                    // of the order within each round
   double seconds = std::numeric_limits<double>::infinity();  // no round starts later than this; the first always runs
   std::function<bool()> cancelled;                           // polled before each sample; may be empty
+  EnergyCounter* energy = nullptr;                           // as in screen()
 };
 
 /// Times the contenders against each other on full runs. Each round takes one sample of each in shuffled order, so that
 /// a drift of the clock affects all equally. The rounds end when the fastest is known, or when all rounds are used.
-/// Each output is checked completely before the first and after the last sample. Returns one result per contender, in
+/// Each output is checked completely before the first and after the last sample. Energies are measured after the
+/// rounds, which end earlier to leave time for them. Returns one result per contender, in
 /// their order; sample i of all contenders is of the same round. If it is cancelled, there are fewer samples; a
 /// contender without samples has the status cancelled.
 std::vector<Result<Timing>> confirm(std::span<const Contender>, Problem&, const Protocol&, const ConfirmOptions&);

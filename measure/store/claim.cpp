@@ -28,10 +28,11 @@ Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t s
   return state_->write([&](State& state) {
     Claim claim;
     // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
+    const auto is_open = [](Status status) { return transient(status) || uninformative(status); };
     sqlite::Statement finished(
         *state.database,
         select_same("trial",
-                    fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1", statuses(transient))));
+                    fmt::format("c.id > ? AND c.status NOT IN ({}) ORDER BY c.id DESC LIMIT 1", statuses(is_open))));
     bind(finished, trial, device);
     sqlite::Statement taken(*state.database, select_same("running", "c.run <> ?"));
     bind(taken, trial, device);

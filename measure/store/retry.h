@@ -20,16 +20,23 @@ inline bool quarantined(Status status) {
          status == Status::build_crash || status == Status::build_timeout;
 }
 
-/// True if a trial with this status overrides earlier times. It does not if the machine may have been the reason, or if
-/// a compiler died. A stopped time (`stopped`) does not either. The rule in SQL: measure/store/evidence.h.
+/// True if a trial with this status says nothing about the schedule: it was interrupted, or only its energy is missing,
+/// which may be no objective of a later search.
+inline bool uninformative(Status status) {
+  return status == Status::cancelled || status == Status::timeout || status == Status::no_energy;
+}
+
+/// True if a trial with this status overrides earlier times. It does not if it says nothing about the schedule, if the
+/// machine may have been the reason, or if a compiler died. A stopped time (`stopped`) does not either. The rule in
+/// SQL: measure/store/evidence.h.
 inline bool conclusive(Status status) {
-  return !transient(status) && status != Status::cancelled && status != Status::timeout &&
-         status != Status::build_crash && status != Status::build_timeout;
+  return !transient(status) && !uninformative(status) && status != Status::build_crash &&
+         status != Status::build_timeout;
 }
 
 /// True if the schedule is measured again. `failures`: the number of its transient() failures, including the latest.
 inline bool worth_another_try(Status latest, std::int64_t failures) {
-  if (latest == Status::cancelled || latest == Status::timeout) return true;  // nothing was found out
+  if (uninformative(latest)) return true;
   if (latest == Status::worker_lost) return failures < 2;  // the tuner may have died of it as well: two strikes
   return transient(latest) && failures < 3;                // retried at most twice
 }

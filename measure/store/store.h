@@ -50,8 +50,8 @@ class Store {
   /// identify the trial. Returns the id for append() and forget().
   std::int64_t begin(const TrialRecord&);
   /// Calls begin(), unless another run is measuring this source on the device, or has measured it in a trial with an id
-  /// above `since`. A failure whose reason may have been the machine does not count (transient() in
-  /// measure/store/retry.h).
+  /// above `since`. A failure whose reason may have been the machine does not count (transient() and
+  /// uninformative() in measure/store/retry.h).
   Claim claim(const TrialRecord&, std::int64_t device, std::int64_t since);
   /// The id of the newest trial; 0 if there is none.
   std::int64_t latest_trial();

@@ -103,6 +103,10 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
   *bytes = std::size_t{80} << 30;
   return 0;
 }
+int cuDeviceGetPCIBusId(char* bus, int size, int device) {
+  std::snprintf(bus, static_cast<std::size_t>(size), "0000:%02x:00.0", device + 2);
+  return 0;
+}
 int cuDevicePrimaryCtxRetain(void** context, int device) {
   BEGIN("cuDevicePrimaryCtxRetain {}", device);
   ++state.contexts;

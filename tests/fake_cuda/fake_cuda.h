@@ -1,4 +1,5 @@
-// A driver and a cuBLAS without a GPU: memory is the host's, kernels are functions of the tests, time is counted.
+// A driver, a cuBLAS and an NVML without a GPU: memory is the host's, kernels are functions of the tests, time and
+// energy are counted.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -48,6 +49,7 @@ struct FakeCuda {
   int fails_at_wait = 0;            // what the next wait finds of what ran: the code
   double fill_us = 2;
   double clock_mhz = 1500;
+  double watts = 300, energy_step_us = 100e3;
   // Tells.
   std::vector<std::string> calls;    // "cuLaunchKernel k blocks=2 threads=128 shared=0", …
   std::vector<FakeLaunch> launches;  // that ran, in order

@@ -6,7 +6,7 @@ namespace deplo::measure {
 namespace {
 
 // Never edited once released: append.
-constexpr std::array<std::string_view, 12> scripts = {R"sql(
+constexpr std::array<std::string_view, 13> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,
   backend      TEXT NOT NULL,
@@ -209,6 +209,9 @@ ALTER TABLE search ADD COLUMN objectives TEXT NOT NULL DEFAULT '';
                                                       R"sql(
 ALTER TABLE trial ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
 ALTER TABLE trial ADD COLUMN row_fingerprint TEXT NOT NULL DEFAULT '';
+)sql",
+                                                      R"sql(
+ALTER TABLE trial ADD COLUMN energy_mj REAL;
 )sql"};
 
 }  // namespace

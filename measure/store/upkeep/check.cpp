@@ -20,6 +20,7 @@ struct Rule {
 // @samples: as rows. Text that is no JSON is a fault of its own, and no error of every query that looks into it.
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
+    Rule{"an energy that is not a positive number", "trial", "energy_mj <= 0 OR energy_mj > 1e300"},
     Rule{"a time that is not a positive number", "baseline", "median_us <= 0 OR median_us > 1e300 OR warm_us <= 0"},
     Rule{"a time that is not a positive number", "graph",
          "min(median_us, heuristic_us) <= 0 OR max(median_us, heuristic_us) > 1e300"},

@@ -40,6 +40,7 @@ constexpr Left left[] = {
     {"submit.sh", "tests/slurm_test.sh runs it"},
     {"python experiments/baselines/torch_", "needs PyTorch"},
     {"AllHeuristics", "takes an hour, or a GPU"},
+    {"--objectives time,energy", "needs an energy counter"},
     {"--tileiras", "needs NVIDIA's compiler of tile programs; tests/apps/inspect/tile_compile_test.cpp runs it"},
 };
 

@@ -35,6 +35,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
     written.timing.rejected = {99.5};
     written.timing.warm_us = 120.5;
     written.timing.clock_mhz = 1980;
+    written.timing.energy_mj = 0.625;
     written.timing.stopped = true;
     written.resources = {168, 8, 16, 1024, 65536, 4096, 0.375, "registers", "abc", "C7510: slow"};
     written.proof = "proved";
@@ -64,6 +65,7 @@ TEST(Store, KeepsEveryFieldAcrossReopening) {
   EXPECT_EQ(read.timing.rejected, written.timing.rejected);
   EXPECT_EQ(read.timing.warm_us, 120.5);
   EXPECT_EQ(read.timing.clock_mhz, 1980);
+  EXPECT_EQ(read.timing.energy_mj, 0.625);
   EXPECT_TRUE(read.timing.stopped);
   EXPECT_EQ(read.resources.registers, 168);
   EXPECT_EQ(read.resources.spill_bytes, 8);
@@ -240,9 +242,9 @@ TEST(Store, KnowsWhichSearchesWereFinished) {
   EXPECT_TRUE(is_intact(folder.file("a.db")));
 }
 
-const std::vector<Status> says_nothing = {Status::worker_lost, Status::device_lost,  Status::out_of_memory,
-                                          Status::implausible, Status::cancelled,    Status::timeout,
-                                          Status::build_crash, Status::build_timeout};
+const std::vector<Status> says_nothing = {Status::worker_lost, Status::device_lost,   Status::out_of_memory,
+                                          Status::implausible, Status::cancelled,     Status::timeout,
+                                          Status::build_crash, Status::build_timeout, Status::no_energy};
 
 // The machine may have been the reason: a proven schedule stays the best, whatever asks for it.
 TEST(Store, WhatSaysNothingDemotesNobody) {

@@ -118,7 +118,7 @@ TEST(Messages, CandidatesArriveWhole) {
 }
 
 TEST(Messages, RepliesArriveWhole) {
-  Reply sent{Timing{1.5, 0.25, {1, 2}, {3}, 4, 5, 6, 7, true, 8},
+  Reply sent{Timing{1.5, 0.25, {1, 2}, {3}, 4, 5, 6, 7, true, 10, 8},
              {1, 2, 3, 4, 5, 6, 0.5, "registers", "digest", "C7510: slow"},
              9};
   const std::string text = encode({&sent, 1});
@@ -127,8 +127,8 @@ TEST(Messages, RepliesArriveWhole) {
       R"([{"build_ms":9.0,"resources":{"binary_digest":"digest","code_bytes":6,"compiler_notes":"C7510: slow",)"
       R"("dynamic_shared_bytes":5,"limiter":"registers","occupancy":0.5,"registers":1,"spill_bytes":2,"stack_bytes":3,)"
       R"("static_shared_bytes":4},"timing":{)"
-      R"("batch":4,"clock_mhz":7.0,"fidelity":0.25,"first_launch_ms":8.0,"median_us":1.5,"rejected":[3.0],)"
-      R"("samples":[1.0,2.0],"sets":5,"stopped":true,"warm_us":6.0}}])");
+      R"("batch":4,"clock_mhz":7.0,"energy_mj":10.0,"fidelity":0.25,"first_launch_ms":8.0,"median_us":1.5,)"
+      R"("rejected":[3.0],"samples":[1.0,2.0],"sets":5,"stopped":true,"warm_us":6.0}}])");
   EXPECT_EQ(encode(decode_replies(text, 1)), text);
   const Hello hello{{"cuda", "name", "vendor", "driver", "platform", 1, 2, 3, 4, true, "sm_90", 5, 6}, Dialect::cuda};
   EXPECT_EQ(decode_hello(encode(hello)).info, hello.info);

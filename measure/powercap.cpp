@@ -1,0 +1,114 @@
+#include "measure/powercap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/error.h"
+
+namespace deplo::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first word of a file; "" if it cannot be read, with the reason in errno.
+std::string read_word(const fs::path& file) {
+  errno = 0;
+  std::ifstream stream(file);
+  std::string word;
+  stream >> word;
+  return word;
+}
+
+/// nullopt: the file has no number.
+std::optional<double> read_number(const fs::path& file) {
+  const std::string word = read_word(file);
+  if (word.empty() || !std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  return std::stod(word);
+}
+
+/// Zones of whole packages. Sub-zones (`intel-rapl:0:0`) are parts of them, and the zone `psys` is the whole machine.
+std::vector<fs::path> packages(const fs::path& folder) {
+  constexpr std::string_view prefix = "intel-rapl:";
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && name.find(':', prefix.size()) == std::string::npos &&
+        read_word(entry.path() / "name").starts_with("package"))
+      found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// The counter of one package in microjoules, continued where it wraps.
+class Package {
+ public:
+  explicit Package(const fs::path& zone) : file_(zone / "energy_uj") {
+    const auto now = read_number(file_);
+    if (!now)
+      throw Error(fmt::format("cannot read {}: {}; root may, and others after `chmod a+r {}` by root", file_.string(),
+                              errno == 0 ? "it has no number" : std::generic_category().message(errno),
+                              (zone.parent_path() / "intel-rapl:*/energy_uj").string()),
+                  Exit::environment);
+    last_ = *now;
+    range_ = read_number(zone / "max_energy_range_uj").value_or(0);
+  }
+
+  std::optional<double> microjoules() {
+    const auto now = read_number(file_);
+    if (!now) return std::nullopt;
+    sum_ += *now - last_ + (*now < last_ ? range_ : 0);
+    last_ = *now;
+    return sum_;
+  }
+  const fs::path& file() const { return file_; }
+
+ private:
+  fs::path file_;
+  double last_ = 0, sum_ = 0;
+  double range_ = 0;  // it begins again at 0 after so much
+};
+
+class PackageEnergy final : public EnergyCounter {
+ public:
+  explicit PackageEnergy(std::vector<Package> packages) : packages_(std::move(packages)) {}
+
+  Result<double> millijoules() override {
+    double sum = 0;
+    for (Package& package : packages_) {
+      const auto energy = package.microjoules();
+      if (!energy)
+        return Failure{Status::no_energy, fmt::format("{} cannot be read any more", package.file().string())};
+      sum += *energy * 1e-3;
+    }
+    return sum;
+  }
+  // Intel's Software Developer's Manual, volume 3B, "RAPL Interfaces": about every millisecond.
+  double step_us() const override { return 1000; }
+
+ private:
+  std::vector<Package> packages_;
+};
+
+}  // namespace
+
+std::unique_ptr<EnergyCounter> open_powercap(const fs::path& folder) {
+  std::vector<Package> found;
+  for (const fs::path& zone : packages(folder)) found.emplace_back(zone);
+  if (found.empty())
+    throw Error(fmt::format("no energy counter: expected {}, found none; Linux has it for processors of Intel and AMD, "
+                            "outside of virtual machines",
+                            (folder / "intel-rapl:0/energy_uj").string()),
+                Exit::environment);
+  return std::make_unique<PackageEnergy>(std::move(found));
+}
+
+}  // namespace deplo::measure
