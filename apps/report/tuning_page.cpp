@@ -157,7 +157,7 @@ void add_front(Page& page, const TunedKernel& kernel, const std::string& store) 
     std::vector<std::string>& row = table.rows.emplace_back();
     const std::vector<double> values = measure::values_of(trial, front.objectives).value();
     for (std::size_t i = 0; i < values.size(); ++i)
-      row.push_back(front.objectives[i]->is_noisy ? significant(values[i]) : fmt::format("{:.0f}", values[i]));
+      row.push_back(front.objectives[i]->is_noisy() ? significant(values[i]) : fmt::format("{:.0f}", values[i]));
     row.insert(row.end(), {std::string(name(trial.stage)), trial.digest, trial.trail});
   }
   page.text(fmt::format("{}Front of its objectives: {} of {}. No other schedule is better in one and not worse in any.",

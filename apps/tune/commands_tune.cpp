@@ -319,7 +319,7 @@ void add_tune(Command command, int& exit_code) {
   add_kernel_file_flags(command, flags->file);
   command
       .option("--objectives", flags->objectives, "NAME,…",
-              "Minimize these together: time, code_size, registers, spills or shared_memory, as far as the "
+              "Minimize these together: time, energy, code_size, registers, spills or shared_memory, as far as the "
               "device reports them (docs/strategies.md).")
       .seldom();
   command.excludes("--space", {"--config"});

@@ -24,7 +24,7 @@ std::size_t searches_of(const measure::Objectives& objectives) {
 Aim::Aim(const measure::Objectives& objectives, std::size_t number, std::span<const std::vector<double>> values)
     : number_(number) {
   CHECK(number < searches_of(objectives));
-  if (objectives.empty() || (number < objectives.size() && objectives[number]->name == "time")) is_time_ = true;
+  is_positive_ = objectives.empty() || (number < objectives.size() && objectives[number]->is_noisy());
   text_ = objectives.empty()           ? "time (µs)"
           : number < objectives.size() ? label(*objectives[number])
                                        : "a compromise of " + print(objectives);
@@ -40,12 +40,12 @@ Aim::Aim(const measure::Objectives& objectives, std::size_t number, std::span<co
       most[o] = std::max(most[o], points[i].values[o]);
     }
   for (std::size_t o = 0; o < objectives.size(); ++o)
-    range_.push_back(most[o] > least_[o] ? most[o] - least_[o] : std::max(least_[o], 1.0));
+    range_.push_back(most[o] > least_[o] ? most[o] - least_[o] : least_[o] > 0 ? least_[o] : 1.0);
 }
 
 double Aim::operator()(std::span<const double> values) const {
   if (number_ == values.size()) return compromise(values);
-  return is_time_ ? values[number_] : 1 + values[number_];  // no spills are 1, not 0
+  return is_positive_ ? values[number_] : 1 + values[number_];  // no spills are 1, not 0
 }
 
 /// The augmented Chebyshev distance from the point that is best in each objective (Knowles, "ParEGO", IEEE Transactions on

@@ -16,7 +16,7 @@ class Aim {
   /// `values`: those of all valid trials so far, each in the order of the objectives. `number`: of the search, below
   /// searches_of().
   Aim(const measure::Objectives&, std::size_t number, std::span<const std::vector<double>> values);
-  /// Above 0, as strategies expect of a time. It is the time itself if that is the aim.
+  /// Above 0, as strategies expect of a time. It is the time or the energy itself if that is the aim.
   double operator()(std::span<const double> values) const;
   /// "time (µs)", "code_size (bytes)", "a compromise of time, code_size"
   const std::string& text() const { return text_; }
@@ -24,8 +24,8 @@ class Aim {
  private:
   double compromise(std::span<const double> values) const;
 
-  std::size_t number_;  // the objective that counts alone; else one above the last
-  bool is_time_ = false;
+  std::size_t number_;                 // the objective that counts alone; else one above the last
+  bool is_positive_ = false;           // it is a time or an energy
   std::vector<double> least_, range_;  // of the front so far
   std::string text_;
 };

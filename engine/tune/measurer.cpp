@@ -30,7 +30,7 @@ Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
   return {record.status, record.timing.median_us, record.message, seconds};
 }
 
-/// A run before the store had a column may have left a trial without it.
+/// A run before the store had a column may have left a trial without it, or one with other objectives.
 bool lacks_values(const measure::TrialRecord& record, const measure::Objectives& objectives) {
   return record.status == Status::ok && !measure::values_of(record, objectives);
 }
@@ -51,21 +51,24 @@ search::Candidate schedule_with_bits(const CandidateSpace& space, const std::str
 
 }  // namespace
 
-void check_runs(const KernelCase& kernel, const measure::DeviceInfo& device, const BitsWish& wish) {
-  if (kernel.opaque) check_language(*kernel.opaque, device, kernel.place);
-  measure::check_reported(kernel.objectives, device, kernel.place);
+void check_runs(const KernelCase& kernel, measure::worker::Runner& runner, const BitsWish& wish) {
+  if (kernel.opaque) check_language(*kernel.opaque, runner.info(), kernel.place);
+  measure::check_reported(kernel.objectives, runner.info(), kernel.place);
+  if (measure::need_energy(kernel.objectives))
+    if (const std::string why = runner.why_no_energy(); !why.empty())
+      throw Error(fmt::format("{}: the objective energy: {}", kernel.place, why), Exit::environment);
   if (kernel.opaque && !wish.is_any())
     throw Error(fmt::format("{}: expected a kernel of Loop IR, whose order of sums is known, found{}", kernel.loop.name,
                             describe(wish)));
 }
 
-void check_any_runs(const std::vector<KernelCase>& kernels, const measure::DeviceInfo& device, const BitsWish& wish,
+void check_any_runs(const std::vector<KernelCase>& kernels, measure::worker::Runner& runner, const BitsWish& wish,
                     const Target& target, const Restrictions& restrictions) {
   std::optional<Error> first;
   bool any = false;
   for (const KernelCase& kernel : kernels) {
     try {
-      check_runs(kernel, device, wish);
+      check_runs(kernel, runner, wish);
     } catch (const Error& error) {
       if (!first) first = error;
       continue;
@@ -105,8 +108,9 @@ Measurer::Measurer(const KernelCase& kernel, Session& session)
       task_{measure::with_index_ranges(kernel.loop), input_seed, session.protocol, session.known, kernel.files},
       heuristic_(space_->untuned()) {
   task_.protocol.inputs = describe_inputs(kernel);
+  task_.energy = measure::need_energy(objectives_);
   try {
-    check_runs(kernel, session.runner.info(), session.bits);
+    check_runs(kernel, session.runner, session.bits);
   } catch (const Error& error) {
     throw measure::worker::Untunable(error);
   }
@@ -225,7 +229,9 @@ Measurer::Screened Measurer::screen(const search::Candidate& candidate, double b
   Recalled& recalled = recall(protocol);
   open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
-  const measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
+  measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
+  while (claim.done && lacks_values(*claim.done, objectives_))  // of a tuner with other objectives
+    claim = wait_for_claim(record, claim.done->id);
   if (claim.done) {
     const Known& answer = recalled.by_digest[one.digest] = known_of(*claim.done);
     return {{answer.outcome, true}, answer.values};
@@ -305,7 +311,7 @@ std::optional<Outcome> Measurer::recalled(const search::Candidate& candidate) {
 measure::Front Measurer::front() {
   if (objectives_.empty()) return {};
   std::vector<measure::TrialRecord> trials =
-      session_.store.valid_trials(kernel_id_, session_.device_id, session_.protocol.tolerance);
+      session_.store.valid_trials(kernel_id_, session_.device_id, session_.protocol.tolerance, objectives_);
   const auto is_stale = [&](const measure::TrialRecord& trial) {
     const search::Candidate candidate = space_->find(parse_trail(trial.trail));
     return !candidate || space_->compile(*candidate).digest != trial.digest;

@@ -27,12 +27,12 @@ void fill(measure::TrialRecord&, const measure::worker::Reply&);
 /// The inputs of a kernel, and what its outputs are compared with if no statements say it: a part of the protocol.
 std::string describe_inputs(const KernelCase&);
 
-/// Throws Error unless the device runs the kernel's language and reports its objectives, and a kernel for which bits are
-/// wished has them in its Loop IR.
-void check_runs(const KernelCase&, const measure::DeviceInfo&, const BitsWish&);
+/// Throws Error unless the runner's device runs the kernel's language and reports its objectives, and a kernel for
+/// which bits are wished has them in its Loop IR.
+void check_runs(const KernelCase&, measure::worker::Runner&, const BitsWish&);
 /// Throws Error if this is so of none of the kernels, or if the wish names a schedule that a kernel does not have. For
 /// what is wrong with a run as a whole, before anything is stored.
-void check_any_runs(const std::vector<KernelCase>&, const measure::DeviceInfo&, const BitsWish&, const Target&,
+void check_any_runs(const std::vector<KernelCase>&, measure::worker::Runner&, const BitsWish&, const Target&,
                     const Restrictions&);
 
 /// One kernel on one device. All results that it returns are in the store.

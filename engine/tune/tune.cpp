@@ -347,7 +347,7 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
   const Target target =
       pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file);
   const Restrictions restrictions = restrictions_of(experiment, target);
-  check_any_runs(experiment.kernels, runner->info(), options.bits, target, restrictions);
+  check_any_runs(experiment.kernels, *runner, options.bits, target, restrictions);
   const std::vector<KernelSets> graphs =
       add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));
   make_default_folder(options.store);

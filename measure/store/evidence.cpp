@@ -39,11 +39,12 @@ std::string select_ranked(const std::string& evidence) {
 }
 
 std::vector<TrialRecord> valid_trials(sqlite::Database& database, std::int64_t kernel, std::int64_t device,
-                                      double tolerance) {
+                                      double tolerance, const Objectives& objectives) {
+  const std::string_view complete = need_energy(objectives) ? "(t.status <> 'ok' OR t.energy_mj IS NOT NULL)" : "TRUE";
   sqlite::Statement select(
-      database,
-      fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY id", trial_columns(),
-                  select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column))));
+      database, fmt::format("SELECT {} FROM ({}) t WHERE status = 'ok' AND NOT stopped ORDER BY id", trial_columns(),
+                            select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ? AND {}",
+                                                        tolerance_column, complete))));
   select.bind(1, kernel).bind(2, device).bind(3, tolerance);
   std::vector<TrialRecord> trials;
   while (select.step()) trials.push_back(read_trial(select));

@@ -7,6 +7,7 @@
 
 #include "core/outcome.h"
 #include "measure/sqlite/sqlite.h"
+#include "measure/store/quantity.h"
 #include "measure/store/records.h"
 
 namespace deplo::measure {
@@ -27,8 +28,9 @@ std::string select_evidence(std::string_view where = "TRUE", std::string_view co
 std::string select_ranked(const std::string& evidence);
 
 /// The valid trial of each trail of a kernel on a device, the oldest first. Only trials that were checked with this
-/// tolerance or a smaller one count.
-std::vector<TrialRecord> valid_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device, double tolerance);
+/// tolerance or a smaller one count. If the objectives need the energy, times without an energy do not count.
+std::vector<TrialRecord> valid_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device, double tolerance,
+                                      const Objectives&);
 
 /// SearchRecord::objectives of the latest search of a kernel on a device; "" if there is none.
 std::string latest_objectives(sqlite::Database&, std::int64_t kernel, std::int64_t device);

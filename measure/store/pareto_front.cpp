@@ -4,14 +4,10 @@
 #include <tuple>
 #include <utility>
 
-#include "measure/protocol/protocol.h"
-
 namespace deplo::measure {
 namespace {
 
-bool is_better(double a, double b, const Quantity& quantity) {
-  return a * (quantity.is_noisy ? 1 + Protocol().tie : 1) < b;
-}
+bool is_better(double a, double b, const Quantity& quantity) { return a * (1 + quantity.tie) < b; }
 
 /// Whether `a` is better in one objective at least.
 bool is_better(const Point& a, const Point& b, const Objectives& objectives) {
@@ -20,7 +16,11 @@ bool is_better(const Point& a, const Point& b, const Objectives& objectives) {
   return false;
 }
 
-/// With one noisy objective no points dominate each other in a circle, so there always are some that none dominates.
+/// No points dominate each other in a circle if at most two objectives are noisy, so there always are some that none
+/// dominates. Proof: take the logarithm of a noisy objective in units of its tie, and a circle in which each point
+/// dominates the next. In a step where a point is better in this objective, the value rises by more than 1. In any
+/// other step it falls by at most 1. The circle closes, so fewer than half of the steps are of the first kind. But in
+/// each step the point is better in one of the two objectives. (Values without noise never fall, so they stay equal.)
 bool dominates(const Point& a, const Point& b, const Objectives& objectives) {
   return is_better(a, b, objectives) && !is_better(b, a, objectives);
 }

@@ -19,7 +19,7 @@ struct Point {
 };
 /// The Pareto front: the indices of all points that no other point dominates, in the order of their values. A point
 /// dominates another one if it is better in one objective and not worse in any. Noise is neither better nor worse
-/// (Quantity::is_noisy). Of points that are equal in this sense, the front has the one with the fewest changes, and of
+/// (Quantity::tie). Of points that are equal in this sense, the front has the one with the fewest changes, and of
 /// several the one whose trail comes first in text order.
 std::vector<std::size_t> pareto_front(std::span<const Point>, const Objectives&);
 

@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "measure/protocol/energy.h"
+#include "measure/protocol/protocol.h"
 
 namespace deplo::measure {
 namespace {
@@ -16,14 +18,20 @@ std::optional<double> known(std::int64_t value) {
   return value >= 0 ? std::optional(static_cast<double>(value)) : std::nullopt;
 }
 
-constexpr Quantity all[] = {
-    {"time", "µs", true, "opencl cuda interpreter",
+constexpr std::string_view energy = "energy";
+
+const Quantity all[] = {
+    {"time", "µs", Protocol().tie, "opencl cuda interpreter",
      [](const TrialRecord& trial) { return std::optional(trial.timing.median_us); }},
-    {"code_size", "bytes", false, "opencl cuda",
+    {energy, "mJ", energy_tie, "opencl cuda",
+     [](const TrialRecord& trial) {
+       return trial.timing.energy_mj > 0 ? std::optional(trial.timing.energy_mj) : std::nullopt;
+     }},
+    {"code_size", "bytes", 0, "opencl cuda",
      [](const TrialRecord& trial) { return known(trial.resources.code_bytes); }},
-    {"registers", "", false, "cuda", [](const TrialRecord& trial) { return known(trial.resources.registers); }},
-    {"spills", "bytes", false, "cuda", [](const TrialRecord& trial) { return known(trial.resources.spill_bytes); }},
-    {"shared_memory", "bytes", false, "opencl cuda",
+    {"registers", "", 0, "cuda", [](const TrialRecord& trial) { return known(trial.resources.registers); }},
+    {"spills", "bytes", 0, "cuda", [](const TrialRecord& trial) { return known(trial.resources.spill_bytes); }},
+    {"shared_memory", "bytes", 0, "opencl cuda",
      [](const TrialRecord& trial) -> std::optional<double> {
        const auto fixed = known(trial.resources.static_shared_bytes);
        const auto added = known(trial.resources.dynamic_shared_bytes);
@@ -61,10 +69,8 @@ Objectives objectives_of(const std::vector<std::string>& names, const std::strin
   for (const std::string& name : names) {
     const Quantity* const quantity = find(name);
     if (quantity == nullptr)
-      throw Error(fmt::format(
-          "{}: expected an objective that deplo measures ({}), found '{}'{}", place, join(names_for(nullptr), ", "),
-          name,
-          name == "energy" ? "; deplo reads no device's energy counter" : did_you_mean(name, names_for(nullptr))));
+      throw Error(fmt::format("{}: expected an objective that deplo measures ({}), found '{}'{}", place,
+                              join(names_for(nullptr), ", "), name, did_you_mean(name, names_for(nullptr))));
     if (std::ranges::find(objectives, quantity) != objectives.end())
       throw Error(fmt::format("{}: expected each objective once, found '{}' twice", place, name));
     objectives.push_back(quantity);
@@ -87,6 +93,10 @@ Objectives parse_objectives(std::string_view text) {
   for (std::string name; stream >> name;)
     if (const Quantity* const quantity = find(name)) objectives.push_back(quantity);
   return objectives;
+}
+
+bool need_energy(const Objectives& objectives) {
+  return std::ranges::any_of(objectives, [](const Quantity* quantity) { return quantity->name == energy; });
 }
 
 void check_reported(const Objectives& objectives, const DeviceInfo& device, const std::string& place) {

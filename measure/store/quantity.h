@@ -15,12 +15,12 @@ namespace deplo::measure {
 struct Quantity {
   std::string_view name;                            // as users write it
   std::string_view unit;                            // "": it is a number of things
-  bool is_noisy = false;                            // differences within Protocol::tie mean nothing
+  double tie = 0;                                   // relative differences up to this are noise; 0: it has none
   std::string_view backends;                        // of the devices that report it, separated by blanks
   std::optional<double> (*of)(const TrialRecord&);  // nullopt: the trial does not have it
+  bool is_noisy() const { return tie > 0; }
 };
 
-/// All of them. No backend reads an energy counter, so energy is none of them.
 std::span<const Quantity> quantities();
 
 /// Distinct quantities, the most important first. Empty: the time alone.
@@ -33,7 +33,9 @@ Objectives objectives_of(const std::vector<std::string>& names, const std::strin
 std::string print(const Objectives&);
 /// Reads such a text from a store. Names that this deplo does not know are left out.
 Objectives parse_objectives(std::string_view text);
-/// Throws Error, prefixed by `place`, unless the device reports all of them.
+/// True if the energy is one of them. It is measured only if it is an objective.
+bool need_energy(const Objectives&);
+/// Throws Error, prefixed by `place`, unless devices of this backend report all of them.
 void check_reported(const Objectives&, const DeviceInfo&, const std::string& place);
 
 /// The trial's values in the order of the objectives; nullopt: it does not have all of them.

@@ -12,6 +12,7 @@
 #include "measure/device.h"
 #include "measure/protocol/protocol.h"
 #include "measure/sqlite/sqlite.h"
+#include "measure/store/quantity.h"
 #include "measure/store/records.h"
 #include "rules/cost/ceilings.h"
 
@@ -78,8 +79,10 @@ class Store {
   /// Only trials that were checked with this tolerance or a smaller one count.
   std::optional<TrialRecord> best(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
 
-  /// Like best(), but the valid trial of each trail, the oldest first.
-  std::vector<TrialRecord> valid_trials(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance);
+  /// Like best(), but the valid trial of each trail, the oldest first. If the objectives need the energy, times without
+  /// an energy do not count.
+  std::vector<TrialRecord> valid_trials(std::int64_t kernel, std::int64_t device, double tolerance = default_tolerance,
+                                        const Objectives& objectives = {});
 
   /// The kernels with this schedule key (ir/canonical/canonical.h; nullopt: all) that have a best() on the device.
   std::vector<StoredSchedule> schedules(std::optional<std::string_view> schedule_key, std::int64_t device,

@@ -39,8 +39,9 @@ std::vector<FaultyTrial> Store::faulty_trials(std::string_view schedule_key, std
   return found;
 }
 
-std::vector<TrialRecord> Store::valid_trials(std::int64_t kernel, std::int64_t device, double tolerance) {
-  return state_->read([&] { return measure::valid_trials(*state_->database, kernel, device, tolerance); });
+std::vector<TrialRecord> Store::valid_trials(std::int64_t kernel, std::int64_t device, double tolerance,
+                                             const Objectives& objectives) {
+  return state_->read([&] { return measure::valid_trials(*state_->database, kernel, device, tolerance, objectives); });
 }
 
 std::optional<std::int64_t> Store::find_device(const DeviceInfo& info) {

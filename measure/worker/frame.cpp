@@ -35,7 +35,7 @@ std::uint64_t sum_of(Header header, std::string_view payload) {
 std::string fault_of(const Header& header) {
   if (header.start != magic) return fmt::format("expected a frame, found bytes that begin with {:08x}", header.start);
   if (header.form != version) return fmt::format("expected frames of version {}, found {}", version, header.form);
-  if (header.type > static_cast<std::uint16_t>(FrameType::launch))
+  if (header.type > static_cast<std::uint16_t>(FrameType::energy))
     return fmt::format("expected a frame of a known type, found {}", header.type);
   if (header.length > most_payload)
     return fmt::format("expected at most {} bytes in a frame, found {}", most_payload, header.length);

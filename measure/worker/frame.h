@@ -19,6 +19,7 @@ enum class FrameType : std::uint16_t {
   cancel,   // to the worker: end the confirmation with the samples so far
   answer,   // from the worker: the answer to the frame of that job
   launch,   // to a worker of launches: one launch (single_launch.h)
+  energy,   // to the worker: whether its device has an energy counter
 };
 
 struct Frame {

@@ -24,6 +24,14 @@ class Watched final : public Executable {
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override {
     return run(Step::sample, [&] { return inner_.sample(sets, blocks, batch); });
   }
+  std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
+                                const std::function<void()>& meanwhile) override {
+    const auto done = run(Step::sample, [&]() -> Result<bool> {
+      if (auto failure = inner_.repeat(sets, blocks, batch, meanwhile)) return *failure;
+      return true;
+    });
+    return done.ok() ? std::nullopt : std::optional(done.failure());
+  }
   const Resources& resources() const override { return inner_.resources(); }
 
  private:
@@ -72,6 +80,15 @@ struct LocalRunner::Built {
 LocalRunner::LocalRunner(std::unique_ptr<Device> device, Enter enter)
     : device_(std::move(device)), enter_(std::move(enter)) {}
 
+std::string LocalRunner::why_no_energy() {
+  try {
+    device_->energy();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 // What kernels print goes to standard error: standard output may be a program's document.
 void LocalRunner::open(const Task& task) {
   const RedirectedOutput printed(STDERR_FILENO);
@@ -79,6 +96,7 @@ void LocalRunner::open(const Task& task) {
   problem_.reset();  // before the next one needs its memory
   baselines_ = {};
   libraries_ = {};
+  energy_ = nullptr;
   protocol_ = task.protocol;
   if (!probe_) probe_ = std::make_unique<Probe>(*device_, task.known);
   try {
@@ -87,6 +105,7 @@ void LocalRunner::open(const Task& task) {
                                          task.files, task.expected);
     problem_->reference();  // now: no candidate is to blame for the time it takes
     if (task.libraries) find_libraries(task);
+    if (task.energy) energy_ = &device_->energy();
   } catch (const Error& error) {
     problem_.reset();
     throw Untunable(error);
@@ -116,7 +135,7 @@ Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double ef
   Built built = build(candidate, 0);
   if (built.executable)
     built.reply.timing = measure::screen(*built.executable, grid_of(candidate.source, info()), *problem_,
-                                         protocol_.with_effort(effort), best_us);
+                                         protocol_.with_effort(effort), best_us, energy_);
   return std::move(built).measured();
 }
 
@@ -135,7 +154,9 @@ std::vector<Reply> LocalRunner::confirm(std::span<const KernelCode> candidates, 
     watched.push_back(std::make_unique<Watched>(*b.executable, enter_, all.size() + watched.size(), spoilt_));
     contenders.push_back({watched.back().get(), {}, b.precision == "tf32"});
   }
-  auto results = measure::confirm(contenders, *problem_, protocol_, options);
+  ConfirmOptions with_energy = options;
+  with_energy.energy = energy_;
+  auto results = measure::confirm(contenders, *problem_, protocol_, with_energy);
   auto result = results.begin();
   std::vector<Reply> replies;
   for (Built& built : all) {

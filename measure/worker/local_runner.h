@@ -19,6 +19,7 @@ class LocalRunner final : public Runner {
 
   const DeviceInfo& info() const override { return device_->info(); }
   Dialect dialect() const override { return device_->dialect(); }
+  std::string why_no_energy() override;
   /// Computes the inputs and the reference. The first call also measures the device's ceilings.
   void open(const Task&) override;
   rules::Ceilings ceilings() const override { return probe_ ? probe_->measured() : rules::Ceilings{}; }
@@ -41,6 +42,7 @@ class LocalRunner final : public Runner {
   std::unique_ptr<Problem> problem_;
   Baselines baselines_;  // of the current task, like libraries_
   Libraries libraries_;
+  EnergyCounter* energy_ = nullptr;  // of the device, if the current task asks for energies
   bool spoilt_ = false;  // a failure in the current request spoilt the process: the rest of the request is not run
 };
 

@@ -176,6 +176,7 @@ std::string encode(const Task& task) {
                {"files", task.files},
                {"memory_rates", task.memory_rates},
                {"libraries", task.libraries},
+               {"energy", task.energy},
                {"expected", json_of(task.expected)},
                {"tile", task.tile ? Json(*task.tile) : Json()}});
 }
@@ -190,6 +191,7 @@ Task decode_task(std::string_view text) {
                 json.at("memory_rates").get<bool>(),
                 json.at("libraries").get<bool>(),
                 expectation_of(json.at("expected")),
+                json.at("energy").get<bool>(),
                 optional_of<TileCall>(json.at("tile"))};
   });
 }

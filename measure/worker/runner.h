@@ -34,6 +34,7 @@ struct Task {
   bool memory_rates = false;          // measured for a small kernel, too: the analytic model's time needs them
   bool libraries = false;             // libraries that have the kernel take part in confirmations
   Expectation expected = {};          // of a user's own kernel
+  bool energy = false;                // measure it, too, of each candidate that gets a time
   std::optional<TileCall> tile = {};  // with `libraries`: the launch of a tile program that the kernel was made from
 };
 
@@ -63,8 +64,11 @@ class Runner {
   virtual ~Runner() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
+  /// Why the energy of a launch cannot be measured on the device, in one line; "": it can.
+  virtual std::string why_no_energy() = 0;
   /// All later candidates are of this kernel. open(), or the first use after it, throws Untunable if the kernel's
-  /// inputs do not fit into memory, or if it has no finite result.
+  /// inputs do not fit into memory, if it has no finite result, or if the task needs an energy counter that the device
+  /// lacks.
   virtual void open(const Task&) = 0;
   /// The highest ceilings of the device that this Runner has measured, as of the last open().
   virtual rules::Ceilings ceilings() const = 0;

@@ -136,6 +136,7 @@ int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
     const Frame frame = tuner.receive();
     if (frame.type == FrameType::cancel) continue;  // it came too late
     respond(tuner, frame, [&]() -> std::string {
+      if (frame.type == FrameType::energy) return runner->why_no_energy();
       if (frame.type != FrameType::kernel) return encode(answer(*runner, frame));
       runner->open(decode_task(frame.payload));
       return encode(Opened{runner->ceilings(), runner->libraries()});

@@ -71,6 +71,19 @@ std::string WorkerRunner::start() {
   return "";
 }
 
+std::string WorkerRunner::why_no_energy() {
+  std::string answer;
+  get_worker([&]() -> std::string {
+    if (!worker_)
+      if (std::string fault = start(); !fault.empty()) return fault;
+    const auto told = worker_->ask({FrameType::energy, {}, deadlines_});
+    if (const auto* lost = std::get_if<Lost>(&told)) return describe(*lost);
+    answer = std::get<std::string>(told);
+    return "";
+  });
+  return answer;
+}
+
 void WorkerRunner::open(const Task& task) {
   task_ = task;
   libraries_ = {};

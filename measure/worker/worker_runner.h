@@ -33,6 +33,7 @@ class WorkerRunner final : public Runner {
 
   const DeviceInfo& info() const override { return hello_.info; }
   Dialect dialect() const override { return hello_.dialect; }
+  std::string why_no_energy() override;
   void open(const Task&) override;
   rules::Ceilings ceilings() const override { return ceilings_; }
   const Libraries& libraries() const override { return libraries_; }

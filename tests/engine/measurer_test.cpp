@@ -15,12 +15,16 @@ namespace {
 
 using measure::worker::Reply;
 
-/// Fails as told, else takes 5 µs; remembers what it was asked.
+/// Fails as told, else takes 5 µs, and 2 mJ if the task asks for energies; remembers what it was asked.
 class ToldRunner final : public measure::worker::Runner {
  public:
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
-  void open(const measure::worker::Task& task) override { known = task.known; }
+  std::string why_no_energy() override { return no_energy; }
+  void open(const measure::worker::Task& task) override {
+    known = task.known;
+    energy_ = task.energy;
+  }
   rules::Ceilings ceilings() const override { return {10, 12, 100}; }
   std::size_t batch() const override { return 4; }
   void prepare(std::span<const measure::KernelCode> candidates) override {
@@ -40,6 +44,7 @@ class ToldRunner final : public measure::worker::Runner {
     return std::vector<Reply>(candidates.size(), right());
   }
 
+  std::string no_energy;
   rules::Ceilings known;
   std::deque<Status> failures;
   std::function<void()> before_reply;
@@ -47,9 +52,10 @@ class ToldRunner final : public measure::worker::Runner {
   std::vector<double> efforts;  // of the screened
 
  private:
-  static Reply right() {
+  Reply right() const {
     measure::Timing timing;
     timing.median_us = 5;
+    if (energy_) timing.energy_mj = 2;
     timing.fidelity = 1;
     timing.samples = {5, 5};
     Reply reply{timing};
@@ -57,6 +63,7 @@ class ToldRunner final : public measure::worker::Runner {
     reply.build_ms = 2;
     return reply;
   }
+  bool energy_ = false;
   measure::DeviceInfo info_ = measure::some_device();
   measure::worker::Libraries libraries_;
 };
@@ -66,11 +73,21 @@ class Measuring : public ::testing::Test {
   /// A measurer of a run that begins now.
   Measurer start(bool retry_failed = false) {
     session_.retry_failed = retry_failed;
+    begin_run();
+    return {kernel_, session_};
+  }
+  Measurer start_with_energy() {
+    begin_run();
+    KernelCase kernel = kernel_;
+    kernel.place = "x.yaml:3";
+    kernel.objectives = measure::objectives_of({"time", "energy"}, "here");
+    return {kernel, session_};
+  }
+  void begin_run() {
     session_.device_id = store_.add_device(bench_.info());
     session_.known = store_.ceilings(session_.device_id);
     session_.seen = {};
     session_.run_id = store_.add_run({session_.device_id, "", "", "", 0, "here"});
-    return {kernel_, session_};
   }
   std::int64_t count(const std::string& what) const {
     return measure::sqlite::Database(file_).integer("SELECT count(*) FROM " + what);
@@ -158,6 +175,56 @@ TEST_F(Measuring, LessEffortIsNoAnswerToAFullQuestion) {
   EXPECT_EQ(count("trial WHERE NOT stopped AND protocol LIKE '% samples=5 %'"), 1);
   EXPECT_EQ(bench_.efforts, (std::vector<double>{0.25, 0.05, 1}));
   EXPECT_NE(store_.best(1, session_.device_id), std::nullopt);
+}
+
+using ::testing::ElementsAre;
+
+// The times of both compare: the energy is no part of the protocol.
+TEST_F(Measuring, ATimeWithoutAnEnergyIsMeasuredAgainWhereTheEnergyCounts) {
+  start().screen(candidate_, 1e9);
+  EXPECT_TRUE(start().screen(candidate_, 1e9).known);
+  Measurer measurer = start_with_energy();
+  const Measurer::Screened first = measurer.screen(candidate_, 1e9);
+  EXPECT_FALSE(first.known);
+  EXPECT_THAT(first.values, ElementsAre(5, 2));
+  EXPECT_TRUE(measurer.screen(candidate_, 1e9).known);
+  EXPECT_TRUE(start_with_energy().screen(candidate_, 1e9).known);
+  EXPECT_TRUE(start().screen(candidate_, 1e9).known) << "an energy more does no harm";
+  EXPECT_EQ(bench_.screened.size(), 2U);
+  EXPECT_EQ(count("trial WHERE energy_mj = 2"), 1);
+  EXPECT_EQ(count("trial WHERE energy_mj IS NULL"), 1);
+}
+
+TEST_F(Measuring, AConfirmationWithoutEnergiesLeavesTheFrontAsItWas) {
+  start_with_energy().confirm({candidate_}, 1);
+  ASSERT_EQ(start_with_energy().front().trials.size(), 1U);
+  start().confirm({candidate_}, 1);
+  const measure::Front front = start_with_energy().front();
+  ASSERT_EQ(front.trials.size(), 1U);
+  EXPECT_EQ(front.trials[0].timing.energy_mj, 2);
+  EXPECT_EQ(count("trial WHERE stage = 'confirm'"), 2);
+}
+
+// Another tuner of the store, which times only, has it at the same time.
+TEST_F(Measuring, AnotherTunersTimeWithoutAnEnergyIsNoAnswer) {
+  Measurer measurer = start_with_energy(), other = start();
+  other.screen(candidate_, 1e9);
+  EXPECT_THAT(measurer.screen(candidate_, 1e9).values, ElementsAre(5, 2));
+}
+
+TEST_F(Measuring, AMissingEnergyIsAFailureThatSaysNothingOfTheTime) {
+  bench_.failures = {Status::no_energy, Status::no_energy, Status::no_energy, Status::no_energy};
+  for (int run = 0; run < 4; ++run)
+    EXPECT_EQ(start_with_energy().screen(candidate_, 1e9).outcome.status, Status::no_energy);
+  EXPECT_TRUE(start().screen(candidate_, 1e9).outcome.ok());
+  EXPECT_TRUE(start_with_energy().screen(candidate_, 1e9).outcome.ok()) << "it is always tried again";
+}
+
+TEST_F(Measuring, ADeviceWithoutACounterIsRefused) {
+  bench_.no_energy = "no energy counter: expected one";
+  EXPECT_THAT([&] { start_with_energy(); }, ::testing::ThrowsMessage<measure::worker::Untunable>(
+                                                "x.yaml:3: the objective energy: no energy counter: expected one"));
+  EXPECT_NO_THROW(start());
 }
 
 TEST_F(Measuring, WhatIsKnownIsNotBuiltAhead) {

@@ -41,6 +41,7 @@ class ScriptedRunner final : public measure::worker::Runner {
   explicit ScriptedRunner(Script script) : script_(std::move(script)) {}
   const measure::DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
+  std::string why_no_energy() override { return ""; }
   void open(const measure::worker::Task&) override {}
   rules::Ceilings ceilings() const override { return {}; }
   std::size_t batch() const override { return 1; }

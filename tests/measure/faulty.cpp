@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -135,16 +136,25 @@ Resources some_resources() {
   return resources;
 }
 
+/// 300 W while a kernel runs, but for the fault "still".
+class FaultyCounter final : public EnergyCounter {
+ public:
+  Result<double> millijoules() override { return std::floor(us / step_us()) * 300 * step_us() * 1e-3; }
+  double step_us() const override { return 100e3; }
+  double us = 0;  // of launches
+};
+
 class FaultyKernel final : public Executable {
  public:
-  FaultyKernel(Fault fault, double us) : fault_(std::move(fault)), us_(us) {}
+  FaultyKernel(Fault fault, double us, FaultyCounter& counter) : fault_(std::move(fault)), us_(us), counter_(counter) {}
   Result<double> launch(Arrays& arrays, std::int64_t) override {
     const char* const where = launches_++ == 0 ? "launch" : "sample";
     act(fault_, where);
     return copy(arrays, where);
   }
-  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t, int) override {
+  Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t, int batch) override {
     act(fault_, "sample");
+    if (fault_.what != "still") counter_.us += batch * us_;
     const auto time = copy(*sets.front(), "sample");
     if (!time.ok()) return time.failure();
     return Sample{time.value(), 0};
@@ -164,6 +174,7 @@ class FaultyKernel final : public Executable {
   }
   Fault fault_;
   double us_;
+  FaultyCounter& counter_;
   int launches_ = 0;
   Resources resources_ = some_resources();
 };
@@ -180,8 +191,9 @@ class FaultyDevice final : public Device {
     act(fault, "build");
     if (fault.what == "no-build") return Failure{Status::build_error, "expected ';'\xff"};
     const double us = fault.what == "quick" && happens(fault) ? right_us / 2 : right_us;
-    return std::unique_ptr<Executable>(std::make_unique<FaultyKernel>(std::move(fault), us));
+    return std::unique_ptr<Executable>(std::make_unique<FaultyKernel>(std::move(fault), us, counter_));
   }
+  EnergyCounter& energy() override { return counter_; }
 
  private:
   DeviceInfo info_{.backend = "faulty",
@@ -194,6 +206,7 @@ class FaultyDevice final : public Device {
                    .shared_bytes = 49152,
                    .max_threads = 1024,
                    .cpu = false};
+  FaultyCounter counter_;
 };
 
 WorkerCommand command(const char* role) { return {"/proc/self/exe", {role, std::to_string(getpid())}}; }

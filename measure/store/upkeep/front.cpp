@@ -11,7 +11,7 @@ namespace deplo::measure::upkeep {
 std::optional<Front> stored_front(sqlite::Database& database, std::int64_t kernel, std::int64_t device) {
   const Objectives objectives = parse_objectives(latest_objectives(database, kernel, device));
   if (objectives.empty()) return std::nullopt;
-  return front_of(valid_trials(database, kernel, device, default_tolerance), objectives);
+  return front_of(valid_trials(database, kernel, device, default_tolerance, objectives), objectives);
 }
 
 std::vector<std::optional<Front>> stored_fronts(sqlite::Database& database, const Filter& filter) {
@@ -29,8 +29,8 @@ sqlite::Rows rows_of(const Front& front) {
     std::vector<sqlite::Cell>& row = rows.rows.emplace_back();
     const std::vector<double> values = values_of(trial, front.objectives).value();
     for (std::size_t i = 0; i < values.size(); ++i)
-      row.push_back(front.objectives[i]->is_noisy ? sqlite::Cell(values[i])
-                                                  : sqlite::Cell(static_cast<std::int64_t>(values[i])));
+      row.push_back(front.objectives[i]->is_noisy() ? sqlite::Cell(values[i])
+                                                    : sqlite::Cell(static_cast<std::int64_t>(values[i])));
     row.insert(row.end(), {std::string(name(trial.stage)), trial.digest, trial.trail});
   }
   return rows;

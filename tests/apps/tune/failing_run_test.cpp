@@ -142,7 +142,7 @@ TEST(RefusedRun, CreatesNothing) {
       {"--config", write_file(folder.path(), "r.yaml", "restrict: none_of_these\ndevice: interpreter\n" + tiny)},
       {"--space", space, "--device", "interpreter"},
       {"--space", space, "--objectives", "registers"},
-      {"--space", space, "--objectives", "energy"},
+      {"--config", config, "--objectives", "time,energy"},
       {"--config", config, "--objectives", "time,power"},
       {"--kernel", "softmax", "--shapes", "M=3,4 N=11", "--objectives", "time,code_size"},
       {"--space", space, "--deterministic"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/run_program.h"
@@ -92,6 +93,39 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
               HasSubstr("code_size (bytes), lower is better"));
 }
 
+// As a device with a counter stores them.
+TEST_F(KernelObjectives, EnergiesAreShownAsOtherObjectives) {
+  {
+    measure::Store to = measure::Store::open(store());
+    const measure::Ids ids = measure::add_context(to);
+    const std::vector<std::tuple<std::string, double, double>> trials = {
+        {"a.x=1", 10, 0.9}, {"a.x=2", 20, 0.4}, {"a.x=4", 30, 0.5}};
+    for (const auto& [trail, us, mj] : trials) {
+      measure::TrialRecord trial = measure::some_trial(ids, us > 10, trail, us);
+      trial.stage = measure::Stage::confirm;
+      trial.timing.energy_mj = mj;
+      to.append(trial);
+    }
+    to.append(measure::SearchRecord{ids.run, ids.kernel, "s", "trials", true, "time, energy"});
+  }
+  EXPECT_THAT(run({"deplo", "db", "best", store()}),
+              AllOf(HasSubstr("2 of 3 valid configurations; time in µs, energy in mJ"), HasSubstr("a.x=2")));
+  const Json front = Json::parse(run({"deplo", "db", "best", "--json", store()}))[0]["front"];
+  ASSERT_EQ(front.size(), 2u);
+  EXPECT_EQ(front[0]["energy"], 0.9);
+  EXPECT_EQ(front[1]["energy"], 0.4);
+  run({"deplo", "report", store(), "-o", folder_.file("r.html")});
+  EXPECT_THAT(read_file(folder_.file("r.html")), HasSubstr("energy (mJ)"));
+  const std::string t4 = folder_.file("T4.json");
+  run({"deplo", "db", "export", "--store", store(), "--format", "t4", "-o", t4});
+  const Json result = Json::parse(read_file(t4))["results"][1];
+  EXPECT_EQ(result["objectives"], Json::array({"time", "energy"}));
+  EXPECT_EQ(result["measurements"][1], Json({{"name", "energy"}, {"value", 0.4}, {"unit", "mJ"}}));
+  run({"deplo", "db", "import", "--store", folder_.file("energies.db"), "--objective", "energy", t4});
+  EXPECT_THAT(run({"deplo", "db", "best", "--store", folder_.file("energies.db")}),
+              HasSubstr("energy (mJ), lower is better"));
+}
+
 // Kernels of Loop IR and graphs, not only those of kernel files.
 TEST_F(KernelObjectives, EveryKernelMayHaveThem) {
   const auto tuned = [&](std::vector<std::string> words) {
@@ -129,11 +163,19 @@ TEST_F(KernelObjectives, SlipsAreOneLine) {
   EXPECT_THAT(fault("Objectives: [time, speed]\n"),
               HasSubstr("walk.yaml:12: expected an objective that deplo measures"));
   EXPECT_THAT(fault("Objectives: [time, time]\n"), HasSubstr("expected each objective once, found 'time' twice"));
-  EXPECT_THAT(fault("Objectives: [time, energy]\n"),
-              HasSubstr("found 'energy'; deplo reads no device's energy counter"));
   EXPECT_THAT(fault("Objectives: [time, registers]\n"),
-              HasSubstr("reports (time, code_size, shared_memory), found 'registers'"));
+              HasSubstr("reports (time, energy, code_size, shared_memory), found 'registers'"));
   EXPECT_THAT(fault("", {"--objectives", "time,sped"}), HasSubstr("--objectives: expected an objective"));
+}
+
+TEST_F(KernelObjectives, WithoutACounterEnergiesAreRefused) {
+  if (std::filesystem::exists("/sys/class/powercap/intel-rapl:0")) GTEST_SKIP() << "this machine has a counter";
+  const Ran ran = tune("Objectives: [time, energy]\n");
+  EXPECT_EQ(ran.code, 2) << "it is the machine that lacks something";
+  EXPECT_THAT(ran.err, HasSubstr("the objective energy: no energy counter: expected "
+                                 "/sys/class/powercap/intel-rapl:0/energy_uj, found none; Linux has it"));
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(store()));
 }
 
 }  // namespace

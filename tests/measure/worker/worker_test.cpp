@@ -15,7 +15,9 @@
 
 #include "core/rng.h"
 #include "measure/faulty.h"
+#include "measure/scripted.h"
 #include "measure/store_fixture.h"
+#include "measure/worker/local_runner.h"
 #include "measure/worker/worker_runner.h"
 
 namespace deplo::measure::worker::worker_test {
@@ -91,6 +93,35 @@ void expect(const Case& one, const Reply& reply) {
     EXPECT_THAT(reply.timing.failure().message, HasSubstr(one.message)) << one;
     EXPECT_LT(reply.timing.failure().message.size(), 700U) << "a message, not a log";
   }
+}
+
+TEST(Worker, MeasuresEnergiesWhereTheTaskAsksForThem) {
+  WorkerRunner runner = make_runner();
+  EXPECT_EQ(runner.why_no_energy(), "");
+  Task task = copy_task();
+  const KernelCode right = faulty_candidate("none"), still = faulty_candidate("still");
+  runner.open(task);
+  EXPECT_EQ(runner.screen(right, none_yet, 1).timing.value().energy_mj, 0);
+  task.energy = true;
+  runner.open(task);
+  constexpr double energy_mj = 3;  // 300 W for 10 µs
+  EXPECT_NEAR(runner.screen(right, none_yet, 1).timing.value().energy_mj, energy_mj, 0.01 * energy_mj);
+  const Reply failed = runner.screen(still, none_yet, 1);
+  ASSERT_FALSE(failed.timing.ok());
+  EXPECT_EQ(failed.timing.failure().status, Status::no_energy);
+  EXPECT_THAT(failed.timing.failure().message, HasSubstr("the device's energy counter stood still"));
+  const std::vector<Reply> confirmed = runner.confirm(std::vector{right, still}, {});
+  EXPECT_NEAR(confirmed[0].timing.value().energy_mj, energy_mj, 0.01 * energy_mj);
+  EXPECT_EQ(confirmed[1].timing.failure().status, Status::no_energy);
+  EXPECT_EQ(runner.workers(), 1) << "it is no fault of the process";
+}
+
+TEST(Worker, ADeviceWithoutAnEnergyCounterSaysSo) {
+  LocalRunner runner(std::make_unique<ScriptedDevice>());
+  EXPECT_THAT(runner.why_no_energy(), HasSubstr("expected a device that counts its energy"));
+  Task task = copy_task();
+  task.energy = true;
+  EXPECT_THROW(runner.open(task), Untunable);
 }
 
 std::size_t open_descriptors() {
