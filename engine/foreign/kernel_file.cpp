@@ -755,6 +755,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   source.zeroed = zeroed_;
   source.restored = restored_;
   source.dry_run = false;
+  source.architecture_specific = true;  // wgmma and the like are the user's to use
   // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
   if (shared_) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
   source.text = fmt::format("// {}{}{}\n", describe(launch), scalars,

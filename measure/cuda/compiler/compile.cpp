@@ -96,17 +96,17 @@ std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architec
                                                   nvrtc.version(), join(nvrtc.architectures(), ", "), architecture)};
 }
 
-// "sm_90a" of "sm_90" where the kernel asks for what only this architecture has.
-std::string variant_of(std::string_view architecture, const ir::KernelSource& source) {
-  const bool plain = !architecture.ends_with('a');
-  return std::string(architecture) + (source.architecture_specific && plain ? "a" : "");
+// "sm_90a" of "sm_90" where the kernel may ask for what only this architecture has. Before sm_90 there is nothing such.
+std::string variant_of(const Nvrtc& nvrtc, std::string_view architecture, const ir::KernelSource& source) {
+  const std::string variant = std::string(architecture) + 'a';
+  return source.architecture_specific && nvrtc.supports(variant) ? variant : std::string(architecture);
 }
 
 }  // namespace
 
 Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view target, const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
-  const std::string architecture = variant_of(target, source);
+  const std::string architecture = variant_of(nvrtc, target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   const std::vector<std::string> words = words_of(nvrtc, architecture, options);
   const std::string name = is_mangled(source.entry) ? source.entry : "";
@@ -130,7 +130,7 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
 Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view target,
                                 const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
-  const std::string architecture = variant_of(target, source);
+  const std::string architecture = variant_of(nvrtc, target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
   // Of a virtual architecture NVRTC makes no machine code.
   std::vector<std::string> words = words_of(nvrtc, "compute_" + architecture.substr(3), options);

@@ -73,6 +73,7 @@ TEST_F(KernelFileCode, TheTextHasAllThatTheCodeDependsOn) {
 TEST_F(KernelFileCode, NamesInCudaAreNotMangled) {
   const KernelFile made = file("  Language: CUDA\n  LocalSize: {X: bx}\n  ProblemSize: [96]\n", "k.cu");
   EXPECT_THAT(heuristic(made).source.text, HasSubstr("\nextern \"C\" __global__ void k() {}"));
+  EXPECT_TRUE(heuristic(made).source.architecture_specific);  // wgmma is the user's to use
 }
 
 TEST_F(KernelFileCode, TheReferenceHasFixedParametersAndDefaults) {

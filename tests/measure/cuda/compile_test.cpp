@@ -139,6 +139,20 @@ TEST(Compile, ErrorsAreOneLineWithTheCompilersWords) {
   EXPECT_THAT(compile_ptx(source_of("nonsense"), "sm_90").failure().message, HasSubstr("error"));
 }
 
+// Users' kernels may need what sm_90 alone has, and run on older devices, too, which have nothing such.
+TEST(Compile, TakesWhatOneArchitectureAloneHas) {
+  DEPLO_NEED_NVRTC("sm_90");
+  ir::KernelSource source;
+  source.entry = "k";
+  source.text = "extern \"C\" __global__ void k() { asm volatile(\"wgmma.fence.sync.aligned;\"); }";
+  EXPECT_FALSE(compile_cubin(source, "sm_90").ok());
+  source.architecture_specific = true;
+  EXPECT_TRUE(compile_cubin(source, "sm_90").ok());
+  EXPECT_TRUE(compile_cubin(source, "sm_90a").ok());
+  source.text = "extern \"C\" __global__ void k() {}";
+  EXPECT_TRUE(compile_cubin(source, "sm_80").ok());
+}
+
 TEST(Compile, PtxIsForTheArchitecture) {
   DEPLO_NEED_NVRTC("sm_90");
   const auto ptx = compile_ptx(small_source(), "sm_90");
