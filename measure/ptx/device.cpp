@@ -57,12 +57,23 @@ LaunchOptions shape_of(const Launch& launch) {
   return shape;
 }
 
+/// "ptx:sm_90:7:truncated" in its parts.
+struct Name {
+  std::string architecture;
+  std::uint64_t seed = 0;
+  bool truncates = false;
+};
+
 class PtxExecutable final : public Executable {
  public:
-  PtxExecutable(Kernel kernel, const KernelCode& code, std::uint64_t seed)
-      : kernel_(std::move(kernel)), zeroed_(code.source.zeroed), restored_(code.source.restored), seed_(seed) {
-    if (code.launch) shape_ = shape_of(*code.launch);
-    if (shape_) shape_->seed = seed;
+  PtxExecutable(Kernel kernel, const KernelCode& code, const Name& device)
+      : kernel_(std::move(kernel)),
+        zeroed_(code.source.zeroed),
+        restored_(code.source.restored),
+        is_users_(code.launch.has_value()),
+        options_(code.launch ? shape_of(*code.launch) : LaunchOptions{.threads = code.source.threads}) {
+    options_.seed = device.seed;
+    options_.truncates = device.truncates;
   }
 
   Result<double> launch(Arrays& arrays, std::int64_t blocks) override {
@@ -75,7 +86,9 @@ class PtxExecutable final : public Executable {
     for (const std::size_t buffer : restored_) host.restore(buffer);
     for (const std::size_t buffer : zeroed_) std::ranges::fill(host.bytes(buffer), std::byte{0});
     try {
-      const LaunchResult result = shape_ ? kernel_.launch(host, *shape_) : kernel_.launch(host, blocks, seed_);
+      LaunchOptions options = options_;
+      if (!is_users_) options.blocks = blocks;
+      const LaunchResult result = kernel_.launch(host, options);
       std::fwrite(result.printed.data(), 1, result.printed.size(), stdout);
     } catch (const Error& error) {  // what the machine finds is this candidate's failure, not the user's mistake
       return Failure{Status::launch_error, error.what()};
@@ -88,27 +101,28 @@ class PtxExecutable final : public Executable {
  private:
   Kernel kernel_;
   std::vector<std::size_t> zeroed_, restored_;
-  std::uint64_t seed_;
-  std::optional<LaunchOptions> shape_;  // of a user's own kernel
+  bool is_users_;  // its grid is whole always
+  LaunchOptions options_;
   Resources resources_;
 };
 
 class PtxDevice final : public Device {
  public:
-  PtxDevice(std::string architecture, std::uint64_t seed) : architecture_(std::move(architecture)), seed_(seed) {
+  explicit PtxDevice(Name name) : name_(std::move(name)) {
+    const std::string& architecture = name_.architecture;
     const cuda::Nvrtc& nvrtc = cuda::Nvrtc::get();
-    if (!nvrtc.supports(architecture_))
-      throw Error(fmt::format("ptx:{}: expected an architecture that NVRTC {} knows ({})", architecture_,
+    if (!nvrtc.supports(architecture))
+      throw Error(fmt::format("ptx:{}: expected an architecture that NVRTC {} knows ({})", architecture,
                               nvrtc.version(), join(nvrtc.architectures(), ", ")),
                   Exit::environment);
     info_ = {.backend = "ptx",
-             .name = fmt::format("PTX machine of {}", architecture_),
+             .name = fmt::format("PTX machine of {}{}", architecture, name_.truncates ? ", truncated sums" : ""),
              .vendor = "deplo",
              .driver = "1",
              .platform = fmt::format("host, NVRTC {}", nvrtc.version()),
              .max_threads = 1024,
-             .architecture = architecture_};
-    const Target target = architecture_target(architecture_);
+             .architecture = architecture};
+    const Target target = architecture_target(architecture);
     info_.units = target.units;
     info_.shared_bytes = target.shared_bytes;
     info_.max_threads = target.max_threads;
@@ -125,22 +139,21 @@ class PtxDevice final : public Device {
       if (auto failure = unlaunchable(candidate, info_.max_threads)) return *failure;
       options.more = candidate.launch->options;
     }
-    const auto text = cuda::compile_ptx(candidate.source, architecture_, options);
+    const auto text = cuda::compile_ptx(candidate.source, name_.architecture, options);
     if (!text.ok()) return text.failure();
     const std::vector<ir::Buffer>& buffers = candidate.kernel.buffers;
     try {
       Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate),
                                                 candidate.launch->symbols)
                                        : Kernel(text.value(), candidate.source, buffers);
-      return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, seed_));
+      return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, name_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};
     }
   }
 
  private:
-  std::string architecture_;
-  std::uint64_t seed_;
+  Name name_;
   DeviceInfo info_;
 };
 
@@ -149,19 +162,24 @@ class PtxDevice final : public Device {
 
 std::unique_ptr<Device> open_ptx(std::string_view name) {
   const auto fail = [&] {
-    throw Error(fmt::format("expected ptx:ARCHITECTURE or ptx:ARCHITECTURE:SEED, such as ptx:sm_90, found '{}'", name));
+    throw Error(fmt::format(
+        "expected ptx:ARCHITECTURE, and behind it perhaps :SEED and :truncated, such as ptx:sm_90, found '{}'", name));
   };
-  if (!name.starts_with("ptx:")) fail();
-  std::string_view architecture = name.substr(4);
-  std::uint64_t seed = 0;
-  if (const std::size_t colon = architecture.find(':'); colon != std::string_view::npos) {
-    const std::string_view digits = architecture.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-    if (error != std::errc() || end != digits.data() + digits.size()) fail();
-    architecture = architecture.substr(0, colon);
+  constexpr std::string_view backend = "ptx:", truncated = ":truncated";
+  if (!name.starts_with(backend)) fail();
+  std::string_view rest = name.substr(backend.size());
+  ptx::Name parts;
+  parts.truncates = rest.ends_with(truncated);
+  if (parts.truncates) rest.remove_suffix(truncated.size());
+  if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+    const std::string_view digits = rest.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts.seed);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) fail();
+    rest = rest.substr(0, colon);
   }
-  if (!architecture.starts_with("sm_")) fail();
-  return std::make_unique<ptx::PtxDevice>(std::string(architecture), seed);
+  if (!rest.starts_with("sm_")) fail();
+  parts.architecture = rest;
+  return std::make_unique<ptx::PtxDevice>(std::move(parts));
 }
 
 }  // namespace deplo::measure

@@ -7,7 +7,8 @@
 
 namespace deplo::measure {
 
-/// `name`: "ptx:sm_90" or "ptx:sm_90:7", in which 7 is the seed of the interleaving [0]. A kernel that needs
+/// `name`: "ptx:sm_90", "ptx:sm_90:7", in which 7 is the seed of the interleaving [0], or one of these with ":truncated"
+/// behind it: matrix instructions then add as tensor cores do (LaunchOptions::truncates). A kernel that needs
 /// architecture-specific features is built for "sm_90a". Throws Error(environment) in one line if there is no NVRTC, or
 /// if it does not know the architecture.
 std::unique_ptr<Device> open_ptx(std::string_view name);

@@ -30,6 +30,8 @@ struct LaunchOptions {
   std::int64_t most_resident_blocks = 1024;  // blocks beyond these begin when one has ended
   std::byte fill{0xcd};                      // of shared memory before it is written
   std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 100 million
+  /// Matrix instructions add as tensor cores do (tensor_sum.h). Otherwise they add exactly and round once.
+  bool truncates = false;
 };
 
 struct LaunchResult {

@@ -1,12 +1,15 @@
-// Matrix instructions of warps and warpgroups. Products and sums are computed in double and rounded once.
+// Matrix instructions of warps and warpgroups. Products and sums are computed in double and rounded once, or added as
+// tensor cores add them (LaunchOptions::truncates).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "ir/hardware/float16.h"
 #include "measure/ptx/instructions/table.h"
+#include "measure/ptx/instructions/tensor_sum.h"
 #include "measure/ptx/machine.h"
 #include "measure/ptx/warp.h"
 
@@ -121,6 +124,24 @@ double dot(const Elements& a, const Elements& b) {
   return sum;
 }
 
+std::array<Aligned, 16> aligned(const Elements& elements, Element type) {
+  const int least = type == Element::f16 ? -14 : -126;  // of a normal number of the type
+  std::array<Aligned, 16> result;
+  for (std::size_t k = 0; k < elements.size(); ++k)
+    result[k] = {elements[k], elements[k] == 0 ? least : std::max(std::ilogb(elements[k]), least)};
+  return result;
+}
+
+/// c + sign * (a · b), as the launch's options say.
+float add_products(const Warp& w, Element type, const Elements& a, const Elements& b, double sign, float c) {
+  const Machine& machine = w.block().machine();
+  if (!machine.options().truncates) return static_cast<float>(sign * dot(a, b) + static_cast<double>(c));
+  Elements signed_a = a;
+  for (double& element : signed_a) element *= sign;
+  const std::size_t bytes = type == Element::tf32 ? 4 : 2;
+  return tensor_sum_of(machine.program().target)(aligned(signed_a, type), aligned(b, type), c, bytes);
+}
+
 // ---- mma.sync
 Flow run_mma(Warp& w, const Instruction& i, Lanes) {
   const Detail& t = *i.detail;
@@ -130,8 +151,8 @@ Flow run_mma(Warp& w, const Instruction& i, Lanes) {
   std::array<PerLane<float>, 4> d;
   for (std::size_t r = 0; r < 4; ++r)
     for (std::size_t lane = 0; lane < warp_lanes; ++lane)
-      d[r][lane] = static_cast<float>(dot(a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2]) +
-                                      static_cast<double>(w.lanes<float>(t.c[r])[lane]));
+      d[r][lane] =
+          add_products(w, type, a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2], 1, w.lanes<float>(t.c[r])[lane]);
   for (std::size_t r = 0; r < 4; ++r) w.store(t.d[r], d[r], all_lanes);
   return Flow::next;
 }
@@ -255,7 +276,7 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
     const std::size_t j = n / 8, lane_part = n % 8 / 2, v = n % 2;
     for (std::size_t g = 0; g < rows.size(); ++g) {
       float& d = w.lanes<float>(t.d[4 * j + 2 * (g / 8) + v])[4 * (g % 8) + lane_part];
-      d = static_cast<float>(product.sign * dot(rows[g], column) + (product.adds ? static_cast<double>(d) : 0.0));
+      d = add_products(w, type, rows[g], column, product.sign, product.adds ? d : 0.0F);
     }
   }
 }

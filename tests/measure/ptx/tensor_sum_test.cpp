@@ -1,0 +1,82 @@
+// Sums of matrix instructions as tensor cores make them: by hand, and through the PTX machine.
+#include "measure/ptx/instructions/tensor_sum.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "measure/device.h"
+#include "measure/ptx/device.h"
+
+namespace deplo::measure::ptx::tensor_sum_test {
+namespace {
+
+/// 1 * value for each of the values, of 16 bits.
+float sum_of(const char* architecture, const std::vector<double>& values, float sum = 0) {
+  std::vector<Aligned> a(values.size(), {1, 0}), b;
+  for (const double value : values) b.push_back({value, value == 0 ? -126 : std::ilogb(value)});
+  return tensor_sum_of(architecture)(a, b, sum, 2);
+}
+
+TEST(TensorSum, CutsOffBehindSomeBitsOfTheGreatest) {
+  std::vector<double> values(8, 0x1p-25);
+  EXPECT_EQ(sum_of("sm_90a", values, 1), 1 + 0x1p-22);  // 25 bits behind the leading one of 1
+  EXPECT_EQ(sum_of("sm_80", values, 1), 1);             // 24
+  values.assign(8, 0x1.8p-24);
+  EXPECT_EQ(sum_of("sm_80", values, 1), 1 + 0x1p-21);
+  EXPECT_EQ(sum_of("sm_100a", values, -1), -1 + 8 * 0x1.8p-24);
+}
+
+TEST(TensorSum, CutsOffTheResultToo) {
+  EXPECT_EQ(sum_of("sm_90", {0x1.8p-24}, 1), 1);  // to nearest it would be 1 + 2^-23
+  EXPECT_EQ(sum_of("sm_90", {-0x1p-25}, 1), 1 - 0x1p-24);
+  EXPECT_EQ(sum_of("sm_90", {-0x1.8p-24}, -1), -1);
+}
+
+TEST(TensorSum, RepeatsForEightProductsBeforeHopper) {
+  // The last eight are cut off against 1 on sm_80 alone if they are added to it by themselves.
+  std::vector<double> values(16, 0);
+  values[0] = 1;
+  values[8] = -1;
+  values[9] = 0x1p-26;
+  EXPECT_EQ(sum_of("sm_90", values), 0);
+  EXPECT_EQ(sum_of("sm_80", values), 0);
+  values[0] = 0;
+  values[8] = 0;
+  values[1] = 0x1p-26;
+  EXPECT_EQ(sum_of("sm_90", values), 0x1p-25);
+  values[1] = 1;
+  values[2] = -1;
+  EXPECT_EQ(sum_of("sm_90", values), 0);
+  EXPECT_EQ(sum_of("sm_80", values), 0x1p-26);  // 1 - 1 first
+}
+
+TEST(TensorSum, AlignsByTheExponentsOfTheFactors) {
+  // 1.5 * 1.5 = 2.25 counts as exponent 0, so that 2^-25 is kept beside it.
+  const std::vector<Aligned> a = {{1.5, 0}, {1, 0}, {1.5, 0}}, b = {{1.5, 0}, {0x1p-25, -25}, {-1.5, 0}};
+  EXPECT_EQ(tensor_sum_of("sm_90")(a, b, 0, 2), 0x1p-25F);
+}
+
+TEST(TensorSum, TakesWhatIsNoNumberAndTheEndsOfTheType) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(sum_of("sm_90", {infinity, 1}), infinity);
+  EXPECT_TRUE(std::isnan(sum_of("sm_90", {infinity, -infinity})));
+  EXPECT_TRUE(std::isnan(sum_of("sm_90", {1}, std::numeric_limits<float>::quiet_NaN())));
+  constexpr float greatest = std::numeric_limits<float>::max();
+  EXPECT_EQ(sum_of("sm_90", {0x1p103}, greatest), greatest);  // below 2^128
+  EXPECT_EQ(sum_of("sm_90", {0x1p104}, greatest), infinity);
+  EXPECT_EQ(sum_of("sm_90", {0x1p-149}), 0x1p-149F);
+  EXPECT_EQ(sum_of("sm_90", {0, 0}, -0.0F), 0);
+}
+
+TEST(PtxDeviceName, HasASeedAndTheWordTruncated) {
+  for (const char* name : {"ptx:sm_90:", "ptx:sm_90:x", "ptx:sm_90:truncated:7", "ptx:sm_90:7:", "ptx:truncated",
+                           "ptx:", "ptx:sm_90:7:truncated:truncated"})
+    EXPECT_THROW(open_ptx(name), Error) << name;
+}
+
+}  // namespace
+}  // namespace deplo::measure::ptx::tensor_sum_test
