@@ -86,7 +86,7 @@ std::vector<std::pair<std::string_view, std::string>> unusable(
   return kinds;
 }
 
-std::string entry(std::string_view name, const std::string& text, std::size_t width) {
+std::string device_entry(std::string_view name, const std::string& text, std::size_t width) {
   return wrap(fmt::format("{:<{}}{}", name, indent, text), width, indent) + "\n";
 }
 
@@ -122,9 +122,9 @@ std::string devices_text(bool measure, std::size_t width) {
   for (const auto& [name, info] : devices) {
     std::string lines = fmt::format("{} ({}, {})\n{}", info.name, info.platform, info.driver, limits(info));
     if (measure) lines += "\n" + ceilings(name);
-    text += entry(name, lines, width);
+    text += device_entry(name, lines, width);
   }
-  for (const auto& [backend, reason] : unusable(devices)) text += entry(backend, "not usable: " + reason, width);
+  for (const auto& [backend, reason] : unusable(devices)) text += device_entry(backend, "not usable: " + reason, width);
   return text;
 }
 

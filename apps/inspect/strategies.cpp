@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t names = 12;  // columns; the longest name has nine letters
 
-std::string entry(std::string_view name, std::string_view text, std::size_t width) {
+std::string strategy_entry(std::string_view name, std::string_view text, std::size_t width) {
   return wrap(fmt::format("{:<{}}{}", name, names, text), width, names) + "\n";
 }
 
@@ -46,13 +46,13 @@ std::string strategies_text(const std::string& name, bool verbose, std::size_t w
   if (width == 0) width = std::string::npos;
   if (!name.empty()) {
     const search::SearcherKind& kind = search::find_searcher(name);
-    return entry(kind.name, kind.summary, width) + parameters(kind, width);
+    return strategy_entry(kind.name, kind.summary, width) + parameters(kind, width);
   }
-  std::string text = entry("default", search::find_searcher("default").name, width);
+  std::string text = strategy_entry("default", search::find_searcher("default").name, width);
   for (const search::SearcherKind* kind : search::searchers())
-    text += entry(kind->name, kind->summary, width) + (verbose ? parameters(*kind, width) : "");
+    text += strategy_entry(kind->name, kind->summary, width) + (verbose ? parameters(*kind, width) : "");
   const search::SearcherKind& program = search::find_searcher("exec:CMD");
-  return text + entry(program.name, program.summary, width) + (verbose ? parameters(program, width) : "");
+  return text + strategy_entry(program.name, program.summary, width) + (verbose ? parameters(program, width) : "");
 }
 
 std::string strategies_json(const std::string& name) {

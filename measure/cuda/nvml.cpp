@@ -21,7 +21,7 @@ struct NvmlTable {
   int (*total_energy)(NvmlDevice, unsigned long long* millijoules);
 };
 
-NvmlTable find_table(const Library& library) {
+NvmlTable nvml_table(const Library& library) {
   NvmlTable table{};
   library.find("nvmlInit_v2", table.init);
   library.find("nvmlErrorString", table.error_text);
@@ -33,7 +33,7 @@ NvmlTable find_table(const Library& library) {
 /// NVML stays started until the process ends.
 class Nvml final : public EnergyCounter {
  public:
-  Nvml(const Library& library, const Driver& driver, int device) : table_(find_table(library)) {
+  Nvml(const Library& library, const Driver& driver, int device) : table_(nvml_table(library)) {
     char bus[32] = "";
     driver.require(driver.device_bus(bus, sizeof bus, device), "ask for a device's place on the bus");
     require(table_.init(), "start");

@@ -102,7 +102,7 @@ std::map<std::string, Run> runs_of(const std::string& companion) {
   return runs;
 }
 
-Status status_of(const std::string& word) {
+Status helion_status(const std::string& word) {
   if (word == "timeout") return Status::timeout;
   return word.find("compil") != std::string::npos ? Status::build_error : Status::launch_error;
 }
@@ -129,7 +129,7 @@ std::vector<Records> records::parse_helion_log(const Source& source) {
         known != runs.end() ? known->second : Run{stem_of(source.place) + (id.empty() ? "" : " " + id), "", ""};
     const double ms = rows.number("perf_ms");
     const bool ok = status == "ok" || (status == "deduplicated" && ms > 0);
-    Record record = timed(ok ? ms * 1e3 : 0, status_of(status), status);
+    Record record = timed(ok ? ms * 1e3 : 0, helion_status(status), status);
     record.build_seconds = rows.number("compile_time_s");
     const std::string config = rows.cell("config");
     if (rows.is_cut_off() && !configuration_in(config)) break;

@@ -32,7 +32,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 // Kernel Tuner's CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig; T4's compile, runtime, correctness,
 // timeout and constraints.
-Status status_of(std::string_view said) {
+Status kernel_tuner_status(std::string_view said) {
   constexpr std::pair<std::string_view, Status> words[] = {{"ompil", Status::build_error},
                                                            {"untime", Status::launch_error},
                                                            {"orrectness", Status::wrong_result},
@@ -238,7 +238,7 @@ class Reader {
     const std::optional<double> read = records::number_of(value);
     if (!read && value.is_string()) {
       const auto& said = value.get_ref<const std::string&>();
-      return {status_of(said), 0, said};
+      return {kernel_tuner_status(said), 0, said};
     }
     if (!read) return {Status::invalid, 0, "no " + objective.name};
     const double number = *read * (objective.duration ? to_us : 1);
@@ -315,7 +315,7 @@ class Reader {
     for (const auto& [name, each] : entry.items())
       if (said.empty() && each.is_string() && is_error_word(each.get_ref<const std::string&>()) && !is_parameter(name))
         said = each.get<std::string>();
-    if (!said.empty()) return own_failure(entry).value_or(Outcome{status_of(said), 0, said});
+    if (!said.empty()) return own_failure(entry).value_or(Outcome{kernel_tuner_status(said), 0, said});
     if (value != entry.end()) return outcome_of(*value, us_per_ms);
     if (missing_++ == 0)
       for (const auto& [name, each] : entry.items())
@@ -424,7 +424,7 @@ class Reader {
   Outcome outcome_of_result(const Json& result, double to_us, double launched_us) {
     const std::string invalidity = text_of(result, "invalidity");
     if (!invalidity.empty() && invalidity != "correct")
-      return own_failure(result).value_or(Outcome{status_of(invalidity), 0, invalidity});
+      return own_failure(result).value_or(Outcome{kernel_tuner_status(invalidity), 0, invalidity});
     const Objective& objective = builder_.objective();
     std::optional<Json> value;
     each_measurement(result, [&](const Json& measurement) {
