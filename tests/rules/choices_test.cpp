@@ -49,6 +49,7 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   EXPECT_EQ(first(few_rows, "sm_90", "split_matmul_k.splits"), 1);
   EXPECT_EQ(first(few_rows, "sm_90", "cluster_matmul_k.blocks"), 8);  // 28 blocks, 132 units
   EXPECT_EQ(first(matmul(256, 3584, 3584), "sm_90", "cluster_matmul_k.blocks"), 2);
+  EXPECT_EQ(first(matmul(128, 5632, 2048), "sm_90", "cluster_matmul_k.blocks"), 4);  // 88 blocks: 3 of 352 on a unit
   EXPECT_EQ(first(matmul(2048, 2048, 2048), "sm_90", "cluster_matmul_k.blocks"), 1);
   EXPECT_EQ(first(few_columns, "sm_90", "split_matmul_k.splits"), 7);  // 4 blocks: 8 times as many are too few
   EXPECT_EQ(first(few_columns, "sm_90", "cluster_matmul_k.blocks"), 8);
