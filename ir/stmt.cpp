@@ -1,73 +1,22 @@
 #include "ir/stmt.h"
 
 namespace deplo::ir {
+namespace {
 
-template <Statement T>
-Stmt::Stmt(T statement) : node(std::in_place_type<T>, std::move(statement)) {}
+template <class T>
+StatementNode moved(void* statement) {
+  return StatementNode(std::in_place_type<T>, std::move(*static_cast<T*>(statement)));
+}
 
-// loop.h
-template Stmt::Stmt(Loop);
-template Stmt::Stmt(If);
-template Stmt::Stmt(Load);
-template Stmt::Stmt(Index);
-template Stmt::Stmt(Assign);
-template Stmt::Stmt(Accum);
-template Stmt::Stmt(SoftmaxSum);
-template Stmt::Stmt(Write);
-// tile.h
-template Stmt::Stmt(Tile);
-template Stmt::Stmt(Prefetch);
-template Stmt::Stmt(Stage);
-template Stmt::Stmt(AsyncWait);
-template Stmt::Stmt(Combine);
-template Stmt::Stmt(Scale);
-// kernel.h
-template Stmt::Stmt(Smem);
-template Stmt::Stmt(Init);
-template Stmt::Stmt(Sync);
-template Stmt::Stmt(TreeHalve);
-template Stmt::Stmt(WarpShuffle);
-template Stmt::Stmt(LdMatrix);
-template Stmt::Stmt(Pack);
-template Stmt::Stmt(QuadTranspose);
-template Stmt::Stmt(Mma);
-template Stmt::Stmt(CopyPairs);
-template Stmt::Stmt(CopyTransposed);
-template Stmt::Stmt(DotPairs);
-template Stmt::Stmt(Wgmma);
-template Stmt::Stmt(WgmmaFence);
-template Stmt::Stmt(WgmmaCommit);
-template Stmt::Stmt(WgmmaWait);
-template Stmt::Stmt(ClusterSync);
-template Stmt::Stmt(ClusterLoad);
-template Stmt::Stmt(CpAsyncCopy);
-template Stmt::Stmt(CpAsyncCommit);
-template Stmt::Stmt(CpAsyncWait);
-template Stmt::Stmt(ProxyFence);
-template Stmt::Stmt(MbarrierInit);
-template Stmt::Stmt(MbarrierArriveExpectTx);
-template Stmt::Stmt(MbarrierArrive);
-template Stmt::Stmt(MbarrierWait);
-template Stmt::Stmt(TmaDescriptor);
-template Stmt::Stmt(TmaLoad);
-template Stmt::Stmt(Produce);
-// block.h
-template Stmt::Stmt(Constant);
-template Stmt::Stmt(Compute);
-template Stmt::Stmt(Local);
-template Stmt::Stmt(Table);
-template Stmt::Stmt(Get);
-template Stmt::Stmt(Put);
-template Stmt::Stmt(Address);
-template Stmt::Stmt(LoadAt);
-template Stmt::Stmt(StoreAt);
-template Stmt::Stmt(Atomic);
-template Stmt::Stmt(Fence);
-template Stmt::Stmt(Branch);
-template Stmt::Stmt(Forever);
-template Stmt::Stmt(Jump);
-template Stmt::Stmt(Print);
+template <class... S>
+StatementNode moved(std::size_t place, void* statement, std::type_identity<std::variant<S...>> /*node*/) {
+  constexpr StatementNode (*functions[])(void*) = {&moved<S>...};
+  return functions[place](statement);
+}
 
+}  // namespace
+
+Stmt::Stmt(std::size_t place, void* statement) : node(moved(place, statement, std::type_identity<Node>())) {}
 Stmt::Stmt(const Stmt&) = default;
 Stmt::Stmt(Stmt&&) noexcept = default;
 Stmt& Stmt::operator=(const Stmt&) = default;

@@ -1,5 +1,7 @@
 // The one statement variant of Loop, Tile and Kernel IR. Plain values: copy = clone, == is structural equality.
 #pragma once
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -10,13 +12,26 @@
 
 namespace deplo::ir {
 
+using StatementNode = decltype(joined(LoopStatements(), TileStatements(), KernelStatements(), BlockStatements()));
+
+template <class T, class... S>
+consteval std::size_t place_among(std::type_identity<std::variant<S...>> /*node*/) {
+  std::size_t place = 0;
+  (void)((std::is_same_v<T, S> || (++place, false)) || ...);
+  return place;
+}
+/// The place of T in the variant; the number of its types if it is none of them.
 template <class T>
-concept Statement = is_listed<T>(LoopStatements()) || is_listed<T>(TileStatements()) || is_listed<T>(
-    KernelStatements()) || is_listed<T>(BlockStatements());
+inline constexpr std::size_t statement_place = place_among<T>(std::type_identity<StatementNode>());
+template <class T>
+concept Statement = statement_place<T> < std::variant_size_v<StatementNode>;
 
 struct Stmt {
-  using Node = decltype(joined(LoopStatements(), TileStatements(), KernelStatements(), BlockStatements()));
+  using Node = StatementNode;
   Node node;
+  template <Statement T>
+  // NOLINTNEXTLINE(google-explicit-constructor): a node is a statement
+  Stmt(T statement) : Stmt(statement_place<T>, &statement) {}
   template <class T>
   const T* as() const {
     return std::get_if<T>(&node);
@@ -25,16 +40,18 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  // Defined in stmt.cpp: each is a table over all statements, or a chain of unions as long as that, which otherwise every
-  // file that makes or copies a statement would compile.
-  template <Statement T>
-  Stmt(T statement);  // NOLINT(google-explicit-constructor): a node is a statement
+  // Defined in stmt.cpp, like the private constructor: each is a table over all statements, which otherwise every file that
+  // makes or copies a statement would compile.
   Stmt(const Stmt&);
   Stmt(Stmt&&) noexcept;
   Stmt& operator=(const Stmt&);
   Stmt& operator=(Stmt&&) noexcept;
   ~Stmt();
   bool operator==(const Stmt&) const;
+
+ private:
+  /// Moves the statement, whose type is at this place of Node.
+  Stmt(std::size_t place, void* statement);
 };
 
 /// Whether it is a statement of ir/block.h.
