@@ -78,16 +78,22 @@ class Compiles : public ::testing::TestWithParam<const char*> {
   int compiled_ = 0;
 };
 
+// Of the shapes every second one on sm_80 and sm_100, and the others on sm_90 and sm_120.
 TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
+  const bool takes_even = target_.name == "sm_80" || target_.name == "sm_100";
+  bool is_even = false;
   for (const Shapes& s : shapes)
     for (const std::string& symbols : s.symbols) {
+      is_even = !is_even;
+      if (is_even != takes_even) continue;
       check(rules::heuristic(loop_program(s.kernel, symbols), target_), fmt::format("{} {}", s.kernel, symbols));
       if (HasFatalFailure()) return;
     }
 }
 
+// PtxSchedules compiles and executes more of them.
 TEST_P(Compiles, RandomSchedules) {
-  for (std::uint64_t seed = 1; seed <= 40 && !HasFatalFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 12 && !HasFatalFailure(); ++seed) {
     Rng rng(seed);
     const Shapes& s = shapes[rng.below(shapes.size())];
     const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
@@ -113,7 +119,7 @@ rules::Lowering random_linear(const Target& target, std::uint64_t seed) {
 }
 
 TEST_P(Compiles, RandomSchedulesOfSixteenBits) {
-  for (std::uint64_t seed = 1; seed <= 30 && !HasFatalFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= 8 && !HasFatalFailure(); ++seed)
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
   std::printf("%d schedules compiled for %s\n", compiled_, GetParam());
 }
