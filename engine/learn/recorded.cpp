@@ -136,21 +136,66 @@ search::Record record_of(const measure::TrialRecord& trial, std::span<const doub
   return record;
 }
 
-// The extents of a kernel's first output, or their product, as a launch has three dimensions; "" for what is no kernel.
-std::string problem_size_of(const std::string& text) {
-  constexpr std::size_t most_dimensions = 3;
-  if (text.starts_with(fmt::format("{} ", recorded))) return "";
+/// The extents of the first output of a kernel of Loop IR. If they are more than three, or none, their product, because
+/// a launch has three dimensions. "": the text is of another version.
+std::string size_of_program(const std::string& text) {
+  constexpr std::size_t max_dimensions = 3;
   ir::Program program;
   try {
     program = ir::parse(text);
-  } catch (const Error&) {  // of another version
+  } catch (const Error&) {
     return "";
   }
   const auto output = std::ranges::find(program.buffers, ir::Role::output, &ir::Buffer::role);
   if (output == program.buffers.end()) return "";
-  if (output->shape.empty() || output->shape.size() > most_dimensions)
+  if (output->shape.empty() || output->shape.size() > max_dimensions)
     return fmt::format("[{}]", ir::element_count(*output));
   return fmt::format("[{}]", join(output->shape, ", "));
+}
+
+/// "[256, 128]" of whole numbers; "" if a word is something else: a store may come from a stranger.
+std::string size_of_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return "";
+  return fmt::format("[{}]", join(words, ", "));
+}
+
+/// The problem size of a kernel file's space; if it has none, the elements of the first output. `lines`: those of
+/// foreign::KernelFile::identity() after the first, arguments first.
+std::string size_of_kernel_file(std::istringstream& lines) {
+  std::string elements;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("problem ")) {
+      std::istringstream words(line.substr(line.find(' ')));
+      std::vector<std::string> sizes;
+      for (std::string word; words >> word;) sizes.push_back(word);
+      return size_of_words(sizes);
+    }
+    if (!line.starts_with("argument ")) break;
+    const std::size_t open = line.find('['), close = line.find("] output");
+    if (elements.empty() && open < close && close != std::string::npos)
+      elements = size_of_words({line.substr(open + 1, close - open - 1)});
+  }
+  return elements;
+}
+
+/// The grid of BlockProgram::identity(): "…, 4 x 1 x 1 blocks".
+std::string size_of_tile_program(const std::string& line) {
+  std::istringstream words(line.substr(std::min(line.rfind(", ") + 1, line.size())));
+  std::string x, y, z, by;
+  words >> x >> by >> y >> by >> z;
+  return size_of_words({x, y, z});
+}
+
+/// As JSON, for other tools; "": it is not known. `text`: what the store knows the kernel by.
+std::string problem_size_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string first;
+  std::getline(lines, first);
+  if (first.starts_with(fmt::format("{} ", recorded))) return "";
+  if (first.starts_with("kernel file ")) return size_of_kernel_file(lines);
+  if (first.starts_with("tile program block by block")) return size_of_tile_program(first);
+  return size_of_program(text);
 }
 
 std::optional<search::Records> read_space(measure::Store& store, const StoreKey& key, const std::string& file) {

@@ -132,6 +132,8 @@ TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
   const std::string t4 = folder_.file("mm_T4.json");
   run({"deplo", "db", "export", "--store", store(), "--format", "t4", "-o", t4});
   EXPECT_THAT(read_file(t4), HasSubstr("\"BLOCK_X\""));
+  EXPECT_THAT(run({"deplo", "db", "export", "--store", store(), "--format", "kernel-tuner"}),
+              HasSubstr("\"problem_size\": ["));
   run({"deplo", "db", "import", "--store", folder_.file("again.db"), t4});
   EXPECT_THAT(run({"deplo", "db", "best", "--store", folder_.file("again.db")}), HasSubstr("matmul"));
   EXPECT_THAT(run({"deplo", "db", "best", "--store", store()}), HasSubstr("BLOCK_X="));
