@@ -15,6 +15,7 @@ class Guarded final : public Searcher {
   explicit Guarded(const std::function<std::unique_ptr<Searcher>()>& make);
 
   std::vector<Candidate> ask(std::size_t n) override;
+  bool has_ended() const override { return searcher_ == nullptr || searcher_->has_ended(); }
   void tell(const Candidate&, const Outcome&) override;
   bool learns() const override { return searcher_ != nullptr && searcher_->learns(); }
   bool warm_start(std::span<const SourceTask>) override;

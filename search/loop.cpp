@@ -38,7 +38,7 @@ class Loop {
       if (const auto stop = try_all(searcher_.ask(batch()))) return *stop;
       if (result_.trials.size() > known_before) continue;
       // Nothing was asked, or only repetitions, unless the searcher was interrupted.
-      return spent().value_or(Stop::exhausted);
+      return spent().value_or(searcher_.has_ended() ? Stop::ended : Stop::exhausted);
     }
   }
 
@@ -84,7 +84,8 @@ class Loop {
     if (measured() >= budget_.trials) return Stop::trials;
     if (!result_.trials.empty() && without_best_ >= budget_.patience) return Stop::patience;
     if (has_reached_goal()) return Stop::goal;
-    if (elapsed() >= budget_.seconds || (callbacks_.enough && callbacks_.enough())) return Stop::seconds;
+    if (elapsed() >= budget_.seconds) return Stop::seconds;
+    if (callbacks_.enough && callbacks_.enough()) return Stop::little_gain;
     return std::nullopt;
   }
 
@@ -125,6 +126,8 @@ std::string_view name(Stop stop) {
   switch (stop) {
     case Stop::exhausted:
       return "exhausted";
+    case Stop::ended:
+      return "ended";
     case Stop::trials:
       return "trials";
     case Stop::seconds:
@@ -133,6 +136,8 @@ std::string_view name(Stop stop) {
       return "patience";
     case Stop::goal:
       return "goal";
+    case Stop::little_gain:
+      return "little_gain";
     case Stop::cancelled:
       return "cancelled";
   }

@@ -33,7 +33,16 @@ struct Incumbent {
   bool is_beaten_by(double us, double share) const { return share > effort || (share == effort && us < microseconds); }
 };
 
-enum class Stop { exhausted, trials, seconds, patience, goal, cancelled };
+enum class Stop {
+  exhausted,  // every candidate was tried
+  ended,      // the searcher asked for nothing more, although candidates may be left
+  trials,
+  seconds,
+  patience,
+  goal,
+  little_gain,  // Callbacks::enough
+  cancelled
+};
 std::string_view name(Stop);
 
 struct LoopResult {
@@ -53,8 +62,8 @@ struct Callbacks {
   std::function<bool()> cancelled;                                      // polled before each measurement
   /// Gets the next candidates, in the order in which they will be measured, so that they can be built ahead.
   std::function<void(std::span<const Candidate>)> prepare = {};
-  /// Polled before each measurement. Returns true to end the search with Stop::seconds, because other searches need the
-  /// time more.
+  /// Polled before each measurement. Returns true to end the search with Stop::little_gain, because more time is not
+  /// expected to be worth it.
   std::function<bool()> enough = {};
 };
 /// First measures the heuristic's candidate (options[0] at every fork) and tells it to the searcher. Then does the same

@@ -47,8 +47,11 @@ using SourceTask = std::vector<Experience>;  // of one device and kernel
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Returns up to n candidates. None was asked or told before, unless with less effort. Empty: the space is exhausted.
+  /// Returns up to n candidates. None was asked or told before, unless with less effort. Empty: the space is exhausted,
+  /// or the searcher has ended.
   virtual std::vector<Candidate> ask(std::size_t n) = 0;
+  /// True after an empty ask() if the searcher asks for nothing more although candidates may be left.
+  virtual bool has_ended() const { return false; }
   /// Tells the outcome of an asked candidate, failures included. The order may differ from the asks. Others may be told
   /// too (known from a store, or the heuristic's); they then count as asked. Candidate::effort is the evaluation's
   /// effort.

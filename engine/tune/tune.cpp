@@ -46,23 +46,13 @@ Row merge(const Row& before, Row after) {
   return after;
 }
 
-/// For people; programs get name(Stop).
-std::string_view words(std::string_view stop) {
-  if (stop == name(search::Stop::seconds)) return "time is up";
-  if (stop == name(search::Stop::trials)) return "all trials made";
-  if (stop == name(search::Stop::patience)) return "no improvement";
-  if (stop == name(search::Stop::goal)) return "goal reached";
-  if (stop == name(search::Stop::exhausted)) return "every schedule tried";
-  return stop;
-}
-
 std::string report(const Row& row) {
   if (row.stop == untunable) return fmt::format("{}: {}", untunable, row.fault);
   if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
   return fmt::format("{} {} µs{}, {}{}: {}", row.confirmed ? "confirmed" : "best", significant(row.best_us), up,
                      counted(row.trials, "trial"), row.known > 0 ? fmt::format(", {} known", row.known) : "",
-                     row.stop == strategy_failed ? row.fault : words(row.stop));
+                     row.stop == strategy_failed ? row.fault : stop_text(row.stop));
 }
 
 Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {
@@ -158,7 +148,7 @@ class Tuner {
   void run(std::vector<std::size_t> pending) {
     for (bool tuned = true; tuned && !pending.empty() && !session_.cancelled();) {
       tuned = pass(pending) && left() > worth_another_pass * experiment_.seconds;
-      std::erase_if(pending, [&](std::size_t i) { return rows_[i].stop != name(search::Stop::seconds); });
+      std::erase_if(pending, [&](std::size_t i) { return !wants_time(rows_[i].stop); });
     }
   }
 
@@ -255,8 +245,7 @@ class Tuner {
   void mark(std::size_t i) {
     const KernelCase& kernel = experiment_.kernels[i];
     Row& row = rows_[i];
-    const bool cut_short =
-        session_.cancelled() || row.stop == name(search::Stop::seconds) || row.stop == strategy_failed;
+    const bool cut_short = session_.cancelled() || wants_time(row.stop) || row.stop == strategy_failed;
     row.finished = row.finished || !cut_short;
     session_.store.append(measure::SearchRecord{
         session_.run_id, session_.store.add_kernel({kernel.name, stored_text(kernel)}), settings_of(kernel, session_),
@@ -337,6 +326,18 @@ std::string text_of_run(const Experiment& experiment, const TuneOptions& options
 }
 
 }  // namespace
+
+std::string_view stop_text(std::string_view stop) {
+  using search::Stop;
+  if (stop == name(Stop::exhausted)) return "every schedule tried";
+  if (stop == name(Stop::ended)) return "the strategy ended";
+  if (stop == name(Stop::trials)) return "all trials made";
+  if (stop == name(Stop::seconds)) return "time is up";
+  if (stop == name(Stop::patience)) return "no improvement";
+  if (stop == name(Stop::goal)) return "goal reached";
+  if (stop == name(Stop::little_gain)) return "more time is expected to gain little";
+  return stop;
+}
 
 void tune(Experiment experiment, const TuneOptions& options, Progress& progress, Board& board) {
   // What cannot be done is told before a store is made for it.

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/progress.h"
 #include "engine/source/experiment.h"
@@ -34,6 +35,9 @@ struct TuneOptions {
   BitsWish bits = {};                             // which schedules may be found
   std::function<bool(const TrialNews&)> on_trial = {};  // called for each trial; returns false to stop the run
 };
+
+/// Row::stop for people: "time is up".
+std::string_view stop_text(std::string_view stop);
 
 /// Tunes every kernel of the experiment, and the kernels that its graphs may become by other decisions of fusion
 /// (engine/tune/kernel_sets.h); stores which are the fastest for each graph. If a kernel cannot be tuned, its row says why. Each trial is stored before the

@@ -332,7 +332,7 @@ void KernelTuner::confirm() {
   narrator_.progress.status(narrator_.label, details() + "  confirming");
   const double spent = now() - start_;
   const double reserved = spent * (1 - search_share) / search_share;
-  const double rest = row_.stop == name(search::Stop::seconds) ? 0 : budget_.share - spent;
+  const double rest = wants_time(row_.stop) ? 0 : budget_.share - spent;
   const double seconds = std::min(budget_.seconds - spent, std::max(reserved, rest));
   const auto finals = measurer_.confirm(finalists(), seconds);
   const bool told = std::ranges::any_of(
@@ -368,6 +368,10 @@ std::string KernelTuner::details() const {
 }
 
 }  // namespace
+
+bool wants_time(std::string_view stop) {
+  return stop == name(search::Stop::seconds) || stop == name(search::Stop::little_gain);
+}
 
 Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
                 Narrator& narrator, Prospect& prospect) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/progress.h"
 #include "engine/source/experiment.h"
@@ -29,6 +30,9 @@ struct Narrator {
   /// Called after every trial; may be empty.
   std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
 };
+
+/// True if the search would go on with more time, by its Row::stop.
+bool wants_time(std::string_view stop);
 
 /// The best is the winner (ties.h) of the confirmed schedules. The heuristic is one of them, so the best is never slower.
 /// The prospect comes from earlier passes and is updated.

@@ -14,6 +14,8 @@ class Heuristic final : public Searcher {
     return {candidate_};
   }
 
+  bool has_ended() const override { return done_; }
+
   void tell(const Candidate& candidate, const Outcome&) override {
     if (candidate->trail() == candidate_->trail()) done_ = true;
   }

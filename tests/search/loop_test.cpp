@@ -181,6 +181,26 @@ TEST(Loop, SecondsRunOut) {
   EXPECT_LE(result.trials.size(), 5u);
 }
 
+TEST(Loop, EndsWhenTheCallerHasEnough) {
+  Fixture loop;
+  int measured = 0;
+  loop.callbacks.measure = [&](const Candidate&) { return Measured{took(++measured)}; };
+  loop.callbacks.enough = [&] { return measured == 3; };
+  EXPECT_EQ(loop().stop, Stop::little_gain);
+  EXPECT_EQ(measured, 3);
+}
+
+TEST(Loop, AStrategyMayEndBeforeTheSpaceDoes) {
+  Fixture loop;
+  loop.callbacks.measure = [](const Candidate&) { return Measured{took(1)}; };
+  const auto stop_of = [&](const char* strategy) {
+    const auto searcher = make_searcher(strategy, loop.space, {});
+    return run(loop.space, *searcher, {}, loop.callbacks).stop;
+  };
+  EXPECT_EQ(stop_of("heuristic"), Stop::ended);
+  EXPECT_EQ(stop_of("exhaustive"), Stop::exhausted);
+}
+
 /// Breaks its contract: asks for the same candidate for ever.
 class Repeats final : public Searcher {
  public:
@@ -227,6 +247,8 @@ TEST(Loop, ReasonsHaveNames) {
   EXPECT_EQ(name(Stop::patience), "patience");
   EXPECT_EQ(name(Stop::goal), "goal");
   EXPECT_EQ(name(Stop::exhausted), "exhausted");
+  EXPECT_EQ(name(Stop::ended), "ended");
+  EXPECT_EQ(name(Stop::little_gain), "little_gain");
 }
 
 }  // namespace

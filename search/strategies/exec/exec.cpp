@@ -79,7 +79,7 @@ class Exec final : public Searcher {
   std::vector<Candidate> ask(std::size_t n) override {
     try {
       for (int repeats = 0; n > 0 && !finished_; ++repeats) {
-        if (tree_.root().finished && !partial_) return {};
+        if (is_exhausted()) return {};
         if (repeats == max_repeats)
           child_.fail(fmt::format("asked {} times in a row only for candidates that it knows", max_repeats));
         std::vector<Candidate> fresh = ask_once(n);
@@ -90,6 +90,8 @@ class Exec final : public Searcher {
     }
     return {};
   }
+
+  bool has_ended() const override { return finished_ && !is_exhausted(); }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {
     const std::size_t before = known_.size();
@@ -126,6 +128,9 @@ class Exec final : public Searcher {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// True if every candidate was asked or told, with full effort.
+  bool is_exhausted() const { return tree_.root().finished && !partial_; }
 
   struct Known {
     Trail trail;

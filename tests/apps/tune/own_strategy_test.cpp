@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -22,10 +23,9 @@ class OwnStrategy : public ::testing::Test {
   static std::string example(const std::string& name) {
     return "exec:exec python3 -S -B " DEPLO_SOURCE_DIR "/examples/strategies/" + name;
   }
-  std::string program(const std::string& text) const {
+  std::string program(const std::string& text, const std::string& file = "mine.py") const {
     return "exec:exec python3 -S -B " +
-           write_file(folder_.path(), "mine.py",
-                      "import deplo_search, os, time\nspace = deplo_search.connect()\n" + text);
+           write_file(folder_.path(), file, "import deplo_search, os, time\nspace = deplo_search.connect()\n" + text);
   }
   Ran tune(const std::string& search, std::vector<std::string> more = {}) const {
     std::vector<std::string> words = {"deplo-tune",   "--store", folder_.file("s.db"), "--config", experiment_,
@@ -77,6 +77,49 @@ TEST_F(OwnStrategy, AFailureKeepsWhatWasMeasured) {
   EXPECT_EQ(kernel["stop"], "the strategy failed");
   const Ran again = tune(example("random_search.py"));  // from the same store
   EXPECT_EQ(again.code, 0) << again.err;
+}
+
+// What is said of each search's end is what ended it.
+TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
+  struct End {
+    std::vector<std::string> flags;
+    const char *words, *stop;
+  };
+  const std::string one = "space.evaluate(space.random())\n";
+  const std::string many =
+      write_file(folder_.path(), "many.yaml",  // schedules
+                 "device: interpreter\nkernels: [{kernel: matmul, symbols: {M: 8, N: 16, K: 16}}]\n");
+  const std::vector<End> ends = {
+      {{"--search", program(one + "space.done()\n")}, ": the strategy ended", "ended"},
+      {{"--search", program("while True: space.evaluate(space.random())\n", "all.py"), "--trials", "100000"},
+       ": every schedule tried",
+       "exhausted"},
+      {{"--search", program(one + "raise ValueError(5)\n", "raises.py")},
+       "it said: ValueError: 5",
+       "the strategy failed"},
+      {{"--search", "exhaustive", "--trials", "100000", "--patience", "100000"}, ": every schedule tried", "exhausted"},
+      {{"--search", "heuristic"}, ": the strategy ended", "ended"},
+      {{"--search", "random", "--trials", "3"}, ": all trials made", "trials"},
+      {{"--search", "random", "--trials", "100", "--patience", "1"}, ": no improvement", "patience"},
+      {{"--search", "random", "--trials", "100", "--goal", "100", "--config", many}, ": goal reached", "goal"},
+      {{"--search", "random", "--time", "0"}, ": time is up", "seconds"},
+  };
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    std::vector<std::string> words = {"deplo-tune", "--store", folder_.file(std::to_string(i) + ".db"), "--in-process",
+                                      "--json"};
+    if (std::ranges::find(ends[i].flags, "--config") == ends[i].flags.end())
+      words.insert(words.end(), {"--config", experiment_});
+    words.insert(words.end(), ends[i].flags.begin(), ends[i].flags.end());
+    const Ran ran = run_program(words);
+    EXPECT_THAT(ran.err, HasSubstr(ends[i].words)) << i;
+    EXPECT_EQ(nlohmann::json::parse(ran.out)["kernels"][0]["stop"], ends[i].stop) << i;
+  }
+  const std::string waits = program(one + "time.sleep(100)\n", "waits.py");
+  const Ran interrupted = run_program({"deplo-tune", "--store", folder_.file("i.db"), "--config", experiment_,
+                                       "--search", waits, "--in-process", "--json"},
+                                      {.signal_after_ms = 1500});
+  EXPECT_EQ(interrupted.code, 130) << interrupted.err;
+  EXPECT_THAT(interrupted.err, HasSubstr(": cancelled"));
 }
 
 TEST_F(OwnStrategy, TakesPartInAComparison) {

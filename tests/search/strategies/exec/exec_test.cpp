@@ -80,7 +80,7 @@ TEST_F(Exec, WishesAreRepairedByReplay) {
                   "assert space.evaluate(two).config == two.config\n"
                   "space.done()\n"));
   EXPECT_EQ(wished.fault, "");
-  EXPECT_EQ(wished.stop, Stop::exhausted);
+  EXPECT_EQ(wished.stop, Stop::ended);
   EXPECT_THAT(wished.trails, ::testing::Contains("toy.k0=4 toy.k1=1"));
 }
 
@@ -99,6 +99,11 @@ TEST_F(Exec, ListsDrawsAndNeighbours) {
                         10000);
   EXPECT_EQ(asked.trails.size(), leaves);
   EXPECT_EQ(asked.stop, Stop::exhausted);
+}
+
+TEST_F(Exec, DoneAfterTheLastCandidateIsExhausted) {
+  EXPECT_EQ(run(program("space.evaluate_all(space.all()[:-1])\nspace.done()\n"), 10000).stop, Stop::ended);
+  EXPECT_EQ(run(program("space.evaluate_all(space.all())\nspace.done()\n"), 10000).stop, Stop::exhausted);
 }
 
 TEST_F(Exec, LearnsFromOtherSources) {
@@ -161,7 +166,7 @@ TEST_F(Exec, FailuresKeepWhatWasMeasured) {
     const Run failed = run(program(misdeed.text), 20);
     EXPECT_THAT(failed.fault, HasSubstr(misdeed.message)) << misdeed.name;
     EXPECT_EQ(failed.trails.size(), misdeed.trials) << misdeed.name;
-    EXPECT_EQ(failed.stop, Stop::exhausted) << misdeed.name;
+    EXPECT_EQ(failed.stop, Stop::ended) << misdeed.name;
   }
 }
 
