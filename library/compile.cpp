@@ -238,6 +238,7 @@ void Compiler::add_tensors() {
 }
 
 void Compiler::add_kernels() {
+  if (options_.require_tuned) cache_->require_tuned_or_foreign(module_.kernels, "CompileOptions::require_tuned");
   const engine::CompiledModule compiled = engine::compile(module_, [&](const ir::Program& loop) {
     return cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
   });

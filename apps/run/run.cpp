@@ -123,6 +123,7 @@ class Runner {
 };
 
 void Runner::build_all() {
+  if (options_.require_tuned) cache_.require_tuned_or_foreign(module_.kernels, "--require-tuned");
   compiled_ = engine::compile(module_, [&](const ir::Program& loop) { return cache_.find(loop); });
   if (options_.require_tuned) cache_.require_tuned("--require-tuned");
   report_.graph_trail = print(graph_.trail);

@@ -11,6 +11,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -477,6 +479,18 @@ void TunedCache::require_tuned(std::string_view place) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kernel.name, why);
   }
   throw Error(fmt::format("{}: {} {} in {}: {}", place, of, on, file_, text));
+}
+
+void TunedCache::require_tuned_or_foreign(std::span<const ir::Program> kernels, std::string_view place) {
+  if (decide_foreign_ == nullptr || foreign_.empty()) return;
+  std::set<std::string> seen;
+  for (const ir::Program& kernel : kernels) {
+    if (!seen.insert(ir::structural_keys(kernel).exact).second) continue;
+    const Schedule schedule = look_up(kernel);
+    if (schedule.origin != Origin::foreign && !is_measured_here(schedule.origin))
+      misses_.push_back({kernel, schedule.note});
+  }
+  require_tuned(place);
 }
 
 Schedule TunedCache::look_up(const ir::Program& kernel) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,9 +97,12 @@ class TunedCache {
   GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
   GraphSchedule find_graph(const Source&, const Target& for_fusion);
   /// Throws Error if find() returned a schedule that was not measured on this device, or if find_graph() returned a
-  /// note. The Error begins with `place` and names each such kernel, the nearest entry of the store, and why that entry
-  /// does not fit.
+  /// note. A foreign schedule that decide_foreign() returned counts as measured. The Error begins with `place` and names
+  /// each such kernel, the nearest entry of the store, and why that entry does not fit.
   void require_tuned(std::string_view place);
+  /// Throws the same Error before find() has any foreign schedule timed: if one of these kernels has neither a schedule
+  /// that was measured on this device nor a foreign one. Does nothing if find() would have nothing timed.
+  void require_tuned_or_foreign(std::span<const ir::Program> kernels, std::string_view place);
   /// The store's file; "" if there is none.
   const std::string& file() const { return file_; }
   measure::Store* store() { return store_ ? &*store_ : nullptr; }

@@ -63,9 +63,10 @@ struct CompileOptions {
   /// and the schedule of the pack is used (Origin::foreign).
   bool time_foreign = true;
   bool nearest = false;  // prefer the schedule of the nearest extents to the heuristic's, if it is legal
-  /// Every kernel must have a measured schedule (Origin::tuned or Origin::shared). Otherwise compile() throws
-  /// std::invalid_argument, which names each kernel without one and the nearest entry of the store. Requires `store`;
-  /// cannot be combined with `nearest`.
+  /// Every kernel must have a schedule that was measured on this device (Origin::tuned, shared or family); with
+  /// `time_foreign`, also one of a pack, because compile() times it here, unless it is the heuristic's
+  /// (Origin::foreign). Otherwise compile() throws std::invalid_argument, which names each kernel without one and the
+  /// nearest entry of the store; nothing is timed before that. Requires `store`; cannot be combined with `nearest`.
   bool require_tuned = false;
 };
 

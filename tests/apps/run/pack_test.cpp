@@ -132,6 +132,21 @@ TEST_F(PackRun, TimesAScheduleOfAnotherMachineOnce) {
   EXPECT_EQ(kernel(file("cache/deplo/tuned.db"))["trail"], fast);
 }
 
+TEST_F(PackRun, RequiresASchedulePerKernelBeforeItTimesAny) {
+  const std::string pack = write(from_elsewhere(trail(0)));
+  const Ran missing = deplo({"run", "-c", fmt::format("{}, torch.exp(torch.randn(3, 4))", packed), "--device",
+                             "interpreter", "--tuned", pack, "--require-tuned"});
+  EXPECT_EQ(missing.code, 1) << missing.out;
+  EXPECT_THAT(missing.err, HasSubstr("--require-tuned: a kernel has no schedule that was measured"));
+  EXPECT_FALSE(std::filesystem::exists(file("cache/deplo/tuned.db"))) << "the other kernel was not timed";
+  // A schedule that is the heuristic's own needs no timing.
+  const Json untuned = Json::parse(deplo({"run", "-c", packed, "--device", "interpreter", "--json"}).out)["kernels"][0];
+  const Json same = kernel(write(from_elsewhere(untuned["trail"])), {"--require-tuned"});
+  EXPECT_EQ(same["schedule"], "foreign");
+  EXPECT_EQ(same["note"], "measured on elsewhere; it is the heuristic's");
+  EXPECT_FALSE(std::filesystem::exists(file("cache/deplo/tuned.db")));
+}
+
 TEST_F(PackRun, KeepsTheHeuristicsScheduleIfItIsFaster) {
   const std::string slow = trail(-1), pack = write(from_elsewhere(slow));
   const Json kernel = this->kernel(pack);
