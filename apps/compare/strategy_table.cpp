@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/compare/strategy_compare.h"
+#include "core/error.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
@@ -32,6 +37,33 @@ std::string left(const std::string& text, std::size_t width) {
   const std::size_t wide = columns(text);
   return wide > width ? text + "\n" + std::string(width, ' ') : text + std::string(width - wide, ' ');
 }
+
+/// A label and right-aligned cells for each line; `least`: the smallest widths of the columns. A column is wider if a cell
+/// would leave no blank before it.
+class Grid {
+ public:
+  explicit Grid(std::vector<std::size_t> least) : widths_(std::move(least)) {}
+  void add(std::string label, std::vector<std::string> cells) {
+    CHECK(cells.size() == widths_.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], columns(cells[i]) + 1);
+    lines_.emplace_back(std::move(label), std::move(cells));
+  }
+  /// Of all cells of a line.
+  std::size_t width() const { return std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}); }
+  std::string text(std::size_t label_width, const std::string& indent = "") const {
+    std::string text;
+    for (const auto& [label, cells] : lines_) {
+      text += indent + left(label, label_width);
+      for (std::size_t i = 0; i < cells.size(); ++i) text += right(cells[i], widths_[i]);
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::size_t> widths_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> lines_;
+};
 
 std::string of(const Interval& interval) { return fmt::format("[{:.3f}, {:.3f}]", interval.low, interval.high); }
 // "-": fewer than half of the runs came so far.
@@ -64,31 +96,33 @@ constexpr std::array<Column, 9> all_columns = {{
     {"to 5%", 8, 2, [](const Standing& s, bool) { return evaluations(s.evaluations[1]); }},
 }};
 
-std::vector<Column> columns_for(std::size_t width) {
-  for (const int least : {0, 1, 2}) {
-    std::vector<Column> fitting;
-    std::size_t sum = least_label;
-    for (const Column& column : all_columns)
-      if (column.importance >= least) sum += fitting.emplace_back(column).width;
-    if (width == 0 || sum <= width || least == 2) return fitting;
+/// The columns that are at least this important.
+Grid standings_grid(const Ordered& ordered, int least_importance) {
+  std::vector<Column> shown;
+  std::ranges::copy_if(all_columns, std::back_inserter(shown),
+                       [&](const Column& column) { return column.importance >= least_importance; });
+  std::vector<std::size_t> widths;
+  std::vector<std::string> titles;
+  for (const Column& column : shown) {
+    widths.push_back(column.width);
+    titles.emplace_back(column.title);
   }
-  return {};
+  Grid grid(std::move(widths));
+  grid.add("strategy", std::move(titles));
+  for (const Standing& s : ordered.standings) {
+    std::vector<std::string> cells;
+    for (const Column& column : shown) cells.push_back(column.text(s, &s == &ordered.standings.front()));
+    grid.add(s.label, std::move(cells));
+  }
+  return grid;
 }
 
 std::string standings_table(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
-  const std::vector<Column> shown = columns_for(width);
-  std::size_t beside = 0;
-  for (const Column& column : shown) beside += column.width;
-  const std::size_t label = label_width(comparison, width, beside);
-  std::string text = left("strategy", label);
-  for (const Column& column : shown) text += right(column.title, column.width);
-  text += "\n";
-  for (const Standing& s : ordered.standings) {
-    text += left(s.label, label);
-    for (const Column& column : shown) text += right(column.text(s, &s == &ordered.standings.front()), column.width);
-    text += "\n";
-  }
-  return text;
+  int least_importance = 0;
+  Grid grid = standings_grid(ordered, least_importance);
+  while (width > 0 && least_label + grid.width() > width && least_importance < 2)
+    grid = standings_grid(ordered, ++least_importance);
+  return grid.text(label_width(comparison, width, grid.width()));
 }
 
 std::string number(double value, const Interval& interval, bool intervals) {
@@ -100,17 +134,19 @@ std::string number(double value, const Interval& interval, bool intervals) {
 std::string regret_table(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
   constexpr std::size_t wide = 23, narrow = 9, count = compare::regret_trials.size() + 1;
   const bool intervals = width == 0 || width >= least_label + count * wide;
-  const std::size_t column = intervals ? wide : narrow;
-  const std::size_t label = label_width(comparison, width, count * column);
-  std::string text = "\n" + left("after trials", label);
-  for (const std::size_t trials : compare::regret_trials) text += right(fmt::format("{}", trials), column);
-  text += right("chosen", column) + "\n";
+  Grid grid(std::vector<std::size_t>(count, intervals ? wide : narrow));
+  std::vector<std::string> titles;
+  for (const std::size_t trials : compare::regret_trials) titles.push_back(fmt::format("{}", trials));
+  titles.emplace_back("chosen");
+  grid.add("after trials", std::move(titles));
   for (const Standing& s : ordered.standings) {
-    text += left(s.label, label);
+    std::vector<std::string> cells;
     for (std::size_t i = 0; i < s.regret->regret.size(); ++i)
-      text += right(number(s.regret->regret[i], s.regret->intervals[i], intervals), column);
-    text += right(number(s.regret->selection, s.regret->selection_interval, intervals), column) + "\n";
+      cells.push_back(number(s.regret->regret[i], s.regret->intervals[i], intervals));
+    cells.push_back(number(s.regret->selection, s.regret->selection_interval, intervals));
+    grid.add(s.label, std::move(cells));
   }
+  const std::string text = "\n" + grid.text(label_width(comparison, width, grid.width()));
   const auto known = std::ranges::count(ordered.spaces, true, &SpaceResult::untuned);
   const std::string legend = fmt::format(
       "regret: best tried / best known, geometric mean over spaces{}; chosen: time of the one that noisy measurements "
@@ -129,8 +165,8 @@ std::string space_table(const Comparison& comparison, const SpaceResult& space, 
       hard.valid, 100 * hard.within1, 100 * hard.within5, 100 * hard.within10, hard.neighbours, duration(space.budget),
       space.evaluations, duration(space.short_budget), space.short_evaluations);
   std::string text = "\n" + wrap(about, width) + "\n";
-  const std::size_t label = label_width(comparison, width, 48);
-  text += "  " + left("strategy", label) + "   score   short       p   A12  to 10%   to 5%\n";
+  Grid grid({8, 8, 8, 6, 8, 8});
+  grid.add("strategy", {"score", "short", "p", "A12", "to 10%", "to 5%"});
   for (std::size_t i = 0; i < space.cells.size(); ++i) {
     const Cell& cell = space.cells[i];
     std::vector<double> differences;
@@ -138,32 +174,36 @@ std::string space_table(const Comparison& comparison, const SpaceResult& space, 
     const auto half = [&](std::size_t target) {
       return compare::time_to_share(compare::reached(cell.first[target]), 0.5);
     };
-    text += "  " + left(comparison.contest.entrants[i].label, label) +
-            fmt::format("{:8.3f}{:8.3f}{:>8}{:>6}{:>8}{:>8}\n", cell.score, cell.short_score,
-                        i == 0 ? "" : probability(compare::wilcoxon(differences)),
-                        i == 0 ? "" : fmt::format("{:.2f}", compare::a12(cell.runs, space.cells[0].runs)),
-                        evaluations(half(0)), evaluations(half(1)));
+    grid.add(comparison.contest.entrants[i].label,
+             {fmt::format("{:.3f}", cell.score), fmt::format("{:.3f}", cell.short_score),
+              i == 0 ? "" : probability(compare::wilcoxon(differences)),
+              i == 0 ? "" : fmt::format("{:.2f}", compare::a12(cell.runs, space.cells[0].runs)), evaluations(half(0)),
+              evaluations(half(1))});
   }
-  return text;
+  constexpr std::string_view indent = "  ";
+  return text + grid.text(label_width(comparison, width, indent.size() + grid.width()), std::string(indent));
 }
 
 // How much the order of the levels moves each strategy.
 std::string order_table(const Comparison& comparison, std::size_t width) {
-  const std::size_t label = label_width(comparison, width, 12 * comparison.orders.size() + 10);
-  std::string text = "\nscore by order of the levels\n" + left("strategy", label);
-  for (const Ordered& ordered : comparison.orders) text += fmt::format("{:>12}", compare::name(ordered.order));
-  text += fmt::format("{:>10}\n", "spread");
+  std::vector<std::size_t> widths(comparison.orders.size(), 12);
+  std::vector<std::string> titles;
+  for (const Ordered& ordered : comparison.orders) titles.emplace_back(compare::name(ordered.order));
+  widths.push_back(10);
+  titles.emplace_back("spread");
+  Grid grid(std::move(widths));
+  grid.add("strategy", std::move(titles));
   for (std::size_t i = 0; i < comparison.contest.entrants.size(); ++i) {
-    text += left(comparison.contest.entrants[i].label, label);
+    std::vector<std::string> cells;
     std::vector<double> scores;
     for (const Ordered& ordered : comparison.orders) {
-      if (ordered.standings.empty()) continue;
-      scores.push_back(ordered.standings[i].score);
-      text += fmt::format("{:12.3f}", scores.back());
+      if (!ordered.standings.empty()) scores.push_back(ordered.standings[i].score);
+      cells.push_back(ordered.standings.empty() ? "" : fmt::format("{:.3f}", scores.back()));
     }
-    text += fmt::format("{:10.3f}\n", std::ranges::max(scores) - std::ranges::min(scores));
+    cells.push_back(fmt::format("{:.3f}", std::ranges::max(scores) - std::ranges::min(scores)));
+    grid.add(comparison.contest.entrants[i].label, std::move(cells));
   }
-  return text;
+  return "\nscore by order of the levels\n" + grid.text(label_width(comparison, width, grid.width()));
 }
 
 std::string mode(const compare::Contest& contest) {

@@ -148,6 +148,22 @@ TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
   std::istringstream lines(print_comparison(one, true, 60));
   for (std::string line; std::getline(lines, line) && !line.empty() && !line.starts_with("1 space");)
     EXPECT_LE(line.size(), 60u) << line;
+  // Numbers that are wider than their columns make the columns wider.
+  Comparison poor = one;
+  const search::compare::Interval wide{-22345.678, 10345.678};
+  for (Ordered& ordered : poor.orders) {
+    for (search::compare::Standing& standing : ordered.standings) {
+      standing.score = standing.median_score = standing.short_score = -12345.678;
+      standing.score_interval = standing.median_interval = standing.regret->selection_interval = wide;
+      standing.regret->intervals.fill(wide);
+      standing.regret->selection = 12345.678;
+    }
+    for (search::compare::SpaceResult& space : ordered.spaces)
+      for (search::compare::Cell& cell : space.cells) cell.score = cell.short_score = -12345.678;
+  }
+  EXPECT_THAT(print_comparison(poor, true, 0),
+              ::testing::AllOf(HasSubstr("mcts         -12345.678 [-22345.678, 10345.678]"),
+                               ::testing::Not(::testing::ContainsRegex("[]0-9a-z]-[0-9]|[0-9]\\["))));
 }
 
 }  // namespace
