@@ -1,7 +1,9 @@
 #include "measure/opencl/executable.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -162,11 +164,26 @@ Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t 
   return (last - first - copies - fills * (1 - part)) * 1e-3;
 }
 
+/// "; the kernel requires 32 x 1 x 1 (reqd_work_group_size)"; "" if it requires no size.
+std::string OpenclExecutable::required_block() const {
+  cl_device_id device = nullptr;
+  std::array<std::size_t, 3> size{};
+  if (clGetCommandQueueInfo(queue_, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) != CL_SUCCESS ||
+      clGetKernelWorkGroupInfo(kernel_.get(), device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof size, size.data(),
+                               nullptr) != CL_SUCCESS ||
+      size[0] == 0)
+    return "";
+  return fmt::format("; the kernel requires {} (reqd_work_group_size)", fmt::join(size, " x "));
+}
+
 Failure OpenclExecutable::failure(cl_int code) const {
   if (refused_argument_ >= 0)
     return {status_of(code), fmt::format("{} for argument {} of the kernel, counted from 0", opencl_error_name(code),
                                          refused_argument_)};
-  return {status_of(code), fmt::format("{} with {} threads a block", opencl_error_name(code), threads_)};
+  const std::string threads =
+      launch_ ? fmt::format("{}", fmt::join(launch_->threads, " x ")) : std::to_string(threads_);
+  return {status_of(code), fmt::format("{} with {} threads a block{}", opencl_error_name(code), threads,
+                                       code == CL_INVALID_WORK_GROUP_SIZE ? required_block() : "")};
 }
 
 }  // namespace deplo::measure::opencl

@@ -33,6 +33,7 @@ class OpenclExecutable final : public Executable {
   std::optional<Failure> finish(cl_int enqueued);
   Result<double> span_of(const Commands&, std::int64_t blocks) const;
   Failure failure(cl_int code) const;
+  std::string required_block() const;
 
   cl_command_queue queue_;
   PoclFiles files_;  // declared first, so that the files are stored after the program is released

@@ -70,6 +70,22 @@ TEST_F(KernelFile, ArraysThatAreReadAndWrittenAreFilledAnew) {
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
 }
 
+TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
+  write_file(folder_.path(), "set.cl",
+             "__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void set(__global float* x) {\n"
+             "  x[get_global_id(0)] = 1;\n}\n");
+  const std::string space =
+      write_file(folder_.path(), "set.yaml",
+                 "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [32, 64]}\n"
+                 "KernelSpecification:\n  Language: OpenCL\n  KernelName: set\n  KernelFile: set.cl\n"
+                 "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n  GridDivX: [BLOCK]\n"
+                 "  Arguments: [{Name: x, Type: float, Size: 256, AccessType: WriteOnly}]\n");
+  EXPECT_TRUE(tuned(space, {"--search", "exhaustive", "--time", "20"})["confirmed"]);
+  EXPECT_EQ(query("SELECT DISTINCT message FROM trial WHERE status <> 'ok'"),
+            std::vector<std::string>{"CL_INVALID_WORK_GROUP_SIZE with 64 threads a block; the kernel requires 32 x 1 x "
+                                     "1 (reqd_work_group_size)"});
+}
+
 // One kernel of two in a file, with local memory and a struct as arguments, partial sums whose number depends on the
 // parameters, and a reference of Loop IR.
 TEST_F(KernelFile, ArgumentsOfEachKind) {
