@@ -107,6 +107,26 @@ std::string quoted(const std::vector<std::string>& names) {
   return join(texts, ", ") + (names.size() > max_named ? ", …" : "");
 }
 
+/// ", which resembles T4 (…) but has no 'results'"; "": it resembles none.
+std::string resemblance(const Outline& outline) {
+  const RecordFormat* nearest = nullptr;
+  std::size_t most = 0;
+  for (const RecordFormat& format : all_formats()) {
+    if (format.form != outline.form) continue;
+    const std::size_t count = count_found(outline.members, format.members) + count_found(outline.inner, format.inner) +
+                              count_found(outline.members, format.usual);
+    if (count > most) nearest = &format;
+    most = std::max(most, count);
+  }
+  if (nearest == nullptr) return "";
+  std::vector<std::string> missing;
+  for (const std::string_view name : nearest->members)
+    if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);
+  for (const std::string_view name : nearest->inner)
+    if (std::ranges::find(outline.inner, name) == outline.inner.end()) missing.emplace_back(name);
+  return fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(missing));
+}
+
 }  // namespace
 
 std::span<const RecordFormat> all_formats() {
@@ -262,25 +282,12 @@ std::string unknown_format(const Outline& outline) {
                                 ? fmt::format("XML with the element {}", quoted(outline.members))
                             : outline.members.empty() ? "JSON without members"
                                                       : fmt::format("JSON with {}", quoted(outline.members));
-  const RecordFormat* nearest = nullptr;
-  std::size_t most = 0;
-  for (const RecordFormat& format : all_formats()) {
-    if (format.form != outline.form) continue;
-    const std::size_t count = count_found(outline.members, format.members) + count_found(outline.inner, format.inner) +
-                              count_found(outline.members, format.usual);
-    if (count > most) nearest = &format;
-    most = std::max(most, count);
-  }
-  std::string resembles;
-  if (nearest != nullptr) {
-    std::vector<std::string> missing;
-    for (const std::string_view name : nearest->members)
-      if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);
-    for (const std::string_view name : nearest->inner)
-      if (std::ranges::find(outline.inner, name) == outline.inner.end()) missing.emplace_back(name);
-    resembles = fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(missing));
-  }
-  return fmt::format("found {}{}; `deplo db import --list-formats` says what is read", found, resembles);
+  return fmt::format("found {}{}; `deplo db import --list-formats` says what is read", found, resemblance(outline));
+}
+
+std::string resemblance_of_table(const std::vector<std::string>& heads) {
+  const std::string resembles = resemblance({Form::table, heads, {}});
+  return resembles.empty() ? "" : " in a table" + resembles;
 }
 
 }  // namespace deplo::search::records

@@ -44,6 +44,9 @@ std::span<const RecordFormat> all_formats();
 const RecordFormat* find_format(const Outline&);
 /// "found JSON with 'a', 'b', which resembles T4 but has no 'results'; …", of what no format matches.
 std::string unknown_format(const Outline&);
+/// " in a table, which resembles Helion log (…) but has no 'config'", of a table with these columns; "": it resembles
+/// none.
+std::string resemblance_of_table(const std::vector<std::string>& heads);
 
 std::vector<Records> parse_json_source(const Source&);   // Kernel Tuner's caches, T4
 std::vector<Records> parse_table_source(const Source&);  // CSV

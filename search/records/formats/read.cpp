@@ -62,6 +62,8 @@ std::vector<Records> parse_spaces(std::string_view text, const std::string& plac
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) throw no_space("nothing");
   const records::Outline outline = records::outline_of(text);
+  if (outline.form == records::Outline::Form::table && text.find('\0') != std::string_view::npos)
+    throw no_space("binary data");
   if (const records::RecordFormat* const format = records::find_format(outline))
     return format->parse({text, place, reading});
   if (outline.form == records::Outline::Form::object || outline.form == records::Outline::Form::array)

@@ -59,8 +59,10 @@ bool is_result_head(std::string_view head) {
   return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
-NotRecorded no_times(const std::string& place) {
-  return {place, "expected a column of times, such as 'time (ms)', found none; --time or --objective names it"};
+NotRecorded no_times(const std::string& place, const std::vector<std::string>& heads) {
+  return {place, fmt::format("expected a column of times, such as 'time (ms)', found none{}; --time or --objective "
+                             "names it",
+                             records::resemblance_of_table(heads))};
 }
 
 /// Is it a table of something else? Then a chosen objective is not missing in it.
@@ -70,6 +72,16 @@ bool has_times(const std::vector<std::string>& heads, const Reading& reading) {
     return !unit_of(head).empty() || parse_objective_head(head) ||
            (reading.objective && reading.objective->name == head);
   });
+}
+
+/// True if the next line has this many cells, or there is none.
+bool has_cells(records::CsvLines& lines, std::size_t count) {
+  std::vector<std::string> cells;
+  try {
+    return !lines.next(cells) || cells.size() == count;
+  } catch (const Error&) {  // too long for a table
+    return false;
+  }
 }
 
 class Reader {
@@ -86,7 +98,7 @@ class Reader {
     build_ = find(columns.build);
     run_ = find(columns.run);
     for (const std::string& head : columns.ignored) find(head);
-    if (!objective_ && launches_.empty()) throw no_times(place);
+    if (!objective_ && launches_.empty()) throw no_times(place, heads);
     choose_parameters(columns);
   }
 
@@ -270,9 +282,17 @@ class Reader {
     builder_.add_json(values_, std::move(record), made_);
   }
 
+  Status status(const std::string& word) const {
+    try {
+      return parse_status(word);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}:{}: {}", place_, line_, error.what()));
+    }
+  }
+
   Outcome outcome(const std::vector<std::string>& cells, double mean) const {
     const std::string message = message_ ? cells[*message_] : "";
-    if (status_ && cells[*status_] != "ok") return {parse_status(cells[*status_]), 0, message};
+    if (status_ && cells[*status_] != "ok") return {status(cells[*status_]), 0, message};
     const Objective& objective = builder_.objective();
     const Outcome none{Status::invalid, 0, message.empty() ? "no " + objective.name : message};
     if (!objective.duration) {
@@ -353,7 +373,12 @@ Records parse_table_records(std::string_view text, const std::string& place, con
   if (heads.size() == 1 && heads[0].find_first_of(";\t") != std::string::npos)
     throw NotRecorded(place, "expected a table with commas between its cells, found " +
                                  std::string(heads[0].find(';') != std::string::npos ? "semicolons" : "tabs"));
-  if (!has_times(heads, reading)) throw no_times(place);
+  if (!has_times(heads, reading)) {
+    if (heads.size() > 1 && has_cells(lines, heads.size())) throw no_times(place, heads);
+    throw NotRecorded(place,
+                      "expected a recorded space, found text that is no table; `deplo db import --list-formats` "
+                      "says what is read");
+  }
   return Reader(place, heads, reading).read(lines);
 }
 

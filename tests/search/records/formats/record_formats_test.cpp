@@ -255,6 +255,12 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
   says(R"({"ConfigurationSpace": {}})", "a T1 definition, which has no results");
   says(R"({"a": 1})", "JSON with 'a'; `deplo");
   says("<svg></svg>", "XML with the element 'svg'");
+  says("hello\n", "text that is no table");
+  says("Dear all, hello\nI am\n", "text that is no table");
+  EXPECT_THAT([] { parse_spaces(std::string_view("\0\1,2\n", 5), "FILE"); },
+              ThrowsMessage<Error>("FILE: expected a recorded space, found binary data"));
+  EXPECT_THAT([] { parse_spaces("config_index,generation,status\n1,2,ok\n", "FILE"); },
+              ThrowsMessage<Error>(HasSubstr("found none in a table, which resembles Helion log (autotune logs")));
 }
 
 /// Damaged files are read or refused in one line, never more.

@@ -275,6 +275,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("a,b\n1,2\n", "a column of times");
   says("a,time (ms)\n1,2,3\n", "FILE:2: expected 2 cells, found 3");
   says("a,time (ms)\n1,2\n1,-2\n", "FILE:3: expected a time in column 'time (ms)', found '-2'");
+  says("a,time (ms),status\n1,2,ok\n2,3,fine\n", "FILE:3: expected a status (ok, ");
   says("a,a,time (ms)\n1,1,2\n", "'a' twice");
   says("a,time (ms)\n", "no configurations");
   says("{", "JSON");

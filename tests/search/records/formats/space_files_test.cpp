@@ -55,6 +55,7 @@ TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
   write("a.jsonl", trial);
   write("a.csv", "name,age\nA,3\n");
   write("b.csv", "name,age\nB,4\n");
+  write("binary.json", std::string("\0\1", 2));
   write("empty.log", "");
   write("settings.json", "{ // comment\n}");
   write("text.log", "2024-01-01 the build begins\nand ends\n");
@@ -66,10 +67,12 @@ TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
   EXPECT_EQ(spaces[0].records.size(), 1u);
   const std::string at = "left out " + folder_.string() + "/";
   EXPECT_THAT(files.left_out().lines(),
-              ElementsAre(::testing::AllOf(::testing::StartsWith(at + "a.csv, "), HasSubstr("b.csv, "),
-                                           HasSubstr("text.log: "), HasSubstr("expected a column of times")),
+              ElementsAre(::testing::AllOf(::testing::StartsWith(at + "a.csv, "), HasSubstr("b.csv: "),
+                                           HasSubstr("expected a column of times")),
+                          at + "binary.json: expected a recorded space, found binary data",
                           at + "empty.log: expected a recorded space, found nothing",
-                          HasSubstr("settings.json: expected a recorded space in JSON: ")));
+                          HasSubstr("settings.json: expected a recorded space in JSON: "),
+                          HasSubstr("text.log: expected a recorded space, found text that is no table; ")));
   write("b.jsonl", std::string(trial) + "\n{\"config_id\": 3}\n{}\n");
   SpaceFiles damaged({folder_.string()});
   const auto read_all = [&] {
