@@ -224,6 +224,13 @@ std::span<const RecordFormat> all_formats() {
        {"config", "shape_key", "timing_ms"},
        {},
        parse_helion_configs},
+      {"Helion winners",
+       "benchmarks' *_tuned_configs.json: the best of each shape with its times",
+       Form::object,
+       {"gpu", "configs"},
+       {},
+       {"dtype", "power_limit_w"},
+       parse_helion_winners},
       {"cutile-rs",
        "trial logs of its autotuner (JSON lines)",
        Form::object,
@@ -277,6 +284,8 @@ const RecordFormat* find_format(const Outline& outline) {
 std::string unknown_format(const Outline& outline) {
   if (std::ranges::find(outline.members, "ConfigurationSpace") != outline.members.end())
     return "found a T1 definition, which has no results; `deplo db import --list-formats` says what is read";
+  if (std::ranges::find(outline.inner, "block_sizes") != outline.inner.end())
+    return "found configurations of Helion without times; `deplo db import --list-formats` says what is read";
   const std::string found = outline.form == Form::array ? "a JSON array"
                             : outline.form == Form::xml
                                 ? fmt::format("XML with the element {}", quoted(outline.members))

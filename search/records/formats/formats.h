@@ -62,6 +62,7 @@ std::vector<Records> parse_helion_log(const Source&);           // CSV
 std::vector<Records> parse_helion_metadata(const Source&);      // JSON lines
 std::vector<Records> parse_helion_measurements(const Source&);  // CSV
 std::vector<Records> parse_helion_configs(const Source&);       // JSON
+std::vector<Records> parse_helion_winners(const Source&);       // JSON
 std::vector<Records> parse_cutile(const Source&);
 std::vector<Records> parse_looperset(const Source&);
 

@@ -4,6 +4,8 @@
 // - NAME.meta.jsonl with configs: {"run_id", "kernel_name", "configs": {ID: {"config": {…}, "perf_stats": [{"median"}]}}}
 // - Ahead of time, measurements_DEVICE.csv: kernel_name, shape_hash, config (JSON), shape_features (JSON), timing_ms.
 // - Ahead of time, tuned_configs_DEVICE.json: {KERNEL: [{"config": {…}, "shape_key": {…}, "timing_ms": 0.5}]}
+// - Benchmarks' NAME_tuned_configs.json: {"gpu", "dtype", "configs": {SHAPE: {"config": {…}, "verified_ms": 0.5,
+//   "verified_runs_ms": [0.5, …]}}}
 // All times are in ms.
 #include <fmt/format.h>
 
@@ -188,6 +190,32 @@ std::vector<Records> records::parse_helion_configs(const Source& source) {
               problem_size_json({compact(member_of(shape, "specialization_key"))}))
           .add(settings_of(config), timed(*time * 1e3, Status::launch_error, "no time"));
     }
+  return spaces.finish();
+}
+
+std::vector<Records> records::parse_helion_winners(const Source& source) {
+  constexpr std::string_view ending = "_tuned_configs";
+  const Json json = parse_json(source.text, source.place, "Helion's tuned configurations");
+  std::string kernel = stem_of(source.place);
+  if (kernel.size() > ending.size() && kernel.ends_with(ending)) kernel.resize(kernel.size() - ending.size());
+  BySpace spaces(source);
+  bool any = false;
+  for (const auto& [shape, each] : member_of(json, "configs").items()) {
+    const Json &config = member_of(each, "config"), &runs = member_of(each, "verified_runs_ms");
+    const std::optional<double> median = number_of(member_of(each, "verified_ms"));
+    if (!config.is_object() || !median) continue;
+    any = true;
+    std::vector<double> launches;
+    if (runs.is_array())
+      for (const Json& run : runs)
+        if (const auto ms = number_of(run); ms && *ms > 0) launches.push_back(*ms * 1e3);
+    spaces.of(shape, kernel, text_of(json, "gpu"), problem_size_json({shape, text_of(json, "dtype")}))
+        .add(settings_of(config), timed(*median * 1e3, Status::launch_error, "no time"), std::move(launches));
+  }
+  if (!any)
+    throw NotRecorded(source.place,
+                      "expected a recorded space, found configurations of Helion without times "
+                      "('verified_ms')");
   return spaces.finish();
 }
 

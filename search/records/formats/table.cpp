@@ -20,9 +20,30 @@
 namespace deplo::search {
 namespace {
 
-std::string_view unit_of(std::string_view head) {
+/// "ms" of "time (ms)"; "": there is none.
+std::string_view unit_in_brackets(std::string_view head) {
   for (const std::string_view unit : {"(s)", "(ms)", "(us)", "(µs)", "(ns)"})
     if (head.ends_with(unit)) return unit == "(µs)" ? "us" : unit.substr(1, unit.size() - 2);
+  return "";
+}
+
+/// What tools that write no brackets call the time of a configuration, before "_ms" or another unit, the most telling
+/// first: Helion writes perf_ms and timing_ms.
+constexpr std::string_view time_names[] = {"time", "perf", "timing", "runtime", "latency", "duration"};
+
+/// "ms" of "perf_ms" for the name "perf"; "": the head is another.
+std::string_view unit_after(std::string_view name, std::string_view head) {
+  if (!head.starts_with(name)) return "";
+  const std::string_view rest = head.substr(name.size());
+  for (const std::string_view unit : {"_s", "_ms", "_us", "_ns"})
+    if (rest == unit) return rest.substr(1);
+  return "";
+}
+
+std::string_view unit_of(std::string_view head) {
+  if (const std::string_view unit = unit_in_brackets(head); !unit.empty()) return unit;
+  for (const std::string_view name : time_names)
+    if (const std::string_view unit = unit_after(name, head); !unit.empty()) return unit;
   return "";
 }
 
@@ -50,6 +71,9 @@ bool is_result_head(std::string_view head) {
   if (head != "status" && head != "message" && records::is_cache_member(head)) return true;
   if (head.find("__") != std::string_view::npos && head.find('.') != std::string_view::npos) return true;
   if (head.ends_with("/s") || head.ends_with("/W") || head.ends_with("/J")) return true;
+  if (!unit_of(head).empty()) return true;  // a time beside the one that counts
+  for (const std::string_view end : {"_ms", "_us", "_time_s", "_time_ns"})
+    if (head.ends_with(end)) return true;
   const std::size_t bracket = head.find_last_of("([");
   if (bracket == std::string_view::npos || bracket == 0 || !(head.ends_with(')') || head.ends_with(']'))) return false;
   constexpr std::string_view units[] = {"J",  "mJ", "W",     "mW",  "kW",     "V",     "mV",     "A",     "mA",
@@ -354,7 +378,8 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
     if (head == "message") columns.message = head;
     if (head == "build (s)") columns.build = head;
     if (head == "run (s)") columns.run = head;
-    if (own.empty() || head == columns.build || head == columns.run || parse_objective_head(head)) continue;
+    if (unit_in_brackets(head).empty() || head == columns.build || head == columns.run || parse_objective_head(head))
+      continue;
     if (!unit.empty() && own != unit) throw Error(place + ": expected one unit of times, found several");
     unit = own;
     if (head.starts_with("time ("))
@@ -362,6 +387,12 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
     else
       columns.launches.push_back(head);
   }
+  for (const std::string_view name : time_names)
+    for (const std::string& head : heads)
+      if (const std::string_view own = unit_after(name, head); unit.empty() && !own.empty()) {
+        unit = own;
+        columns.time = head;
+      }
   if (!unit.empty()) columns.unit = unit;
   return columns;
 }

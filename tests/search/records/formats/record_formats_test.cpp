@@ -210,6 +210,33 @@ TEST(RecordFormats, HelionAheadOfTime) {
   EXPECT_THAT(outcomes(configs), ElementsAre("500", "250"));
 }
 
+TEST(RecordFormats, HelionWinners) {
+  const std::vector<Records> spaces = read("helion_winners/norm_tuned_configs.json");
+  ASSERT_EQ(spaces.size(), 1u) << "the other has no time";
+  EXPECT_EQ(spaces[0].kernel, "norm");
+  EXPECT_EQ(spaces[0].device, "A GPU");
+  EXPECT_EQ(spaces[0].problem_size, R"(["2048x1024","bfloat16"])");
+  EXPECT_THAT(outcomes(spaces[0]), ElementsAre("500"));
+  EXPECT_THAT(knobs(spaces[0]), ElementsAre("block_sizes[0]", "num_warps"));
+  EXPECT_THAT([] { parse_spaces(R"({"gpu": "A", "configs": {"8x8": {"config": {"block_sizes": [1]}}}})", "FILE"); },
+              ThrowsMessage<Error>(HasSubstr("found configurations of Helion without times ('verified_ms')")));
+}
+
+// The results of a study of Helion's: the time of the best configuration of each search.
+TEST(RecordFormats, TablesNameTheirTimesWithoutBrackets) {
+  const auto times = [](std::string_view text) { return outcomes(parse_spaces(text, "FILE").at(0)); };
+  const Records study =
+      parse_spaces(
+          "kernel,arm,rep,status,perf_ms,autotune_time_s\nnorm,a,0,ok,0.5,12\nnorm,a,1,ok,0.25,11\nnorm,b,0,ok,2,9\n",
+          "FILE")
+          .at(0);
+  EXPECT_THAT(outcomes(study), ElementsAre("500", "250", "2000"));
+  EXPECT_THAT(knobs(study), ElementsAre("kernel", "arm", "rep"));
+  EXPECT_THAT(times("a,latency_ms,time_us\n1,2,3\n"), ElementsAre("3")) << "the name that says most";
+  EXPECT_THAT(times("a,perf_ms,time (us)\n1,2,3\n"), ElementsAre("3")) << "brackets say more";
+  EXPECT_THAT(times("a,runtime_s\n1,2\n"), ElementsAre("2000000"));
+}
+
 TEST(RecordFormats, Cutile) {
   const Records records = read("cutile_rs/fmha.jsonl").at(0);
   EXPECT_EQ(records.kernel, "fmha");
@@ -253,6 +280,7 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
       "has no 'cache'");
   says(R"({"Metadata": {}})", "resembles KTT JSON (results) but has no 'Results'");
   says(R"({"ConfigurationSpace": {}})", "a T1 definition, which has no results");
+  says(R"({"mm": {"block_sizes": [16]}})", "configurations of Helion without times");
   says(R"({"a": 1})", "JSON with 'a'; `deplo");
   says("<svg></svg>", "XML with the element 'svg'");
   says("hello\n", "text that is no table");
