@@ -48,11 +48,11 @@ Row merge(const Row& before, Row after) {
 
 std::string report(const Row& row) {
   if (row.stop == untunable) return fmt::format("{}: {}", untunable, row.fault);
-  if (row.best_us <= 0) return "no valid measurement, " + counted(row.trials, "trial");
+  const std::string why = row.stop == strategy_failed ? row.fault : std::string(stop_text(row.stop));
+  if (row.best_us <= 0) return fmt::format("no valid measurement, {}: {}", counted(row.trials, "trial"), why);
   const std::string up = row.heuristic_us > 0 ? fmt::format(" ({:.2f}x)", row.heuristic_us / row.best_us) : "";
   return fmt::format("{} {} µs{}, {}{}: {}", row.confirmed ? "confirmed" : "best", significant(row.best_us), up,
-                     counted(row.trials, "trial"), row.known > 0 ? fmt::format(", {} known", row.known) : "",
-                     row.stop == strategy_failed ? row.fault : stop_text(row.stop));
+                     counted(row.trials, "trial"), row.known > 0 ? fmt::format(", {} known", row.known) : "", why);
 }
 
 Summary blank_summary(const Experiment& experiment, const TuneOptions& options, const Session& session) {

@@ -84,6 +84,13 @@ TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
   EXPECT_EQ(query("SELECT DISTINCT message FROM trial WHERE status <> 'ok'"),
             std::vector<std::string>{"CL_INVALID_WORK_GROUP_SIZE with 64 threads a block; the kernel requires 32 x 1 x "
                                      "1 (reqd_work_group_size)"});
+  std::string text = read_file(space);
+  text.replace(text.find("[32, 64]"), 8, "[64, 16]");
+  text += "Reference: {Expression: \"torch.ones(256)\"}\n";
+  const std::string other = write_file(folder_.path(), "other.yaml", text);
+  EXPECT_THAT(
+      run_program({"deplo-tune", "--space", other, "--store", folder_.file("o.db"), "--search", "exhaustive"}).err,
+      HasSubstr("no valid measurement, 2 trials: every schedule tried"));
 }
 
 // One kernel of two in a file, with local memory and a struct as arguments, partial sums whose number depends on the
