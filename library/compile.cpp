@@ -95,7 +95,8 @@ Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::Kern
   if (!launch.options.empty()) kernel.build_options = {launch.options};
   for (const auto& [position, bytes, local_bytes] : launch.scalars)
     kernel.scalars.push_back({position, bytes, local_bytes});
-  for (const auto& [buffer, name] : launch.symbols) kernel.symbols.push_back({buffer, name});
+  for (const auto& [buffer, name, is_parameter] : launch.symbols)
+    kernel.symbols.push_back({buffer, name, is_parameter});
   kernel.origin = public_origin(schedule.origin);
   kernel.trail = print(schedule.trail);
   kernel.measured_us = schedule.measured_us;

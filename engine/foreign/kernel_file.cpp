@@ -15,6 +15,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
+#include "engine/foreign/declaration.h"
 #include "engine/loop/kernel.h"
 #include "ir/torch/pt2/zip.h"
 #include "measure/check/expected_values.h"
@@ -123,6 +124,12 @@ std::vector<std::int64_t> read_problem(const std::optional<Config>& config) {
   return sizes;
 }
 
+/// Without namespaces and template arguments.
+std::string plain_entry(const std::string& entry) {
+  const std::string plain = entry.substr(0, entry.find('<'));
+  return plain.substr(plain.rfind(':') + 1);
+}
+
 /// A kernel in CUDA C++ is found by its own name only if this is not mangled.
 std::string with_plain_name(std::string source, const std::string& entry) {
   if (source.find("extern \"C\"") != std::string::npos) return source;
@@ -175,6 +182,7 @@ struct KernelFile::Reader {
     read_space();
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
+    pass_constants();
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       throw Error(
@@ -307,7 +315,7 @@ struct KernelFile::Reader {
     if (std::ranges::find(to.arguments_, name, &Argument::name) != to.arguments_.end())
       argument.at("Name").expected("each argument once");
     Argument& made = to.arguments_.emplace_back(Argument{name, argument.at("Type").text(), {}});
-    const std::string memory = argument.text_or("MemoryType", "Vector");
+    const std::string memory = memory_of(argument);
     if (made.type == "struct") {
       read_struct(argument, made);
     } else if (memory == "Scalar") {
@@ -325,12 +333,37 @@ struct KernelFile::Reader {
     } else if (memory == "Vector" || memory == "Symbol") {
       made.buffer = to.signature_.buffers.size();
       made.is_symbol = memory == "Symbol";
+      made.is_parameter = !made.is_symbol || is_constant(argument);
       if (made.is_symbol && to.language_ != Dialect::cuda)
         argument.at("MemoryType").expected("Vector, Scalar or Local: Symbol is CUDA's");
       read_buffer(argument, name);
     } else {
-      argument.at("MemoryType").expected("Vector, Scalar, Local or Symbol");
+      argument.at("MemoryType").expected("Vector, Scalar, Local, Symbol or Constant");
     }
+  }
+
+  /// An array in constant memory: Kernel Tuner's `MemType: Constant`, or `MemoryType: Constant`.
+  static bool is_constant(const Config& argument) {
+    return argument.text_or("MemoryType", "Vector") == "Constant" || argument.text_or("MemType", "") == "Constant";
+  }
+
+  /// In OpenCL, an array in constant memory is a parameter like any other. In CUDA it is a __constant__ variable.
+  std::string memory_of(const Config& argument) const {
+    const std::string memory = argument.text_or("MemoryType", "Vector");
+    if (!is_constant(argument)) return memory;
+    if (memory != "Constant" && memory != "Vector")
+      argument.at("MemType").expected("Constant with MemoryType: Vector only");
+    return to.language_ == Dialect::cuda ? "Symbol" : "Vector";
+  }
+
+  /// Kernel Tuner also passes arrays in constant memory to the kernel, whose parameters of these are seldom used. Here
+  /// they are parameters unless the kernel declares too few.
+  void pass_constants() const {
+    const auto declared = declared_parameters(to.source_, plain_entry(to.entry_));
+    const auto symbols = std::ranges::count(to.arguments_, false, &Argument::is_parameter);
+    const bool are_few = declared && std::ssize(*declared) < std::ssize(to.arguments_) - symbols;
+    for (Argument& argument : to.arguments_)
+      if (argument.is_symbol && are_few) argument.is_parameter = false;
   }
 
   /// The values of each member, with blanks between; the members' types are in the source.
@@ -567,9 +600,8 @@ std::vector<std::string> KernelFile::argument_names() const {
 
 KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
   Reader(*this, files, given);
-  const std::string plain = entry_.substr(0, entry_.find('<'));  // without template arguments
-  signature_.name = plain.substr(plain.rfind(':') + 1);
-  if (plain != entry_ && language_ != Dialect::cuda)
+  signature_.name = plain_entry(entry_);
+  if (entry_.find('<') != std::string::npos && language_ != Dialect::cuda)
     throw Error(fmt::format("{}: expected a kernel's name without '<': only CUDA C++ has templates", place_));
   if (!has_word(source_, signature_.name))
     throw Error(fmt::format("{}: expected a kernel '{}', found no such name", file_, entry_));
@@ -579,7 +611,8 @@ KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
     if (argument.buffer) {
       const ir::Buffer& buffer = signature_.buffers[*argument.buffer];
       identity_ += fmt::format("[{}]{}{}{}", buffer.shape[0], buffer.role == ir::Role::output ? " output" : "",
-                               scratch_.contains(buffer.name) ? " scratch" : "", argument.is_symbol ? " symbol" : "");
+                               scratch_.contains(buffer.name) ? " scratch" : "",
+                               argument.is_symbol ? (argument.is_parameter ? " symbol and parameter" : " symbol") : "");
     } else {
       identity_ += " = " + argument.text;
     }
@@ -731,10 +764,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   std::string scalars;
   std::size_t position = 0;  // among the kernel's parameters, of which symbols are none
   for (const Argument& argument : arguments_) {
-    if (argument.is_symbol) {
-      launch.symbols.push_back({*argument.buffer, argument.name});
-      continue;
-    }
+    if (argument.is_symbol) launch.symbols.push_back({*argument.buffer, argument.name, argument.is_parameter});
+    if (!argument.is_parameter) continue;
     if (argument.local) {
       const std::int64_t elements = size(*argument.local, configuration, "a local array");
       launch.scalars.push_back({position, {}, static_cast<std::size_t>(elements) * argument.element_bytes});

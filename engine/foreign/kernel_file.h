@@ -32,7 +32,8 @@ struct Argument {
   std::string text = {};                 // a scalar's value, for people
   std::optional<Expression> local = {};  // of local memory: its elements
   std::size_t element_bytes = 0;         // of local memory
-  bool is_symbol = false;                // an array that is no parameter, but a __constant__ variable
+  bool is_symbol = false;                // an array whose contents a __constant__ variable has
+  bool is_parameter = true;              // false: only such a variable
 };
 
 /// A list of names. Throws Error at `config`.

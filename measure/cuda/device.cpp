@@ -122,7 +122,8 @@ std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candi
   const auto facts = inspect_cubin(cubin.code, cubin.entry);
   if (!facts) return std::nullopt;
   const auto& scalars = candidate.launch->scalars;
-  const std::size_t count = candidate.kernel.buffers.size() - candidate.launch->symbols.size() + scalars.size();
+  std::size_t count = scalars.size();
+  for (std::size_t i = 0; i < candidate.kernel.buffers.size(); ++i) count += candidate.launch->is_parameter(i) ? 1 : 0;
   if (facts->parameters.size() != count)
     return Failure{Status::build_error, fmt::format("expected a kernel '{}' with the {} arguments of the space, found "
                                                     "one with {} parameters",

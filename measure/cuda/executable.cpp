@@ -281,7 +281,7 @@ std::optional<Failure> KernelLaunches::enqueue(const CudaArrays& arrays, std::in
       parameters.push_back(values[next].data());
   };
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (std::ranges::find(symbols_, i, &ConstantSymbol::buffer) != symbols_.end()) continue;
+    if (launch_ && !launch_->is_parameter(i)) continue;
     add_values();
     addresses[i] = arrays.address(i);
     parameters.push_back(&addresses[i]);

@@ -19,12 +19,11 @@ namespace deplo::measure {
 namespace ptx {
 namespace {
 
-/// The buffers without symbols in their order, and between them the values at their own places.
+/// The buffers that are parameters in their order, and between them the values at their own places.
 std::vector<Parameter> parameters_of(const KernelCode& code) {
   std::vector<std::size_t> arrays;
   for (std::size_t buffer = 0; buffer < code.kernel.buffers.size(); ++buffer)
-    if (std::ranges::find(code.launch->symbols, buffer, &Launch::Symbol::buffer) == code.launch->symbols.end())
-      arrays.push_back(buffer);
+    if (code.launch->is_parameter(buffer)) arrays.push_back(buffer);
   std::vector<Parameter> parameters;
   auto scalar = code.launch->scalars.begin();
   for (auto array = arrays.begin(); array != arrays.end() || scalar != code.launch->scalars.end();) {

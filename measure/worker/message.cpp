@@ -27,7 +27,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
                                    rounds, max_rounds, tie, confirm_sample_us, confirm_clock, warm_samples, max_batch,
                                    plausible)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Scalar, position, bytes, local_bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Symbol, buffer, name)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Symbol, buffer, name, is_parameter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, blocks, threads, scalars, symbols, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall::Argument, buffer, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall, problem, bytecode, entry, arguments, grid)

@@ -59,7 +59,7 @@ struct Kernel {
   /// The options of a kernel file for its compiler, in addition to Program::build_options.
   std::vector<std::string> build_options;
   /// Parameters of a kernel file that are not tensors, by ascending position among all parameters. The tensors of the
-  /// launch are the other parameters, in order, without those of `symbols`.
+  /// launch are the other parameters, in order, without those that are only symbols.
   struct Scalar {
     std::size_t position = 0;
     std::vector<std::uint8_t>
@@ -67,10 +67,12 @@ struct Kernel {
     std::size_t local_bytes = 0;
   };
   std::vector<Scalar> scalars;
-  /// Tensors of a launch (by position) that are not parameters: their contents go into a __constant__ variable (CUDA).
+  /// Tensors of a launch (by position) whose contents go into a __constant__ variable (CUDA). If `is_parameter`, the
+  /// tensor is a parameter, too.
   struct Symbol {
     std::size_t argument = 0;
     std::string variable;
+    bool is_parameter = false;
   };
   std::vector<Symbol> symbols;
   /// CUDA: the bytes of dynamic shared memory of the launch. Above 48 KiB, set the function's attribute

@@ -89,8 +89,9 @@ TEST_F(KernelFileCode, TheReferenceHasFixedParametersAndDefaults) {
 class KernelFileArguments : public KernelFileCode {
  protected:
   KernelFile with(const std::string& arguments, const std::string& language = "OpenCL", const std::string& name = "k",
-                  const std::string& more = "") const {
-    write("k.c", "template __global__ void k() {}  // __kernel; bx\n");
+                  const std::string& more = "",
+                  const std::string& source = "template __global__ void k() {}  // __kernel; bx") const {
+    write("k.c", source + "\n");
     write("k.yaml",
           "ConfigurationSpace:\n  TuningParameters:\n    - {Name: bx, Values: [32, 48, 64], Default: 32}\n"
           "  Conditions: [bx != 48]\n"
@@ -201,6 +202,33 @@ TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
   EXPECT_EQ(code.launch->scalars[0].position, 1u) << "a symbol is no parameter";
   EXPECT_THAT(fault(arguments), HasSubstr("Symbol is CUDA's"));
   EXPECT_THAT(fault("", "OpenCL", "k<1>"), HasSubstr("only CUDA C++ has templates"));
+}
+
+// Kernel Tuner copies them to a __constant__ variable, and passes them, too.
+TEST_F(KernelFileArguments, ConstantMemoryOfOtherTools) {
+  const std::string n = "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 3}\n";
+  for (const std::string key : {"MemType: Constant", "MemoryType: Constant", "MemoryType: Vector, MemType: Constant"}) {
+    const std::string arguments = "    - {Name: c, Type: float, Size: 16, " + key + "}\n" + n;
+    const auto launch = [&](const std::string& parameters) {
+      return *heuristic(with(arguments, "CUDA", "k", "", "__global__ void k(" + parameters + ") {}  // bx")).launch;
+    };
+    const measure::Launch both = launch("float* y, const float* unused, int n");
+    ASSERT_EQ(both.symbols.size(), 1u) << key;
+    EXPECT_EQ(both.symbols[0].name, "c");
+    EXPECT_TRUE(both.symbols[0].is_parameter);
+    EXPECT_EQ(both.scalars[0].position, 2u);
+    const measure::Launch only = launch("float* y /* , */, int n");
+    ASSERT_EQ(only.symbols.size(), 1u);
+    EXPECT_FALSE(only.symbols[0].is_parameter);
+    EXPECT_EQ(only.scalars[0].position, 1u);
+    for (const std::string macro : {"PARAMETERS(float*, int)", "PARAMETERS", "float* y MORE"})
+      EXPECT_TRUE(launch(macro).symbols[0].is_parameter) << "as in Kernel Tuner: " << macro;
+    const measure::Launch opencl = *heuristic(with(arguments)).launch;
+    EXPECT_TRUE(opencl.symbols.empty()) << "a parameter of type __constant";
+    EXPECT_EQ(opencl.scalars[0].position, 2u);
+  }
+  EXPECT_THAT(fault("    - {Name: c, Type: int, MemoryType: Scalar, MemType: Constant, FillValue: 3}\n", "CUDA"),
+              HasSubstr("expected Constant with MemoryType: Vector only"));
 }
 
 TEST_F(KernelFileArguments, ArraysOfNpzFiles) {

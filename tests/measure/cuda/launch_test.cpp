@@ -100,6 +100,9 @@ TEST_F(OwnLaunch, ConstantVariablesAreFilled) {
   };
   fake().variables["c"].resize(8);
   EXPECT_EQ(fault(), "expected a __constant__ variable 'c' of 256 bytes, found one of 8 bytes");
+  code.launch->symbols[0].is_parameter = true;
+  EXPECT_THAT(fault(), HasSubstr("expected a kernel 'own' with the 2 arguments of the space, found one with 1 param"));
+  code.launch->symbols[0].is_parameter = false;
   code.launch->symbols[0].name = "d";
   EXPECT_EQ(fault(), "expected a __constant__ variable 'd' of 256 bytes, found none");
 }

@@ -1,0 +1,151 @@
+#include "engine/foreign/declaration.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace deplo::engine::foreign {
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// The same text with a blank for each comment.
+std::string without_comments(std::string_view source) {
+  std::string text;
+  for (std::size_t at = 0; at < source.size();) {
+    const std::string_view rest = source.substr(at);
+    const bool is_line = rest.starts_with("//");
+    if (!is_line && !rest.starts_with("/*")) {
+      text += source[at++];
+      continue;
+    }
+    text += ' ';
+    const std::size_t end = source.find(is_line ? "\n" : "*/", at + 2);
+    at = end == std::string_view::npos ? source.size() : end + (is_line ? 0 : 2);
+  }
+  return text;
+}
+
+/// Names, and each other character that is not blank as a word of its own.
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    if (end > at)
+      words.emplace_back(text.substr(at, end - at));
+    else if (std::isspace(static_cast<unsigned char>(text[at])) == 0)
+      words.emplace_back(1, text[at]);
+    at = std::max(end, at + 1);
+  }
+  return words;
+}
+
+/// The position after the bracket that closes the one at `open`; npos: none does.
+std::size_t end_of_list(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return at + 1;
+  }
+  return std::string_view::npos;
+}
+
+std::vector<std::string_view> parameters_in(std::string_view list) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    const std::string_view opening = "(<[{", closing = ")>]}";
+    if (opening.find(list[at]) != std::string_view::npos) ++depth;
+    if (closing.find(list[at]) != std::string_view::npos) --depth;
+    if (list[at] != ',' || depth != 0) continue;
+    parts.push_back(list.substr(start, at - start));
+    start = at + 1;
+  }
+  parts.push_back(list.substr(start));
+  return parts;
+}
+
+bool is_qualifier(std::string_view word) {
+  static const std::set<std::string_view> qualifiers{
+      "const",      "volatile", "restrict", "__restrict__", "__restrict", "__global", "global",
+      "__constant", "constant", "__local",  "local",        "__private",  "private",  "struct"};
+  return qualifiers.contains(word);
+}
+
+/// Does the source give the name a meaning of its own: by a macro, a typedef, or a template's parameter?
+bool is_redefined(const std::vector<std::string>& source, const std::string& name) {
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (source[i] != name || i == 0) continue;
+    const std::string& before = source[i - 1];
+    const bool ends = i + 1 < source.size() && source[i + 1] == ";";
+    if (before == "define" || before == "using" || before == "typename" || before == "class" || before == "struct")
+      return true;
+    for (std::size_t k = i; ends && k > 0 && source[k] != "}" && (k == i || source[k] != ";"); --k)
+      if (source[k - 1] == "typedef") return true;
+  }
+  return false;
+}
+
+/// "float4* restrict x", "const unsigned int n", "__local float* l". nullopt: a macro may stand among the words.
+std::optional<DeclaredParameter> parameter_of(std::string_view text, const std::vector<std::string>& source) {
+  const std::vector<std::string> words = words_in(text.substr(0, text.find('=')));
+  DeclaredParameter parameter;
+  std::vector<std::string> types;  // the parameter's name may be the last of them
+  bool is_whole = true;
+  for (const std::string& word : words) {
+    if (word == "*" || word == "[") parameter.is_pointer = true;
+    if (word == "[") break;
+    if (word == "&" || word == "<" || word == ":" || word == ".") is_whole = false;
+    if (is_word(word.front()) && !is_qualifier(word)) types.push_back(word);
+  }
+  if (types.empty() || (types.size() == 1 && !parameter.is_pointer)) return std::nullopt;
+  const auto is_part = [](const std::string& word) {
+    return word == "unsigned" || word == "signed" || word == "int" || word == "long" || word == "short" ||
+           word == "char";
+  };
+  std::size_t count = 1;
+  while (count < types.size() && is_part(types[0]) && is_part(types[count])) ++count;
+  if (types.size() > count + 1) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i) parameter.type += (i == 0 ? "" : " ") + types[i];
+  parameter.is_known =
+      is_whole && std::ranges::none_of(types.begin(), types.begin() + static_cast<std::ptrdiff_t>(count),
+                                       [&](const auto& type) { return is_redefined(source, type); });
+  return parameter;
+}
+
+}  // namespace
+
+std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry) {
+  const std::string text = without_comments(source);
+  const std::vector<std::string> words = words_in(text);
+  std::optional<std::vector<std::string>> found;  // the list's words
+  std::string list;
+  for (std::size_t at = text.find(entry); !entry.empty() && at != std::string::npos; at = text.find(entry, at + 1)) {
+    const std::size_t open = text.find_first_not_of(" \t\r\n", at + entry.size());
+    if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word(text[at - 1]))) continue;
+    const std::size_t start = text.find_last_of(";{}", at);
+    const std::vector<std::string> before = words_in(std::string_view(text).substr(
+        start == std::string::npos ? 0 : start, at - (start == std::string::npos ? 0 : start)));
+    const auto is_kernel = [](const std::string& w) { return w == "__global__" || w == "__kernel" || w == "kernel"; };
+    if (std::ranges::none_of(before, is_kernel)) continue;
+    const std::size_t end = end_of_list(text, open);
+    if (end == std::string::npos) return std::nullopt;
+    list = text.substr(open + 1, end - open - 2);
+    std::vector<std::string> here = words_in(list);
+    if (list.find_first_of("#(") != std::string::npos || (found && *found != here)) return std::nullopt;
+    found = std::move(here);
+  }
+  if (!found) return std::nullopt;
+  std::vector<DeclaredParameter> parameters;
+  if (found->empty() || *found == std::vector<std::string>{"void"}) return parameters;
+  for (const std::string_view part : parameters_in(list)) {
+    auto parameter = parameter_of(part, words);
+    if (!parameter) return std::nullopt;
+    parameters.push_back(*std::move(parameter));
+  }
+  return parameters;
+}
+
+}  // namespace deplo::engine::foreign
