@@ -64,8 +64,9 @@ std::vector<search::PositionPtr> choose(const engine::OpaqueKernel& kernel, cons
 }
 
 /// What is wrong with a configuration in one interleaving; "": nothing.
-std::string finding_of(measure::Problem& problem, const measure::KernelCode& code) {
+std::string finding_of(measure::Problem& problem, const measure::KernelCode& code, bool& is_built) {
   const auto built = problem.device().build(code);
+  is_built = built.ok();
   if (!built.ok()) return built.failure().message;
   problem.poison_outputs();
   if (const auto failed = built.value()->execute(problem.arrays(), 1)) return failed->message;
@@ -86,7 +87,7 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
   FileCheckReport report{file.name(), {}, {}, options.seed, options.runs, {}};
   const std::vector<search::PositionPtr> candidates = choose(file, options);
   for (const search::PositionPtr& candidate : candidates)
-    report.configurations.push_back({print(candidate->trail()), {}, {}, 0});
+    report.configurations.push_back({.trail = print(candidate->trail()), .launch = {}, .finding = {}});
   for (std::int64_t run = 0; run < options.runs; ++run) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(run);
     const auto device = measure::open_device(fmt::format("ptx:{}:{}", options.target, seed));
@@ -102,7 +103,8 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
                                                candidates.size()));
       const measure::KernelCode code = file.code(*candidates[i]);
       one.launch = describe(*code.launch);
-      const std::string printed = measure::worker::printed_by([&] { one.finding = finding_of(problem, code); });
+      const std::string printed =
+          measure::worker::printed_by([&] { one.finding = finding_of(problem, code, one.built); });
       if (run == 0 && i == 0) report.printed = printed;
       if (!one.finding.empty()) one.seed = seed;
     }
@@ -113,18 +115,21 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
 std::string print_table(const FileCheckReport& report) {
   std::string text = report.printed;
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  std::int64_t wrong = 0;
+  std::int64_t wrong = 0, unbuilt = 0;
   for (const FileCheckReport::Configuration& one : report.configurations) {
     if (one.finding.empty()) continue;
-    ++wrong;
+    ++(one.built ? wrong : unbuilt);
     text += fmt::format("{}\n  {}, seed {}: {}\n", one.trail, one.launch, one.seed, one.finding);
   }
   const std::int64_t count = std::ssize(report.configurations);
-  const std::string found =
-      wrong == 0 ? "nothing found" : fmt::format("{} of them {} wrong", wrong, wrong == 1 ? "is" : "are");
+  std::string found = wrong + unbuilt == 0 ? "nothing found" : "";
+  if (wrong > 0) found = fmt::format("{} of them {} wrong", wrong, wrong == 1 ? "is" : "are");
+  if (unbuilt > 0)
+    found += fmt::format("{}{} cannot be built", wrong > 0 ? ", " : "",
+                         wrong > 0 ? fmt::format("{}", unbuilt) : fmt::format("{} of them", unbuilt));
   text += fmt::format("{} on the {}: {} in {} each: {}\n", report.kernel, report.device,
                       counted(count, "configuration"), counted(report.runs, "order"), found);
-  if (count == 1 && wrong == 0)
+  if (count == 1 && report.right())
     text += fmt::format("  {}, {}\n", report.configurations.front().trail, report.configurations.front().launch);
   return text;
 }
@@ -141,6 +146,7 @@ std::string print_json(const FileCheckReport& report) {
                                                         return Json::object({{"trail", one.trail},
                                                                              {"launch", one.launch},
                                                                              {"finding", one.finding},
+                                                                             {"built", one.built},
                                                                              {"seed", one.seed}});
                                                       })}})
              .print_lines(2) +

@@ -28,6 +28,7 @@ struct FileCheckReport {
   struct Configuration {
     std::string trail, launch;
     std::string finding;     // "": nothing is wrong
+    bool built = true;       // false: the finding is that it could not be built
     std::uint64_t seed = 0;  // of the interleaving that found it
   };
   std::string kernel, device;

@@ -76,6 +76,15 @@ std::vector<fs::path> library_folders() {
   return folders;
 }
 
+std::vector<fs::path> header_folders() {
+  std::vector<fs::path> roots = toolkits(), folders;
+  std::ranges::copy(wheels(), std::back_inserter(roots));
+  for (const fs::path& root : roots)
+    for (const char* const folder : {"include", "include/cccl"})  // the C++ library is in its own folder since CUDA 13
+      if (std::error_code error; fs::is_directory(root / folder, error)) folders.push_back(root / folder);
+  return folders;
+}
+
 std::optional<fs::path> find_program(const std::string& name) {
   std::vector<fs::path> folders{program_folder()};
   std::ranges::copy(path_folders(), std::back_inserter(folders));

@@ -49,6 +49,9 @@ class Library {
 /// own folders. The last ones are those of NVIDIA's wheels for a Python on the shell's path.
 std::vector<std::filesystem::path> library_folders();
 
+/// The folders of CUDA's headers: of toolkits, the newest first, then of such wheels. Only those that exist.
+std::vector<std::filesystem::path> header_folders();
+
 /// A program of the toolkit: next to this one, on the shell's path, in the toolkit's usual folders, or in such a wheel.
 /// nullopt: there is none.
 std::optional<std::filesystem::path> find_program(const std::string& name);

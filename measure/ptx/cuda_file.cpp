@@ -4,11 +4,11 @@
 
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/opencl/opencl.h"
 #include "measure/ptx/text/parser.h"
@@ -127,13 +127,12 @@ std::string compile(const CudaLaunch& launch) {
                             join(nvrtc.architectures(), ", "), launch.architecture));
   std::vector<std::string> options = {"--gpu-architecture=compute_" + launch.architecture.substr(3), "--std=c++17",
                                       "-default-device", "--generate-line-info"};
-  const std::filesystem::path headers = "/usr/local/cuda/include";
-  if (std::filesystem::exists(headers)) options.push_back("--include-path=" + headers.string());
   const cuda::Nvrtc::Output output = nvrtc.compile(launch.text, options);
   if (output.ptx.empty()) {
     const std::size_t error = output.log.find("error");
     const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
-    throw Error("NVRTC: " + first_lines(output.log.substr(line)));
+    const auto advice = cuda::advice_on_header(output.log);
+    throw Error("NVRTC: " + first_lines(output.log.substr(line)) + (advice ? "; " + *advice : ""));
   }
   return output.ptx;
 }

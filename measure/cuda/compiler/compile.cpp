@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/elf.h"
+#include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/compiler/ptxas.h"
 #include "measure/opencl/opencl.h"
 #include "rules/cost/resources.h"
@@ -28,7 +29,8 @@ std::vector<std::string> words_of(const Nvrtc& nvrtc, const std::string& archite
 
 // Everything that the machine code depends on.
 std::string key_of(const std::string& source, const std::vector<std::string>& options, const Nvrtc& nvrtc) {
-  return digest(fmt::format("NVRTC {}\n{}\n{}", nvrtc.version(), join(options, " "), source));
+  return digest(
+      fmt::format("NVRTC {}\n{}\n{}{}", nvrtc.version(), join(options, " "), source, headers_of(source).text()));
 }
 
 // An entry of the cache: the size of the log, the log, the code.
@@ -84,7 +86,8 @@ Failure failure_of(const Nvrtc::Output& output, double seconds) {
   if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC did not finish within {:g} s", seconds)};
   const std::size_t error = output.log.find("error");
   const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
-  const std::string text = first_lines(output.log.substr(line));
+  std::string text = first_lines(output.log.substr(line));
+  if (const auto advice = advice_on_header(output.log)) text += "; " + *advice;
   // ptxas: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
   const bool too_much = text.find("uses too much") != std::string::npos;
   return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC gave no code and no log" : text};

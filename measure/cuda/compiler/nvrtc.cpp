@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/driver.h"
 #include "measure/cuda/library.h"
 
@@ -151,7 +152,13 @@ std::string Nvrtc::text(Program program, GetSize size_of, Get get) {
 Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::string>& options, double seconds,
                              const std::string& name) const {
   Program program = nullptr;
-  if (create_(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
+  const Headers headers = headers_of(source);
+  std::vector<const char*> names, texts;
+  for (const Header& header : headers.texts) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  if (create_(&program, source.c_str(), "kernel.cu", static_cast<int>(names.size()), texts.data(), names.data()) != 0)
     throw Error("NVRTC: cannot create a program: out of memory", Exit::environment);
   Deadline deadline;
   if (std::isfinite(seconds) && flow_ != nullptr) {
@@ -161,6 +168,7 @@ Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::s
   if (!name.empty()) add_name_(program, name.c_str());
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
+  for (const std::string& option : headers.options) words.push_back(option.c_str());  // after the user's folders
   const int status = compile_(program, static_cast<int>(words.size()), words.data());
   Output output;
   output.log = text(program, log_size_, log_);

@@ -42,7 +42,7 @@ class Nvrtc {
   };
   /// `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s (docs/cuda.md). NVRTC
   /// before 12.8 cannot be asked. `name`: an instance of a template that the code shall have, such as "k<float, 4>"; "":
-  /// none. Throws Error only if memory runs out.
+  /// none. Headers that the source includes are found as headers.h says. Throws Error only if memory runs out.
   Output compile(const std::string& source, const std::vector<std::string>& options,
                  double seconds = std::numeric_limits<double>::infinity(), const std::string& name = "") const;
 

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 /// y = 2 x + 1 of 256 elements, in place in z, with blocks of BLOCK threads that make WORK elements each.
@@ -315,6 +316,53 @@ TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
   plain.replace(plain.find("a::b::twice<WORK>"), 17, "a::twice");
   write("twice.yaml", plain);
   EXPECT_EQ(deplo("check", {"--all", "--runs", "1"}).code, 0) << deplo("check", {"--runs", "1"}).out;
+}
+
+// As in Kernel Tuner's convolution: the array is a __constant__ variable, and a parameter that the kernel does not use.
+TEST_F(KernelFileCheck, SetsConstantMemoryOfKernelTuner) {
+  std::string text = cuda;
+  text.replace(text.find("x[i]"), 4, "table[i]");
+  write("twice.cu", "__constant__ float table[256];\n" + text);
+  std::string constant = space("CUDA", "twice<WORK>", "twice.cu");
+  constant.replace(constant.find("{Name: x, Type: float, Size: 256}"), 33,
+                   "{Name: table, Type: float, MemoryType: Vector, MemType: Constant, Size: 256}");
+  constant.replace(constant.find("x = torch"), 1, "table");
+  constant.replace(constant.find("2 * x"), 5, "2 * table");
+  write("twice.yaml", constant);
+  const Ran both = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(both.code, 0) << both.out << both.err;
+  change("twice.cu", "const float* x, ", "");
+  const Ran only = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(only.code, 0) << only.out << only.err;
+}
+
+// Kernels of other projects include what their host code needs.
+TEST_F(KernelFileCheck, HeadersOfTheHostHaveNothingForDeviceCode) {
+  std::string lines;
+  for (const char* name : {"assert.h", "cassert", "cfloat",   "climits", "cmath",          "cstddef", "cstdint",
+                           "cstdio",   "cstdlib", "cstring",  "cuda.h",  "cuda_runtime.h", "float.h", "iostream",
+                           "limits.h", "math.h",  "stdint.h", "stdio.h", "stdlib.h",       "string.h"})
+    lines += std::string("#include <") + name + ">\n";
+  const std::string uses =
+      "static_assert(sizeof(std::uint16_t) == 2 && sizeof(uint64_t) == 8 && INT32_MAX == INT_MAX);\n"
+      "static_assert(M_PI > 3 && FLT_MAX > 1e38f && CHAR_BIT == 8 && sizeof(uint) == 4);\n"
+      "__device__ float used(float x) { assert(x < INFINITY); return std::sqrt(x) + NAN; }\n";
+  write("twice.cu", lines + uses + cuda);
+  const Ran ran = deplo("check", {"--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+
+  write("twice.cu", "#include <none/such.h>\n" + std::string(cuda));
+  const Ran unknown = deplo("check", {"--runs", "1"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.out, AllOf(HasSubstr("such.h\""), HasSubstr("an option -I FOLDER names a folder of headers"),
+                                 HasSubstr("1 of them cannot be built"), Not(HasSubstr("wrong"))));
+  write("twice.cu", "#include <cuda_none.h>\n" + std::string(cuda));
+  EXPECT_THAT(deplo("check", {"--runs", "1"}).out, HasSubstr("`pip install nvidia-cuda-runtime"));
+  write("header.h", "#define FACTOR 1\n");
+  write("twice.cu", "#include \"header.h\"\n" + std::string(cuda));
+  change("twice.cu", "f * x[i]", "f * FACTOR * x[i]");
+  change("twice.yaml", "  LocalSize", "  CompilerOptions: [\"-I " + file("") + "\"]\n  LocalSize");
+  EXPECT_EQ(deplo("check", {"--runs", "1"}).code, 0) << deplo("check", {"--runs", "1"}).out;
 }
 
 TEST_F(KernelFileCheck, NamesWhatIsWrong) {
