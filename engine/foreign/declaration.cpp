@@ -125,9 +125,10 @@ std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_vi
   for (std::size_t at = text.find(entry); !entry.empty() && at != std::string::npos; at = text.find(entry, at + 1)) {
     const std::size_t open = text.find_first_not_of(" \t\r\n", at + entry.size());
     if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word(text[at - 1]))) continue;
-    const std::size_t start = text.find_last_of(";{}", at);
-    const std::vector<std::string> before = words_in(std::string_view(text).substr(
-        start == std::string::npos ? 0 : start, at - (start == std::string::npos ? 0 : start)));
+    constexpr std::size_t max_head = 4096;  // characters before the name: attributes, and macros above the kernel
+    const std::size_t first = at > max_head ? at - max_head : 0;
+    const std::string_view head = std::string_view(text).substr(first, at - first);
+    const std::vector<std::string> before = words_in(head.substr(head.find_last_of(";{}") + 1));
     const auto is_kernel = [](const std::string& w) { return w == "__global__" || w == "__kernel" || w == "kernel"; };
     if (std::ranges::none_of(before, is_kernel)) continue;
     const std::size_t end = end_of_list(text, open);

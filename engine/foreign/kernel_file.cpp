@@ -15,6 +15,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
+#include "engine/foreign/argument_fit.h"
 #include "engine/foreign/declaration.h"
 #include "engine/loop/kernel.h"
 #include "ir/torch/pt2/zip.h"
@@ -146,6 +147,22 @@ std::string with_plain_name(std::string source, const std::string& entry) {
 
 }  // namespace
 
+namespace {
+
+// Those that deplo reads, and those of T1 that say nothing about a kernel.
+const std::vector<std::string_view> top_keys{
+    "General", "ConfigurationSpace", "KernelSpecification", "Reference", "Objectives", "Search", "Budget", "$schema"};
+const std::vector<std::string_view> specification_keys{
+    "Language",     "KernelName",      "KernelTypeNames",    "KernelFile", "CompilerOptions", "LocalSize",
+    "GlobalSize",   "GlobalSizeType",  "GridDivX",           "GridDivY",   "GridDivZ",        "ProblemSize",
+    "SharedMemory", "Arguments",       "ReferenceArguments", "Modifiers",  "Profiling",       "Stream",
+    "Device",       "SimulationInput", "BenchmarkName"};
+const std::vector<std::string_view> argument_keys{"Name",       "Type",       "TypeSize", "Size",      "MemoryType",
+                                                  "MemType",    "AccessType", "Output",   "FillType",  "FillValue",
+                                                  "DataSource", "Value",      "Members",  "RandomSeed"};
+
+}  // namespace
+
 measure::Objectives read_objectives(const Config& config) {
   std::vector<std::string> names;
   for (const Config& name : config.items()) names.push_back(name.text());
@@ -158,6 +175,8 @@ struct KernelFile::Reader {
   const GivenArguments& user_arguments;
   const Config config;
   const fs::path folder;
+  bool is_t1_ = false;               // JSON
+  std::vector<std::string> places_;  // of the arguments
 
   Reader(KernelFile& kernel, const Files& files, const GivenArguments& arguments)
       : to(kernel),
@@ -165,8 +184,11 @@ struct KernelFile::Reader {
         config(Config::load(files.space)),
         folder(fs::path(files.space).parent_path()) {
     to.place_ = files.space;
+    is_t1_ = files.space.ends_with(".json");
+    check_keys(config, top_keys);
     to.space_text_ = read_file(files.space);
     const Config specification = config.at("KernelSpecification");
+    check_keys(specification, specification_keys);
     to.entry_ = specification.at("KernelName").text();
     if (const auto types = specification.find("KernelTypeNames")) {  // KTT's template arguments
       std::vector<std::string> names;
@@ -183,15 +205,34 @@ struct KernelFile::Reader {
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
     pass_constants();
+    check_types();
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       throw Error(
-          fmt::format("{}: expected an output, which is an argument with AccessType WriteOnly or ReadWrite and "
-                      "without Output: 0, found none",
+          fmt::format("{}: expected an output that is compared, which is an argument with AccessType WriteOnly or "
+                      "ReadWrite and without Output: 0, found none; if an array differs between configurations, such "
+                      "as the partial sums of blocks, give it Output: 0 and compare another array, such as the total, "
+                      "that the kernel adds up in a ReadWrite argument",
                       specification.at("Arguments").place()));
-    if (const auto reference = config.find("Reference")) read_reference(*reference);
+    if (const auto reference = config.find("Reference"))
+      read_reference(*reference);
+    else if (const auto expected = specification.find("ReferenceArguments"))
+      read_reference_arguments(*expected);
     if (const auto objectives = config.find("Objectives")) to.objectives_ = read_objectives(*objectives);
     check_names();
+  }
+
+  /// Refuses unknown keys. A T1 file may have keys of other tools, so only misspelt keys are refused there.
+  void check_keys(const Config& map, const std::vector<std::string_view>& known) const {
+    if (!is_t1_) {
+      map.only(known);
+      return;
+    }
+    for (const auto& [key, value] : map.entries()) {
+      if (std::ranges::find(known, key) != known.end()) continue;
+      if (const std::string hint = did_you_mean(key, {known.begin(), known.end()}); !hint.empty())
+        throw Error(fmt::format("{}: expected a key of T1, found '{}'{}", value.place(), key, hint));
+    }
   }
 
   void read_language(const Config& specification) const {
@@ -203,8 +244,12 @@ struct KernelFile::Reader {
 
   void read_space() const {
     const Config space = config.at("ConfigurationSpace");
+    for (const char* const name : {"Constraints", "Restrictions"})
+      if (space.has(name)) throw Error(fmt::format("{}: expected Conditions, found {}", space.place(), name));
+    check_keys(space, {"TuningParameters", "Conditions"});
     std::vector<Parameter> parameters;
     for (const Config& item : space.at("TuningParameters").items()) {
+      check_keys(item, {"Name", "Type", "Values", "Default", "Meaning"});
       Parameter parameter = read_parameter(item);
       if (std::ranges::find(parameters, parameter.name, &Parameter::name) != parameters.end())
         item.at("Name").expected("each parameter once");
@@ -219,6 +264,10 @@ struct KernelFile::Reader {
   }
 
   void read_launch(const Config& specification) const {
+    if (specification.has("Modifiers"))
+      specification.at("Modifiers").expected("LocalSize and GlobalSize as expressions of parameters, not Modifiers");
+    for (const char* const sizes : {"LocalSize", "GlobalSize"})
+      if (const auto extents = specification.find(sizes)) extents->only({"X", "Y", "Z"});
     if (const auto local = specification.find("LocalSize"))
       for (const char* axis : axes)
         if (const auto size = local->find(axis)) to.block_.push_back(expression_of(*size));
@@ -310,12 +359,16 @@ struct KernelFile::Reader {
         fmt::format("{}: expected ProblemSize or a parameter, found '{}'{}", place, name, did_you_mean(name, names)));
   }
 
-  void read_argument(const Config& argument) const {
-    const std::string name = argument.at("Name").text();
+  void read_argument(const Config& argument) {
+    check_keys(argument, argument_keys);
+    places_.push_back(argument.place());
+    const std::string name = argument.text_or("Name", fmt::format("arg{}", to.arguments_.size()));
     if (std::ranges::find(to.arguments_, name, &Argument::name) != to.arguments_.end())
-      argument.at("Name").expected("each argument once");
+      throw Error(fmt::format("{}: expected each argument once, found '{}'", argument.place(), name));
     Argument& made = to.arguments_.emplace_back(Argument{name, argument.at("Type").text(), {}});
     const std::string memory = memory_of(argument);
+    if (made.type == "custom" && memory != "Vector" && memory != "Symbol")
+      argument.at("Type").expected("struct with Members, as a value of a type of your own");
     if (made.type == "struct") {
       read_struct(argument, made);
     } else if (memory == "Scalar") {
@@ -325,6 +378,7 @@ struct KernelFile::Reader {
       const std::vector<Scalar> values = said != nullptr ? given_values(*said, type) : fixed_values(value);
       made.bytes = encode(values, type, said != nullptr ? said->place : type.place());
       made.text = text_of(values);
+      made.element = read_type(type).element;
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl) argument.at("MemoryType").expected("Vector or Scalar: Local is OpenCL's");
       made.local = expression_of(argument.at("Size"));
@@ -366,6 +420,48 @@ struct KernelFile::Reader {
       if (argument.is_symbol && are_few) argument.is_parameter = false;
   }
 
+  /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is checked
+  /// when the kernel is built.
+  void check_types() const {
+    const auto declared = declared_parameters(to.source_, plain_entry(to.entry_));
+    const auto passed = std::ranges::count(to.arguments_, true, &Argument::is_parameter);
+    if (!declared || std::ssize(*declared) != passed) return;
+    auto parameter = declared->begin();
+    for (std::size_t i = 0; i < to.arguments_.size(); ++i) {
+      const Argument& argument = to.arguments_[i];
+      if (!argument.is_parameter) continue;
+      DeclaredParameter now = *parameter++;
+      now.is_known = now.is_known && !is_defined(now.type);
+      if (const std::string wanted = misfit(passed_as(argument), now); !wanted.empty())
+        throw Error(fmt::format("{}: expected {} as argument '{}' of the kernel '{}', found {} {}", places_[i], wanted,
+                                argument.name, to.entry_,
+                                argument.buffer  ? "an array of"
+                                : argument.local ? "local memory of"
+                                                 : "a value of the type",
+                                argument.type));
+    }
+  }
+
+  PassedArgument passed_as(const Argument& argument) const {
+    if (argument.local) return {PassedArgument::Kind::local, {}, 0};
+    const bool is_opaque = argument.type == "struct" || argument.type == "custom";
+    if (argument.buffer) {
+      const ir::DType element = to.signature_.buffers[*argument.buffer].dtype;
+      return {PassedArgument::Kind::array, is_opaque ? std::nullopt : std::optional(element), 0};
+    }
+    return {PassedArgument::Kind::value, argument.element, argument.bytes.size()};
+  }
+
+  /// May a define of the space or of an option give a word of the type another meaning?
+  bool is_defined(const std::string& type) const {
+    const auto is_parameter = [&](const Parameter& p) { return has_word(type, p.name); };
+    const auto has_define = [&](const std::string& option) {
+      const std::size_t at = option.find("-D");
+      return at != std::string::npos && has_word(option.substr(at + 2), type);
+    };
+    return std::ranges::any_of(to.space_->parameters(), is_parameter) || std::ranges::any_of(to.options_, has_define);
+  }
+
   /// The values of each member, with blanks between; the members' types are in the source.
   void read_struct(const Config& argument, Argument& made) const {
     std::vector<std::vector<std::uint8_t>> members;
@@ -373,6 +469,7 @@ struct KernelFile::Reader {
     const std::vector<Scalar> all = said != nullptr ? given_values(*said, argument.at("Type")) : std::vector<Scalar>{};
     std::size_t taken = 0;
     for (const Config& member : argument.at("Members").items()) {
+      check_keys(member, {"Name", "Type", "FillValue"});
       const Config type = member.at("Type");
       std::vector<Scalar> values = fixed_values(member.at("FillValue"));
       if (said != nullptr) {
@@ -427,7 +524,7 @@ struct KernelFile::Reader {
   }
 
   void read_buffer(const Config& argument, const std::string& name) const {
-    const auto [type, lanes, given] = read_type(argument.at("Type"));
+    const auto [type, lanes, given] = element_type(argument);
     const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
@@ -437,22 +534,35 @@ struct KernelFile::Reader {
     if (output && argument.integer_or("Output", 1, 0, 1) == 0) to.scratch_.insert(name);
     ir::Buffer buffer{name, type, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
     const std::string fill = argument.text_or("FillType", "Random");
-    const double value = argument.has("FillValue") && argument.at("FillValue").is_text() && fill != "File"
-                             ? number(fixed(argument.at("FillValue")), argument.at("FillValue"))
-                             : 1;
+    const bool is_generated = fill == "File" || fill == "BinaryRaw" || fill == "Generator";
+    const bool has_value = argument.has("FillValue") && argument.at("FillValue").is_text();
+    const double value =
+        has_value && !is_generated ? number(fixed(argument.at("FillValue")), argument.at("FillValue")) : 1;
+    // KTT's kernels add to arrays that are WriteOnly and have a FillValue. Others overwrite these, so the time that
+    // filling takes does not count.
+    const bool is_filled = !output || access == "ReadWrite" || (access == "WriteOnly" && has_value);
     if (const Given* const said = given_of(name); said != nullptr) {
       take_given(*said, buffer);
     } else if (output && access == "ReadWrite" && fill == "Constant" && value == 0) {
       to.zeroed_.push_back(to.signature_.buffers.size());
-    } else if (!output || access == "ReadWrite") {
+    } else if (is_filled) {
       buffer.fill = fill_of(argument, fill, value, type);
       if (const std::string fault = buffer.fill ? ir::fault(*buffer.fill, type) : ""; !fault.empty())
         throw Error(fmt::format("{}: FillValue: {}", argument.place(), fault));
       if (fill == "File") to.inputs_[name] = flat(array_file(argument.at("FillValue").text(), name), *count * lanes);
       if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
+      if (fill == "Generator") to.inputs_[name] = generated_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
     to.signature_.buffers.push_back(std::move(buffer));
+  }
+
+  /// KTT's `custom` is a struct: an array of such has the bytes of its TypeSize.
+  static ArgumentType element_type(const Config& argument) {
+    if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"));
+    constexpr std::int64_t max_bytes = 4096;  // of a struct
+    const std::int64_t bytes = argument.at("TypeSize").integer(1, max_bytes);
+    return {ir::DType::u8, bytes, bytes};
   }
 
   /// The contents of an array. One that is written has them before each launch.
@@ -525,6 +635,31 @@ struct KernelFile::Reader {
     return file;
   }
 
+  /// The values of KTT's expression of the index `i` as .npy.
+  std::string generated_file(const Config& argument, ir::DType type, std::int64_t elements) const {
+    constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // a few seconds
+    if (elements > max_elements)
+      argument.at("FillType")
+          .expected(fmt::format("at most {} elements with Generator, or FillType: File", max_elements));
+    const Config source = argument.at("DataSource");
+    const Expression expression = expression_of(source);
+    std::vector<Operand> values;
+    std::vector<std::size_t> indices;  // of the values that are `i`
+    for (const std::string& name : expression.names()) {
+      if (name == "i") indices.push_back(values.size());
+      if (name != "i" && name != "ProblemSize") source.expected("an expression of i and ProblemSize");
+      values.emplace_back(name == "i" ? List{} : List(to.problem_.begin(), to.problem_.end()));
+    }
+    ir::Numbers numbers(type, static_cast<std::size_t>(elements));
+    for (std::int64_t i = 0; i < elements; ++i) {
+      for (const std::size_t index : indices) values[index] = Scalar(i);
+      numbers.set(static_cast<std::size_t>(i), number(expression.scalar(values), source));
+    }
+    std::string bytes(static_cast<std::size_t>(elements * ir::bytes(type)), '\0');
+    measure::encode(numbers, type, reinterpret_cast<std::byte*>(bytes.data()));
+    return write_array(npy_start(ir::row(type).numpy, elements) + bytes, source.place());
+  }
+
   static double number(const Scalar& value, const Config& at) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
     if (const auto* real = std::get_if<double>(&value)) return *real;
@@ -533,12 +668,42 @@ struct KernelFile::Reader {
 
   static std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value,
                                          ir::DType type) {
-    if (fill == "File" || fill == "BinaryRaw") return std::nullopt;
+    if (fill == "File" || fill == "BinaryRaw" || fill == "Generator") return std::nullopt;
     if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
-    if (fill != "Random") argument.at("FillType").expected("Random, Constant, File or BinaryRaw");
+    if (fill != "Random") argument.at("FillType").expected("Random, Constant, Generator, File or BinaryRaw");
     if (type == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
     if (ir::is_integer(type)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
     return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
+  }
+
+  /// KTT's users make the file by a kernel that they trust, so it may be missing.
+  std::string expected_file(const Config& argument, const ir::Buffer& buffer) const {
+    const std::string file = place_of(folder, argument.at("DataSource").text());
+    if (!fs::exists(file))
+      throw Error(
+          fmt::format("{}: expected the file {} with the values of '{}', found none; a key Reference beside "
+                      "KernelSpecification says what else to compare with, such as {{Parameters: {{}}}}",
+                      argument.at("DataSource").place(), file, buffer.name));
+    return raw_file(argument, buffer.dtype, buffer.shape[0]);
+  }
+
+  /// T1's reference: arrays from files or of an expression.
+  void read_reference_arguments(const Config& arguments) const {
+    for (const Config& argument : arguments.items()) {
+      const std::string name = argument.at("TargetName").text();
+      const ir::Buffer* const buffer = to.signature_.find(name);
+      if (buffer == nullptr || !to.is_compared(*buffer)) argument.at("TargetName").expected("the name of an output");
+      const std::string fill = argument.at("FillType").text();
+      const std::int64_t elements = buffer->shape[0];
+      if (fill == "File")
+        to.expected_[name] = array_file(argument.at("FillValue").text(), name);
+      else if (fill == "BinaryRaw")
+        to.expected_[name] = expected_file(argument, *buffer);
+      else if (fill == "Generator")
+        to.expected_[name] = generated_file(argument, buffer->dtype, elements);
+      else
+        argument.at("FillType").expected("File, BinaryRaw or Generator");
+    }
   }
 
   void read_reference(const Config& reference) const {
@@ -710,8 +875,11 @@ std::vector<std::int64_t> KernelFile::grid(const std::vector<Scalar>& configurat
     // A problem size without divisors is divided by the block, as Kernel Tuner does.
     if (axis < problem_.size() && (divided || global_.empty())) {
       std::int64_t divisor = divisors_[axis].empty() && !divided ? block[axis] : 1;
-      for (const Expression& each : divisors_[axis]) divisor *= size(each, configuration, "a grid divisor");
-      blocks.push_back((problem_[axis] + divisor - 1) / divisor);
+      for (const Expression& each : divisors_[axis]) {
+        const std::int64_t factor = size(each, configuration, "a grid divisor");
+        divisor = divisor > problem_[axis] / factor ? std::max(divisor, problem_[axis]) : divisor * factor;
+      }
+      blocks.push_back((problem_[axis] - 1) / divisor + 1);
     } else if (axis < global_.size() && !divided) {
       const std::int64_t all = size(global_[axis], configuration, "a global size");
       blocks.push_back(global_in_blocks_ ? all : (all + block[axis] - 1) / block[axis]);
@@ -719,6 +887,11 @@ std::vector<std::int64_t> KernelFile::grid(const std::vector<Scalar>& configurat
       blocks.push_back(1);
     }
   }
+  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device takes days for more
+  std::int64_t left = max_blocks;
+  for (const std::int64_t extent : blocks) left /= extent;
+  if (left < 1)
+    throw Error(fmt::format("{}: expected a grid of at most 2^31 - 1 blocks, found {}", place_, join(blocks, "x")));
   return blocks;
 }
 
@@ -778,7 +951,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   }
   ir::KernelSource source;
   source.entry = with_values(entry_, configuration);
-  for (const std::int64_t threads : launch.threads) source.threads *= threads;
+  constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // so that products with it do not overflow
+  for (const std::int64_t threads : launch.threads) source.threads = std::min(source.threads * threads, max_threads);
   if (shared_) {
     source.dynamic_shared = true;
     source.shared_bytes = size(*shared_, configuration, "an amount of shared memory");

@@ -26,14 +26,15 @@ namespace deplo::engine::foreign {
 
 /// An argument of the kernel, in its order.
 struct Argument {
-  std::string name, type;                // the type as the space names it: "float", "int"
-  std::optional<std::size_t> buffer;     // its number in signature().buffers; nullopt: a scalar, or local memory
-  std::vector<std::uint8_t> bytes = {};  // of a scalar
-  std::string text = {};                 // a scalar's value, for people
-  std::optional<Expression> local = {};  // of local memory: its elements
-  std::size_t element_bytes = 0;         // of local memory
-  bool is_symbol = false;                // an array whose contents a __constant__ variable has
-  bool is_parameter = true;              // false: only such a variable
+  std::string name, type;                 // the type as the space names it: "float", "int"
+  std::optional<std::size_t> buffer;      // its number in signature().buffers; nullopt: a scalar, or local memory
+  std::vector<std::uint8_t> bytes = {};   // of a scalar
+  std::string text = {};                  // a scalar's value, for people
+  std::optional<ir::DType> element = {};  // of a scalar, unless it is a struct
+  std::optional<Expression> local = {};   // of local memory: its elements
+  std::size_t element_bytes = 0;          // of local memory
+  bool is_symbol = false;                 // an array whose contents a __constant__ variable has
+  bool is_parameter = true;               // false: only such a variable
 };
 
 /// A list of names. Throws Error at `config`.

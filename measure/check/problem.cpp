@@ -291,8 +291,10 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
     scale.add(element, buffer.dtype);
   }
   if (output.elements.empty())
-    throw Error(fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements",
-                            expectation_.name, buffer.name));
+    throw Error(
+        fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements, or adds to "
+                    "what they have (which needs AccessType: ReadWrite)",
+                    expectation_.name, buffer.name));
   output.scale = scale.value();
   if (exact && rounding.empty()) output.words = words_of(values);
   return output;

@@ -265,7 +265,8 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
       {"\"Size\": \"ProblemSize[0]", "\"Size\": \"ProblemSize[2]", "expected an index below 2, found 2"},
       {"\"Output\": 1", "\"Output\": 2", "expected an integer between 0 and 1, found '2'"},
       {"\"Output\": 1", "\"Output\": 0",
-       "expected an output, which is an argument with AccessType WriteOnly or ReadWrite and without Output: 0, found"},
+       "expected an output that is compared, which is an argument with AccessType WriteOnly or ReadWrite and without "
+       "Output: 0, found none"},
       {"\"GridDivX\": [\"BLOCK_X\"]", "\"GridDivX\": [\"BLOCK_Z\"]",
        "expected ProblemSize or a parameter, found 'BLOCK_Z'"},
       {"\"[1, 2, 4, 8]\", \"Default\": 4", "\"[1, 2\", \"Default\": 4",
@@ -298,7 +299,7 @@ TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
   EXPECT_THAT(fault("(const int n, ", "(const int more, const int n, "),
               HasSubstr("expected a kernel 'matmul' with the 4 arguments of the space, found one with 5 parameters"));
   EXPECT_THAT(fault("(const int n, ", "(const long n, "),
-              HasSubstr("CL_INVALID_ARG_SIZE for argument 0 of the kernel, counted from 0"));
+              HasSubstr("expected long as argument 'n' of the kernel 'matmul', found a value of the type int"));
   const std::string cuda = changed("matmul.T1.json", "\"OpenCL\"", "\"CUDA\"");
   EXPECT_THAT(tune(cuda, {"--kernel-file", example("matmul.cl"), "--trials", "1"}).err,
               HasSubstr("expected a CUDA device for a kernel in CUDA C++"));

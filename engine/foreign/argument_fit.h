@@ -1,0 +1,21 @@
+// Whether an argument of a space can be passed for a parameter that the kernel's source declares.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "engine/foreign/declaration.h"
+#include "ir/types.h"
+
+namespace deplo::engine::foreign {
+
+struct PassedArgument {
+  enum class Kind { array, local, value } kind = Kind::value;
+  std::optional<ir::DType> element;  // nullopt: a struct
+  std::size_t bytes = 0;             // of a value
+};
+
+/// What the parameter needs instead, such as "int". "": the argument fits, or nobody can say.
+std::string misfit(const PassedArgument&, const DeclaredParameter&);
+
+}  // namespace deplo::engine::foreign
