@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -37,6 +38,7 @@ class KernelTuner {
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
               Narrator& narrator, Prospect& prospect)
       : experiment_(experiment),
+        is_opaque_(kernel.opaque != nullptr),
         objectives_(kernel.objectives),
         budget_(budget),
         narrator_(narrator),
@@ -62,6 +64,11 @@ class KernelTuner {
   Row run() {
     measure_heuristic();
     row_.stop = search();
+    if (is_hopeless() && !cancelled_()) {
+      row_.stop = untunable;
+      row_.fault = fmt::format("none of the first {} configurations can be built: {}", same_failures_, row_.fault);
+      return std::move(row_);
+    }
     if (!cancelled_()) confirm();
     row_.front = measurer_.front();
     return std::move(row_);
@@ -94,7 +101,8 @@ class KernelTuner {
             fmt::format("{}  search {} of {}: {}", narrator_.label, number + 1, searches, aim.text()));
       const std::string stop = search(aim, number, searches - number);
       if (ended != name(search::Stop::seconds)) ended = stop;
-      if (stop == strategy_failed || stop == name(search::Stop::cancelled) || stop == name(search::Stop::exhausted))
+      if (is_hopeless() || stop == strategy_failed || stop == name(search::Stop::cancelled) ||
+          stop == name(search::Stop::exhausted))
         return stop;
     }
     return ended;
@@ -119,7 +127,8 @@ class KernelTuner {
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
     const auto enough = [this] {
-      return objectives_.empty() && gain_per_second(prospect_, budget_.expectation) < budget_.least_gain;
+      return is_hopeless() ||
+             (objectives_.empty() && gain_per_second(prospect_, budget_.expectation) < budget_.least_gain);
     };
     const search::Stop stop =
         search::run(space_, searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first)).stop;
@@ -227,6 +236,7 @@ class KernelTuner {
     if (outcome.status == Status::cancelled) return measured;
     const bool left_out = !session_.bits.is_any() && measured.known && outcome.status == Status::invalid;
     ++(left_out ? row_.left_out : measured.known ? row_.known : row_.trials);
+    if (!left_out) watch_builds(outcome);
     if (!outcome.ok() && !left_out) row_.fault = outcome.message;
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
     std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
@@ -242,6 +252,24 @@ class KernelTuner {
     narrator_.publish(row_);
     if (narrator_.on_trial) narrator_.on_trial(row_, candidate, measured);
     return measured;
+  }
+
+  /// Counts how many configurations of a user's own kernel fail in the same way, from the first one on. What the source
+  /// itself refuses, by static_assert or #error, may depend on the configuration, and does not count.
+  void watch_builds(const Outcome& outcome) {
+    constexpr std::array refusals{"static assertion", "static_assert", "#error"};
+    const auto has = [&](const char* word) { return outcome.message.find(word) != std::string::npos; };
+    const bool is_refused = std::ranges::any_of(refusals, has);
+    if (outcome.status != Status::build_error || is_refused) others_seen_ = true;
+    if (same_failures_ > 0 && outcome.message != row_.fault) others_seen_ = true;
+    if (is_opaque_ && !others_seen_) ++same_failures_;
+  }
+
+  /// True if all configurations so far fail to build with one message, which then does not depend on them.
+  bool is_hopeless() const {
+    // If half of the configurations could be built, one kernel of 256 would begin so by chance.
+    constexpr int enough_failures = 8;
+    return !others_seen_ && same_failures_ >= enough_failures;
   }
 
   // After a trial. What opening the kernel took is not the trials'.
@@ -265,6 +293,7 @@ class KernelTuner {
     Measurer::Screened result;
   };
   const Experiment& experiment_;
+  const bool is_opaque_;  // in a file of its user
   const measure::Objectives& objectives_;
   const KernelBudget& budget_;
   Narrator& narrator_;
@@ -281,6 +310,8 @@ class KernelTuner {
   const ir::Work work_;
   search::Candidate heuristic_;
   Outcome first_;                                          // the heuristic's
+  int same_failures_ = 0;                                  // as watch_builds() counts
+  bool others_seen_ = false;                               // an outcome that is no such failure
   std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
   std::map<std::string, Seen> seen_;                       // if there are several objectives: by trail, the latest
   double best_us_ = std::numeric_limits<double>::infinity();

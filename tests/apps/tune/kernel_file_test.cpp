@@ -305,6 +305,28 @@ TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
               HasSubstr("expected a CUDA device for a kernel in CUDA C++"));
 }
 
+// What no configuration changes ends the search, and does not use up its time.
+TEST_F(KernelFile, AKernelThatCannotBeBuiltEndsTheSearch) {
+  std::string space = read_file(changed("matmul.yaml", "KernelFile: matmul.cl", "KernelFile: own.cl"));
+  space = write_file(folder_.path(), "own.yaml",
+                     space.substr(0, space.find("Reference:")) +
+                         "Reference: {Expression: \"a = torch.randn(128, 128); b = torch.randn(128, 128); a @ b\"}\n");
+  const auto ran = [&](const std::string& from, const std::string& to) {
+    std::string text = read_file(example("matmul.cl"));
+    text.replace(text.find(from), from.size(), to);
+    write_file(folder_.path(), "own.cl", text);
+    return tune(space, {"--trials", "500", "--time", "100"});
+  };
+  for (const auto& [from, to] :
+       {std::pair("float sum[WPT]", "flaot sum[WPT]"), std::pair("(const int n, ", "(const int n, const int more, ")}) {
+    const Ran hopeless = ran(from, to);
+    EXPECT_EQ(hopeless.code, 1) << hopeless.err;
+    EXPECT_THAT(hopeless.err, HasSubstr("none of the first 8 configurations can be built: "));
+    EXPECT_EQ(Json::parse(hopeless.out)["kernels"][0]["trials"], 8);
+    EXPECT_EQ(Json::parse(hopeless.out)["kernels"][0]["stop"], "cannot be tuned");
+  }
+}
+
 TEST_F(KernelFile, AParameterThatNothingUsesIsASlip) {
   const std::string space = changed("matmul.T1.json", "\"Name\": \"UNROLL\"", "\"Name\": \"UNROLLED\"");
   std::string text = read_file(space);
