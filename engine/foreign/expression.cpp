@@ -459,7 +459,32 @@ class Parser {
     return 0;
   }
 
-  /// "x for i in list]": x is read again for each value of i. The list must not name a parameter.
+  static bool has_parameters(const Node& node) {
+    return node.kind == Node::Kind::name ||
+           std::ranges::any_of(node.parts, [](const NodePtr& part) { return has_parameters(*part); });
+  }
+
+  /// Of a part without parameters.
+  Operand evaluated(const NodePtr& node) const {
+    try {
+      return node->evaluate({});
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: {} in '{}'", place_, error.what(), printable(std::string(text_))));
+    }
+  }
+
+  /// "if c if d" of a comprehension: are all of them true?
+  bool filters() {
+    bool kept = true;
+    while (take_word("if")) {
+      const NodePtr condition = disjunction();
+      if (has_parameters(*condition)) expected("a condition without parameters");
+      kept = kept && is_true(scalar_of(evaluated(call(keep, {condition}))));
+    }
+    return kept;
+  }
+
+  /// "x for i in list if c]": x and c are read again for each value of i. The list and c must not name a parameter.
   std::vector<NodePtr> comprehension(std::size_t loop) {
     const std::size_t body = at_;
     at_ = loop + 4;
@@ -469,25 +494,37 @@ class Parser {
     const std::string variable(text_.substr(begin, at_ - begin));
     const bool named = !variable.empty() && std::isdigit(static_cast<unsigned char>(variable[0])) == 0;
     if (!named || !take_word("in")) expected("NAME in LIST");
-    const std::size_t names = names_.size();
-    const NodePtr values = choice();
-    if (names_.size() > names) expected("a list without parameters");
-    if (!take("]")) expected("']'");
-    const Operand all = values->evaluate({});
+    const NodePtr list = disjunction();
+    if (has_parameters(*list)) expected("a list without parameters");
+    const Operand all = evaluated(list);
     if (!std::holds_alternative<List>(all)) expected("a list");
-    const std::size_t end = at_;
+    const std::vector<Scalar>& values = std::get<List>(all);
+    const std::size_t after_list = at_;
     std::vector<NodePtr> parts;
-    for (const Scalar& value : std::get<List>(all)) {
+    std::size_t end = values.empty() ? end_of_empty(variable) : 0;
+    for (const Scalar& value : values) {
       if (++unrolled_ > max_elements) expected(fmt::format("at most {} values", max_elements));
-      at_ = body;
       bound_.emplace_back(variable, value);
-      parts.push_back(choice());
+      at_ = after_list;
+      const bool kept = filters();
+      if (!take("]")) expected("']'");
+      end = at_;
+      at_ = body;
+      if (kept) parts.push_back(choice());
       bound_.pop_back();
       skip_blanks();
-      if (at_ != loop) expected("for");
+      if (kept && at_ != loop) expected("for");
     }
     at_ = end;
     return parts;
+  }
+  /// Where the comprehension ends, although there is no value for which its filters could be read.
+  std::size_t end_of_empty(const std::string& variable) {
+    bound_.emplace_back(variable, Scalar(std::int64_t{1}));
+    filters();
+    bound_.pop_back();
+    if (!take("]")) expected("']'");
+    return at_;
   }
 
   NodePtr primary() {

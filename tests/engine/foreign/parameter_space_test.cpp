@@ -61,6 +61,12 @@ TEST(ForeignExpression, MeansWhatPythonMeans) {
       {"max([2 ** i for i in range(5)])", whole(16)},
       {"len([1] + [2 * i for i in range(1, 4)] + list(range(2)))", whole(6)},
       {"max([max([i * j for j in range(3)]) for i in range(4)])", whole(6)},
+      {"len([i for i in range(9) if i % 2 == 0])", whole(5)},
+      {"max([i for i in range(9) if i % 2 == 0 if i < 7])", whole(6)},
+      {"len([i for i in range(9) if i > 9])", whole(0)},
+      {"len([i for i in range(0) if i > 9] + [1])", whole(1)},
+      {"max([i if i < 3 else 0 for i in [1, 2, 3] if i != 2])", whole(1)},
+      {"max([max([j for j in range(i) if j != 2]) for i in range(1, 4) if i != 2])", whole(1)},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(value(text), expected) << text << " = " << print(value(text));
   const Expression names = Expression::parse("a * b + max(a, c)", "test");
@@ -88,6 +94,12 @@ TEST(ForeignExpression, SaysWhatIsWrong) {
       {"1 if 2", "expected else"},
       {"[i for i in a]", "expected a list without parameters"},
       {"[i for i in 3]", "expected a list"},
+      {"a + max([i for i in a])", "expected a list without parameters"},
+      {"[i for i in range(3) if a]", "expected a condition without parameters"},
+      {"a + max([i for i in range(3) if a])", "expected a condition without parameters"},
+      {"[i for i in range(3) if [i]]", "test: expected a single value, found a list in"},
+      {"[i for i in range(3) if 1 / i]", "test: a division by zero in '[i for i in range(3) if 1 / i]'"},
+      {"[i for i in range(3) if ]", "expected a value, found ']'"},
       {"[i for 3 in range(2)]", "expected NAME in LIST"},
       {"[i + for i in range(2)]", "expected for"},
       {"[[j for j in range(60000)][0] for i in range(60000)]", "expected at most 65536 values"},
@@ -132,7 +144,8 @@ TEST(ForeignExpression, SurvivesAnyText) {
                                         ":",
                                         "[a for b in range(2)]",
                                         " for ",
-                                        "a in "};
+                                        "a in ",
+                                        "[b for b in [1, 2] if "};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (std::uint64_t n = rng.below(12); n > 0; --n) text += parts[rng.below(std::size(parts))];
