@@ -10,21 +10,9 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "engine/foreign/expression_node.h"
 
 namespace deplo::engine::foreign {
-
-// A function of the values of its parts. Errors are thrown without their place, which evaluate() adds.
-struct Expression::Node {
-  enum class Kind { constant, name, list, call, choice };
-  using Function = Operand (*)(std::span<const Operand>);
-  Kind kind = Kind::constant;
-  Operand value = Scalar(std::int64_t{0});  // of a constant
-  std::size_t name = 0;                     // its number
-  Function function = nullptr;              // of a call
-  std::vector<std::shared_ptr<const Node>> parts = {};
-
-  Operand evaluate(std::span<const Operand> values) const;
-};
 
 namespace {
 
@@ -265,6 +253,43 @@ constexpr std::array functions = {
     Named{"len", length, 1, 1},
     Named{"range", range, 1, 3},
     Named{"list", [](Values values) { return Operand(arguments_of(values)); }, 1, 1},
+};
+
+constexpr std::pair<Node::Function, Operation> operations[] = {
+    {plus, Operation::add},
+    {arithmetic<subtract, subtract>, Operation::subtract},
+    {arithmetic<multiply, multiply>, Operation::multiply},
+    {divide, Operation::divide},
+    {arithmetic<floor_divide, floor_divide>, Operation::floor_divide},
+    {arithmetic<remainder, remainder>, Operation::remainder},
+    {power, Operation::power},
+    {negate, Operation::negate},
+    {keep, Operation::keep},
+    {invert, Operation::invert},
+    {complement, Operation::complement},
+    {bits<std::bit_and<>>, Operation::bit_and},
+    {bits<std::bit_or<>>, Operation::bit_or},
+    {bits<std::bit_xor<>>, Operation::bit_xor},
+    {shift<true>, Operation::shift_left},
+    {shift<false>, Operation::shift_right},
+    {equals, Operation::equal},
+    {differs, Operation::differ},
+    {compare<true, false>, Operation::less},
+    {compare<true, true>, Operation::less_equal},
+    {compare<false, false>, Operation::greater},
+    {compare<false, true>, Operation::greater_equal},
+    {is_in, Operation::in},
+    {is_not_in, Operation::not_in},
+    {least, Operation::min},
+    {greatest, Operation::max},
+    {absolute, Operation::abs},
+    {real, Operation::to_float},
+    {rounded<std::trunc>, Operation::truncate},
+    {rounded<std::nearbyint>, Operation::round},
+    {rounded<std::ceil>, Operation::ceil},
+    {rounded<std::floor>, Operation::floor},
+    {applied<std::sqrt>, Operation::sqrt},
+    {applied<std::log2>, Operation::log2},
 };
 
 class Parser {
@@ -632,6 +657,12 @@ Operand Expression::Node::evaluate(std::span<const Operand> values) const {
   return function(all);
 }
 
+Operation Expression::Node::operation() const {
+  for (const auto& [one, meaning] : operations)
+    if (one == function) return meaning;
+  return Operation::other;
+}
+
 std::string print(const Scalar& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return "'" + *text + "'";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
@@ -655,6 +686,12 @@ Expression Expression::parse(std::string_view text, const std::string& place) {
   expression.place_ = place;
   expression.root_ = Parser(expression.text_, expression.place_, expression.names_).parse();
   return expression;
+}
+
+Expression Expression::part(std::shared_ptr<const Node> root) const {
+  Expression part = *this;
+  part.root_ = std::move(root);
+  return part;
 }
 
 Operand Expression::evaluate(std::span<const Operand> values) const {

@@ -37,6 +37,10 @@ class Expression {
   const std::string& place() const { return place_; }
   /// The names in it, each once, in order. Functions are not among them.
   const std::vector<std::string>& names() const { return names_; }
+  /// Its nodes are in engine/foreign/expression_node.h.
+  const std::shared_ptr<const Node>& root() const { return root_; }
+  /// A part of it, with the same names, text and place.
+  Expression part(std::shared_ptr<const Node>) const;
   /// `values[i]` is the value of names()[i]. Throws Error, prefixed by the place, for a division by zero, an overflow
   /// or operands that do not fit.
   Operand evaluate(std::span<const Operand> values) const;

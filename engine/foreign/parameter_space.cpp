@@ -3,163 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "engine/foreign/solver.h"
 
 namespace deplo::engine::foreign {
 namespace {
 
-constexpr std::size_t max_group = 20'000'000;  // legal configurations: 20 to 100 bytes each
-constexpr std::size_t max_table = 1 << 20;     // answers of a constraint that are kept
-constexpr std::uint16_t open = 0xFFFF;
-
-/// A constraint with its parameters, and its answers so far by their options.
-class Check {
- public:
-  Check(const Expression& expression, const std::vector<Parameter>& all) : expression_(expression) {
-    std::size_t table = 1;
-    for (const std::string& name : expression.names()) {
-      const auto found = std::ranges::find(all, name, &Parameter::name);
-      CHECK(found != all.end());
-      parameters_.push_back(static_cast<std::size_t>(found - all.begin()));
-      values_.push_back(&found->values);
-      strides_.push_back(table);
-      table = std::min(table * found->values.size(), max_table + 1);
-    }
-    operands_.resize(parameters_.size());
-    if (table <= max_table) answers_.resize(table, unknown);
-  }
-
-  const std::vector<std::size_t>& parameters() const { return parameters_; }
-
-  bool holds(const std::vector<std::uint16_t>& options) {
-    if (answers_.empty()) return evaluate(options);
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) at += strides_[i] * options[parameters_[i]];
-    if (answers_[at] == unknown) answers_[at] = evaluate(options) ? yes : no;
-    return answers_[at] == yes;
-  }
-
- private:
-  enum Answer : std::uint8_t { unknown, yes, no };
-
-  bool evaluate(const std::vector<std::uint16_t>& options) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) operands_[i] = (*values_[i])[options[parameters_[i]]];
-    return is_true(expression_.scalar(operands_));
-  }
-
-  const Expression& expression_;
-  std::vector<std::size_t> parameters_, strides_;
-  std::vector<const std::vector<Scalar>*> values_;
-  std::vector<Operand> operands_;
-  std::vector<Answer> answers_;
-};
-
-/// Enumerates the legal configurations of one group.
-class Solver {
- public:
-  Solver(const std::vector<Parameter>& all, std::vector<std::size_t> group, std::vector<Check*> checks,
-         const std::string& place)
-      : all_(all), group_(std::move(group)), place_(place), options_(all.size(), open) {
-    put_in_order(std::move(checks));
-  }
-
-  std::vector<std::uint16_t> solve() {
-    descend(0);
-    sort();
-    return std::move(rows_);
-  }
-
- private:
-  /// First the parameters that complete the most constraints, of these the one with the fewest values.
-  void put_in_order(std::vector<Check*> checks) {
-    std::vector<std::size_t> left = group_;
-    std::vector<bool> known(all_.size(), false);
-    const auto missing = [&](const Check* check) {
-      return std::ranges::count_if(check->parameters(), [&](std::size_t p) { return !known[p]; });
-    };
-    while (!left.empty()) {
-      // A constraint that lacks few parameters soon prunes; one that lacks one does at once.
-      const auto worth = [&](std::size_t p) {
-        double sum = 0;
-        for (const Check* check : checks)
-          if (std::ranges::count(check->parameters(), p) > 0) {
-            const auto lacks = static_cast<double>(missing(check));
-            sum += 1 / (lacks * lacks * lacks);
-          }
-        return std::pair(sum, -static_cast<double>(all_[p].values.size()));
-      };
-      const auto next = std::ranges::max_element(left, {}, worth);
-      order_.push_back(*next);
-      known[*next] = true;
-      left.erase(next);
-      auto& complete = checks_.emplace_back();
-      std::erase_if(checks, [&](Check* check) {
-        if (missing(check) > 0) return false;
-        complete.push_back(check);
-        return true;
-      });
-    }
-  }
-
-  void descend(std::size_t depth) {
-    if (depth == order_.size()) return keep();
-    const std::size_t parameter = order_[depth];
-    for (std::size_t option = 0; option < all_[parameter].values.size(); ++option) {
-      options_[parameter] = static_cast<std::uint16_t>(option);
-      if (std::ranges::all_of(checks_[depth], [&](Check* check) { return check->holds(options_); })) descend(depth + 1);
-    }
-  }
-
-  void keep() {
-    if (rows_.size() / group_.size() == max_group)
-      throw Error(
-          fmt::format("{}: expected at most {} legal configurations of parameters that depend on each other, "
-                      "found more",
-                      place_, max_group));
-    for (const std::size_t parameter : group_) rows_.push_back(options_[parameter]);
-  }
-
-  /// In the order of the tree.
-  void sort() {
-    const std::size_t width = group_.size(), count = rows_.size() / width;
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    const auto row = [&](std::uint32_t i) { return rows_.begin() + static_cast<std::ptrdiff_t>(i * width); };
-    const auto end = static_cast<std::ptrdiff_t>(width);
-    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-      return std::lexicographical_compare(row(a), row(a) + end, row(b), row(b) + end);
-    });
-    std::vector<std::uint16_t> sorted;
-    sorted.reserve(rows_.size());
-    for (const std::uint32_t i : order) sorted.insert(sorted.end(), row(i), row(i) + end);
-    rows_ = std::move(sorted);
-  }
-
-  const std::vector<Parameter>& all_;
-  std::vector<std::size_t> group_;
-  const std::string& place_;
-  std::vector<std::uint16_t> options_;       // of all parameters
-  std::vector<std::size_t> order_;           // in which the group's parameters are chosen
-  std::vector<std::vector<Check*>> checks_;  // by depth: those that are complete then
-  std::vector<std::uint16_t> rows_;
-};
-
-/// The groups of parameters that constraints connect, each in the file's order.
-std::vector<std::vector<std::size_t>> connected(std::size_t count, const std::vector<Check>& checks) {
+/// The groups of parameters that conditions connect, each in the file's order.
+std::vector<std::vector<std::size_t>> connected(std::size_t count, const std::vector<Condition>& conditions) {
   std::vector<std::size_t> parent(count);
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](std::size_t i) {
     while (parent[i] != i) i = parent[i] = parent[parent[i]];
     return i;
   };
-  for (const Check& check : checks)
-    for (const std::size_t parameter : check.parameters()) {
-      const std::size_t a = root(parameter), b = root(check.parameters().front());
+  for (const Condition& condition : conditions)
+    for (const std::size_t parameter : condition.parameters) {
+      const std::size_t a = root(parameter), b = root(condition.parameters.front());
       parent[std::max(a, b)] = std::min(a, b);
     }
   std::vector<std::vector<std::size_t>> groups(count);
@@ -267,23 +133,23 @@ ParameterSpace::ParameterSpace(std::vector<Parameter> parameters, const std::vec
     : parameters_(std::move(parameters)), constraints_(constraints) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
-  std::vector<Check> checks;
+  std::vector<Condition> conditions;
   for (const Expression& constraint : constraints_) {
     for (const std::string& name : constraint.names())
       if (std::ranges::find(names, name) == names.end())
         throw Error(fmt::format("{}: expected a parameter, found '{}' in the constraint '{}'{}", constraint.place(),
                                 name, constraint.text(), did_you_mean(name, names)));
     if (!constraint.names().empty())
-      checks.emplace_back(constraint, parameters_);
+      std::ranges::move(conditions_of(constraint, parameters_), std::back_inserter(conditions));
     else if (!is_true(constraint.scalar({})))
       throw Error(
           fmt::format("{}: no configuration is legal: '{}' is never true", constraint.place(), constraint.text()));
   }
-  for (std::vector<std::size_t>& group : connected(parameters_.size(), checks)) {
-    std::vector<Check*> own;
-    for (Check& check : checks)
-      if (std::ranges::count(group, check.parameters().front()) > 0) own.push_back(&check);
-    groups_.push_back({group, Solver(parameters_, group, std::move(own), place).solve()});
+  for (std::vector<std::size_t>& group : connected(parameters_.size(), conditions)) {
+    std::vector<const Condition*> own;
+    for (const Condition& condition : conditions)
+      if (std::ranges::count(group, condition.parameters.front()) > 0) own.push_back(&condition);
+    groups_.push_back({group, solve(parameters_, group, own, place)});
     if (!groups_.back().rows.empty()) continue;
     std::string dependent;
     for (const std::size_t i : group) dependent += (dependent.empty() ? "" : ", ") + parameters_[i].name;

@@ -2,8 +2,7 @@
 //
 // Parameters that share a constraint, directly or through others, form a group. The space is a chain of the groups'
 // trees, so that the product of independent groups is never enumerated (chain of trees: Rasch, Haidl, Gorlatch, ATF: A
-// Generic Auto-Tuning Framework, ICPADS 2017). Within a group each constraint is checked as soon as its parameters are
-// known.
+// Generic Auto-Tuning Framework, ICPADS 2017). engine/foreign/solver.h finds the configurations of a group.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +33,9 @@ Trail parse_configuration(std::string_view text, std::string_view place);
 
 class ParameterSpace final : public search::Space {
  public:
-  /// Throws Error if a constraint names no parameter of these, if a constraint cannot be evaluated, if no configuration
-  /// is legal, or if a group has more than 20 million legal configurations. `place` begins messages.
+  /// Throws Error if a constraint names no parameter of these, if no configuration is legal, if a group has more than 20
+  /// million legal configurations, or if a constraint cannot be evaluated for a configuration that meets all others.
+  /// `place` begins messages.
   ParameterSpace(std::vector<Parameter>, const std::vector<Expression>& constraints, const std::string& place);
 
   search::PositionPtr root() const override;

@@ -1,0 +1,67 @@
+// The nodes of an Expression, for code that evaluates it in another way than Expression::evaluate().
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/foreign/expression.h"
+
+namespace deplo::engine::foreign {
+
+/// What a call computes, where range_of() (engine/foreign/range.h) has bounds for it. The rest is `other`.
+enum class Operation : std::uint8_t {
+  other,
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  remainder,
+  power,
+  negate,
+  keep,
+  invert,
+  complement,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
+  equal,
+  differ,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  not_in,
+  min,
+  max,
+  abs,
+  to_float,
+  truncate,
+  round,
+  ceil,
+  floor,
+  sqrt,
+  log2,
+};
+
+// A function of the values of its parts. Errors are thrown without their place, which Expression::evaluate() adds.
+struct Expression::Node {
+  enum class Kind { constant, name, list, call, choice };
+  using Function = Operand (*)(std::span<const Operand>);
+  Kind kind = Kind::constant;
+  Operand value = Scalar(std::int64_t{0});  // of a constant
+  std::size_t name = 0;                     // its number
+  Function function = nullptr;              // of a call
+  std::vector<std::shared_ptr<const Node>> parts = {};
+
+  Operand evaluate(std::span<const Operand> values) const;
+  /// Of a call.
+  Operation operation() const;
+};
+
+}  // namespace deplo::engine::foreign
