@@ -279,13 +279,17 @@ std::string compile_file(CompileOptions options) {
                             join(source_levels(file.language()), ", "), cuda ? "CUDA C++" : "OpenCL C", options.level));
   Backend backend(options, file.language());
   Trail trail = file.candidate(options.configuration, "--configuration")->trail();
-  std::string about = fmt::format("// configuration: {}\n", options.configuration.empty() ? "default" : "given");
+  const std::string replaced = file.replaced_defaults(options.configuration, "--configuration");
+  std::string about = fmt::format("// configuration: {}{}\n", options.configuration.empty() ? "default" : "given",
+                                  replaced.empty() ? "" : "; " + replaced);
   if (backend.cache) {
     const engine::OpaqueSchedule schedule = backend.cache->find(file);
     if (options.require_tuned) backend.cache->require_tuned("--require-tuned");
     trail = schedule.trail;
     about = remark(schedule.origin == engine::Origin::tuned ? "configuration: tuned" : "configuration: default",
-                   schedule.measured_us, "", schedule.note, *backend.cache, options);
+                   schedule.measured_us, "",
+                   schedule.note.empty() && schedule.origin != engine::Origin::tuned ? replaced : schedule.note,
+                   *backend.cache, options);
   }
   const measure::KernelCode code = file.code(*file.space().find(trail));
   return print_opaque(file.name(), code, backend.target, options, about);

@@ -49,6 +49,9 @@ std::string print_configurations(const engine::foreign::KernelFile& file) {
                           parameter.meaning.empty() ? "" : "  (" + parameter.meaning + ")");
     }
   }
+  const std::vector<std::string> notes = file.notes();
+  if (!notes.empty()) text += "\n";
+  for (const std::string& note : notes) text += note + "\n";
   return text;
 }
 
@@ -67,6 +70,7 @@ std::string print_configurations_json(const engine::foreign::KernelFile& file) {
   return Json::object({{"kernel", file.name()},
                        {"legal", space.legal()},
                        {"configurations", space.raw()},
+                       {"notes", Json::array(file.notes())},
                        {"groups", std::move(groups)}})
       .print_lines(2);
 }

@@ -189,7 +189,9 @@ class Bencher {
       const engine::OpaqueSchedule found = cache_.find(*kernel.opaque);
       schedule.origin = found.origin;
       schedule.measured_us = found.measured_us;
-      schedule.note = found.note;
+      schedule.note = found.origin == engine::Origin::heuristic && found.note.empty()
+                          ? kernel.opaque->replaced_defaults("", "--space")
+                          : found.note;
       trail = print(found.trail);
     }
     schedule.compiled = by_trail(kernel, loop, trail);

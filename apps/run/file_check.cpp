@@ -86,6 +86,8 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
   const engine::OpaqueKernel& file = *kernel.opaque;
   FileCheckReport report{file.name(), {}, {}, options.seed, options.runs, {}};
   const std::vector<search::PositionPtr> candidates = choose(file, options);
+  if (options.sample == 0 && !options.all)
+    report.note = file.replaced_defaults(options.configuration, "--configuration");
   for (const search::PositionPtr& candidate : candidates)
     report.configurations.push_back({.trail = print(candidate->trail()), .launch = {}, .finding = {}});
   for (std::int64_t run = 0; run < options.runs; ++run) {
@@ -131,6 +133,7 @@ std::string print_table(const FileCheckReport& report) {
                       counted(count, "configuration"), counted(report.runs, "order"), found);
   if (count == 1 && report.right())
     text += fmt::format("  {}, {}\n", report.configurations.front().trail, report.configurations.front().launch);
+  if (!report.note.empty()) text += "  " + report.note + "\n";
   return text;
 }
 
@@ -140,6 +143,7 @@ std::string print_json(const FileCheckReport& report) {
                        {"seed", report.seed},
                        {"runs", report.runs},
                        {"right", report.right()},
+                       {"note", report.note},
                        {"printed", report.printed},
                        {"configurations", Json::array(report.configurations,
                                                       [](const FileCheckReport::Configuration& one) {

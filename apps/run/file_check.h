@@ -36,6 +36,7 @@ struct FileCheckReport {
   std::uint64_t seed = 0;  // the first of the interleavings
   std::int64_t runs = 0;   // of each configuration without a finding
   std::vector<Configuration> configurations;
+  std::string note = {};  // as of OpaqueKernel::replaced_defaults()
   bool right() const;
 };
 

@@ -72,11 +72,14 @@ class FileRunner {
   /// The decisions.
   engine::OpaqueSchedule choose() {
     if (!options_.configuration.empty())
-      return {engine::Origin::heuristic, file_.candidate(options_.configuration, "--configuration")->trail(), 0, ""};
+      return {engine::Origin::heuristic, file_.candidate(options_.configuration, "--configuration")->trail(), 0,
+              file_.replaced_defaults(options_.configuration, "--configuration")};
     engine::TunedCache cache(options_.tuned, device_.info(), target_, false, options_.tolerance);
     report_.store = cache.file();
     engine::OpaqueSchedule schedule = cache.find(file_);
     if (options_.require_tuned) cache.require_tuned("--require-tuned");
+    if (schedule.origin == engine::Origin::heuristic && schedule.note.empty())
+      schedule.note = file_.replaced_defaults("", "--space");
     return schedule;
   }
 

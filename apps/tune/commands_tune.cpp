@@ -188,6 +188,9 @@ int run_tune(const TuneFlags& flags) {
   catch_interrupts();
   engine::Board board;
   Progress progress(stderr, flags.quiet);
+  for (const engine::KernelCase& kernel : experiment.kernels)
+    if (kernel.opaque)
+      for (const std::string& note : kernel.opaque->notes()) progress.line(fmt::format("{}: {}", kernel.name, note));
   const auto report = [&] {
     progress.end();
     const engine::Summary summary = board.read();

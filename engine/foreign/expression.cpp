@@ -303,6 +303,7 @@ class Parser {
     if (at_ < text_.size()) expected("an operator or the end");
     return whole;
   }
+  bool divides_in_c() const { return divides_ && is_c_; }
 
  private:
   struct Depth {
@@ -338,6 +339,16 @@ class Parser {
     return true;
   }
   static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  /// An operator that C has and Python has not.
+  bool take_c(std::string_view sign, std::string_view not_before = "") {
+    const bool taken = take(sign, not_before);
+    is_c_ = is_c_ || taken;
+    return taken;
+  }
+  Node::Function division() {
+    divides_ = true;
+    return divide;
+  }
   bool take_word(std::string_view word) {
     skip_blanks();
     const std::string_view rest = text_.substr(at_);
@@ -349,7 +360,7 @@ class Parser {
   NodePtr choice() {
     const Depth depth(*this);
     NodePtr value = disjunction();
-    if (take("?")) {
+    if (take_c("?")) {
       NodePtr yes = choice();
       if (!take(":")) expected("':'");
       return pick(value, yes, choice());
@@ -371,17 +382,17 @@ class Parser {
 
   NodePtr disjunction() {
     NodePtr left = conjunction();
-    while (take_word("or") || take("||")) left = pick(left, constant(truth(true)), truth_of(conjunction()));
+    while (take_word("or") || take_c("||")) left = pick(left, constant(truth(true)), truth_of(conjunction()));
     return left;
   }
   NodePtr conjunction() {
     NodePtr left = negation();
-    while (take_word("and") || take("&&")) left = pick(left, truth_of(negation()), constant(truth(false)));
+    while (take_word("and") || take_c("&&")) left = pick(left, truth_of(negation()), constant(truth(false)));
     return left;
   }
   NodePtr negation() {
     const Depth depth(*this);
-    if (take_word("not") || take("!", "=")) return call(invert, {negation()});
+    if (take_word("not") || take_c("!", "=")) return call(invert, {negation()});
     return comparison();
   }
 
@@ -428,7 +439,7 @@ class Parser {
       default:
         return take("*", "*") ? arithmetic<multiply, multiply>
                : take("//")   ? arithmetic<floor_divide, floor_divide>
-               : take("/")    ? static_cast<Node::Function>(divide)
+               : take("/")    ? division()
                : take("%")    ? arithmetic<remainder, remainder>
                               : static_cast<Node::Function>(nullptr);
     }
@@ -628,6 +639,7 @@ class Parser {
   std::vector<std::string>& names_;
   std::vector<std::pair<std::string, Scalar>> bound_;  // variables of comprehensions
   std::size_t at_ = 0, depth_ = 0, unrolled_ = 0;
+  bool divides_ = false, is_c_ = false;
 };
 
 }  // namespace
@@ -684,7 +696,9 @@ Expression Expression::parse(std::string_view text, const std::string& place) {
   Expression expression;
   expression.text_ = text;
   expression.place_ = place;
-  expression.root_ = Parser(expression.text_, expression.place_, expression.names_).parse();
+  Parser parser(expression.text_, expression.place_, expression.names_);
+  expression.root_ = parser.parse();
+  expression.divides_in_c_ = parser.divides_in_c();
   return expression;
 }
 

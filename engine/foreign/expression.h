@@ -37,6 +37,8 @@ class Expression {
   const std::string& place() const { return place_; }
   /// The names in it, each once, in order. Functions are not among them.
   const std::vector<std::string>& names() const { return names_; }
+  /// Does it use / together with operators that only C has (&& || ! ?:)? C would round the quotient of integers.
+  bool divides_in_c() const { return divides_in_c_; }
   /// Its nodes are in engine/foreign/expression_node.h.
   const std::shared_ptr<const Node>& root() const { return root_; }
   /// A part of it, with the same names, text and place.
@@ -51,6 +53,7 @@ class Expression {
   std::string text_, place_;
   std::vector<std::string> names_;
   std::shared_ptr<const Node> root_;
+  bool divides_in_c_ = false;
 };
 
 }  // namespace deplo::engine::foreign

@@ -60,6 +60,10 @@ class KernelFile final : public OpaqueKernel {
   search::PositionPtr candidate(std::string_view text, std::string_view place) const override {
     return space_->candidate(parse_configuration(text, place), place);
   }
+  std::string replaced_defaults(std::string_view text, std::string_view place) const override {
+    return space_->replaced_defaults(parse_configuration(text, place), place);
+  }
+  std::vector<std::string> notes() const override { return space_->notes(); }
   /// The text of the space's file.
   std::string space_text() const override { return space_text_; }
   std::string reference() const override;

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/target.h"
 #include "ir/program.h"
@@ -41,6 +42,10 @@ class OpaqueKernel {
   /// The candidate of space() that takes the decisions in the text, and otherwise those of the untuned kernel. Throws
   /// Error, prefixed by `place`.
   virtual search::PositionPtr candidate(std::string_view text, std::string_view place) const = 0;
+  /// For people: decisions of the untuned kernel that are not legal, with what candidate() takes instead; "": none.
+  virtual std::string replaced_defaults(std::string_view /*text*/, std::string_view /*place*/) const { return ""; }
+  /// For people who are about to search space(): what in it may not be as they think.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// What is built and launched for a candidate of space(). Throws Error if it cannot be launched this way.
   virtual measure::KernelCode code(const search::Position& candidate) const = 0;
 };

@@ -203,24 +203,27 @@ const Parameter& ParameterSpace::named(const std::string& name, std::string_view
                           did_you_mean(name, names)));
 }
 
-/// The first constraint that the values of all parameters do not meet.
-std::string ParameterSpace::violated(const Trail& configuration) const {
+/// Of the constraints whose parameters are all among these values, the first that is false, else the first that cannot
+/// be evaluated; "": all are true.
+std::string ParameterSpace::violated(const Trail& values) const {
+  std::string failing;
   for (const Expression& constraint : constraints_) {
     std::vector<Operand> operands;
-    for (const std::string& name : constraint.names()) {
-      const Parameter& parameter = named(name, "");
-      const auto choice = std::ranges::find(configuration, name, &Choice::knob);
-      operands.emplace_back(*std::ranges::find(parameter.values, choice->value, value_of));
+    for (const std::string& name : constraint.names())
+      if (const auto choice = std::ranges::find(values, name, &Choice::knob); choice != values.end())
+        operands.emplace_back(*std::ranges::find(named(name, "").values, choice->value, value_of));
+    if (operands.size() < constraint.names().size()) continue;
+    try {
+      if (!is_true(constraint.scalar(operands))) return constraint.text();
+    } catch (const Error&) {
+      if (failing.empty()) failing = constraint.text();
     }
-    if (!is_true(constraint.scalar(operands))) return constraint.text();
   }
-  check_failed("a configuration that is not in the tree violates a constraint", __FILE__, __LINE__);
+  return failing;
 }
 
-search::PositionPtr ParameterSpace::candidate(const Trail& values, std::string_view place) const {
-  Trail all;
-  for (const Parameter& parameter : parameters_)
-    all.push_back({parameter.name, value_of(parameter.values[parameter.fallback])});
+/// Each parameter once, with values that it has.
+void ParameterSpace::check(const Trail& values, std::string_view place) const {
   for (auto choice = values.begin(); choice != values.end(); ++choice) {
     const Parameter& parameter = named(choice->knob, place);
     if (std::ranges::count(values, choice->knob, &Choice::knob) > 1)
@@ -230,13 +233,97 @@ search::PositionPtr ParameterSpace::candidate(const Trail& values, std::string_v
     if (std::ranges::find(parameter.values, choice->value, value_of) == parameter.values.end())
       throw Error(fmt::format("{}: expected a value of {} ({}), found '{}'", place, parameter.name,
                               cut(join(options, ", "), 200), deplo::print(choice->value)));
-    all[static_cast<std::size_t>(&parameter - parameters_.data())].value = choice->value;
   }
-  search::PositionPtr at = follow(*this, all);
-  if (at->fork())
-    throw Error(fmt::format("{}: expected a legal configuration, found {}: '{}' is not true", place, deplo::print(all),
-                            violated(all)));
-  return at;
+}
+
+Trail ParameterSpace::with_defaults(const Trail& values) const {
+  Trail all;
+  for (const Parameter& parameter : parameters_) {
+    const auto choice = std::ranges::find(values, parameter.name, &Choice::knob);
+    all.push_back(
+        {parameter.name, choice == values.end() ? value_of(parameter.values[parameter.fallback]) : choice->value});
+  }
+  return all;
+}
+
+namespace {
+
+/// Of the rows with these options (nullopt: any), the first in the order of the tree's forks, which have the default
+/// first; nullopt: none.
+std::optional<std::size_t> first_row(const ParameterSpace::Group& group, const std::vector<Parameter>& parameters,
+                                     const std::vector<std::optional<std::uint16_t>>& wanted) {
+  const std::size_t width = group.parameters.size();
+  const auto option = [&](std::size_t row, std::size_t column) { return group.rows[row * width + column]; };
+  const auto has_options = [&](std::size_t row) {
+    for (std::size_t column = 0; column < width; ++column)
+      if (wanted[column].value_or(option(row, column)) != option(row, column)) return false;
+    return true;
+  };
+  const auto is_before = [&](std::size_t a, std::size_t b) {
+    for (std::size_t column = 0; column < width; ++column) {
+      if (option(a, column) == option(b, column)) continue;
+      const std::size_t fallback = parameters[group.parameters[column]].fallback;
+      if (option(a, column) == fallback || option(b, column) == fallback) return option(a, column) == fallback;
+      return option(a, column) < option(b, column);
+    }
+    return false;
+  };
+  std::optional<std::size_t> first;
+  for (std::size_t row = 0; row < group.size(); ++row)
+    if (has_options(row) && (!first || is_before(row, *first))) first = row;
+  return first;
+}
+
+}  // namespace
+
+search::PositionPtr ParameterSpace::candidate(const Trail& values, std::string_view place) const {
+  check(values, place);
+  if (search::PositionPtr at = find(with_defaults(values))) return at;
+  Trail nearest;
+  for (const Group& group : groups_) {
+    std::vector<std::optional<std::uint16_t>> wanted;
+    for (const std::size_t number : group.parameters) {
+      const Parameter& parameter = parameters_[number];
+      const auto choice = std::ranges::find(values, parameter.name, &Choice::knob);
+      wanted.emplace_back();
+      if (choice == values.end()) continue;
+      const auto value = std::ranges::find(parameter.values, choice->value, value_of);
+      wanted.back() = static_cast<std::uint16_t>(value - parameter.values.begin());
+    }
+    const std::optional<std::size_t> row = first_row(group, parameters_, wanted);
+    if (!row) {
+      const std::string constraint = violated(values);
+      throw Error(fmt::format("{}: expected a legal configuration, found {}: {}", place, deplo::print(values),
+                              constraint.empty() ? "no values of the other parameters make it one"
+                                                 : fmt::format("'{}' is not true", constraint)));
+    }
+    for (std::size_t i = 0; i < group.parameters.size(); ++i) {
+      const Parameter& parameter = parameters_[group.parameters[i]];
+      nearest.push_back({parameter.name, value_of(parameter.values[group.rows[*row * wanted.size() + i]])});
+    }
+  }
+  return follow(*this, nearest);
+}
+
+std::string ParameterSpace::replaced_defaults(const Trail& values, std::string_view place) const {
+  const Trail wanted = with_defaults(values), found = candidate(values, place)->trail();
+  std::vector<std::string> replaced;
+  for (const Choice& choice : found)
+    if (const auto same = std::ranges::find(wanted, choice.knob, &Choice::knob); same->value != choice.value)
+      replaced.push_back(
+          fmt::format("{}={} instead of {}", choice.knob, deplo::print(choice.value), deplo::print(same->value)));
+  if (replaced.empty()) return "";
+  return fmt::format("the defaults are not legal ('{}' is not true): {}", violated(wanted), join(replaced, ", "));
+}
+
+std::vector<std::string> ParameterSpace::notes() const {
+  std::vector<std::string> notes;
+  if (std::string replaced = replaced_defaults({}, ""); !replaced.empty()) notes.push_back(std::move(replaced));
+  for (const Expression& constraint : constraints_)
+    if (constraint.divides_in_c())
+      notes.push_back(
+          fmt::format("'{}': / gives a fraction, as in Python; // rounds down, as / does in C", constraint.text()));
+  return notes;
 }
 
 double ParameterSpace::legal() const {

@@ -45,12 +45,17 @@ class ParameterSpace final : public search::Space {
   search::PositionPtr find(const Trail&) const override;
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// For people: defaults that are not legal, and constraints that may not mean what their author thinks.
+  std::vector<std::string> notes() const;
   /// The number of legal configurations, and of all.
   double legal() const;
   double raw() const;
-  /// The candidate with these values, and the defaults of all other parameters. Throws Error, prefixed by `place`: an
-  /// unknown parameter, a value that it does not have, or the first constraint that forbids the configuration.
+  /// The candidate with these values, and the defaults of all other parameters. If that is not legal, the others have
+  /// the values that are first at the forks, as in search::heuristic(). Throws Error, prefixed by `place`: an unknown
+  /// parameter, a value that it does not have, or that no legal configuration has these values.
   search::PositionPtr candidate(const Trail& values, std::string_view place) const;
+  /// For people: which defaults candidate() replaced, and the constraint that they do not meet; "": none.
+  std::string replaced_defaults(const Trail& values, std::string_view place) const;
   /// The value of each parameter in a candidate of this space, in the order of parameters().
   std::vector<Scalar> configuration(const search::Position& candidate) const;
 
@@ -64,7 +69,9 @@ class ParameterSpace final : public search::Space {
 
  private:
   const Parameter& named(const std::string& name, std::string_view place) const;
-  std::string violated(const Trail& configuration) const;
+  std::string violated(const Trail& values) const;
+  void check(const Trail& values, std::string_view place) const;
+  Trail with_defaults(const Trail& values) const;
 
   std::vector<Parameter> parameters_;
   std::vector<Expression> constraints_;

@@ -228,6 +228,31 @@ TEST_F(KernelFileRun, FollowsStoresAndPacks) {
               HasSubstr("tuned on another device, not on this one"));
 }
 
+// All commands then take the same configuration, and say so.
+TEST_F(KernelFileRun, DefaultsThatAreNotLegalAreReplaced) {
+  change("twice.yaml", "[1, 2, 4]}", "[1, 2, 4], Default: 4}");
+  change("twice.yaml", "Conditions: [BLOCK * WORK <= 64]", "Conditions: [\"BLOCK / 2 * WORK <= 32 && WORK > 0\"]");
+  const std::string note =
+      "the defaults are not legal ('BLOCK / 2 * WORK <= 32 && WORK > 0' is not true): WORK=1 "
+      "instead of 4";
+  const Ran compiled = deplo("compile");
+  EXPECT_THAT(compiled.out, AllOf(HasSubstr("// configuration: default; " + note), HasSubstr("#define WORK 1")));
+  const Json run = json("run", {"--no-measure"})["kernels"][0];
+  EXPECT_EQ(run["trail"], "BLOCK=32 WORK=1");
+  EXPECT_EQ(run["note"], note);
+  EXPECT_THAT(deplo("space").out, AllOf(HasSubstr("\n" + note + "\n"), HasSubstr("/ gives a fraction, as in Python")));
+  EXPECT_EQ(json("space")["notes"].size(), 2u);
+  const Ran tuned = deplo("tune", {"--trials", "1", "--time", "0", "--in-process", "--store", file("s.db")});
+  EXPECT_THAT(tuned.err, HasSubstr("twice: " + note));
+  // So does a configuration that is named in part.
+  const Json part = json("run", {"--no-measure", "--configuration", "WORK=2"})["kernels"][0];
+  EXPECT_EQ(part["trail"], "BLOCK=32 WORK=2");
+  EXPECT_EQ(part["note"], "");
+  const Json named = json("run", {"--no-measure", "--configuration", "WORK=4"})["kernels"][0];
+  EXPECT_EQ(named["trail"], "BLOCK=16 WORK=4");
+  EXPECT_THAT(named["note"].get<std::string>(), HasSubstr("BLOCK=16 instead of 32"));
+}
+
 TEST_F(KernelFileRun, MistakesAreOneLine) {
   EXPECT_THAT(fault("run", {"--configuration", "BLOK=32"}),
               HasSubstr("--configuration: expected a parameter (BLOCK, WORK), found 'BLOK'; did you mean 'BLOCK'?"));
@@ -270,6 +295,12 @@ TEST_F(KernelFileCheck, RunsConfigurationsOnThePtxMachine) {
   EXPECT_EQ(json("check", {"--sample", "3", "--runs", "1"})["configurations"].size(), 3u);
   EXPECT_THAT(deplo("check", {"--configuration", "WORK=2", "--runs", "1"}).out,
               HasSubstr("1 configuration in 1 order each: nothing found\n  BLOCK=32 WORK=2, 4 blocks of 32 threads\n"));
+  change("twice.yaml", "Default: 32", "Default: 64");
+  change("twice.yaml", "Values: [1, 2, 4]", "Values: [4, 2]");
+  EXPECT_THAT(deplo("check", {"--runs", "1"}).out,
+              HasSubstr("  BLOCK=16 WORK=4, 4 blocks of 16 threads\n  the defaults are not legal ('BLOCK * WORK <= 64' "
+                        "is not true): BLOCK=16 instead of 64\n"));
+  write("twice.yaml", space("CUDA", "twice<WORK>", "twice.cu"));
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["kernels"][0]["schedule"], "default");
   EXPECT_THAT(fault("tune", {"--device", "ptx:sm_90", "--store", file("p.db")}), HasSubstr("has no times"));
 }

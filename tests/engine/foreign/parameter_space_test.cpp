@@ -478,12 +478,51 @@ TEST(ForeignSpace, FindsAConfigurationByTheValuesThatAreNamed) {
   EXPECT_THAT(fault("c=1"), ThrowsMessage<Error>("here: expected a parameter (a, b, o), found 'c'"));
   EXPECT_THAT(fault("a=3"), ThrowsMessage<Error>("here: expected a value of a (1, 2, 4), found '3'"));
   EXPECT_THAT(fault("a=1,a=1"), ThrowsMessage<Error>("here: expected each parameter once, found a again"));
-  EXPECT_THAT(fault("a=4"), ThrowsMessage<Error>("here: expected a legal configuration, found a=4 b=16 o=%: 'a * b <= "
-                                                 "32' is not true"));
+  EXPECT_EQ(found("a=4"), "a=4 b=8 o=%") << "with the default of b it is not legal";
+  EXPECT_EQ(space.replaced_defaults(parse_trail("a=4"), "here"),
+            "the defaults are not legal ('a * b <= 32' is not true): b=8 instead of 16");
+  EXPECT_EQ(space.replaced_defaults(parse_trail("a=4 b=8"), "here"), "");
+  EXPECT_THAT(fault("a=4,b=16"),
+              ThrowsMessage<Error>("here: expected a legal configuration, found a=4 b=16: 'a * b <= 32' is not true"));
   EXPECT_THAT(fault("a"), ThrowsMessage<Error>("here: expected NAME=VALUE,…, found 'a'"));
   EXPECT_EQ(deplo::print(space.find(parse_trail("o=% b=8 a=4"))->trail()), "a=4 b=8 o=%");
   EXPECT_EQ(space.find(parse_trail("a=4 b=8")), nullptr);
   EXPECT_EQ(space.find(parse_trail("a=4 b=16 o=%")), nullptr);
+}
+
+// As `deplo tune` begins with what search::heuristic() finds, so do all others.
+TEST(ForeignSpace, DefaultsThatAreNotLegalAreReplaced) {
+  const ParameterSpace space({parameter("a", {1, 2, 4}, 2), parameter("b", {8, 16, 32}, 2), parameter("c", {3, 5}, 1),
+                              parameter("d", {1, 2, 3}, 2), parameter("e", {1, 2})},
+                             constraints({"a * b <= 32", "d < e"}), "test");
+  const search::PositionPtr found = space.candidate({}, "here");
+  EXPECT_EQ(deplo::print(found->trail()), "a=4 b=8 c=5 d=1 e=2");
+  EXPECT_EQ(deplo::print(search::heuristic(space)->trail()), deplo::print(found->trail()));
+  EXPECT_EQ(
+      space.replaced_defaults({}, "here"),
+      "the defaults are not legal ('a * b <= 32' is not true): b=8 instead of 32, d=1 instead of 3, e=2 instead of 1");
+  EXPECT_EQ(deplo::print(space.candidate(parse_trail("b=16"), "here")->trail()), "a=1 b=16 c=5 d=1 e=2");
+  EXPECT_THAT([&] { space.candidate(parse_trail("d=2"), "here"); },
+              ThrowsMessage<Error>("here: expected a legal configuration, found d=2: no values of the other parameters "
+                                   "make it one"));
+}
+
+TEST(ForeignSpace, DefaultsThatDivideByZeroAreReplaced) {
+  const ParameterSpace space({parameter("a", {0, 1, 2})}, constraints({"2 // a and a > 0"}), "test");
+  EXPECT_EQ(space.replaced_defaults({}, "here"),
+            "the defaults are not legal ('2 // a and a > 0' is not true): a=1 instead of 0");
+}
+
+TEST(ForeignSpace, SaysThatADivisionIsNotThatOfC) {
+  const auto notes = [](const std::string& text) {
+    return ParameterSpace({parameter("a", {1, 2})}, constraints({text}), "test").notes();
+  };
+  EXPECT_THAT(notes("(a == 1) ? a / 2 < 1 : 1"),
+              ::testing::ElementsAre("'(a == 1) ? a / 2 < 1 : 1': / gives a fraction, as in Python; // rounds down, as "
+                                     "/ does in C"));
+  EXPECT_EQ(notes("a / 2 < 1 && a < 2").size(), 1u);
+  EXPECT_TRUE(notes("a / 2 < 1 and a < 2").empty()) << "Python's operators";
+  EXPECT_TRUE(notes("a // 2 < 1 && a < 2").empty());
 }
 
 TEST(ForeignSpace, SaysWhatIsWrong) {
