@@ -134,7 +134,7 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
 
 TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
   const Json first =
-      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "20", "--search", "random", "--seed", "3"});
+      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "120", "--search", "random", "--seed", "3"});
   EXPECT_TRUE(first["confirmed"]) << first;
   EXPECT_EQ(first["trials"], 5);
   EXPECT_THAT(first["trail"].get<std::string>(), HasSubstr("TILE_K="));
@@ -143,7 +143,7 @@ TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
 
   // The same command measures nothing again.
   const Json again =
-      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "20", "--search", "random", "--seed", "3"});
+      tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "120", "--search", "random", "--seed", "3"});
   EXPECT_EQ(again["known"], 5);
 
   // What was measured is a recorded space, which other tools take and give back.
