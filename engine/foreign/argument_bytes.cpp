@@ -24,9 +24,14 @@ constexpr TypeName type_names[] = {
     {"char", ir::DType::i8},   {"uchar", ir::DType::u8},  {"double", ir::DType::f64}, {"bool", ir::DType::boolean},
 };
 
-std::optional<ir::DType> named(std::string_view name) {
+/// Of "float", not of "float4".
+std::optional<ir::DType> element_named(std::string_view name) {
   const auto* const found = std::ranges::find(type_names, name, &TypeName::name);
-  if (found != std::end(type_names)) return found->dtype;
+  return found == std::end(type_names) ? std::nullopt : std::optional(found->dtype);
+}
+
+/// T1's and NumPy's names have the number of bits.
+std::optional<ir::DType> named_by_bits(std::string_view name) {
   for (const TypeName& type : type_names)
     if (type.dtype != ir::DType::f16 && ir::torch_name(type.dtype) == name) return type.dtype;  // "float16": 16 floats
   return std::nullopt;
@@ -56,18 +61,23 @@ std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, c
 
 }  // namespace
 
+std::optional<ArgumentType> opencl_type(std::string_view name) {
+  if (const auto dtype = element_named(name)) return ArgumentType{*dtype};
+  for (const std::int64_t lanes : {16, 8, 4, 3, 2}) {
+    const std::string suffix = fmt::format("{}", lanes);
+    if (!name.ends_with(suffix)) continue;
+    if (const auto dtype = element_named(name.substr(0, name.size() - suffix.size())))
+      return ArgumentType{*dtype, lanes == 3 ? 4 : lanes, lanes};
+  }
+  return std::nullopt;
+}
+
 ArgumentType read_type(const Config& config) {
   std::string name = config.text();
   constexpr std::string_view is_unsigned = "unsigned ";
   if (name.starts_with(is_unsigned)) name = "u" + name.substr(is_unsigned.size());
-  if (const auto dtype = named(name)) return {*dtype};
-  for (const std::int64_t lanes : {16, 8, 4, 3, 2}) {
-    const std::string suffix = fmt::format("{}", lanes);
-    if (!name.ends_with(suffix)) continue;
-    const std::string element = name.substr(0, name.size() - suffix.size());
-    const auto* const found = std::ranges::find(type_names, element, &TypeName::name);
-    if (found != std::end(type_names)) return {found->dtype, lanes == 3 ? 4 : lanes, lanes};
-  }
+  if (const auto dtype = named_by_bits(name)) return {*dtype};
+  if (const auto type = opencl_type(name)) return *type;
   config.expected(fmt::format("a type ({}or a vector of these such as float4)", known_names()));
 }
 

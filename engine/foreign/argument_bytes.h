@@ -1,7 +1,9 @@
 // Types of a kernel file's arguments, and values as the device stores them.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct ArgumentType {
   std::int64_t bytes() const { return lanes * ir::bytes(element); }
 };
 
+/// The type of a name of OpenCL C, such as "float" or "uchar4". nullopt: there is none.
+std::optional<ArgumentType> opencl_type(std::string_view name);
 /// Reads the name of a type of OpenCL C ("float", "uchar4"), or one with the number of bits, as T1 and NumPy have ("uint8").
 /// "int8" and "int16" are T1's, not vectors; "float16" is a vector, as in T1. Throws Error at `config` for another name.
 ArgumentType read_type(const Config& config);

@@ -145,10 +145,6 @@ std::string with_plain_name(std::string source, const std::string& entry) {
   return source;
 }
 
-}  // namespace
-
-namespace {
-
 // Those that deplo reads, and those of T1 that say nothing about a kernel.
 const std::vector<std::string_view> top_keys{
     "General", "ConfigurationSpace", "KernelSpecification", "Reference", "Objectives", "Search", "Budget", "$schema"};
@@ -175,8 +171,8 @@ struct KernelFile::Reader {
   const GivenArguments& user_arguments;
   const Config config;
   const fs::path folder;
-  bool is_t1_ = false;               // JSON
-  std::vector<std::string> places_;  // of the arguments
+  bool is_t1 = false;               // JSON
+  std::vector<std::string> places;  // of the arguments
 
   Reader(KernelFile& kernel, const Files& files, const GivenArguments& arguments)
       : to(kernel),
@@ -184,7 +180,7 @@ struct KernelFile::Reader {
         config(Config::load(files.space)),
         folder(fs::path(files.space).parent_path()) {
     to.place_ = files.space;
-    is_t1_ = files.space.ends_with(".json");
+    is_t1 = files.space.ends_with(".json");
     check_keys(config, top_keys);
     to.space_text_ = read_file(files.space);
     const Config specification = config.at("KernelSpecification");
@@ -204,8 +200,10 @@ struct KernelFile::Reader {
     read_space();
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
-    pass_constants();
-    check_types();
+    if (const auto declared = declared_parameters(to.source_, plain_entry(to.entry_))) {
+      pass_constants(*declared);
+      check_types(*declared);
+    }
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       throw Error(
@@ -224,7 +222,7 @@ struct KernelFile::Reader {
 
   /// Refuses unknown keys. A T1 file may have keys of other tools, so only misspelt keys are refused there.
   void check_keys(const Config& map, const std::vector<std::string_view>& known) const {
-    if (!is_t1_) {
+    if (!is_t1) {
       map.only(known);
       return;
     }
@@ -361,7 +359,7 @@ struct KernelFile::Reader {
 
   void read_argument(const Config& argument) {
     check_keys(argument, argument_keys);
-    places_.push_back(argument.place());
+    places.push_back(argument.place());
     const std::string name = argument.text_or("Name", fmt::format("arg{}", to.arguments_.size()));
     if (std::ranges::find(to.arguments_, name, &Argument::name) != to.arguments_.end())
       throw Error(fmt::format("{}: expected each argument once, found '{}'", argument.place(), name));
@@ -412,28 +410,26 @@ struct KernelFile::Reader {
 
   /// Kernel Tuner also passes arrays in constant memory to the kernel, whose parameters of these are seldom used. Here
   /// they are parameters unless the kernel declares too few.
-  void pass_constants() const {
-    const auto declared = declared_parameters(to.source_, plain_entry(to.entry_));
+  void pass_constants(const std::vector<DeclaredParameter>& declared) const {
     const auto symbols = std::ranges::count(to.arguments_, false, &Argument::is_parameter);
-    const bool are_few = declared && std::ssize(*declared) < std::ssize(to.arguments_) - symbols;
+    const bool are_few = std::ssize(declared) < std::ssize(to.arguments_) - symbols;
     for (Argument& argument : to.arguments_)
       if (argument.is_symbol && are_few) argument.is_parameter = false;
   }
 
   /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is checked
   /// when the kernel is built.
-  void check_types() const {
-    const auto declared = declared_parameters(to.source_, plain_entry(to.entry_));
+  void check_types(const std::vector<DeclaredParameter>& declared) const {
     const auto passed = std::ranges::count(to.arguments_, true, &Argument::is_parameter);
-    if (!declared || std::ssize(*declared) != passed) return;
-    auto parameter = declared->begin();
+    if (std::ssize(declared) != passed) return;
+    auto parameter = declared.begin();
     for (std::size_t i = 0; i < to.arguments_.size(); ++i) {
       const Argument& argument = to.arguments_[i];
       if (!argument.is_parameter) continue;
       DeclaredParameter now = *parameter++;
       now.is_known = now.is_known && !is_defined(now.type);
       if (const std::string wanted = misfit(passed_as(argument), now); !wanted.empty())
-        throw Error(fmt::format("{}: expected {} as argument '{}' of the kernel '{}', found {} {}", places_[i], wanted,
+        throw Error(fmt::format("{}: expected {} as argument '{}' of the kernel '{}', found {} {}", places[i], wanted,
                                 argument.name, to.entry_,
                                 argument.buffer  ? "an array of"
                                 : argument.local ? "local memory of"

@@ -5,8 +5,7 @@
 #include <functional>
 
 #include "engine/loop/kernel.h"
-#include "engine/tune/board.h"
-#include "engine/tune/tune_kernel.h"
+#include "engine/search_alone.h"
 #include "measure/protocol/energy.h"
 #include "measure/store_fixture.h"
 #include "measure/worker/runner.h"
@@ -69,18 +68,7 @@ TEST(EnergyFront, IsThatOfAllThatWasMeasured) {
   const std::string file = folder.file("s.db");
   measure::Store store = measure::Store::open(file);
   MeteredRunner runner;
-  Session session{runner, store, load_target("opencl-cpu-avx2"), {}};
-  session.device_id = store.add_device(runner.info());
-  session.run_id = store.add_run({session.device_id, "", "", "random", 0, "here"});
-  Experiment experiment;
-  experiment.strategy = "random";
-  KernelBudget budget;
-  budget.seconds = budget.share = 1e6;
-  budget.trials = 120;
-  Progress progress(stderr, true);
-  Narrator narrator{progress, "", now() + 1e6, [](const Row&) {}};
-  Prospect prospect;
-  const measure::Front front = tune_kernel(kernel, experiment, budget, session, narrator, prospect).front;
+  const measure::Front front = search_alone(kernel, runner, store, 120).front;
 
   ASSERT_GE(front.trials.size(), 2U);
   for (std::size_t i = 0; i < front.trials.size(); ++i) {
@@ -91,7 +79,8 @@ TEST(EnergyFront, IsThatOfAllThatWasMeasured) {
     EXPECT_GT(front.trials[i - 1].timing.energy_mj, trial.timing.energy_mj * (1 + measure::energy_tie));
   }
   // No trial at all beats one of the front by more than noise.
-  const auto trials = store.valid_trials(1, session.device_id, measure::default_tolerance, kernel.objectives);
+  const auto trials =
+      store.valid_trials(1, store.add_device(runner.info()), measure::default_tolerance, kernel.objectives);
   EXPECT_GE(trials.size(), 100U);
   for (const measure::TrialRecord& trial : trials)
     for (const measure::TrialRecord& best : front.trials)

@@ -8,8 +8,7 @@
 
 #include "core/rng.h"
 #include "engine/loop/kernel.h"
-#include "engine/tune/board.h"
-#include "engine/tune/tune_kernel.h"
+#include "engine/search_alone.h"
 #include "measure/store_fixture.h"
 #include "measure/worker/runner.h"
 
@@ -79,19 +78,8 @@ class TiedRuns : public ::testing::Test {
     ScriptedRunner runner(script);
     const std::string file = folder_.file(std::to_string(runs_++) + ".db");
     measure::Store store = measure::Store::open(file);
-    Session session{runner, store, load_target("opencl-cpu-avx2"), {}};
-    session.device_id = store.add_device(runner.info());
-    session.run_id = store.add_run({session.device_id, "", "", "random", 0, "here"});
-    Experiment experiment;
-    experiment.strategy = "random";
-    KernelBudget budget;
-    budget.seconds = budget.share = 1e6;
-    budget.trials = 60;
-    Progress progress(stderr, true);
-    Narrator narrator{progress, "", now() + 1e6, [](const Row&) {}};
-    Prospect prospect;
-    Result result{tune_kernel(kernel_, experiment, budget, session, narrator, prospect), "", 0};
-    const auto best = store.best(1, session.device_id);
+    Result result{search_alone(kernel_, runner, store, 60), "", 0};
+    const auto best = store.best(1, store.add_device(runner.info()));
     EXPECT_TRUE(best.has_value());
     if (best) result.stored = best->trail;
     if (best) result.changes = best->changes;
