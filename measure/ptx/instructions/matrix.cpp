@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "ir/hardware/float16.h"
 #include "measure/ptx/instructions/table.h"
@@ -132,15 +133,26 @@ std::array<Aligned, 16> aligned(const Elements& elements, Element type) {
   return result;
 }
 
-/// c + sign * (a · b), as the launch's options say.
-float add_products(const Warp& w, Element type, const Elements& a, const Elements& b, double sign, float c) {
-  const Machine& machine = w.block().machine();
-  if (!machine.options().truncates) return static_cast<float>(sign * dot(a, b) + static_cast<double>(c));
-  Elements signed_a = a;
-  for (double& element : signed_a) element *= sign;
-  const std::size_t bytes = type == Element::tf32 ? 4 : 2;
-  return tensor_sum_of(machine.program().target)(aligned(signed_a, type), aligned(b, type), c, bytes);
-}
+/// Adds products as the launch's options say.
+class Adder {
+ public:
+  Adder(const Warp& w, Element type) : type_(type) {
+    const Machine& machine = w.block().machine();
+    if (machine.options().truncates) tensor_sum_ = tensor_sum_of(machine.program().target);
+  }
+
+  /// c + sign * (a · b)
+  float operator()(const Elements& a, const Elements& b, double sign, float c) const {
+    if (!tensor_sum_) return static_cast<float>(sign * dot(a, b) + static_cast<double>(c));
+    Elements signed_a = a;
+    for (double& element : signed_a) element *= sign;
+    return (*tensor_sum_)(aligned(signed_a, type_), aligned(b, type_), c, type_ == Element::tf32 ? 4 : 2);
+  }
+
+ private:
+  Element type_;
+  std::optional<TensorSum> tensor_sum_;
+};
 
 // ---- mma.sync
 Flow run_mma(Warp& w, const Instruction& i, Lanes) {
@@ -148,11 +160,11 @@ Flow run_mma(Warp& w, const Instruction& i, Lanes) {
   const auto type = static_cast<Element>(t.format);
   const std::array<Elements, 16> a = rows_of_a(w, t.a, type);
   const std::array<Elements, 8> b = columns_of_b(w, t.b, type);
+  const Adder add(w, type);
   std::array<PerLane<float>, 4> d;
   for (std::size_t r = 0; r < 4; ++r)
     for (std::size_t lane = 0; lane < warp_lanes; ++lane)
-      d[r][lane] =
-          add_products(w, type, a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2], 1, w.lanes<float>(t.c[r])[lane]);
+      d[r][lane] = add(a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2], 1, w.lanes<float>(t.c[r])[lane]);
   for (std::size_t r = 0; r < 4; ++r) w.store(t.d[r], d[r], all_lanes);
   return Flow::next;
 }
@@ -271,12 +283,13 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
     rows = rows_of_a(w, t.a, type);
   }
   const SharedMatrix b(product.b, t.b_transposed, w, access);
+  const Adder add(w, type);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.n); ++n) {
     const Elements column = b.row(n, type);
     const std::size_t j = n / 8, lane_part = n % 8 / 2, v = n % 2;
     for (std::size_t g = 0; g < rows.size(); ++g) {
       float& d = w.lanes<float>(t.d[4 * j + 2 * (g / 8) + v])[4 * (g % 8) + lane_part];
-      d = add_products(w, type, rows[g], column, product.sign, product.adds ? d : 0.0F);
+      d = add(rows[g], column, product.sign, product.adds ? d : 0.0F);
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/file.h"
+#include "measure/cuda/fixture.h"
 #include "measure/device.h"
 #include "measure/ptx/device.h"
 
@@ -71,6 +73,49 @@ TEST(TensorSum, TakesWhatIsNoNumberAndTheEndsOfTheType) {
   EXPECT_EQ(sum_of("sm_90", {0x1p-149}), 0x1p-149F);
   EXPECT_EQ(sum_of("sm_90", {0, 0}, -0.0F), 0);
 }
+
+// The first 512 sums of experiments/cuda/tensor_sums.py, which an H200 computed.
+class TensorSums : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::vector<std::uint8_t> data(const std::string& name) {
+    const std::string bytes = read_file(DEPLO_SOURCE_DIR "/tests/data/tensor_sums/" + name + ".bin");
+    return {bytes.begin(), bytes.end()};
+  }
+  static std::vector<std::uint8_t> sums_on(const char* device_name) {
+    const std::string name = GetParam(), type = name.substr(name.find('_') + 1);
+    KernelCode code;
+    code.kernel.buffers = {{"a", ir::DType::i32, ir::Role::input, {512}, {1}},
+                           {"b", ir::DType::i32, ir::Role::input, {256}, {1}},
+                           {"c", ir::DType::f32, ir::Role::input, {512}, {1}},
+                           {"d", ir::DType::f32, ir::Role::output, {512}, {1}}};
+    code.source.text = "#define TYPE " + type + "\n#define IS_TF32 " + (type == "tf32" ? "1" : "0") +
+                       "\n#define WGMMA " + (name.starts_with("wgmma") ? "1" : "0") + "\n" +
+                       read_file(DEPLO_SOURCE_DIR "/experiments/cuda/tensor_sums.cu");
+    code.source.entry = "tensor_sums";
+    code.source.threads = 128;
+    code.source.architecture_specific = true;
+    code.launch = Launch{{1}, {128}};
+    const auto device = open_ptx(device_name);
+    const auto arrays = device->allocate(code.kernel.buffers);
+    for (std::size_t i = 0; i < 3; ++i) arrays->write_bytes(i, data(code.kernel.buffers[i].name));
+    const auto built = device->build(code);
+    EXPECT_TRUE(built.ok()) << built.failure().message;
+    const auto failure = built.value()->execute(*arrays, 1);
+    EXPECT_FALSE(failure) << failure->message;
+    return arrays->read_bytes(3);
+  }
+};
+
+TEST_P(TensorSums, HaveTheBitsOfAnH200) {
+  DEPLO_NEED_NVRTC("sm_90");
+  const std::vector<std::uint8_t> expected = data(std::string("h200_") + GetParam());
+  EXPECT_EQ(sums_on("ptx:sm_90:truncated"), expected);
+  EXPECT_NE(sums_on("ptx:sm_90"), expected);
+  if (!std::string_view(GetParam()).starts_with("wgmma")) {
+    EXPECT_NE(sums_on("ptx:sm_80:truncated"), expected);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, TensorSums, ::testing::Values("f16", "bf16", "tf32", "wgmma_f16", "wgmma_bf16"));
 
 TEST(PtxDeviceName, HasASeedAndTheWordTruncated) {
   for (const char* name : {"ptx:sm_90:", "ptx:sm_90:x", "ptx:sm_90:truncated:7", "ptx:sm_90:7:", "ptx:truncated",
