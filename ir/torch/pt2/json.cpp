@@ -7,14 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/text/json_builder.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
 
 using Document = nlohmann::json;
 
-constexpr int most_levels = 128;
-constexpr std::size_t most_values = 4'000'000;
+// A large model has some 100,000 values, each a member of one object.
+constexpr JsonLimits limits = {.levels = 128, .values = 4'000'000, .members = 4'000'000};
 
 std::string describe(const Document& value) {
   if (value.is_string()) return fmt::format("'{}'", value.get_ref<const std::string&>().substr(0, 64));
@@ -111,14 +112,11 @@ std::string Json::alternative() const {
 }
 
 Json Json::parse(const std::string& text, const std::string& where) {
-  std::size_t values = 0;
-  const auto limit = [&](int depth, Document::parse_event_t, const Document&) {
-    if (depth > most_levels) throw Error(fmt::format("{}: expected at most {} nested levels", where, most_levels));
-    if (++values > most_values) throw Error(fmt::format("{}: expected at most {} values", where, most_values));
-    return true;
-  };
+  const auto document = std::make_shared<Document>();
+  JsonBuilder<Document> builder(*document, limits, where);
   try {
-    return {std::make_shared<const Document>(Document::parse(quote_non_finite(text), limit)), where, ""};
+    Document::sax_parse(quote_non_finite(text), &builder);
+    return {document, where, ""};
   } catch (const Document::exception& e) {
     throw Error(fmt::format("{}: expected JSON: {}", where, e.what()));
   }

@@ -48,8 +48,9 @@ class MemberScan {
     const std::size_t after = text_.find_first_not_of(" \t\r\n", std::min(at_ + 1, text_.size()));
     if (at_ >= text_.size() || after == std::string_view::npos || text_[after] != ':') return;
     const std::string_view name = text_.substr(start, at_ - start);
-    if (depth_ == outer_ && outline_.members.size() < max_members) outline_.members.emplace_back(name);
-    if (depth_ == inner_ && !is_inner_over_ && outline_.inner.size() < max_members) outline_.inner.emplace_back(name);
+    if (depth_ == outer_ && outline_.members.size() < limits.members) outline_.members.emplace_back(name);
+    if (depth_ == inner_ && !is_inner_over_ && outline_.inner.size() < limits.members)
+      outline_.inner.emplace_back(name);
   }
 
   std::string_view text_;

@@ -1,14 +1,14 @@
 // Kernel Tuner's caches, and T4. A cache is read entry by entry: the document as a whole would take ten times its size.
-// A T4 document is read as a whole, up to records::max_values.
+// A T4 document is read as a whole, up to records::limits.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/json_builder.h"
 #include "core/text/select_names.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/json_text.h"
@@ -97,13 +97,17 @@ class Reader {
   void parse(std::string_view text) {
     const std::string clean = records::may_have_nan(text) ? records::without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
+    JsonBuilder<Json> document(header_, records::limits, place_, [this](const std::string& section, Json& value) {
+      return section == "cache" && value.is_object() && take_entry(value);
+    });
     try {
-      [[maybe_unused]] const Json rest = Json::parse(
-          source, [this](int depth, Json::parse_event_t event, Json& json) { return keep(depth, event, json); });
+      Json::sax_parse(source, &document);
+      is_cache_ = records::member_of(header_, "cache").is_object();
     } catch (const Json::parse_error& e) {
       // The file of a search that still runs, or was killed: each entry that is complete was read.
       // Whose last word may be the start of a NaN or an Infinity, which is found wrong at its first letter.
       constexpr std::size_t longest_word = 9;
+      is_cache_ = records::member_of(header_, "cache").is_object();
       if (e.byte + longest_word >= source.size() && is_cache_) return;
       throw not_json(e);
     } catch (const Json::exception& e) {  // a number beyond double
@@ -119,31 +123,12 @@ class Reader {
                              what.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
   }
 
-  // Whether the value stays in the document: entries of a cache do not, and what the document has goes to header_.
-  bool keep(int depth, Json::parse_event_t event, Json& json) {
-    using Event = Json::parse_event_t;
-    if (depth > records::max_levels)
-      throw Error(fmt::format("{}: expected at most {} nested levels, found more", place_, records::max_levels));
-    const bool entry = section_ == "cache" && depth == 2;
-    const auto level = static_cast<std::size_t>(depth);
-    if (depth == 1 && event == Event::key) section_ = json.get<std::string>();
-    if (depth == 1 && event == Event::object_start && section_ == "cache") is_cache_ = true;
-    if (event == Event::object_start) members_[level] = 0;
-    if (event == Event::key && ++members_[level - 1] > records::max_members)
-      throw Error(
-          fmt::format("{}: expected at most {} members in an object, found more", place_, records::max_members));
-    if (event == Event::key && entry) before_entry_ = held_;
-    if (event != Event::value && event != Event::array_end && event != Event::object_end) return true;
-    if (++held_ > records::max_values)
-      throw Error(fmt::format("{}: expected at most {} values in T4 results or an entry of a cache, found more", place_,
-                              records::max_values));
-    if (depth == 1) return header_[section_] = std::move(json), false;
-    if (!entry || event != Event::object_end) return true;
+  // An entry of a cache, which does not stay in the document.
+  bool take_entry(const Json& entry) {
+    is_cache_ = true;
     if (builder_.knobs() == 0) declare();
-    add_cached(json);
-    held_ = before_entry_;
-    --members_[1];
-    return false;
+    add_cached(entry);
+    return true;
   }
 
   void declare() {
@@ -369,7 +354,7 @@ class Reader {
           t4_objectives_ = *list;
       each_measurement(result, [&](const Json& measurement) {
         const std::string name = text_of(measurement, "name");
-        if (measured.size() < records::max_members && known.insert(name).second) measured.push_back(name);
+        if (measured.size() < records::limits.members && known.insert(name).second) measured.push_back(name);
       });
     }
     names_ = objective_names(t4_objectives_);
@@ -474,11 +459,8 @@ class Reader {
   std::vector<std::string> others_;         // of what was measured, of T4 or of the first entry without objective
   bool is_cache_ = false;                   // of Kernel Tuner
   std::size_t measured_ = 0, missing_ = 0;  // configurations with a value of the objective; without it
-  std::string section_;
   std::size_t entries_ = 0;
-  std::size_t held_ = 0, before_entry_ = 0;                        // values
-  std::array<std::size_t, records::max_levels + 1> members_ = {};  // of the object that is open at a level
-  std::vector<std::string> values_;                                // as JSON
+  std::vector<std::string> values_;        // as JSON
   std::vector<double> launches_, ratios_;  // benchmark time over the sum of the launches, both as if in ms
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/text/json_builder.h"
 #include "search/records/spelling.h"
 
 namespace deplo::search::records {
@@ -46,20 +47,11 @@ std::string without_nan(std::string_view text) {
 Json parse_json(std::string_view text, const std::string& place, std::string_view what) {
   const bool is_clean = !may_have_nan(text);
   const std::string clean = is_clean ? std::string() : without_nan(text);
-  std::size_t values = 0;
-  std::array<std::size_t, max_levels + 2> members = {};  // of the object that is open at a level
+  Json document;
+  JsonBuilder<Json> builder(document, limits, place);
   try {
-    return Json::parse(is_clean ? text : std::string_view(clean), [&](int depth, Json::parse_event_t event, Json&) {
-      if (depth > max_levels)
-        throw Error(fmt::format("{}: expected at most {} nested levels, found more", place, max_levels));
-      const auto level = static_cast<std::size_t>(depth);
-      if (event == Json::parse_event_t::object_start) members[level + 1] = 0;
-      if (event == Json::parse_event_t::key && ++members[level] > max_members)
-        throw Error(fmt::format("{}: expected at most {} members in an object, found more", place, max_members));
-      if (++values > max_values)
-        throw Error(fmt::format("{}: expected at most {} values, found more", place, max_values));
-      return true;
-    });
+    Json::sax_parse(is_clean ? text : std::string_view(clean), &builder);
+    return document;
   } catch (const Json::exception& e) {
     // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" behind the bracket.
     const std::string_view message = e.what();

@@ -8,14 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text/json_builder.h"
+
 namespace deplo::search::records {
 
 using Json = nlohmann::ordered_json;  // T4's parameters have no other order than that of the text
 
-inline constexpr int max_levels = 128;  // copies and prints of a value recurse
-/// Values held at once, of 16 to 64 bytes each: a T4 document of 300,000 configurations of 50 values each.
-inline constexpr std::size_t max_values = std::size_t{1} << 24;
-inline constexpr std::size_t max_members = 2000;  // of an object: each is searched for in them all
+inline constexpr JsonLimits limits = {
+    .levels = 128,
+    .values =
+        std::size_t{1} << 24,  // of 16 to 64 bytes each: a T4 document of 300,000 configurations of 50 values each
+    .members = 2000};          // each is searched for in them all
 
 /// The text with null for numbers that are none: NaN, Infinity and -Infinity of Python's json; nan and inf of Python's
 /// repr() and of printf, also with a sign.
@@ -23,7 +26,7 @@ std::string without_nan(std::string_view text);
 /// False only if without_nan() changes nothing.
 bool may_have_nan(std::string_view text);
 /// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place: expected
-/// WHAT in JSON: …`, also for a value with more than max_levels or max_values.
+/// WHAT in JSON: …`, also for a value beyond the limits.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);
 
 /// The value, as JSON, of a parameter that a configuration does not have.

@@ -24,7 +24,7 @@ class LiteralReader {
     if (!take('(')) return std::nullopt;
     while (ok_ && !take(')')) {
       const std::string key = name();
-      if (key.empty() || !take('=') || object.size() >= max_members) return std::nullopt;
+      if (key.empty() || !take('=') || object.size() >= limits.members) return std::nullopt;
       object[key] = value(0);
       if (!take(',') && peek() != ')') return std::nullopt;
     }
@@ -84,7 +84,7 @@ class LiteralReader {
     Json object = Json::object();
     while (ok_ && !take('}')) {
       const Json key = value(depth + 1);
-      if (!take(':') || object.size() >= max_members) return wrong();
+      if (!take(':') || object.size() >= limits.members) return wrong();
       object[key.is_string() ? key.get<std::string>() : compact(key)] = value(depth + 1);
       if (!take(',') && peek() != '}') return wrong();
     }
