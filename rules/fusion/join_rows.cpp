@@ -30,6 +30,13 @@ bool walks_neighbours(const Value& load, const Axes& axes) {
   return false;
 }
 
+/// Does the load take every second, third … row, and more than one of a line?
+bool skips_rows(const Fusion& fusion, ValueId load, const Axes& axes) {
+  return std::ranges::any_of(fusion.values[load].index, [&](const ir::Expr& e) {
+    return ir::coefficient(e, ir::tensor::coordinate(axes.rows).name()).value_or(0) > 1;
+  });
+}
+
 /// Does the load read windows: elements at the sum of the rows and of an axis that is summed up?
 bool reads_windows(const Fusion& fusion, ValueId load, const Axes& axes) {
   return std::ranges::any_of(fusion.values[load].index, [&](const ir::Expr& e) {
@@ -48,7 +55,9 @@ bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
     if (value.kind != Value::Kind::load || live.reduces.empty()) continue;
     const auto walks = [&](std::size_t axis) { return (live.free >> axis & 1) != 0; };
     if (walks(axes.outer) != walks(axes.rows) || (walks(axes.outer) && walks(axes.columns))) return false;
-    if (walks(axes.rows) && !walks_neighbours(value, axes) && !reads_windows(fusion, id, axes)) return false;
+    if (walks(axes.rows) && !walks_neighbours(value, axes) && !reads_windows(fusion, id, axes) &&
+        !skips_rows(fusion, id, axes))
+      return false;
   }
   return true;
 }
