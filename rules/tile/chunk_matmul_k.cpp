@@ -43,6 +43,8 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
                            [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
+bool is_near(std::int64_t size, std::int64_t wanted) { return 2 * size <= 3 * wanted && 3 * size >= 2 * wanted; }
+
 // Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112.
 // Narrower ones only where few are wide.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
@@ -56,7 +58,8 @@ void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& 
 }
 
 // Where loads read K by its parts (k / 64 and k % 64, an element of a convolution's kernel and its channels), a chunk of
-// the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole.
+// the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole. A GPU
+// takes chunks of its usual size that divide it, so that a slab lies within it.
 std::int64_t inner_part(const Matmul& matmul) {
   constexpr std::int64_t short_loop = 16;  // steps: shorter ones cost more than the divisions
   const ir::Axis& k = matmul.reduce->axis;
@@ -74,17 +77,21 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
   const std::int64_t columns = transposed ? copied_columns : cpu_columns(target);
   const bool reused = rows > few_rows || transposed || sharing_axis(program, matmul);
-  if (const std::int64_t part = inner_part(matmul); part > 0) add_option(result, part);
+  std::span<const std::int64_t> gpu = rows <= sliced_rows ? gpu_few_rows : gpu_chunks;
+  if (multiplies_matrices(program, matmul, target)) gpu = target.wgmma ? warpgroup_chunks : product_chunks;
+  if (const std::int64_t part = inner_part(matmul); part > 0) {
+    const std::vector<std::int64_t> within = divisors(part, 1, part);
+    for (const std::int64_t wanted : gpu)
+      if (const std::int64_t d = nearest(within, wanted); !target.cpu && is_near(d, wanted)) add_option(result, d);
+    if (result.empty()) add_option(result, part);
+  }
   const bool whole = target.cpu && reused && k * 4 * columns <= target.shared_bytes / 4 * 3;
   if (whole) add_option(result, k);
   const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
   const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;
-  std::span<const std::int64_t> gpu = rows <= sliced_rows ? gpu_few_rows : gpu_chunks;
-  if (multiplies_matrices(program, matmul, target)) gpu = target.wgmma ? warpgroup_chunks : product_chunks;
   for (const std::int64_t wanted : target.cpu ? cpu : gpu) {
     const std::int64_t d = nearest(chunks, wanted);
-    const bool near = d < k && 2 * d <= 3 * wanted && 3 * d >= 2 * wanted;
-    if (near)
+    if (d < k && is_near(d, wanted))
       add_option(result, d);
     else if (wanted < k)
       add_option(guarded, wanted);
