@@ -17,11 +17,15 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// An axis of a Stage's slab: it walks one dimension of the source.
+/// An axis of a Stage's slab: it walks one dimension of the source, or goes where the origin says, which names it then:
+/// the rows that a convolution reads lie in lines and images.
 struct SlabAxis {
+  static constexpr int in_origin = -1;
+
   std::string name;
   std::int64_t extent = 1;
-  int dim = 0;
+  int dim = 0;  // or in_origin
+  bool walks_dimension() const { return dim != in_origin; }
   bool operator==(const SlabAxis&) const = default;
 };
 

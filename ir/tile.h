@@ -48,7 +48,7 @@ enum class Transport : std::uint8_t { copy, ahead, async, tma };
 struct Stage {
   std::string buffer, source;
   DType dtype = DType::f32;    // of its elements: the source's, or f32 if the copy converts from 16 bits
-  std::vector<Expr> origin;    // one per dimension of the source
+  std::vector<Expr> origin;    // one per dimension of the source; may name axes of the slab that walk none
   std::vector<SlabAxis> slab;  // the dimensions of a slot, in order
   Transport transport = Transport::copy;
   int lanes = 0;  // elements of one copy; 0: not decided, so the widest copy that both sides allow

@@ -50,7 +50,7 @@ bool has_rows(const Program& program, const std::string& name) {
 }  // namespace
 
 bool along_rows(const Stage& stage, const Buffer& source) {
-  return static_cast<std::size_t>(stage.slab.back().dim) + 1 == source.shape.size();
+  return stage.slab.back().dim + 1 == std::ssize(source.shape);
 }
 
 std::string fault(const Stage& stage, const Buffer& source) {
@@ -61,8 +61,7 @@ std::string fault(const Stage& stage, const Buffer& source) {
     return "pairs travel by loads and stores to one slot, with no pad";
   if (along_rows(stage, source))
     return (stage.panel > 0 ? stage.panel : stage.slab.back().extent) % lanes == 0 ? "" : "pairs of no whole vectors";
-  return static_cast<std::size_t>(stage.slab[0].dim) + 1 == source.shape.size() ? ""
-                                                                                : "pairs of elements that lie apart";
+  return stage.slab[0].dim + 1 == std::ssize(source.shape) ? "" : "pairs of elements that lie apart";
 }
 
 std::string find_product(const Program& program, const Loop& loop, Product& product) {

@@ -68,7 +68,7 @@ bool has_turned_blocks(const Stage& s, const Buffer& source) {
   if (s.slab.size() < 2 || s.pairs || s.transport != Transport::copy || s.swizzle != 0) return false;
   if (s.dtype != DType::f32 || source.dtype != DType::f32 || source.strides.back() != 1) return false;
   const SlabAxis &rows = s.slab.end()[-2], &columns = s.slab.back();
-  return static_cast<std::size_t>(rows.dim) + 1 == source.shape.size() && columns.dim != rows.dim &&
+  return rows.dim + 1 == std::ssize(source.shape) && columns.walks_dimension() && columns.dim != rows.dim &&
          rows.extent % size == 0 && (s.panel > 0 ? s.panel : columns.extent) % size == 0;
 }
 

@@ -171,6 +171,15 @@ Operand Compiler::operand(const Arg& arg, int lanes, DType dtype) {
   return found->second;
 }
 
+std::vector<Index> Compiler::indices(const std::vector<Expr>& list,
+                                     const std::vector<std::pair<std::string, int>>& axes) {
+  scope_.insert(scope_.end(), axes.begin(), axes.end());
+  std::vector<Index> result;
+  for (const Expr& e : list) result.push_back(index(e));
+  scope_.erase(scope_.end() - std::ssize(axes), scope_.end());
+  return result;
+}
+
 Index Compiler::index(const Expr& e) {
   std::array<std::byte, 2048> buffer;
   std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());

@@ -58,6 +58,8 @@ class Compiler {
   Code code_of(const Loop& loop, int variable);
 
   int variable(bool varies);
+  /// Indices that may name the axes, whose variables these are.
+  std::vector<Index> indices(const std::vector<Expr>&, const std::vector<std::pair<std::string, int>>& axes);
   // Each of these fails if a name is not defined before the statement.
   Index index(const Expr& e);
   const Layout& layout(const Access& access) const { return machine.layout(access); }

@@ -15,6 +15,7 @@ struct RunStage {
   int buffer, source;
   std::vector<Index> origin;
   std::vector<SlabAxis> slab;
+  std::vector<std::pair<std::size_t, int>> in_origin;  // axes of the slab, and their variables
   Transport transport;
   Index slot, when;
   std::int64_t count;  // cells of a slot
@@ -53,17 +54,27 @@ struct RunStage {
     return of_first;
   }
 
+  std::vector<std::int64_t> corner_at(Machine& m, const std::vector<std::int64_t>& position) const {
+    for (const auto& [axis, variable] : in_origin)
+      m.lanes.variables[static_cast<std::size_t>(variable)].scalar = position[axis];
+    std::vector<std::int64_t> corner;
+    for (const Index& index : origin) corner.push_back(shared_by_all(m, index));
+    return corner;
+  }
+
   // What is outside the source is 0.
   void fill(Machine& m, std::int64_t first) const {
     Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
     const Global& from = m.global.buffers[static_cast<std::size_t>(source)];
     std::vector<std::int64_t> corner, at_source, position(slab.size(), 0);
-    for (const Index& index : origin) corner.push_back(shared_by_all(m, index));
+    bool moved = true;  // along an axis that the origin names
     for (std::int64_t n = first; n < first + count; ++n) {
       std::int64_t offset = 0;
       bool inside = true;
+      if (std::exchange(moved, false)) corner = corner_at(m, position);
       at_source = corner;
-      for (std::size_t i = 0; i < position.size(); ++i) at_source[static_cast<std::size_t>(slab[i].dim)] += position[i];
+      for (std::size_t i = 0; i < position.size(); ++i)
+        if (slab[i].walks_dimension()) at_source[static_cast<std::size_t>(slab[i].dim)] += position[i];
       for (std::size_t d = 0; d < corner.size(); ++d) {
         inside = inside && at_source[d] >= 0 && at_source[d] < from.shape[d];
         if (inside) offset += at_source[d] * from.strides[d];
@@ -71,6 +82,7 @@ struct RunStage {
       m.shared.fill(to, to.cells[static_cast<std::size_t>(n)], inside ? from.at(offset) : 0,
                     transport != Transport::copy);
       for (std::size_t i = position.size(); i-- > 0;) {
+        moved = moved || !slab[i].walks_dimension();
         if (++position[i] < slab[i].extent) break;
         position[i] = 0;
       }
@@ -168,6 +180,7 @@ void compile(Compiler& c, const Stage& s) {
                .source = source,
                .origin = {},
                .slab = s.slab,
+               .in_origin = {},
                .transport = s.transport,
                .slot = c.index(s.slot),
                .when = c.index(s.when),
@@ -180,12 +193,19 @@ void compile(Compiler& c, const Stage& s) {
   if (c.machine.shared.buffers[static_cast<std::size_t>(run.buffer)].shape != logical_shape(s) ||
       (s.transport == Transport::tma) != (run.barrier >= 0))
     c.fail("expected stages of " + s.buffer + " that agree");
-  for (const Expr& e : s.origin) run.origin.push_back(c.index(e));
+  std::vector<std::pair<std::string, int>> axes;
+  for (std::size_t i = 0; i < s.slab.size(); ++i)
+    if (!s.slab[i].walks_dimension()) {
+      axes.emplace_back(s.slab[i].name, c.variable(false));
+      run.in_origin.emplace_back(i, axes.back().second);
+    }
+  run.origin = c.indices(s.origin, axes);
   if (run.slot.varies || run.when.varies) c.fail("expected a slot and a condition that all threads share");
   if (run.origin.size() != c.machine.global.buffers[static_cast<std::size_t>(source)].shape.size())
     c.fail("expected one origin per dimension of " + s.source);
   for (const SlabAxis& axis : s.slab)
-    if (axis.dim < 0 || axis.dim >= static_cast<int>(run.origin.size())) c.fail("a slab axis walks no dimension");
+    if (axis.walks_dimension() && (axis.dim < 0 || axis.dim >= std::ssize(run.origin)))
+      c.fail("a slab axis walks no dimension");
   c.emit(std::move(run));
 }
 

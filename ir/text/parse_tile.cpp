@@ -103,8 +103,7 @@ Stmt stage(Terms& in, std::string buffer, DType dtype) {
     a.name = in.new_name("an axis");
     in.expect(":");
     a.extent = in.extent(elements);
-    in.expect("@");
-    a.dim = static_cast<int>(in.integer("a dimension", 0, 63));
+    a.dim = in.take_if("@") ? static_cast<int>(in.integer("a dimension", 0, 63)) : SlabAxis::in_origin;
     s.slab.push_back(std::move(a));
   });
   in.expect(")");

@@ -212,6 +212,7 @@ class Printer {
     separated(s.slab, [&](const SlabAxis& a) {
       (out += a.name) += ':';
       integer(a.extent);
+      if (!a.walks_dimension()) return;
       out += '@';
       integer(a.dim);
     });

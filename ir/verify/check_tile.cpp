@@ -44,12 +44,29 @@ bool agree(const Stage& a, const Stage& b) {
 void check_slab(const Stage& s, std::size_t rank) {
   if (s.slab.empty()) fail("the slab has no axes");
   for (const SlabAxis& a : s.slab) {
-    const auto same = [&](const SlabAxis& b) { return &b != &a && (b.dim == a.dim || b.name == a.name); };
+    const auto same = [&](const SlabAxis& b) {
+      return &b != &a && ((b.dim == a.dim && a.walks_dimension()) || b.name == a.name);
+    };
     if (!is_name(a.name)) fail("`{}` cannot name a slab axis", a.name);
     if (a.extent < 1) fail("slab axis `{}` has an extent of {}", a.name, a.extent);
-    if (a.dim < 0 || static_cast<std::size_t>(a.dim) >= rank) fail("`{}` has no dimension {}", s.source, a.dim);
+    if (a.walks_dimension() && (a.dim < 0 || static_cast<std::size_t>(a.dim) >= rank))
+      fail("`{}` has no dimension {}", s.source, a.dim);
     if (std::any_of(s.slab.begin(), s.slab.end(), same)) fail("slab axis `{}` repeats another", a.name);
   }
+}
+
+// Each of its axes that walk no dimension is in the origin.
+void check_origin(Context& c, const Stage& s) {
+  const IndexProver::Mark outside = c.index.mark();
+  for (const SlabAxis& a : s.slab) {
+    if (a.walks_dimension()) continue;
+    if (!depends_on(s.origin, a.name)) fail("the origin does not say where slab axis `{}` goes", a.name);
+    c.index.enter({a.name, a.extent, Bind::free}, false, Strided{0, a.extent - 1, a.extent > 1 ? 1 : 0});
+  }
+  c.index.set_gathers(true);
+  for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");
+  c.index.set_gathers(false);
+  c.index.leave(outside);
 }
 
 // Elements of a row in memory, without the pad.
@@ -80,7 +97,7 @@ void check_layout(const Stage& s, const Buffer& source) {
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
   if (s.lanes > 1 && columns(s) % s.lanes != 0)
     fail("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
-  if (s.lanes > 1 && !s.pairs && static_cast<std::size_t>(s.slab.back().dim) + 1 != source.shape.size() &&
+  if (s.lanes > 1 && !s.pairs && s.slab.back().dim + 1 != std::ssize(source.shape) &&
       (s.lanes != CopyTransposed::size || !has_turned_blocks(s, source)))
     fail("copies of {} lanes that lie apart in `{}`", s.lanes, s.source);
   if (s.pairs) check_pairs(s, source);
@@ -96,10 +113,11 @@ void check_layout(const Stage& s, const Buffer& source) {
 void check_box(const Stage& s, const Buffer& source) {
   TmaDescriptor d{"", s.source, std::vector<std::int64_t>(source.shape.size(), 1), s.swizzle};
   for (std::size_t i = 0; i < s.slab.size(); ++i) {
+    if (!s.slab[i].walks_dimension()) fail("a tma copy walks dimensions of its source");
     if (i > 0 && s.slab[i].dim < s.slab[i - 1].dim) fail("a tma copy keeps the order of the source's dimensions");
     d.box[static_cast<std::size_t>(s.slab[i].dim)] = s.slab[i].extent;
   }
-  if (static_cast<std::size_t>(s.slab.back().dim) + 1 != source.shape.size())
+  if (s.slab.back().dim + 1 != std::ssize(source.shape))
     fail("the rows of a tma copy walk the last dimension of the source");
   d.box.back() = columns(s);
   if (const std::string fault = tma::fault(d, source); !fault.empty()) fail("{}", fault);
@@ -153,9 +171,7 @@ void check(Context& c, const Stage& s) {
   const Name& source = buffer_of_program(c, s.source);
   const std::size_t rank = source.extents.size();
   if (s.origin.size() != rank) fail("`{}` has {} dimensions, found {} in the origin", s.source, rank, s.origin.size());
-  c.index.set_gathers(true);
-  for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");
-  c.index.set_gathers(false);
+  check_origin(c, s);
   evaluate_uniform(c, s.when, "condition");
   if (s.transport == Transport::copy && !s.when.is_constant(1)) fail("a copy has no group that could be empty");
   if (s.slots < 1) fail("{} slots", s.slots);

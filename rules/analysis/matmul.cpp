@@ -172,6 +172,15 @@ std::int64_t line_of_rows(const ir::Program& program, const Matmul& matmul) {
   return lines.empty() ? 0 : *lines.begin();
 }
 
+bool walks_evenly(const ir::Program&, const Matmul& matmul) {
+  bool evenly = true;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    if (const auto* load = stmt.as<ir::Load>())
+      for (const ir::Expr& e : load->index) evenly &= ir::coefficient(e, matmul.reduce->axis.name).has_value();
+  });
+  return evenly;
+}
+
 std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
   std::int64_t widest = 0;
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {

@@ -39,6 +39,8 @@ bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
 /// Where the rows of a convolution go along lines of its images (a1 / 28 and a1 % 28): the places of a line. A thread
 /// whose rows are within a line, or whole lines, divides nothing. 0: no index divides the rows.
 std::int64_t line_of_rows(const ir::Program&, const Matmul&);
+/// Does the sum walk each operand in constant steps? Then a slab can have its rows, in lines or not.
+bool walks_evenly(const ir::Program&, const Matmul&);
 inline bool are_in_lines(std::int64_t rows, std::int64_t line) {
   return line == 0 || line % rows == 0 || rows % line == 0;
 }

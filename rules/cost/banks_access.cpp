@@ -444,7 +444,11 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   const ir::Buffer& source = *program_.find(stage.source);
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](std::size_t s) { return source.strides[static_cast<std::size_t>(stage.slab[s].dim)]; };
+  const auto stride = [&](std::size_t s) {
+    const ir::SlabAxis& axis = stage.slab[s];
+    return axis.walks_dimension() ? source.strides[static_cast<std::size_t>(axis.dim)]
+                                  : std::numeric_limits<std::int64_t>::max();
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
   std::vector<std::int64_t> steps;  // in that order
   std::int64_t copies = 1;

@@ -378,10 +378,15 @@ std::vector<Staged> staged_buffers(const ir::Program& tile) {
   return result;
 }
 
-bool reaches_over(const ir::Stage& stage, const ir::SlabAxis& axis, const ir::Buffer& source, const ir::Ranges& scope) {
-  const auto d = static_cast<std::size_t>(axis.dim);
-  const auto range = ir::bounds(stage.origin[d], scope);
-  return !range || range->low < 0 || range->high + axis.extent > source.shape[d];
+bool reaches_over(const ir::Stage& stage, std::size_t d, const ir::Buffer& source, const ir::Ranges& scope) {
+  ir::Ranges around = scope;
+  std::int64_t beyond = 0;
+  for (const ir::SlabAxis& axis : stage.slab) {
+    if (!axis.walks_dimension()) around.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+    if (axis.dim == static_cast<int>(d)) beyond = axis.extent - 1;
+  }
+  const auto range = ir::bounds(stage.origin[d], around);
+  return !range || range->low < 0 || range->high + beyond >= source.shape[d];
 }
 
 namespace {
@@ -398,15 +403,18 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
                              const ir::Ranges& scope) {
   const ir::SlabAxis& inner = stage.slab.back();
   const std::size_t last = source.shape.size() - 1;
-  const auto over = [&](const ir::SlabAxis& axis) { return reaches_over(stage, axis, source, scope); };
+  const auto over = [&](const ir::SlabAxis& axis) {
+    return axis.walks_dimension() && reaches_over(stage, static_cast<std::size_t>(axis.dim), source, scope);
+  };
   const bool turned = target.cpu && target.vector_lanes == ir::CopyTransposed::size &&
                       ir::has_turned_blocks(stage, source) && std::ranges::none_of(stage.slab, over);
   if (turned) return {ir::CopyTransposed::size, 1};
-  if (static_cast<std::size_t>(inner.dim) != last || source.strides[last] != 1 || over(inner)) return {1};
+  if (inner.dim != static_cast<int>(last) || source.strides[last] != 1 || over(inner)) return {1};
   // Where rows may start: in the source at multiples of the other dimensions' strides, in shared memory after the pad.
   std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
   for (const ir::SlabAxis& axis : stage.slab)
-    if (&axis != &inner) start = std::gcd(start, source.strides[static_cast<std::size_t>(axis.dim)]);
+    if (&axis != &inner && axis.walks_dimension())
+      start = std::gcd(start, source.strides[static_cast<std::size_t>(axis.dim)]);
   if (stage.pad > 0) start = std::gcd(start, stage.pad);
   const std::int64_t columns = stage.panel > 0 ? stage.panel : inner.extent;
   std::vector<int> widths;

@@ -117,8 +117,8 @@ struct Staged {
 };
 std::vector<Staged> staged_buffers(const ir::Program& tile);
 
-/// Can the slab reach over the edge of the source along this axis?
-bool reaches_over(const ir::Stage&, const ir::SlabAxis&, const ir::Buffer& source, const ir::Ranges& scope);
+/// Can the slab reach over the edge of the source along this dimension?
+bool reaches_over(const ir::Stage&, std::size_t dimension, const ir::Buffer& source, const ir::Ranges& scope);
 
 /// The numbers of elements that one copy of a slab may move, widest first, always including 1. They are powers of two; the
 /// elements must be contiguous and aligned on both sides, and must not reach over the edge of the source's rows.

@@ -142,11 +142,31 @@ struct Traffic::Nest {
     if (memory) add_boxes(*memory, index, {}, node);
   }
 
+  /// How far an index goes along the axis, from where all others are 0.
+  static std::int64_t span_along(const ir::Expr& index, const ir::SlabAxis& axis) {
+    ir::Substitution zero;
+    std::vector<std::string> names;
+    ir::collect_variables(index, names);
+    for (const std::string& name : names)
+      if (name != axis.name) zero.emplace_back(name, ir::Expr(0));
+    const auto range = ir::bounds(ir::substitute(index, zero), {{axis.name, ir::Interval{0, axis.extent - 1}}});
+    return range ? range->high - range->low : 0;
+  }
+
   void fill(const ir::Stage& stage, std::size_t node) {
     const std::optional<Memory> source = find(stage.source), to = find(stage.buffer);
     std::vector<std::int64_t> more(stage.origin.size(), 0);  // elements beyond the origin
-    for (const ir::SlabAxis& axis : stage.slab) more[static_cast<std::size_t>(axis.dim)] += axis.extent - 1;
-    add_boxes(*source, stage.origin, more, node);
+    std::vector<ir::Expr> first = stage.origin;
+    for (const ir::SlabAxis& axis : stage.slab) {
+      if (axis.walks_dimension())
+        more[static_cast<std::size_t>(axis.dim)] += axis.extent - 1;
+      else
+        for (std::size_t d = 0; d < first.size(); ++d) {
+          more[d] += span_along(first[d], axis);
+          first[d] = ir::simplify(ir::substitute(first[d], {{axis.name, ir::Expr(0)}}));
+        }
+    }
+    add_boxes(*source, first, more, node);
     accesses.back().bytes[0] *= share_that_holds(stage.when, turns_around(node));
     share(stage, node);
     if (!to) return;

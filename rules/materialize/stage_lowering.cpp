@@ -1,8 +1,11 @@
 #include "rules/materialize/stage_lowering.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <set>
 
+#include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
@@ -27,7 +30,11 @@ std::int64_t copy_step(const ir::Stage& stage, const ir::Buffer& source, std::si
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](std::size_t s) { return source.strides[static_cast<std::size_t>(stage.slab[s].dim)]; };
+  const auto stride = [&](std::size_t s) {
+    const ir::SlabAxis& axis = stage.slab[s];
+    return axis.walks_dimension() ? source.strides[static_cast<std::size_t>(axis.dim)]
+                                  : std::numeric_limits<std::int64_t>::max();
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
   std::vector<ir::Expr> position(stage.slab.size());
   ir::Expr rest = flat;
@@ -40,6 +47,19 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
   return position;
 }
 
+// The buffers that products of warpgroups read.
+std::set<std::string, std::less<>> read_by_warpgroups(const ir::Body& body) {
+  std::set<std::string, std::less<>> buffers;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    const ir::mma::Atom* atom = loop == nullptr ? nullptr : ir::mma::find_atom(loop->atom);
+    if (atom == nullptr || !atom->of_warpgroup()) return;
+    for (const ir::Stmt& inner : loop->body)
+      if (const auto* load = inner.as<ir::Load>()) buffers.insert(load->buffer);
+  });
+  return buffers;
+}
+
 }  // namespace
 
 StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replication)
@@ -47,6 +67,9 @@ StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replicati
   ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
   });
+  const auto by_warpgroups = read_by_warpgroups(kernel.tile.body);
+  for (const auto& [buffer, stage] : stages_)
+    fenced_ |= stage->transport != ir::Transport::tma && by_warpgroups.contains(buffer);
   while (barriers_ > 0 && !kernel.reserve(barrier_)) barrier_ += "_";
   while (produced_ && !kernel.reserve(empty_)) empty_ += "_";
 }
@@ -150,13 +173,16 @@ void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
     to.emplace_back(std::move(copies));
   if (async_ && (travels(ir::Transport::async) || travels(ir::Transport::ahead)))
     to.emplace_back(ir::CpAsyncCommit{});  // also where nothing of the group is async: groups are counted
-  if (travels(ir::Transport::copy)) to.emplace_back(ir::Sync{});
+  if (!travels(ir::Transport::copy)) return;
+  if (fenced_) to.emplace_back(ir::ProxyFence{});
+  to.emplace_back(ir::Sync{});
 }
 
 void StageLowering::wait(const ir::AsyncWait& wait, ir::Body& to) const {
   if (async_) to.emplace_back(ir::CpAsyncWait{wait.keep});
   if (barriers_ > 0)
     to.emplace_back(ir::MbarrierWait{barrier_, replication_.at(wait.slot), replication_.at(wait.phase)});
+  if (fenced_) to.emplace_back(ir::ProxyFence{});
   to.emplace_back(ir::Sync{});
 }
 
@@ -243,10 +269,16 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   std::vector<ir::Expr> position = slab_position(stage, source, flat, lanes), index = replication_.at(stage.origin);
   std::transform(position.begin(), position.end(), position.begin(), simple);
   ir::Expr inside = 1;
-  for (std::size_t s = 0; s < stage.slab.size(); ++s) {
-    const auto d = static_cast<std::size_t>(stage.slab[s].dim);
-    index[d] = simple(index[d] + position[s]);
-    if (!reaches_over(stage, stage.slab[s], source, scope)) continue;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    const ir::Expr origin = index[d];
+    for (std::size_t s = 0; s < stage.slab.size(); ++s) {
+      const ir::SlabAxis& axis = stage.slab[s];
+      if (!axis.walks_dimension()) index[d] = ir::substitute(index[d], {{axis.name, position[s]}});
+      if (axis.dim == static_cast<int>(d)) index[d] = index[d] + position[s];
+    }
+    if (index[d] == origin) continue;
+    index[d] = simple(index[d]);
+    if (!reaches_over(stage, d, source, scope)) continue;
     const ir::Expr condition = ir::less(index[d], source.shape[d]);
     inside = inside.is_constant(1) ? condition : ir::Expr(ir::ExprOp::land, inside, condition);
   }

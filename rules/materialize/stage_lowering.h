@@ -65,6 +65,7 @@ class StageLowering {
   const bool produced_;       // slots are filled by producer threads, which wait at `empty_` until a slot is free
   std::int64_t sharers_ = 1;  // blocks of a cluster that fill each other's slots
   bool async_ = false;        // cp.async somewhere
+  bool fenced_ = false;       // products of warpgroups read what threads or cp.async have copied
   /// The loops around the last barrier before a fill. In each round of these loops all slots were free at that barrier.
   std::optional<std::vector<std::string>> ready_in_;
 };

@@ -224,9 +224,11 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   };
   if (!bm) {
     std::vector<Value> rows = near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m);
-    std::ranges::stable_partition(rows, [line = line_of_rows(program, matmul)](const Value& size) {
-      return are_in_lines(std::get<std::int64_t>(size), line);
-    });
+    // Rows that a slab of a GPU's block can have may lie in any lines.
+    if (target.cpu || !walks_evenly(program, matmul))
+      std::ranges::stable_partition(rows, [line = line_of_rows(program, matmul)](const Value& size) {
+        return are_in_lines(std::get<std::int64_t>(size), line);
+      });
     return Fork{"bm", std::move(rows)};
   }
   return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};

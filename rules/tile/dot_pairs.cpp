@@ -28,7 +28,9 @@ void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
 // Can the slab have its elements in pairs? Two rows are copied at once: none may reach over the source's end.
 bool takes_pairs(ir::Stage stage, const ir::Buffer& source, const ir::Ranges& scope) {
   stage.dtype = source.dtype;
-  const auto over = [&](const ir::SlabAxis& axis) { return reaches_over(stage, axis, source, scope); };
+  const auto over = [&](const ir::SlabAxis& axis) {
+    return !axis.walks_dimension() || reaches_over(stage, static_cast<std::size_t>(axis.dim), source, scope);
+  };
   return ir::pairs::fault(stage, source).empty() && std::ranges::none_of(stage.slab, over);
 }
 

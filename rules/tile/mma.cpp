@@ -143,7 +143,8 @@ std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const 
 bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Grid& grid,
                          bool rows, const Target& target) {
   const ir::mma::Factors factors = factors_of(program, matmul);
-  if (!(rows ? factors.a : factors.b).in_slab()) return false;
+  const ir::mma::Factor& factor = rows ? factors.a : factors.b;
+  if (!factor.in_slab() || are_in_lines(*factor.slab)) return false;
   if (!rows) return !atom.of_warpgroup() && grid.first == 1;
   return grid.second == 1 &&
          fits(block_of(program, matmul), grid, atom, fragments_made(*matmul.reduce, factors.a, atom), target);
@@ -161,7 +162,12 @@ ir::Program without_slab(ir::Program program, const ir::Stage& stage) {
     if (load == nullptr || load->buffer != stage.buffer) return;
     std::vector<ir::Expr> index = stage.origin;
     for (std::size_t s = 0; s < stage.slab.size(); ++s) {
-      ir::Expr& e = index[static_cast<std::size_t>(stage.slab[s].dim)];
+      const ir::SlabAxis& axis = stage.slab[s];
+      if (!axis.walks_dimension()) {
+        for (ir::Expr& e : index) e = ir::simplify(ir::substitute(e, {{axis.name, load->index[s]}}));
+        continue;
+      }
+      ir::Expr& e = index[static_cast<std::size_t>(axis.dim)];
       e = ir::simplify(e + load->index[s]);
     }
     load->buffer = stage.source;
@@ -195,8 +201,8 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// The slabs of warpgroups travel by TMA; false where one cannot.
-bool stage_for_warpgroups(ir::Program& program) {
+// The slabs of warpgroups travel by TMA, rows in lines by cp.async; false where one cannot.
+bool stage_for_warpgroups(ir::Program& program, const Target& target) {
   ir::mma::Product product;
   CHECK(ir::mma::find_product(tile_of(program), *products_loop(tile_of(program).body), product).empty());
   const std::string a = product.a.in_slab() ? product.a.slab->buffer : "", b = product.b.slab->buffer;
@@ -206,8 +212,11 @@ bool stage_for_warpgroups(ir::Program& program) {
     ir::Stage& stage = stage_at(tile, at);
     const bool left = stage.buffer == a;
     if (!left && stage.buffer != b) continue;
-    auto layout = warpgroup_layout(program, stage, !(left ? product.a : product.b).along_k,
-                                   left ? product.atom->m : product.atom->n);
+    const bool transposed = !(left ? product.a : product.b).along_k;
+    const std::int64_t rows = left ? product.atom->m : product.atom->n;
+    auto layout = are_in_lines(stage) ? warpgroup_layout_in_lines(program, stage, transposed, rows,
+                                                                  scope_in(tile, &loop_at(tile, at.loop)), target)
+                                      : warpgroup_layout(program, stage, transposed, rows);
     if (!layout) return false;
     stage = *std::move(layout);
     put_wait(tile, at.loop);
@@ -243,7 +252,7 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
       return "rows of a slab that matrices do not divide";
   if (*a != *b) return "the operands have two types";
   if (!atom.of_warpgroup()) return "";
-  if (!stage_for_warpgroups(made)) return "an operand's slab that TMA cannot copy in a pattern";
+  if (!stage_for_warpgroups(made, target)) return "an operand's slab that TMA and cp.async cannot copy in a pattern";
   return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
 }
 
@@ -280,7 +289,7 @@ Verdict decide_mma(const ir::Program& given, const Target& target, const Pins& p
   return Apply{};
 }
 
-ir::Program apply_mma(ir::Program program, const Target&, const Pins& pins) {
+ir::Program apply_mma(ir::Program program, const Target& target, const Pins& pins) {
   const Atom& atom = *ir::mma::find_atom(*pins.text("atom"));
   program = with_gathers_inside(std::move(program));
   for (const std::string_view operand : {"a", "b"}) {
@@ -290,7 +299,7 @@ ir::Program apply_mma(ir::Program program, const Target&, const Pins& pins) {
     program = with_gathers_inside(without_slab(std::move(program), slab));
   }
   program = with_products(std::move(program), atom, pins.integer("warps_m").value(), pins.integer("warps_n").value());
-  if (atom.of_warpgroup()) CHECK(stage_for_warpgroups(program));
+  if (atom.of_warpgroup()) CHECK(stage_for_warpgroups(program, target));
   return program;
 }
 

@@ -8,6 +8,9 @@
 //             in0 = load b_smem[a6, a4]
 // One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
 // once, or the chunks of its row, in each sweep a buffer of its own. On CPUs 16 bits are converted once, on the way.
+// Rows of a convolution lie in lines of images, so the origin says where each of them is:
+//       in0 = load x[((a0 * 64) + a1) / 56, ((a0 * 64) + a1) % 56 * 32 + a6]
+//     →   x_smem = Stage(x, origin=(((a0 * 64) + s0) / 56, ((a0 * 64) + s0) % 56 * 32), slab=(s0:64, s1:32@1))
 #include <algorithm>
 
 #include "ir/hardware/float16.h"
@@ -18,6 +21,7 @@
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -27,6 +31,7 @@ constexpr std::int64_t most_alignment = 64;  // bytes, of a stage that is copied
 struct Plan {
   ir::Stage stage;
   std::vector<ir::Expr> index;      // of the loads, into the stage's buffer
+  std::string rows;                 // the axis along which the origin names the slab's first axis; "": it names none
   std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
   int uses = 0;              // loads of the slab; below 0: some load is of another one
@@ -80,10 +85,15 @@ bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Exp
          std::ranges::none_of(inside, [&](const auto& range) { return varies(range.first); });
 }
 
-// `columns`: what a matmul's loads walk along n by. It comes last in the slab, so that vectors lie along n also where
-// the source has it in another place (k transposed in q @ k.T).
+// The axes of a matmul's outputs; "": there is none.
+struct Sides {
+  std::string rows, columns;
+};
+
+// `columns` come last in the slab, so that vectors lie along n also where the source has it in another place (k
+// transposed in q @ k.T). `in_lines`: the origin says where each row is.
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
-                              const std::vector<std::string>& before, const std::string& columns,
+                              const std::vector<std::string>& before, const Sides& sides, bool in_lines,
                               const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || source->dtype == ir::DType::i64) return std::nullopt;
@@ -95,19 +105,31 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
         return axis.bind == ir::Bind::vector && ir::depends_on(load.index, axis.name);
       }))
     return std::nullopt;  // its lanes, which an online softmax has dealt out, lie in memory already
+  std::vector<ir::Expr> index = load.index;
+  ir::Ranges walked = ranges;  // by the slab's axes that walk a dimension
+  if (in_lines && ir::names_value(program.body, load.index)) return std::nullopt;  // loaded numbers say where
+  if (in_lines) {
+    plan.rows = sides.rows;
+    plan.index.push_back(ir::var(sides.rows));
+    const std::int64_t extent = ir::bounds(ir::var(sides.rows), ranges)->high + 1;
+    plan.stage.slab.push_back({"s0", extent, ir::SlabAxis::in_origin});
+    std::erase_if(walked, [&](const auto& range) { return range.first == sides.rows; });
+    for (ir::Expr& e : index) e = ir::substitute(e, {{sides.rows, ir::var("s0")}});
+  }
   std::vector<ir::Expr> locals(load.index.size());
   std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     ir::Expr origin;
-    if (!split_index(load.index[d], ranges, origin, locals[d])) return std::nullopt;
+    if (!split_index(index[d], walked, origin, locals[d])) return std::nullopt;
     if (!begins_by_values(tile_of(program), load.index[d], locals[d], ranges, before)) return std::nullopt;
     plan.stage.origin.push_back(origin);
     dims[d] = d;
   }
-  std::stable_partition(dims.begin(), dims.end(), [&](std::size_t d) { return !ir::depends_on(locals[d], columns); });
+  std::stable_partition(dims.begin(), dims.end(),
+                        [&](std::size_t d) { return !ir::depends_on(locals[d], sides.columns); });
   for (const std::size_t d : dims) {
     if (locals[d].is_constant(0)) continue;
-    const std::int64_t extent = ir::bounds(locals[d], ranges)->high + 1;
+    const std::int64_t extent = ir::bounds(locals[d], walked)->high + 1;
     plan.stage.slab.push_back({"s" + std::to_string(plan.stage.slab.size()), extent, static_cast<int>(d)});
     plan.index.push_back(locals[d]);
   }
@@ -145,6 +167,7 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
 
 // Is the element that the load reads in the slab?
 bool holds(const ir::Stage& stage, const ir::Load& load) {
+  if (are_in_lines(stage)) return false;
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     const auto axis = std::ranges::find(stage.slab, static_cast<int>(d), &ir::SlabAxis::dim);
     const std::int64_t extent = axis == stage.slab.end() ? 1 : axis->extent;
@@ -156,7 +179,7 @@ bool holds(const ir::Stage& stage, const ir::Load& load) {
 
 // The buffers of a region, each with the slab that every load of it must be of. A load of one element, such as a row's
 // first, makes no slab but may read one.
-std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const std::string& columns,
+std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const Sides& sides,
                               const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const ir::Body& region = body_of(tile, loop);
@@ -174,7 +197,10 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->uses < 0) return;
-    auto plan = plan_load(program, *load, ranges, before, columns, target);
+    auto plan = plan_load(program, *load, ranges, before, sides, false, target);
+    // On CPUs what lies in lines is read in place, by rows that lie within a line.
+    if (!plan && !target.cpu && ir::depends_on(load->index, sides.rows))
+      plan = plan_load(program, *load, ranges, before, sides, true, target);
     if (known != plans.end()) {
       known->uses = plan && plan->stage == known->stage ? known->uses + 1 : -1;
       return;
@@ -204,18 +230,18 @@ bool is_chunk_loop(const ir::Stmt& stmt) {
 std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const auto matmul = find_matmul(program);
-  const std::string columns = matmul ? tile.axes[matmul->n].name : "";
+  const Sides sides = matmul ? Sides{tile.axes[matmul->m].name, tile.axes[matmul->n].name} : Sides{};
   std::vector<Plan> result;
   std::set<std::string, std::less<>> chunked;
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
     if (!is_chunk_loop(tile.body[i])) continue;
-    for (Plan& plan : plan_region(program, i, columns, target)) {
+    for (Plan& plan : plan_region(program, i, sides, target)) {
       chunked.insert(plan.stage.source);
       if (plan.uses > 0) result.push_back(std::move(plan));
     }
   }
   if ((!matmul || chunked.empty()) && has_reduce(tile.body))
-    for (Plan& plan : plan_region(program, std::nullopt, columns, target))
+    for (Plan& plan : plan_region(program, std::nullopt, sides, target))
       if (plan.uses >= (matmul ? 1 : 2) && chunked.count(plan.stage.source) == 0) result.push_back(std::move(plan));
   if (matmul) std::erase_if(result, [&](const Plan& plan) { return !loads(matmul->reduce->body, plan.stage.source); });
   return result;
@@ -280,8 +306,13 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
     // The same slab, but each load has its own position in it.
     std::vector<ir::Expr> local;
     for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
+      if (!plan.stage.slab[s].walks_dimension()) {
+        local.push_back(plan.index[s]);
+        continue;
+      }
       const auto d = static_cast<std::size_t>(plan.stage.slab[s].dim);
-      local.push_back(ir::simplify(load->index[d] - plan.stage.origin[d]));
+      const ir::Expr origin = ir::substitute(plan.stage.origin[d], {{"s0", ir::var(plan.rows)}});
+      local.push_back(ir::simplify(load->index[d] - origin));
     }
     load->buffer = plan.stage.buffer;
     load->index = std::move(local);

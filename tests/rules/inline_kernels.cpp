@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 26> all = {{
+constexpr std::array<InlineKernel, 27> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -40,6 +40,20 @@ for a0 in 0..R: # free
       v0 = multiply(in0, in1)
       acc0 <- add(acc0, v0)
     y[a1, a0] = acc0
+)"},
+    {"conv2d_lines", R"(=== loop: conv2d_lines ===
+symbols O, R
+input x: f32[R, 9, 16]
+input w: f32[3, 3, 16, O]
+output y: f32[R, O]
+for a0 in 0..R: # free
+  for a1 in 0..O: # free
+    for a2 in 0..144: # reduce
+      in0 = load x[min(((a0 / 7) + (a2 / 48)), (R - 1)), ((a0 % 7) + ((a2 / 16) % 3)), (a2 % 16)]
+      in1 = load w[(a2 / 48), ((a2 / 16) % 3), (a2 % 16), a1]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    y[a0, a1] = acc0
 )"},
     {"conv2d_grouped", R"(=== loop: conv2d_grouped ===
 symbols B, H, W

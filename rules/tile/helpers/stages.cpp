@@ -144,9 +144,14 @@ std::int64_t tma_panel(std::int64_t columns, std::int64_t element) {
   return widest == widths.rend() ? 0 : *widest;
 }
 
+bool are_in_lines(const ir::Stage& stage) {
+  return std::ranges::any_of(stage.slab, [](const ir::SlabAxis& axis) { return !axis.walks_dimension(); });
+}
+
 std::string tma_refusal(const ir::Stage& stage, const ir::Buffer& source) {
   const std::int64_t element = ir::bytes(source.dtype);
   if (element == 1) return fmt::format("`{}` has elements of {} bytes", source.name, element);
+  if (are_in_lines(stage)) return fmt::format("the rows of `{}` lie in lines", source.name);
   const auto descends = [](const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim >= b.dim; };
   const bool in_order = std::adjacent_find(stage.slab.begin(), stage.slab.end(), descends) == stage.slab.end();
   if (!in_order || static_cast<std::size_t>(stage.slab.back().dim) + 1 != source.shape.size())
@@ -179,16 +184,37 @@ std::vector<ir::Stage> tma_layouts(const ir::Stage& stage) {
   return result;
 }
 
+namespace {
+
+std::optional<ir::Stage> widest_pattern(const ir::Stage& stage, bool transposed, std::int64_t rows) {
+  std::optional<ir::Stage> widest;
+  for (ir::Stage& layout : tma_layouts(stage))
+    if (layout.swizzle > 0 && (!transposed || rows % (layout.swizzle / ir::bytes(stage.dtype)) == 0))
+      widest = std::move(layout);
+  return widest;
+}
+
+}  // namespace
+
 std::optional<ir::Stage> warpgroup_layout(const ir::Program& program, const ir::Stage& stage, bool transposed,
                                           std::int64_t rows) {
   if (!tma_refusal(stage, *program.find(stage.source)).empty()) return std::nullopt;
-  std::optional<ir::Stage> widest;
-  for (ir::Stage& layout : tma_layouts(stage)) {
-    if (layout.swizzle == 0 || (transposed && rows % (layout.swizzle / ir::bytes(stage.dtype)) != 0)) continue;
-    widest = std::move(layout);
-    widest->transport = ir::Transport::tma;
-  }
-  return widest;
+  std::optional<ir::Stage> layout = widest_pattern(stage, transposed, rows);
+  if (layout) layout->transport = ir::Transport::tma;
+  return layout;
+}
+
+std::optional<ir::Stage> warpgroup_layout_in_lines(const ir::Program& program, const ir::Stage& stage, bool transposed,
+                                                   std::int64_t rows, const ir::Ranges& scope, const Target& target) {
+  constexpr std::int64_t copied = 16;  // bytes, which a pattern keeps together
+  const auto lanes = static_cast<int>(copied / ir::bytes(stage.dtype));
+  const std::vector<int> widths = copy_widths(stage, *program.find(stage.source), target, scope);
+  if (std::ranges::find(widths, lanes) == widths.end()) return std::nullopt;
+  std::optional<ir::Stage> layout = widest_pattern(stage, transposed, rows);
+  if (!layout) return std::nullopt;
+  layout->transport = ir::Transport::async;
+  layout->lanes = lanes;
+  return layout;
 }
 
 bool walks_rows(const ir::Program& program, const ir::Stage& stage) {

@@ -28,6 +28,8 @@ std::vector<ChunkStage> chunk_stages(const ir::Tile&);
 const ir::Stage& stage_at(const ir::Tile&, const ChunkStage&);
 ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 
+/// Does the origin say where each row of the slab is?
+bool are_in_lines(const ir::Stage&);
 /// Why a TMA descriptor cannot describe the slab, in one line; "" if it can.
 std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
 /// The columns of a panel if a row of `columns` columns is too wide for one box: as many as a box can hold. 0: boxes hold
@@ -41,6 +43,9 @@ std::vector<ir::Stage> tma_layouts(const ir::Stage&);
 /// panels do not lie along k; then each instruction, of `rows` rows or columns, must begin with a panel. nullopt: TMA
 /// cannot copy the slab so.
 std::optional<ir::Stage> warpgroup_layout(const ir::Program&, const ir::Stage&, bool transposed, std::int64_t rows);
+/// The same for rows in lines, copied by cp.async of 16 bytes. `scope`: ranges of the axes around the stage.
+std::optional<ir::Stage> warpgroup_layout_in_lines(const ir::Program&, const ir::Stage&, bool transposed,
+                                                   std::int64_t rows, const ir::Ranges& scope, const Target&);
 
 /// Do threads walk down the rows of the stage's slab? If so, an odd pad spreads their accesses over the banks, and
 /// requires elements to be copied one by one. If not, copies narrower than the widest gain nothing.

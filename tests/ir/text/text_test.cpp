@@ -261,7 +261,7 @@ const std::vector<std::pair<std::string, std::string>> unreadable_lines = {
     {"c v", "t:2:3: expected `[`, `,`, `:`, `=` or `<-`, found `v`"},
     {"Tile(axes=(a0:4=LANE)):", "t:2:17: expected BLOCK, CLUSTER, THREAD, REG or VECTOR, found `LANE`"},
     {"Tile(axes=(a0:1099511627776=BLOCK, a1:2=BLOCK)):", "t:2:39: expected an extent from 1 to 1, found `2`"},
-    {"a_smem = Stage(a, origin=(0), slab=(a2:64))", "t:2:42: expected `@`, found `)`"},
+    {"a_smem = Stage(a, origin=(0), slab=(a2:64@))", "t:2:43: expected a dimension, found `)`"},
     {"Combine(acc0, op=add, over=(a0", "t:2:31: expected `,` or `)`, found the end of the line"},
     {"Smem a[4] (double)", "t:2:12: expected a type (f32, f16, bf16, i32, i64 or bool), found `double`"},
     {"s = Stage(a, origin=(0), slab=(a2:64@0)) pad=0", "t:2:46: expected a number from 1 to 65536, found `0`"},

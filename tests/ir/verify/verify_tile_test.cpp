@@ -81,6 +81,13 @@ TEST(Verify, Stages) {
               HasSubstr("`a` has 2 dimensions, found 1 in the origin"));
   EXPECT_THAT(tile("s = Stage(a, origin=(a0, 0), slab=(x:8@2))\n"), HasSubstr("`a` has no dimension 2"));
   EXPECT_THAT(tile("s = Stage(a, origin=(a0, 0), slab=(x:8@0, y:2@0))\n"), HasSubstr("slab axis `x` repeats another"));
+  EXPECT_EQ(tile("s = Stage(a, origin=(((a0 + x) / 3), ((x % 3) * 4)), slab=(x:8, y:2@1))\nv0 = load s[a1, 0]\n"), "")
+      << "rows in lines";
+  EXPECT_THAT(tile("s = Stage(a, origin=(a0, 0), slab=(x:8, y:2@1))\n"),
+              HasSubstr("the origin does not say where slab axis `x` goes"));
+  EXPECT_THAT(tile("s = Stage(a, origin=((x / 2), y), slab=(x:8, y:2@1))\n"), HasSubstr("`y` is not an axis in scope"));
+  EXPECT_THAT(tile("s = Stage(a, origin=((x / 2), 0), slab=(x:8, y:4@1)) tma\n"),
+              HasSubstr("a tma copy walks dimensions of its source"));
   EXPECT_THAT(tile("s = Stage(a, origin=(a0, 0), slab=())\n"), HasSubstr("the slab has no axes"));
   EXPECT_THAT(tile("s = Stage(b, origin=(a0, 0), slab=(x:8@0))\n"), HasSubstr("`b` is not a buffer of the program"));
   EXPECT_THAT(tile("s = Stage(a, origin=(a9, 0), slab=(x:8@0))\n"), HasSubstr("`a9` is not an axis in scope"));

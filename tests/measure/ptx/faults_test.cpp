@@ -118,6 +118,8 @@ const std::map<std::string, Subject>& subjects() {
       {"tma", {"matmul", "sm_120", small, DType::bf16, {}}},
       {"exchange",
        {"matmul", "sm_90", {{"M", 32}, {"N", 64}, {"K", 512}}, DType::f32, parse_trail("split_matmul_k.splits=2")}},
+      // rows of a convolution by cp.async, columns by TMA, both read by wgmma
+      {"lines", {"conv2d_lines", "sm_90", {{"R", 128}, {"O", 64}}, DType::bf16, {}}},
       {"softmax", {"softmax", "sm_90", {{"M", 8}, {"N", 512}}, DType::f32, {}}},
   };
   return all;
@@ -236,6 +238,9 @@ const Fault faults[] = {
      "without fence.proxy.async"},
     {"reads of the pipeline that a copy overtakes", "tma", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
      "without fence.proxy.async"},
+    {"copies that a product reads too early", "lines", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
+     "without fence.proxy.async"},
+    {"missing wait for copies of lines", "lines", "cp\\.async\\.wait_group [0-9]+;", "", -1, "race"},
     // sums that blocks of a cluster exchange
     {"exchange without release", "exchange", "barrier\\.cluster\\.arrive\\.release", "barrier.cluster.arrive.relaxed",
      0, "race"},

@@ -22,7 +22,7 @@ constexpr std::array products = {
     "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "linear", "linear_bias",
     "matmul_transposed_b",
     "batched_matmul", "gqa_scores", "gqa_values", "gate_up", "norm_matmul", "split_heads", "merge_heads", "attention",
-    "attention_causal", "attention_masked", "attention_decode", "attention_parts"};
+    "attention_causal", "attention_masked", "attention_decode", "attention_parts", "conv2d_lines"};
 constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
     "column_sum", "column_max", "total", "rope", "transpose", "scatter_rows", "embedding_norm"};

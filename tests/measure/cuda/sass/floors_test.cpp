@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ir/emit/emit.h"
 #include "ir/hardware/mma.h"
+#include "ir/torch/expression/expression.h"
 #include "measure/cuda/fixture.h"
 #include "measure/cuda/library.h"
 #include "measure/cuda/sass/disassemble.h"
 #include "measure/cuda/sass/instruction_mix.h"
 #include "rules/cost/banks.h"
+#include "rules/decompose/decompose.h"
+#include "rules/fusion/fuse.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
 
@@ -40,6 +44,20 @@ KernelMix mix_of(const char* kernel, const ir::Symbols& symbols, const char* arc
   return mix_of(ir::parse(rules::kernel(kernel).text, symbols, kernel), architecture);
 }
 
+// The kernel of the expression that has most operations.
+ir::Program product_of(std::string_view code, ir::DType dtype, const char* architecture) {
+  const rules::FuseOptions options{.target = load_target(architecture)};
+  const ir::torch::Graph graph = ir::torch::parse_expression(code, "<expression>", dtype);
+  const ir::Module module = rules::fuse(rules::compose(rules::decompose(graph)), {}, options, {}).value().module;
+  return *std::ranges::max_element(module.kernels, {},
+                                   [](const ir::Program& kernel) { return ir::work(kernel).flops; });
+}
+
+// Of ResNet's stages: lines that a block's rows cross, and a stride. As many images as fill the units with large blocks.
+constexpr std::array convolutions = {"nn.Conv2d(64, 128, 3, padding=1)(torch.randn(8, 64, 56, 56))",
+                                     "nn.Conv2d(128, 256, 3, padding=1, stride=2)(torch.randn(128, 128, 28, 28))",
+                                     "nn.Conv2d(512, 512, 3, padding=1)(torch.randn(512, 512, 7, 7))"};
+
 class Floors : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
@@ -57,6 +75,14 @@ TEST_P(Floors, Matmuls) {
   expect_arithmetic(mix_of("matmul", {{"M", 1024}, {"N", 1024}, {"K", 1024}}, GetParam()), 0.885);
   expect_arithmetic(mix_of("matmul", {{"M", 4096}, {"N", 4096}, {"K", 4096}}, GetParam()), 0.885);
   expect_arithmetic(mix_of("matmul", {{"M", 32}, {"N", 3584}, {"K", 3584}}, GetParam()), 0.85);
+}
+
+// The same tile as a matmul's, less five points: rows lie in lines, so their addresses are further arithmetic.
+TEST_P(Floors, Convolutions) {
+  const auto share = [](const KernelMix& kernel) { return hot_loop(kernel)->mix.arithmetic_share(); };
+  const double of_matmul = share(mix_of("matmul", {{"M", 25088}, {"N", 128}, {"K", 576}}, GetParam()));
+  for (const char* code : convolutions)
+    EXPECT_GE(share(mix_of(product_of(code, ir::DType::f32, GetParam()), GetParam())), of_matmul - 0.05) << code;
 }
 
 TEST_P(Floors, Rows) {
@@ -130,6 +156,13 @@ TEST_P(TensorFloors, Attention) {
   }
 }
 
+TEST_P(TensorFloors, Convolutions) {
+  for (const char* code : convolutions) {
+    SCOPED_TRACE(code);
+    expect_products(product_of(code, ir::DType::bf16, GetParam()), GetParam());
+  }
+}
+
 // Both operands along k, and one across it.
 TEST_P(TensorFloors, MatmulsOfTf32) {
   for (const char* name : {"linear", "matmul"}) {
@@ -199,6 +232,23 @@ TEST(WarpgroupFloors, ASpecializedMatmul) {
   EXPECT_EQ(issue_bound(hot->mix, "sm_90").limiter, Pipe::tensor);
   EXPECT_EQ(issue_bound(hot->mix, "sm_90").cycles, 4 * 128);  // of 64 x 256 x 16 each, 2,048 multiply-adds a cycle
   EXPECT_LE(hot->mix.instructions, 100);
+}
+
+// Rows in lines travel by cp.async, weights by TMA.
+TEST(WarpgroupFloors, Convolutions) {
+  DEPLO_NEED_MACHINE_CODE("sm_90");
+  for (const char* code : convolutions) {
+    SCOPED_TRACE(code);
+    const ir::Program loop = product_of(code, ir::DType::bf16, "sm_90");
+    expect_products(loop, "sm_90");
+    const Target target = load_target("sm_90");
+    const ir::KernelSource source =
+        ir::emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
+    EXPECT_NE(source.text.find("wgmma.mma_async"), std::string::npos);
+    const auto cubin = compile_cubin(source, "sm_90");
+    ASSERT_TRUE(cubin.ok()) << cubin.failure().message;
+    EXPECT_EQ(cubin.value().warnings, "");
+  }
 }
 
 // 128 rows and 128 keys at a time, by two warpgroups: what lies between the products is issued beside the other's.
