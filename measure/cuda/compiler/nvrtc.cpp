@@ -134,9 +134,7 @@ std::vector<std::string> Nvrtc::code_options(std::string_view architecture) {
 
 std::vector<std::string> Nvrtc::options(std::string_view architecture) const {
   std::vector<std::string> options = code_options(architecture);
-  const auto since = [&](int major, int minor) { return std::pair(major_, minor_) >= std::pair(major, minor); };
-  if (since(12, 4)) options.emplace_back("--minimal");   // seen to be taken by 12.4, 12.8 and 13.0 …
-  if (since(13, 0)) options.emplace_back("--no-cache");  // … and this refused by 12.8
+  if (major_ >= 13) options.emplace_back("--no-cache");  // NVRTC 12.8 refuses it
   options.emplace_back("--ptxas-options=-v");
   return options;
 }

@@ -229,5 +229,14 @@ TEST(Occupancy, WhatLimitsIt) {
   EXPECT_EQ(of(1024, 128, 0).failure().status, Status::resource);
 }
 
+// CUB's headers use types of the runtime's API and of textures, which NVRTC has unless it is told --minimal.
+TEST(Compile, KnowsTheTypesOfTheRuntime) {
+  DEPLO_NEED_NVRTC("sm_80");
+  const auto built = compile_cubin(source_of(R"(__device__ cudaError_t same(cudaError_t error) { return error; }
+extern "C" __global__ void k(cudaTextureObject_t image, float* x) { x[threadIdx.x] = tex1Dfetch<float>(image, 0); })"),
+                                   "sm_80", uncached);
+  EXPECT_TRUE(built.ok()) << built.failure().message;
+}
+
 }  // namespace
 }  // namespace deplo::measure::cuda
