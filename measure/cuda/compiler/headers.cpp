@@ -137,13 +137,34 @@ constexpr const char* stdlib_h = R"(#pragma once
 typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
 )";
 
-constexpr Header host_headers[] = {
-    {"assert.h", nothing},     {"cassert", nothing}, {"cfloat", float_h},    {"climits", limits_h},
-    {"cmath", cmath},          {"cstddef", cstddef}, {"cstdint", cstdint},   {"cstdio", nothing},
-    {"cstdlib", stdlib_h},     {"cstring", nothing}, {"float.h", float_h},   {"iostream", nothing},
-    {"limits.h", limits_h},    {"math.h", math_h},   {"stdbool.h", nothing}, {"stddef.h", nothing},
-    {"stdint.h", stdint_h},    {"stdio.h", nothing}, {"stdlib.h", stdlib_h}, {"string.h", nothing},
-    {"sys/types.h", stdlib_h}, {"time.h", nothing},
+// CUB's own <cub/cub.cuh> includes functions of the host as well, which NVRTC refuses. These are the parts for device code.
+constexpr const char* cub_cuh = R"(#pragma once
+#include <cub/block/block_adjacent_difference.cuh>
+#include <cub/block/block_discontinuity.cuh>
+#include <cub/block/block_exchange.cuh>
+#include <cub/block/block_histogram.cuh>
+#include <cub/block/block_load.cuh>
+#include <cub/block/block_merge_sort.cuh>
+#include <cub/block/block_radix_rank.cuh>
+#include <cub/block/block_radix_sort.cuh>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/block/block_store.cuh>
+#include <cub/warp/warp_exchange.cuh>
+#include <cub/warp/warp_load.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <cub/warp/warp_scan.cuh>
+#include <cub/warp/warp_store.cuh>
+)";
+
+constexpr Header replaced_headers[] = {
+    {"assert.h", nothing},     {"cassert", nothing}, {"cfloat", float_h},      {"climits", limits_h},
+    {"cmath", cmath},          {"cstddef", cstddef}, {"cstdint", cstdint},     {"cstdio", nothing},
+    {"cstdlib", stdlib_h},     {"cstring", nothing}, {"float.h", float_h},     {"iostream", nothing},
+    {"limits.h", limits_h},    {"math.h", math_h},   {"stdbool.h", nothing},   {"stddef.h", nothing},
+    {"stdint.h", stdint_h},    {"stdio.h", nothing}, {"stdlib.h", stdlib_h},   {"string.h", nothing},
+    {"sys/types.h", stdlib_h}, {"time.h", nothing},  {"cub/cub.cuh", cub_cuh},
 };
 
 // nvcc includes the first three by itself, and NVRTC has built in what device code needs of them. cuda.h is the driver's
@@ -171,7 +192,7 @@ std::string Headers::text() const {
 Headers headers_of(std::string_view source) {
   Headers headers;
   if (!includes(source)) return headers;
-  headers.texts.assign(std::begin(host_headers), std::end(host_headers));
+  headers.texts.assign(std::begin(replaced_headers), std::end(replaced_headers));
   const std::vector<fs::path> folders = header_folders();
   for (const fs::path& folder : folders) headers.options.push_back("--include-path=" + folder.string());
   for (const char* const name : built_in_headers) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "core/rng.h"
@@ -234,6 +236,27 @@ TEST(Compile, KnowsTheTypesOfTheRuntime) {
   DEPLO_NEED_NVRTC("sm_80");
   const auto built = compile_cubin(source_of(R"(__device__ cudaError_t same(cudaError_t error) { return error; }
 extern "C" __global__ void k(cudaTextureObject_t image, float* x) { x[threadIdx.x] = tex1Dfetch<float>(image, 0); })"),
+                                   "sm_80", uncached);
+  EXPECT_TRUE(built.ok()) << built.failure().message;
+}
+
+TEST(Compile, CubOfBlocksAndWarps) {
+  DEPLO_NEED_NVRTC("sm_80");
+  const auto has_cub = [](const std::filesystem::path& folder) {
+    return std::filesystem::exists(folder / "cub/block/block_reduce.cuh");
+  };
+  if (std::ranges::none_of(header_folders(), has_cub)) GTEST_SKIP() << "no headers of CUB";
+  const auto built = compile_cubin(source_of(R"(#include <cub/cub.cuh>
+extern "C" __global__ void k(float* x) {
+  using Reduce = cub::BlockReduce<float, 128>;
+  using Scan = cub::WarpScan<float>;
+  __shared__ Reduce::TempStorage of_block;
+  __shared__ Scan::TempStorage of_warp[4];
+  float sum;
+  Scan(of_warp[threadIdx.x / 32]).InclusiveSum(x[threadIdx.x], sum);
+  sum = Reduce(of_block).Sum(sum);
+  if (threadIdx.x == 0) x[0] = sum;
+})"),
                                    "sm_80", uncached);
   EXPECT_TRUE(built.ok()) << built.failure().message;
 }
