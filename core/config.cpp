@@ -117,8 +117,12 @@ Config::Node build(std::string_view text, std::string_view file) {
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& e) {
-    throw Error(
-        fmt::format("{}:{}: expected YAML, found an error: {}", file, e.mark.is_null() ? 1 : e.mark.line + 1, e.msg));
+    // Mostly an expression such as `{X: sizes[0] / 2}`.
+    const char* const advice = e.msg.find("flow") == std::string::npos
+                                   ? ""
+                                   : "; inside [ ] and { }, a text that contains brackets or commas needs quotes";
+    throw Error(fmt::format("{}:{}: expected YAML, found an error: {}{}", file, e.mark.is_null() ? 1 : e.mark.line + 1,
+                            e.msg, advice));
   }
   return builder.take();
 }

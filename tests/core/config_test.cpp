@@ -10,6 +10,8 @@
 namespace deplo {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -73,6 +75,9 @@ TEST(Config, RefusesWhatIsNoMapOrNoYaml) {
   EXPECT_EQ(message([] { parse("- 1\n"); }), "x.yaml:1: expected a map (key: value), found a list");
   EXPECT_EQ(message([] { parse("a: 1\nb: 2\na: 3\n"); }), "x.yaml:3: expected each key once, found 'a' twice");
   EXPECT_THAT(message([] { parse("a: 1\nb: [1, 2\n"); }), StartsWith("x.yaml:3: expected YAML"));
+  EXPECT_THAT(
+      message([] { parse("a: 1\nb: {x: size[0] / 2}\n"); }),
+      AllOf(StartsWith("x.yaml:2: expected YAML"), EndsWith("a text that contains brackets or commas needs quotes")));
   EXPECT_THAT(message([] { parse("a: 1\n---\nb: 2\n"); }), HasSubstr("one YAML document"));
   EXPECT_THAT(message([] { parse("[a]: 1\n"); }), StartsWith("x.yaml:1: "));
 }
