@@ -209,8 +209,7 @@ struct KernelFile::Reader {
       throw Error(
           fmt::format("{}: expected an output that is compared, which is an argument with AccessType WriteOnly or "
                       "ReadWrite and without Output: 0, found none; if an array differs between configurations, such "
-                      "as the partial sums of blocks, give it Output: 0 and compare another array, such as the total, "
-                      "that the kernel adds up in a ReadWrite argument",
+                      "as the partial sums of blocks, Output: sum compares its sum",
                       specification.at("Arguments").place()));
     if (const auto reference = config.find("Reference"))
       read_reference(*reference);
@@ -526,8 +525,13 @@ struct KernelFile::Reader {
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
       argument.at("Size").expected(fmt::format("a whole number of 1 to {} elements", max_array));
     const std::string access = argument.text_or("AccessType", "ReadOnly");
-    const bool output = argument.integer_or("Output", 0, 0, 1) == 1 || access == "WriteOnly" || access == "ReadWrite";
-    if (output && argument.integer_or("Output", 1, 0, 1) == 0) to.scratch_.insert(name);
+    const std::string compared = argument.text_or("Output", "");
+    if (!compared.empty() && compared != "0" && compared != "1" && compared != "sum")
+      argument.at("Output").expected("0, 1 or sum");
+    const bool is_written = access == "WriteOnly" || access == "ReadWrite";
+    const bool output = is_written || compared == "1" || compared == "sum";
+    if (is_written && compared == "0") to.scratch_.insert(name);
+    if (compared == "sum") to.summed_.insert(name);
     ir::Buffer buffer{name, type, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
     const std::string fill = argument.text_or("FillType", "Random");
     const bool is_generated = fill == "File" || fill == "BinaryRaw" || fill == "Generator";
@@ -550,6 +554,8 @@ struct KernelFile::Reader {
       if (fill == "Generator") to.inputs_[name] = generated_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
+    if (compared == "sum" && ir::is_integer(type) && !is_filled)
+      argument.at("Output").expected("a FillValue, such as 0, for integers that the kernel does not write");
     to.signature_.buffers.push_back(std::move(buffer));
   }
 
@@ -772,7 +778,9 @@ KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
     if (argument.buffer) {
       const ir::Buffer& buffer = signature_.buffers[*argument.buffer];
       identity_ += fmt::format("[{}]{}{}{}", buffer.shape[0], buffer.role == ir::Role::output ? " output" : "",
-                               scratch_.contains(buffer.name) ? " scratch" : "",
+                               scratch_.contains(buffer.name)  ? " scratch"
+                               : summed_.contains(buffer.name) ? " sum"
+                                                               : "",
                                argument.is_symbol ? (argument.is_parameter ? " symbol and parameter" : " symbol") : "");
     } else {
       identity_ += " = " + argument.text;
@@ -843,12 +851,7 @@ bool KernelFile::is_compared(const ir::Buffer& buffer) const {
   return buffer.role == ir::Role::output && !scratch_.contains(buffer.name);
 }
 
-ir::Program KernelFile::compared() const {
-  ir::Program program = signature_;
-  for (ir::Buffer& buffer : program.buffers)
-    if (scratch_.contains(buffer.name)) buffer.role = ir::Role::input;
-  return program;
-}
+ir::Program KernelFile::compared() const { return measure::compared_outputs(signature_, scratch_, summed_); }
 
 /// Rounded up where it is a fraction, as Kernel Tuner does.
 std::int64_t KernelFile::size(const Expression& expression, const std::vector<Scalar>& configuration,
@@ -982,6 +985,7 @@ measure::Expectation KernelFile::expectation() const {
   expected.expression = expression_;
   expected.program = program_;
   expected.ignored = scratch_;
+  expected.summed = summed_;
   if (!expression_.empty() || !program_.empty()) return expected;
   const auto outputs = std::ranges::count_if(signature_.buffers, [&](const ir::Buffer& b) { return is_compared(b); });
   if (static_cast<std::size_t>(outputs) == expected_.size()) return expected;

@@ -82,7 +82,7 @@ class KernelFile final : public OpaqueKernel {
   std::int64_t largest(const Expression&) const;
   /// Is it an output, and not scratch memory?
   bool is_compared(const ir::Buffer&) const;
-  /// The signature, where scratch memory counts as an input.
+  /// The signature, as the reference computes it.
   ir::Program compared() const;
   std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
   std::vector<std::int64_t> grid(const std::vector<Scalar>& configuration,
@@ -107,6 +107,7 @@ class KernelFile final : public OpaqueKernel {
   measure::InputFiles inputs_, expected_;
   std::string expression_, program_;                   // the reference; of Loop IR its text
   std::set<std::string, std::less<>> scratch_;         // outputs that are not compared
+  std::set<std::string, std::less<>> summed_;          // outputs of which the sum alone is compared
   std::shared_ptr<const measure::WorkFolder> folder_;  // of arrays from .npz files
   ir::Program signature_;
   measure::Objectives objectives_;

@@ -114,4 +114,15 @@ bool is_poison(double value, ir::DType dtype) {
   return value == std::ldexp(1.0, static_cast<int>(8 * ir::bytes(dtype))) - 1;
 }
 
+Sum sum_of(const ir::Numbers& values, ir::DType dtype) {
+  Sum sum;
+  for (const double value : values) {
+    if (ir::is_float(dtype) && is_poison(value, dtype)) continue;
+    sum.value += value;
+    sum.magnitude += std::abs(value);
+    ++sum.count;
+  }
+  return sum;
+}
+
 }  // namespace deplo::measure

@@ -83,4 +83,12 @@ ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
 /// output that may be that number, it cannot be distinguished from a result.
 bool is_poison(double value, ir::DType);
 
+/// The sum, in double, of the elements that were written. Integers all count, because -1 looks like a poisoned element.
+struct Sum {
+  double value = 0;
+  double magnitude = 0;   // the sum of the absolute values
+  std::size_t count = 0;  // of the elements that count
+};
+Sum sum_of(const ir::Numbers& values, ir::DType);
+
 }  // namespace deplo::measure

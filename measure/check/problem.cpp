@@ -157,11 +157,17 @@ ir::Buffer rounding_buffer(ir::Buffer of) {
   return of;
 }
 
-/// The kernel without these outputs: their buffers count as inputs.
-ir::Program without(ir::Program loop, const std::set<std::string, std::less<>>& outputs) {
-  for (ir::Buffer& buffer : loop.buffers)
-    if (outputs.contains(buffer.name)) buffer.role = ir::Role::input;
-  return loop;
+std::optional<Failure> compare_sum(const ir::Buffer& buffer, const Reference::Output& expected, const Sum& found,
+                                   double largest_error) {
+  const double error = error_of_sum(found, expected, buffer.dtype);
+  if (error <= largest_error) return std::nullopt;
+  const std::string margin =
+      ir::is_float(buffer.dtype) ? fmt::format(", error {:.2g} of the scale {:.3g}", error, expected.scale) : "";
+  return Failure{
+      Status::wrong_result,
+      fmt::format("sum of {}: expected {}, found {}{}", buffer.name,
+                  text_of(expected.elements.front().value, buffer.dtype),
+                  found.count == 0 ? "no element that was written" : text_of(found.value, buffer.dtype), margin)};
 }
 
 /// Writes the values to a buffer of every set. They are converted to elements once.
@@ -173,6 +179,21 @@ void write_to_all(OperandSets& sets, std::size_t index, const ir::Buffer& buffer
 }
 
 }  // namespace
+
+ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
+                             const std::set<std::string, std::less<>>& summed) {
+  for (ir::Buffer& buffer : kernel.buffers) {
+    if (ignored.contains(buffer.name)) buffer.role = ir::Role::input;
+    if (summed.contains(buffer.name)) buffer.shape = buffer.strides = {1};
+  }
+  return kernel;
+}
+
+double error_of_sum(const Sum& found, const Reference::Output& expected, ir::DType dtype) {
+  if (found.count == 0) return std::numeric_limits<double>::infinity();
+  return error_of(found.value, expected.elements.front(), expected.scale,
+                  ir::is_float(dtype) ? ir::DType::f64 : ir::DType::i64);
+}
 
 Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe, double tolerance,
                  InputFiles files, Expectation expectation)
@@ -217,9 +238,13 @@ const Reference& Problem::reference() {
 
 /// Those of the expression and of the files; the others are what the expected kernel writes into the first set.
 Reference Problem::expected_outputs() {
-  if (!expectation_.program.empty())
-    return make_reference(program_for(expectation_.program, without(loop_, expectation_.ignored), "the reference"),
-                          seed_, files_, true);
+  const ir::Program computes = compared_outputs(loop_, expectation_.ignored, expectation_.summed);
+  if (!expectation_.program.empty()) {
+    Reference reference =
+        make_reference(program_for(expectation_.program, computes, "the reference"), seed_, files_, true);
+    for (Reference::Output& output : reference.outputs) output.sum = is_summed(output.buffer);
+    return reference;
+  }
   if (expectation_.kernel) {
     poison_outputs();
     auto built = device_.build(*expectation_.kernel);
@@ -232,7 +257,7 @@ Reference Problem::expected_outputs() {
   }
   std::map<std::string, ir::Numbers, std::less<>> computed;
   if (!expectation_.expression.empty())
-    computed = evaluate_expression(expectation_.expression, without(loop_, expectation_.ignored), seed_, files_);
+    computed = evaluate_expression(expectation_.expression, computes, seed_, files_);
   Reference reference;
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop_.buffers[i];
@@ -244,7 +269,10 @@ Reference Problem::expected_outputs() {
     reference.outputs.push_back(
         value != computed.end()
             ? expected_output(i, value->second, false)
-            : expected_output(i, in_file ? read_array(file->second, seen_output(i)) : arrays().read(i), true));
+            : expected_output(i,
+                              in_file ? read_array(file->second, is_summed(i) ? computes.buffers[i] : seen_output(i))
+                                      : arrays().read(i),
+                              true));
   }
   return reference;
 }
@@ -276,9 +304,14 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
   const auto allowed = expectation_.rounding.find(buffer.name);
   const ir::Numbers rounding =
       allowed == expectation_.rounding.end() ? ir::Numbers() : read_array(allowed->second, rounding_buffer(buffer));
+  if (is_summed(index)) {
+    const Sum sum = sum_of(values, buffer.dtype);
+    if (sum.count == 0) nothing_written(buffer);
+    return {index, {{{sum.value, 0}, 0}}, sum.magnitude > 0 ? sum.magnitude : 1, false, true};
+  }
   constexpr std::size_t max_elements = std::size_t{1} << 22;                       // 24 bytes each
   const std::size_t step = (values.size() + max_elements - 1) / max_elements | 1;  // odd, so that it meets all columns
-  Reference::Output output{index, {}, 1, false};
+  Reference::Output output{index, {}, 1};
   Scale scale;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!ir::is_integer(buffer.dtype) && is_poison(values[i], buffer.dtype)) {
@@ -290,14 +323,19 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
         Reference::Element{{values[i], rounding.size() == 0 ? 0 : rounding[i]}, static_cast<std::int64_t>(i)});
     scale.add(element, buffer.dtype);
   }
-  if (output.elements.empty())
-    throw Error(
-        fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements, or adds to "
-                    "what they have (which needs AccessType: ReadWrite)",
-                    expectation_.name, buffer.name));
+  if (output.elements.empty()) nothing_written(buffer);
   output.scale = scale.value();
   if (exact && rounding.empty()) output.words = words_of(values);
   return output;
+}
+
+bool Problem::is_summed(std::size_t index) const { return expectation_.summed.contains(loop_.buffers[index].name); }
+
+void Problem::nothing_written(const ir::Buffer& buffer) const {
+  throw Error(
+      fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements, or adds to "
+                  "what they have (which needs AccessType: ReadWrite)",
+                  expectation_.name, buffer.name));
 }
 
 std::optional<Failure> Problem::check(Coverage coverage, double least) {
@@ -306,6 +344,12 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
   checked_bits_ = 0;
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
     const ir::Buffer buffer = seen_output(reference().outputs[i].buffer);
+    if (reference().outputs[i].sum) {
+      if (coverage == Coverage::prefix) continue;
+      const Sum found = sum_of(arrays().read(reference().outputs[i].buffer), buffer.dtype);
+      if (auto failure = compare_sum(buffer, reference().outputs[i], found, largest_error)) return failure;
+      continue;
+    }
     const StoredElements found = found_output(reference().outputs[i].buffer);
     const ir::SpecialFloats nans =
         ir::is_float(buffer.dtype) ? ir::count_special_floats(found.bytes(), buffer.dtype) : ir::SpecialFloats();

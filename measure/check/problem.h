@@ -34,6 +34,7 @@ struct Reference {
     std::vector<Element> elements;
     double scale = 1;      // see Scale
     bool partial = false;  // some elements are neither written nor compared
+    bool sum = false;      // the only element is the expected sum of all elements
     /// Of 64-bit integers that a kernel or a file gives: the bits of all elements, because a double does not hold them.
     std::vector<std::uint64_t> words = {};
   };
@@ -50,9 +51,18 @@ struct Expectation {
   std::string expression = {};                      // of PyTorch, for all outputs (expected_values.h); "": none
   std::string program = {};                         // Loop IR that computes all outputs (expected_values.h); "": none
   std::set<std::string, std::less<>> ignored = {};  // outputs that are not compared
+  std::set<std::string, std::less<>> summed = {};   // outputs of which the sum alone is compared
   std::string name = {};                            // of the kernel, for messages
   bool empty() const { return !kernel && files.empty() && expression.empty() && program.empty(); }
 };
+
+/// The kernel as an expression or a program computes it: outputs that are not compared count as inputs, and outputs of
+/// which the sum is compared have this one element.
+ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
+                             const std::set<std::string, std::less<>>& summed);
+
+/// The error_of() of a sum, relative to the output's scale. Sums of integers are compared exactly.
+double error_of_sum(const Sum& found, const Reference::Output& expected, ir::DType);
 
 /// The tolerance for operands rounded to TF32: ten times their mean error. It is too large to find a wrong index in one
 /// of deplo's kernels, but shows whether a library computes this product.
@@ -101,6 +111,9 @@ class Problem {
   /// `exact`: all digits of 64-bit integers count.
   Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values, bool exact) const;
   ir::Buffer seen_output(std::size_t buffer) const;
+  /// Is only the sum of the output compared?
+  bool is_summed(std::size_t buffer) const;
+  [[noreturn]] void nothing_written(const ir::Buffer&) const;
   StoredElements found_output(std::size_t buffer);
   std::optional<Failure> find_nan(std::size_t output, const StoredElements& found);
 

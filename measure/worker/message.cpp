@@ -105,6 +105,7 @@ Json json_of(const Expectation& expected) {
           {"expression", expected.expression},
           {"program", expected.program},
           {"ignored", expected.ignored},
+          {"summed", expected.summed},
           {"name", expected.name}};
 }
 
@@ -123,6 +124,7 @@ Expectation expectation_of(const Json& json) {
           json.at("expression").get<std::string>(),
           json.at("program").get<std::string>(),
           json.at("ignored").get<std::set<std::string, std::less<>>>(),
+          json.at("summed").get<std::set<std::string, std::less<>>>(),
           json.at("name").get<std::string>()};
 }
 

@@ -132,6 +132,38 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
   EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
 }
 
+// A block writes the sum of its elements. How many blocks there are, and which elements one has, differs.
+TEST_F(KernelFile, SumsOfPartsAreCompared) {
+  const auto write = [&](const std::string& type, const std::string& reference) {
+    write_file(folder_.path(), "parts.cl",
+               "typedef " + type +
+                   " T;\n__kernel void sums(__global const T* x, __global T* parts) {\n  T s = 0;\n"
+                   "  for (int j = 0; j < BLOCK - (BLOCK == 64); ++j) s += x[get_group_id(0) * BLOCK + j];\n"
+                   "  if (get_local_id(0) == 0) parts[get_group_id(0)] = s;\n}\n");
+    return write_file(
+        folder_.path(), "parts.yaml",
+        "ConfigurationSpace:\n  TuningParameters: [{Name: BLOCK, Values: [16, 32, 64]}]\n"
+        "KernelSpecification:\n  Language: OpenCL\n  KernelName: sums\n  KernelFile: parts.cl\n"
+        "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n  Arguments:\n"
+        "    - {Name: x, Type: " +
+            type + ", Size: 256, FillValue: 9}\n    - {Name: parts, Type: " + type +
+            ", Size: 256 / BLOCK, AccessType: WriteOnly, FillType: Constant, FillValue: 0, Output: sum}\n" + reference);
+  };
+  const std::string of_expression = "Reference: {Expression: \"x = torch.randn(256); x.sum()\"}\n";
+  for (const auto& [type, reference] : {std::pair("int", std::string()), {"float", of_expression}}) {
+    const Json kernel = tuned(write(type, reference), {"--search", "exhaustive", "--time", "120"});
+    EXPECT_EQ(kernel["trials"], 3);
+    EXPECT_EQ(kernel["failures"], Json({{"wrong_result", 1}})) << kernel << type;
+  }
+  const auto run = [&](const std::string& block) {
+    return run_program(
+        {"deplo", "run", "--space", folder_.file("parts.yaml"), "--configuration", "BLOCK=" + block, "--no-measure"});
+  };
+  EXPECT_EQ(run("32").code, 0) << run("32").out;
+  EXPECT_EQ(run("64").code, 1);
+  EXPECT_THAT(run("64").out, HasSubstr("WRONG at sum: expected "));
+}
+
 TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
   const Json first =
       tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "120", "--search", "random", "--seed", "3"});
@@ -263,7 +295,7 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
       {"\"Type\": \"float\"", "\"Type\": \"floaty\"", "expected a type (float, half, int"},
       {"\"ProblemSize[0]\"", "\"ProblemSise[0]\"", "expected ProblemSize or a parameter, found 'ProblemSise'"},
       {"\"Size\": \"ProblemSize[0]", "\"Size\": \"ProblemSize[2]", "expected an index below 2, found 2"},
-      {"\"Output\": 1", "\"Output\": 2", "expected an integer between 0 and 1, found '2'"},
+      {"\"Output\": 1", "\"Output\": 2", "expected 0, 1 or sum, found '2'"},
       {"\"Output\": 1", "\"Output\": 0",
        "expected an output that is compared, which is an argument with AccessType WriteOnly or ReadWrite and without "
        "Output: 0, found none"},

@@ -187,6 +187,15 @@ TEST_F(KernelFileArguments, ScratchMemoryIsNotCompared) {
   EXPECT_THAT(made.identity(), HasSubstr("argument t float[30] output scratch"));
 }
 
+TEST_F(KernelFileArguments, SumsOfOutputsAreCompared) {
+  const KernelFile made = with("    - {Name: t, Type: float, Size: 960 / bx, AccessType: WriteOnly, Output: sum}\n");
+  EXPECT_THAT(made.expectation().summed, ElementsAre("t"));
+  EXPECT_TRUE(made.expectation().ignored.empty());
+  EXPECT_THAT(made.identity(), HasSubstr("argument t float[30] output sum"));
+  EXPECT_THAT(fault("    - {Name: t, Type: int, Size: 960 / bx, AccessType: WriteOnly, Output: sum}\n"),
+              HasSubstr("expected a FillValue, such as 0, for integers"));
+}
+
 TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
   const std::string arguments =
       "    - {Name: c, Type: float, MemoryType: Symbol, Size: 16}\n"
