@@ -15,6 +15,7 @@
 #include "apps/db/db_flags.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/progress.h"
 #include "core/text/select_names.h"
 #include "core/text/text.h"
 #include "engine/compile/tuned.h"
@@ -117,27 +118,52 @@ search::Format parse_format(const std::string& name) {
   throw Error(fmt::format("--format: expected kernel-tuner, t4 or csv, found '{}'", name));
 }
 
-/// What is added to the name of a kernel whose spaces have several problem sizes or objectives.
-struct SpaceNames {
-  std::set<std::string> sizes, objectives;
-
-  /// "gemm [1024,1] GFLOP/s, higher is better"
-  std::string of(const search::Records& records) const {
-    std::string name = records.kernel;
-    if (sizes.size() > 1 && !records.problem_size.empty()) name += " " + records.problem_size;
-    if (objectives.size() > 1) name += " " + search::label(records.objective);
-    return name;
-  }
+/// A space, and the name by which --kernel chooses it.
+struct NamedSpace {
+  std::string name;
+  engine::StoredSpace space;
 };
 
-/// By the kernel.
-std::map<std::string, SpaceNames> space_names(const std::vector<search::Records>& spaces) {
-  std::map<std::string, SpaceNames> names;
-  for (const search::Records& records : spaces) {
-    names[records.kernel].sizes.insert(records.problem_size);
-    names[records.kernel].objectives.insert(search::label(records.objective));
-  }
-  return names;
+/// The name of a kernel, and behind it what differs between its spaces: the problem size, the objective, and the
+/// beginning of the key. "gemm [1024,1] GFLOP/s, higher is better 49a0ae9e"
+std::vector<NamedSpace> with_names(std::vector<engine::StoredSpace> spaces) {
+  std::vector<NamedSpace> named;
+  for (engine::StoredSpace& space : spaces) named.push_back({space.records.kernel, std::move(space)});
+  const auto append = [&](const auto& what) {
+    std::map<std::string, std::set<std::string>> found;  // by the kernel's name
+    for (const NamedSpace& each : named) found[each.space.records.kernel].insert(what(each.space));
+    for (NamedSpace& each : named)
+      if (const std::string text = what(each.space); found[each.space.records.kernel].size() > 1 && !text.empty())
+        each.name += " " + text;
+  };
+  append([](const engine::StoredSpace& space) { return space.records.problem_size; });
+  append([](const engine::StoredSpace& space) { return search::label(space.records.objective); });
+  std::map<std::string, std::set<std::string>> keys;  // by the name so far
+  for (const NamedSpace& each : named) keys[each.name].insert(each.space.kernel_key);
+  for (NamedSpace& each : named)
+    if (const auto& same = keys.find(each.name); same != keys.end() && same->second.size() > 1)
+      each.name += " " + each.space.kernel_key.substr(0, 8);
+  return named;
+}
+
+/// Removes the spaces of a kernel on a device that were also measured later, with another reference, inputs or protocol.
+void keep_latest(std::vector<NamedSpace>& spaces) {
+  Progress progress(stderr);
+  const auto is_older = [&](const NamedSpace& named) {
+    return std::ranges::any_of(spaces, [&](const NamedSpace& other) {
+      return other.space.kernel == named.space.kernel && other.space.device == named.space.device &&
+             other.space.latest > named.space.latest;
+    });
+  };
+  std::vector<NamedSpace> kept;
+  for (const NamedSpace& each : spaces)
+    if (!is_older(each))
+      kept.push_back(each);
+    else
+      progress.line(fmt::format(
+          "{}: left out {} with other inputs, another reference or another protocol, which an earlier search measured",
+          each.name, counted(std::ssize(each.space.records.records), "configuration")));
+  spaces = std::move(kept);
 }
 
 int export_pack(const ExportFlags& flags) {
@@ -154,27 +180,26 @@ int export_pack(const ExportFlags& flags) {
 int run_export(const ExportFlags& flags) {
   if (!flags.pack.empty()) return export_pack(flags);
   const search::Format format = parse_format(flags.format);
-  std::vector<search::Records> found = engine::read_store(flags.store);
-  const std::map<std::string, SpaceNames> own = space_names(found);
-  const auto name_of = [&](const search::Records& records) { return own.at(records.kernel).of(records); };
+  std::vector<NamedSpace> found = with_names(engine::read_stored_spaces(flags.store));
   const auto keep = [&](const char* flag, const char* what, const std::string& filter, auto name) {
     std::vector<std::string> names;
-    for (const search::Records& records : found) names.push_back(name(records));
-    std::vector<search::Records> kept;
+    for (const NamedSpace& each : found) names.push_back(name(each));
+    std::vector<NamedSpace> kept;
     for (const std::size_t number : select_names(flag, what, filter, names)) kept.push_back(std::move(found[number]));
     found = std::move(kept);
   };
-  keep("--kernel", "a kernel of the store", flags.kernel, name_of);
+  keep("--kernel", "a kernel of the store", flags.kernel, [](const NamedSpace& each) { return each.name; });
   keep("--device", "a device of the kernel", flags.device,
-       [](const search::Records& records) { return records.device; });
+       [](const NamedSpace& each) { return each.space.records.device; });
+  keep_latest(found);
   if (found.size() != 1) {
     std::vector<std::string> names;
-    for (const search::Records& records : found)
-      names.push_back(fmt::format("'{}' on '{}'", name_of(records), records.device));
+    for (const NamedSpace& each : found)
+      names.push_back(fmt::format("'{}' on '{}'", each.name, each.space.records.device));
     throw Error(fmt::format("{}: expected --kernel and --device to name one, found {}: {}", flags.store, names.size(),
                             join(names, ", ")));
   }
-  const std::string text = search::print_records(found[0], format);
+  const std::string text = search::print_records(found[0].space.records, format);
   if (flags.output.empty())
     print_result(text);
   else

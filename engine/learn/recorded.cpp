@@ -320,7 +320,8 @@ std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
   std::vector<StoredSpace> spaces;
   for (const StoreKey& key : keys)
     if (auto records = read_space(store, key, path))
-      spaces.push_back({key.kernel, key.device, std::move(*records), key.text, key.info, store.ceilings(key.device)});
+      spaces.push_back({key.kernel, key.device, key.latest, std::move(*records), key.key, key.text, key.info,
+                        store.ceilings(key.device)});
   return spaces;
 }
 

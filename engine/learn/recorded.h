@@ -32,7 +32,9 @@ std::vector<search::Records> read_store(const std::string& store);
 /// The same, with the numbers of kernel and device in the store, and what is needed to lower a deplo kernel again.
 struct StoredSpace {
   std::int64_t kernel = 0, device = 0;
+  std::int64_t latest = 0;  // the id of its latest trial
   search::Records records;
+  std::string kernel_key;
   std::string kernel_text;  // Loop IR; for an imported kernel its knobs
   measure::DeviceInfo info;
   rules::Ceilings ceilings;

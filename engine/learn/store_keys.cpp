@@ -14,7 +14,7 @@ std::vector<StoreKey> store_keys(const std::string& store) {
   if (!std::filesystem::exists(store)) throw Error(store + ": expected a store, found no such file");
   const auto database = measure::open_to_read(store);
   measure::sqlite::Statement rows(
-      *database, fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, {} "
+      *database, fmt::format("SELECT t.kernel, r.device, k.name, k.text, t.protocol, k.key, max(t.id), {} "
                              "FROM trial t JOIN run r ON r.id = t.run JOIN kernel k ON k.id = t.kernel "
                              "JOIN device d ON d.id = r.device GROUP BY 1, 2, 5 "
                              "HAVING max(t.status = 'ok') = max(t.status = 'ok' AND NOT t.stopped) "
@@ -22,8 +22,8 @@ std::vector<StoreKey> store_keys(const std::string& store) {
                              measure::device_columns()));
   std::vector<StoreKey> keys;
   while (rows.step())
-    keys.push_back(
-        {rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4), measure::read_device(rows, 5)});
+    keys.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(5), rows.text(4),
+                    rows.integer(6), measure::read_device(rows, 7)});
   return keys;
 }
 

@@ -11,8 +11,9 @@ namespace deplo::engine {
 /// A kernel, a device and a protocol, with the ids that measure::Store::known_trials() takes.
 struct StoreKey {
   std::int64_t kernel = 0, device = 0;
-  std::string name, text;  // the kernel's
+  std::string name, text, key;  // the kernel's
   std::string protocol;
+  std::int64_t latest = 0;   // the id of its latest trial
   measure::DeviceInfo info;  // of the device
 };
 

@@ -105,6 +105,29 @@ TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
   EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
 }
 
+// Of trials with several references the last ones are exported; of several texts one must be named.
+TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
+  tune();
+  change("twice.yaml", "2 * x + 1", "1 + 2 * x");
+  tune();
+  const auto exported = [&](const std::string& kernel) {
+    return run_program({"deplo", "db", "export", "--store", file("s.db"), "--kernel", kernel});
+  };
+  const Ran last = exported("twice");
+  EXPECT_EQ(last.code, 0) << last.err;
+  EXPECT_THAT(last.err, HasSubstr("twice: left out 1 configuration with other inputs"));
+  change("twice.cl", "+ 1;\n    z", "+ 1.0f;\n    z");
+  tune();
+  const Ran several = exported("twice");
+  EXPECT_EQ(several.code, 1);
+  const Ran kernels = run_program({"deplo", "db", "kernels", "--store", file("s.db"), "--json"});
+  for (const Json& kernel : Json::parse(kernels.out)) {
+    const std::string name = "twice " + kernel["key"].get<std::string>().substr(0, 8);
+    EXPECT_THAT(several.err, HasSubstr("'" + name + "' on '"));
+    EXPECT_EQ(exported(name).code, 0) << name;
+  }
+}
+
 // --inputs sets every argument: arrays that are read or written, and scalars, from a YAML file or from arrays of NumPy.
 TEST_F(KernelFileRun, InputsSetScalarsAndWrittenArrays) {
   change("twice.yaml", "(2 * x + 1, z)", "(3 * x + 1, z)");
