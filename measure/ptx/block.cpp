@@ -24,7 +24,8 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
       shared_(machine.shared_bytes()),
       shadow_(machine.shared_bytes(), machine.program().granule, static_cast<std::size_t>(machine.warps()),
               cluster.actors().warp(rank, 0), cluster.actors().products(cluster.actors().warp(rank, 0))),
-      live_threads_(machine.threads()) {
+      live_threads_(machine.threads()),
+      live_warps_(machine.warps()) {
   shared_.clear(machine.fill());
   const std::int64_t warps = machine.warps();
   for (std::int64_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>(*this, i));
@@ -36,22 +37,34 @@ Block::~Block() = default;
 std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int64_t expected,
                             const Knowledge& knowledge) {
   NamedBarrier& barrier = barriers_[number];
-  if (barrier.arrived > 0 && barrier.expected != expected)
-    throw Finding(
-        fmt::format("barrier {} is waiting for {} threads, and these expect {}", number, barrier.expected, expected));
+  if (barrier.arrived > 0 && awaited(barrier.expected) != awaited(expected))
+    throw Finding(fmt::format("barrier {} is waiting for {} threads, and these expect {}", number,
+                              awaited(barrier.expected), awaited(expected)));
   machine_.note_event();
   const std::uint64_t before = barrier.turns;
   barrier.expected = expected;
   barrier.arrived += threads;
   barrier.arriving.join(knowledge);
-  if (barrier.arrived > expected)
-    throw Finding(fmt::format("barrier {} gets {} threads, and expects {}", number, barrier.arrived, expected));
-  if (barrier.arrived == expected) {
-    barrier.arrived = 0;
-    ++barrier.turns;
-    barrier.complete = std::exchange(barrier.arriving, {});
-  }
+  if (barrier.arrived > awaited(expected))
+    throw Finding(
+        fmt::format("barrier {} gets {} threads, and expects {}", number, barrier.arrived, awaited(expected)));
+  turn_if_complete(barrier);
   return before;
+}
+
+std::int64_t Block::awaited(std::int64_t expected) const { return expected == 0 ? live_warps_ * warp_lanes : expected; }
+
+void Block::turn_if_complete(NamedBarrier& barrier) const {
+  if (barrier.arrived == 0 || barrier.arrived != awaited(barrier.expected)) return;
+  barrier.arrived = 0;
+  ++barrier.turns;
+  barrier.complete = std::exchange(barrier.arriving, {});
+}
+
+// PTX ISA, "exit": a barrier that waits for the exiting threads alone is released.
+void Block::end_warp() {
+  --live_warps_;
+  for (NamedBarrier& barrier : barriers_) turn_if_complete(barrier);
 }
 
 void Block::make_mbarrier(std::uint64_t offset, std::uint32_t count, const Access& by) {

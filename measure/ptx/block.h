@@ -19,7 +19,8 @@ class Warp;
 
 /// A barrier of a block (PTX ISA, "bar"): turns when enough threads have arrived.
 struct NamedBarrier {
-  std::int64_t expected = 0, arrived = 0;
+  std::int64_t expected = 0;  // threads; 0: those of all warps that have not ended
+  std::int64_t arrived = 0;
   std::uint64_t turns = 0;
   Knowledge arriving, complete;  // of this turn's arrivals, and of the last turn's
 };
@@ -64,8 +65,8 @@ class Block {
   SharedMemory& shared() { return shared_; }
   std::vector<std::unique_ptr<Warp>>& warps() { return warps_; }
 
-  /// Counts these threads in and returns the number of turns that were complete before. Throws Finding if the barrier
-  /// is waiting for another number of threads.
+  /// Counts these threads in and returns the number of turns that were complete before. `expected`: as in NamedBarrier.
+  /// Throws Finding if the barrier is waiting for another number of threads.
   std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected, const Knowledge&);
   const NamedBarrier& barrier(std::uint32_t number) const { return barriers_[number]; }
 
@@ -92,6 +93,7 @@ class Block {
 
   std::int64_t live_threads() const { return live_threads_; }
   void end_threads(std::int64_t count) { live_threads_ -= count; }
+  void end_warp();
   /// Checks what must be true when the last thread has ended.
   void check_end() const;
 
@@ -114,7 +116,10 @@ class Block {
   Epoch initializations_ = 0;
   Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
-  std::int64_t live_threads_, free_registers_ = 0;
+  /// The threads that the barrier waits for.
+  std::int64_t awaited(std::int64_t expected) const;
+  void turn_if_complete(NamedBarrier&) const;
+  std::int64_t live_threads_, live_warps_, free_registers_ = 0;
 };
 
 /// The blocks of one cluster; one block where the kernel has no clusters.

@@ -192,13 +192,12 @@ void Warp::split(std::size_t current, Lanes active) {
 }
 
 bool Warp::are_together(Group& group, const Instruction& i, Lanes active) {
-  const Lanes needed = i.together == Together::warp ? alive_ : uniform<std::uint32_t>(i.e, active, "the membermask");
+  Lanes needed = alive_;
   if (i.together == Together::members) {
+    needed = uniform<std::uint32_t>(i.e, active, "the membermask");
     if ((active & ~needed) != 0)
       throw Finding("a lane executes this and is not in its membermask", std::countr_zero(active & ~needed));
-    if ((needed & ~alive_) != 0)
-      throw Finding(
-          fmt::format("the membermask {:#x} names lanes that have ended or that the block does not have", needed));
+    needed &= alive_;  // PTX ISA, "shfl.sync", "vote.sync": all non-exited threads of the membermask
   }
   group.waiting = (needed & ~active) != 0;
   return !group.waiting;
@@ -219,6 +218,7 @@ void Warp::branch(std::size_t current, const Instruction& i, Lanes active) {
 void Warp::end(Lanes lanes) {
   alive_ &= ~lanes;
   block_.end_threads(std::popcount(lanes));
+  if (alive_ == 0) block_.end_warp();
   if (alive_ == 0 && (!copies.empty() || !products.empty())) {
     // Nothing waits for them: they are done whenever.
     while (!copies.empty()) {

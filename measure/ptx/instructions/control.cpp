@@ -37,9 +37,9 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
     const std::uint32_t number = w.uniform<std::uint32_t>(i.a, active, "the barrier");
     constexpr std::uint32_t barriers = 16;
     if (number >= barriers) throw Finding(fmt::format("expected a barrier from 0 to 15, found {}", number));
-    const std::int64_t all = (w.machine().threads() + warp_lanes - 1) / warp_lanes * warp_lanes;
-    const std::int64_t expected = i.number == 0 ? all : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
-    if (expected % warp_lanes != 0 || expected == 0)
+    const bool all = i.number == 0;
+    const std::int64_t expected = all ? 0 : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
+    if (expected % warp_lanes != 0 || (expected == 0 && !all))
       throw Finding(fmt::format("expected a multiple of {} threads at a barrier, found {}", warp_lanes, expected));
     const std::uint64_t turns = block.arrive(number, warp_lanes, expected, w.knowledge());
     w.begin_epoch();

@@ -287,6 +287,26 @@ L4:)"),
   EXPECT_EQ(x[1], 9U);
 }
 
+// PTX ISA, "exit": barriers release those that wait for exiting threads alone. Masks of lanes name the others only.
+TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    std::vector<std::uint32_t> x(4);
+    launch(by_hand(R"(  setp.ge.u32 %p1, %r0, 40;
+  @%p1 exit;
+  setp.eq.u32 %p2, %r0, 32;
+  @%p2 st.global.u32 [%rd0], 7;
+  bar.sync 0;
+  vote.sync.ballot.b32 %r1, 1, 0xffffffff;
+  ld.global.u32 %r3, [%rd0];
+  setp.eq.u32 %p3, %r0, 0;
+  @%p3 st.global.u32 [%rd0+4], %r3;
+  @%p2 st.global.u32 [%rd0+8], %r1;)"),
+           x, {.threads = 96, .seed = seed});
+    EXPECT_EQ(x[1], 7U);
+    EXPECT_EQ(x[2], 0xffU);
+  }
+}
+
 TEST(PtxInstructions, Hangs) {
   EXPECT_THAT(finding(by_hand("L1:\n  ld.volatile.global.u32 %r1, [%rd0];\n  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra L1;"),
                       {.most_instructions = 100'000}),
