@@ -149,10 +149,10 @@ std::string with_plain_name(std::string source, const std::string& entry) {
 const std::vector<std::string_view> top_keys{
     "General", "ConfigurationSpace", "KernelSpecification", "Reference", "Objectives", "Search", "Budget", "$schema"};
 const std::vector<std::string_view> specification_keys{
-    "Language",     "KernelName",      "KernelTypeNames",    "KernelFile", "CompilerOptions", "LocalSize",
-    "GlobalSize",   "GlobalSizeType",  "GridDivX",           "GridDivY",   "GridDivZ",        "ProblemSize",
-    "SharedMemory", "Arguments",       "ReferenceArguments", "Modifiers",  "Profiling",       "Stream",
-    "Device",       "SimulationInput", "BenchmarkName"};
+    "Language",     "KernelName",      "KernelTypeNames",    "KernelFile",   "CompilerOptions", "LocalSize",
+    "GlobalSize",   "GlobalSizeType",  "GridDivX",           "GridDivY",     "GridDivZ",        "ProblemSize",
+    "SharedMemory", "Arguments",       "ReferenceArguments", "Modifiers",    "Profiling",       "Stream",
+    "Device",       "SimulationInput", "BenchmarkName",      "BenchmarkPath"};
 const std::vector<std::string_view> argument_keys{"Name",       "Type",       "TypeSize", "Size",      "MemoryType",
                                                   "MemType",    "AccessType", "Output",   "FillType",  "FillValue",
                                                   "DataSource", "Value",      "Members",  "RandomSeed"};

@@ -63,6 +63,7 @@ class KernelFileOfOthers : public ::testing::Test {
 TEST_F(KernelFileOfOthers, MisspeltKeysAreRefusedAndOthersAreNot) {
   EXPECT_EQ(fault(R"(, {"Name": "x", "Type": "float", "Size": 4, "HostCopy": true})"), "none");
   EXPECT_EQ(fault("", R"(, "SomeToolsOwnKey": 3)", R"(, "UserData": {})"), "none");
+  EXPECT_EQ(fault("", R"(, "BenchmarkName": "k", "BenchmarkPath": "benchmarks")"), "none") << "as in BAT";
   EXPECT_THAT(fault(R"(, {"Name": "x", "Type": "float", "Size": 4, "FilValue": 3})"),
               HasSubstr("k.T1.json:4: expected a key of T1, found 'FilValue'; did you mean 'FillValue'?"));
   EXPECT_THAT(fault("", R"(, "GridDivXX": ["bx"])"), HasSubstr("found 'GridDivXX'; did you mean 'GridDivX'?"));
