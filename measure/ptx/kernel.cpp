@@ -84,8 +84,8 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
     const Parameter& p = parameters_[i];
     const std::uint64_t size = program_.parameters[i].size;
     if (size == 0 || size != expected_bytes(p, size))
-      throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of another kind", i + 1,
-                              program_.entry, size));
+      throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of this size, found one of {}",
+                              i + 1, program_.entry, size, expected_bytes(p, size)));
   }
   if (program_.most_threads > 0 && program_.most_threads < source.threads)
     throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source.threads));

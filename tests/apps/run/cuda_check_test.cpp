@@ -100,7 +100,7 @@ TEST_F(CudaCheck, WrongArguments) {
   EXPECT_THAT(refusal([](auto& o) { o.arguments.pop_back(); }), HasSubstr("expected 3 arguments of"));
   EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("found 'x=f33[4]'"));
   EXPECT_THAT(refusal([](auto& o) { o.arguments[2] = "n=f32[4]"; }),
-              HasSubstr("has 4 bytes: expected an argument of another kind"));
+              HasSubstr("has 4 bytes: expected an argument of this size, found one of 8"));
   EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));
   EXPECT_THAT(refusal([](auto& o) { o.grid = "0"; }), HasSubstr("--grid: expected one to three extents"));
   EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads a block"));
