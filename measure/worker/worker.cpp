@@ -83,6 +83,13 @@ class Clock {
   double cancelled_ = infinity;
 };
 
+/// On a CPU device a kernel is a part of the process. glibc aborts it if its heap was overwritten.
+bool is_illegal_access(const Process::End& end) {
+  if (end.signal == SIGSEGV || end.signal == SIGBUS) return true;
+  const auto says = [&](const char* words) { return end.said.find(words) != std::string::npos; };
+  return end.signal == SIGABRT && (says("malloc()") || says("free()") || says("corrupt"));
+}
+
 Status status_of(const Lost& lost) {
   const bool building = lost.at.step == Step::build;
   const bool running = lost.at.step > Step::build;
@@ -96,9 +103,7 @@ Status status_of(const Lost& lost) {
     case Lost::Cause::died:
       if (ended_from_outside(lost)) return Status::worker_lost;
       if (building) return Status::build_crash;
-      // On a CPU device a kernel is a part of the process.
-      return running && (lost.end.signal == SIGSEGV || lost.end.signal == SIGBUS) ? Status::illegal_access
-                                                                                  : Status::worker_lost;
+      return running && is_illegal_access(lost.end) ? Status::illegal_access : Status::worker_lost;
   }
   check_failed("a known cause", __FILE__, __LINE__);
 }
@@ -129,6 +134,7 @@ std::string describe(const Lost& lost) {
       fmt::format("the worker {}{}, at: {}", lost.end.text,
                   ended_from_outside(lost) ? " from outside (as where memory runs out)" : "", name(lost.at.step));
   if (!lost.end.said.empty()) text += "; it said: " + lost.end.said;
+  if (status_of(lost) == Status::illegal_access) text += "; the kernel probably accesses memory outside of its arrays";
   return text;
 }
 

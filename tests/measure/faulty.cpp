@@ -69,6 +69,7 @@ void act(const Fault& fault, const char* where) {
       {"hang", wait_for_ever},
       {"segfault", [] { die_of(SIGSEGV); }},
       {"abort", [] { std::fputs("assertion failed: x > 0\n", stderr), die_of(SIGABRT); }},
+      {"heap", [] { std::fputs("free(): invalid pointer\n", stderr), die_of(SIGABRT); }},
       {"killed", [] { die_of(SIGKILL); }},
       {"terminated", [] { die_of(SIGTERM); }},
       {"exit0", [] { _exit(0); }},

@@ -57,6 +57,8 @@ const std::vector<Case> cases = {
     {"segfault", "check", Status::illegal_access, "at: check"},
     {"abort", "build", Status::build_crash, "it said: assertion failed: x > 0"},
     {"abort", "launch", Status::worker_lost, "signal 6 (Aborted), at: launch; it said: assertion failed: x > 0"},
+    {"heap", "launch", Status::illegal_access,
+     "invalid pointer; the kernel probably accesses memory outside of its arrays"},
     {"killed", "sample", Status::worker_lost, "signal 9 (Killed) from outside"},
     {"killed", "build", Status::worker_lost, "signal 9 (Killed) from outside"},
     {"terminated", "build", Status::worker_lost, "signal 15 (Terminated) from outside"},
