@@ -1,6 +1,7 @@
 #include "measure/ptx/order.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace deplo::measure::ptx {
@@ -53,6 +54,29 @@ void ClusterClocks::show_to_proxy() {
   known_ = std::make_shared<const Map>(std::move(all));
 }
 
+void LaneOrder::meet(LaneSet lanes) {
+  constexpr LaneSet all = ~LaneSet{0};
+  if (lanes == all) {
+    common_ = (parted_ == nullptr ? common_ : std::ranges::max(parted_->epochs)) + 1;
+    parted_.reset();
+    return;
+  }
+  if (parted_ == nullptr) {
+    parted_ = std::make_shared<Parted>();
+    parted_->epochs.fill(common_);
+    for (auto& row : parted_->seen) row.fill(common_);
+  }
+  std::array<Epoch, lanes_> known{};
+  for (std::size_t lane = 0; lane < lanes_; ++lane)
+    if ((lanes >> lane & 1) != 0) {
+      for (std::size_t other = 0; other < lanes_; ++other)
+        known[other] = std::max(known[other], parted_->seen[lane][other]);
+      known[lane] = std::max(known[lane], ++parted_->epochs[lane]);
+    }
+  for (std::size_t lane = 0; lane < lanes_; ++lane)
+    if ((lanes >> lane & 1) != 0) parted_->seen[lane] = known;
+}
+
 Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product)
     : granule_(granule),
       warps_(warps),
@@ -61,13 +85,37 @@ Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor 
       writes_((bytes + granule - 1) / granule),
       reads_(writes_.size() * 2 * warps) {}
 
+// Lanes that write one place by one instruction are no race: one of them wins (CUDA C++ Programming Guide, "SIMT
+// Architecture").
+inline bool Shadow::is_of_another_lane(const Write& last, const Access& access) {
+  return last.actor == access.actor && last.lane_epoch > 0 && access.lanes != nullptr && last.at != access.at &&
+         !access.lanes->covers(access.lane, last.lane, last.lane_epoch);
+}
+
+inline void Shadow::note(Read& read, const Access& access) {
+  const LaneSet lane = access.lanes == nullptr ? 0 : LaneSet{1} << access.lane;
+  const Epoch epoch = access.lanes == nullptr ? 0 : access.lanes->epoch(access.lane);
+  read = {access.epoch, access.at, epoch == read.lane_epoch ? read.lanes | lane : lane, epoch};
+}
+
+std::optional<int> Shadow::unordered_lane(const Read& read, const Access& access) {
+  if (access.lanes == nullptr || read.at == access.at) return std::nullopt;
+  for (LaneSet rest = read.lanes; rest != 0; rest &= rest - 1)
+    if (const int lane = std::countr_zero(rest);
+        !access.lanes->covers(access.lane, static_cast<std::size_t>(lane), read.lane_epoch))
+      return lane;
+  return std::nullopt;
+}
+
 inline bool Shadow::is_ordered(const Write& last, const Access& access) {
   if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return true;
+  if (is_of_another_lane(last, access)) return false;
   if (access.before->seen.seen(last.actor) < last.epoch) return false;
   return !access.is_async || last.is_async || access.before->proxy.seen(last.actor) >= last.epoch;
 }
 
 Conflict Shadow::conflict(const Write& last, const Access& access) {
+  if (is_of_another_lane(last, access)) return {last.actor, last.at, true, false, last.lane};
   return {last.actor, last.at, true, access.before->seen.seen(last.actor) >= last.epoch};
 }
 
@@ -86,15 +134,15 @@ std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Acc
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
     if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
     if (Read* const own = own_read(g, access.actor)) {
-      *own = {access.epoch, access.at};
+      note(*own, access);
       continue;
     }
     std::vector<ActorRead>& others = others_[g];
     const auto known = std::ranges::find(others, access.actor, &ActorRead::actor);
     if (known == others.end())
-      others.push_back({access.actor, {access.epoch, access.at}});
+      others.push_back({access.actor, {access.epoch, access.at, 0, 0}});
     else
-      known->read = {access.epoch, access.at};
+      known->read = {access.epoch, access.at, 0, 0};
   }
   return std::nullopt;
 }
@@ -116,6 +164,9 @@ std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Ac
     Read* const reads = reads_.data() + g * 2 * warps_;
     for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
       if (unordered(actor_of(slot), reads[slot])) return conflict_with(actor_of(slot), reads[slot]);
+      if (actor_of(slot) == access.actor)
+        if (const auto lane = unordered_lane(reads[slot], access))
+          return Conflict{access.actor, reads[slot].at, false, false, lane};
       reads[slot] = {};
     }
     if (const auto others = others_.find(g); others != others_.end()) {
@@ -123,7 +174,13 @@ std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Ac
         if (unordered(other.actor, other.read)) return conflict_with(other.actor, other.read);
       others_.erase(others);
     }
-    writes_[g] = {access.epoch, access.actor, access.at, access.is_async, access.is_atomic};
+    writes_[g] = {access.epoch,
+                  access.actor,
+                  access.at,
+                  access.is_async,
+                  access.is_atomic,
+                  access.lane,
+                  access.lanes == nullptr ? 0 : access.lanes->epoch(access.lane)};
   }
   return std::nullopt;
 }

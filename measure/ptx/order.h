@@ -1,6 +1,7 @@
 // What comes before what: vector clocks over the warps of a cluster and their asynchronous work, and the accesses to
 // shared memory that nothing orders. After FastTrack (Flanagan and Freund, PLDI 2009).
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -68,6 +69,29 @@ struct Knowledge : ProxyClocks {
   }
 };
 
+using LaneSet = std::uint32_t;  // of a warp
+
+/// Which accesses of a warp's lanes come before others: those before a bar.warp.sync that both lanes execute (PTX ISA,
+/// "bar.warp.sync"), or before another wait of the warp. Instructions of a warp alone, shuffles too, order no memory.
+class LaneOrder {
+ public:
+  /// What the lane does from here on is in this epoch.
+  Epoch epoch(std::size_t lane) const { return parted_ == nullptr ? common_ : parted_->epochs[lane]; }
+  bool covers(std::size_t lane, std::size_t other, Epoch epoch) const {
+    return lane == other || epoch < (parted_ == nullptr ? common_ : parted_->seen[lane][other]);
+  }
+  void meet(LaneSet lanes);
+
+ private:
+  static constexpr std::size_t lanes_ = 32;
+  struct Parted {
+    std::array<Epoch, lanes_> epochs;
+    std::array<std::array<Epoch, lanes_>, lanes_> seen;  // by the first lane of the second: epochs below
+  };
+  Epoch common_ = 1;                // of all lanes, while they meet together only
+  std::shared_ptr<Parted> parted_;  // once some have met without the others
+};
+
 struct Access {
   Actor actor = 0;
   Epoch epoch = 0;
@@ -75,6 +99,8 @@ struct Access {
   bool is_async = false;  // through the asynchronous proxy
   bool is_atomic = false;
   const Knowledge* before = nullptr;  // what the actor knows
+  const LaneOrder* lanes = nullptr;   // of a weak access by one lane of a warp
+  std::uint8_t lane = 0;
 };
 
 /// An earlier access that the given one is not ordered with. `needs_proxy_fence`: but for the proxy it would be.
@@ -82,6 +108,7 @@ struct Conflict {
   Actor actor = 0;
   std::uint32_t at = 0;
   bool was_write = false, needs_proxy_fence = false;
+  std::optional<int> lane = std::nullopt;  // of the same warp
 };
 
 /// Who accessed each part of a block's shared memory last.
@@ -100,16 +127,23 @@ class Shadow {
     Actor actor = 0;
     std::uint32_t at = 0;
     bool is_async = false, is_atomic = false;
+    std::uint8_t lane = 0;
+    Epoch lane_epoch = 0;  // 0: by no single lane
   };
   struct Read {
     Epoch epoch = 0;
     std::uint32_t at = 0;
+    LaneSet lanes = 0;  // in lane_epoch
+    Epoch lane_epoch = 0;
   };
   struct ActorRead {
     Actor actor = 0;
     Read read;
   };
   static bool is_ordered(const Write& last, const Access&);
+  static bool is_of_another_lane(const Write& last, const Access&);
+  static void note(Read&, const Access&);
+  static std::optional<int> unordered_lane(const Read&, const Access&);
   static Conflict conflict(const Write& last, const Access&);
   Read* own_read(std::size_t granule, Actor);
   Actor actor_of(std::size_t slot) const;

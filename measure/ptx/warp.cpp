@@ -341,6 +341,10 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
   const std::uint64_t position = offset - shared_start;
   Access made = access();
   made.is_atomic = use == Use::update;
+  if (!operation.order.strong) {
+    made.lanes = &lane_order_;
+    made.lane = static_cast<std::uint8_t>(lane);
+  }
   const auto conflict =
       use == Use::read ? block->shadow().read(position, size, made) : block->shadow().write(position, size, made);
   if (conflict) report(*conflict, use == Use::read ? "reads" : "writes", size, position);
@@ -357,6 +361,11 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
 void Warp::report(const Conflict& conflict, const char* does, std::uint64_t size, std::uint64_t at) const {
   const std::string other = fmt::format("{} {} at {}", block_.cluster().actors().describe(conflict.actor),
                                         conflict.was_write ? "wrote" : "read", machine().place_of(conflict.at));
+  if (conflict.lane)
+    throw Finding(fmt::format(
+        "race: {} {} bytes at byte {} of shared memory, which lane {} of the same warp {} at {}, and "
+        "no __syncwarp() (bar.warp.sync) or other barrier stands between",
+        does, size, at, *conflict.lane, conflict.was_write ? "wrote" : "read", machine().place_of(conflict.at)));
   if (conflict.needs_proxy_fence)
     throw Finding(
         fmt::format("race: {} {} bytes at byte {} of shared memory through the asynchronous proxy, which {} "
@@ -392,6 +401,7 @@ ClusterClocks Warp::known() const {
 }
 
 void Warp::acquire(const ClusterClocks& released) {
+  lane_order_.meet(all_lanes);
   knowledge_.others.join(released);
   if (const ProxyClocks* const own = released.find(block_.cluster().number())) knowledge_.ProxyClocks::join(*own);
 }

@@ -113,7 +113,12 @@ class Warp {
   const Knowledge& knowledge() const { return knowledge_; }
   /// An access of the warp itself by the instruction that is executed.
   Access access() const { return {actor_, epoch_, at_, false, false, &knowledge_}; }
-  void acquire(const Knowledge& other) { knowledge_.join(other); }
+  void acquire(const Knowledge& other) {
+    knowledge_.join(other);
+    lane_order_.meet(all_lanes);
+  }
+  /// PTX ISA, "bar.warp.sync".
+  void meet(Lanes lanes) { lane_order_.meet(lanes); }
   void see(Actor actor, Epoch epoch) { knowledge_.seen.see(actor, epoch); }
   /// What comes from here on is not part of what the warp has made known before.
   void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }
@@ -189,6 +194,7 @@ class Warp {
   Actor actor_;
   Epoch epoch_ = 1;
   Knowledge knowledge_;
+  LaneOrder lane_order_;
   /// Of global memory: what strong reads have seen that no fence has acquired yet, and what fences have released.
   ClusterClocks observed_in_device_, observed_in_block_, fenced_for_device_, fenced_for_block_;
   const Program& program_;

@@ -63,7 +63,10 @@ void barrier(Binder& b) {
   b.to().run = run_barrier;
 }
 
-Flow run_warp_barrier(Warp&, const Instruction&, Lanes) { return Flow::next; }
+Flow run_warp_barrier(Warp& w, const Instruction&, Lanes active) {
+  w.meet(active | ~w.alive());  // those that have ended miss nothing
+  return Flow::next;
+}
 void warp_barrier(Binder& b) {
   b.expect_operands(1, 1);
   b.to().e = b.read(0, 32);
