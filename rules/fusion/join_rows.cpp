@@ -1,6 +1,9 @@
 // The rows of a contraction that lie along several axes become one axis, so that blocks of rows reach over them.
 //   out[a0, a1, a2] = … x[a0, (a1 + r0), r1] …, w[…, a2]   →   out[(a1 / 28), (a1 % 28), a2] = …, a1 in 0..(a0 * a1)
-// Of a convolution, these are the images, and the lines and places of an image.
+// Of a convolution, these are the images, and the lines and places of an image. On GPUs a slab has the rows from wherever
+// they lie, so its groups, or a stride, are no obstacle; on CPUs such rows are faster within a line
+// (docs/performance.md, "Convolutional networks").
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,17 +13,11 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// The last three axes of more than one element: `outer` may join the rows.
+/// Of more than one element each; `outer` may join the rows.
 struct Axes {
   std::size_t outer, rows, columns;
+  bool are_neighbours;  // no group of a convolution lies between
 };
-std::optional<Axes> last_axes(const ir::Shape& shape) {
-  std::vector<std::size_t> axes;
-  for (std::size_t d = shape.size(); d-- > 0 && axes.size() < 3;)
-    if (shape[d] > 1) axes.push_back(d);
-  if (axes.size() < 3) return std::nullopt;
-  return Axes{axes[2], axes[1], axes[0]};
-}
 
 /// Does the load walk neighbouring dimensions by the outer axis and by the rows, which are one dimension then?
 bool walks_neighbours(const Value& load, const Axes& axes) {
@@ -30,11 +27,11 @@ bool walks_neighbours(const Value& load, const Axes& axes) {
   return false;
 }
 
-/// Does the load take every second, third … row, and more than one of a line?
+/// Does the load walk the rows in steps or in lines, not one dimension one by one?
 bool skips_rows(const Fusion& fusion, ValueId load, const Axes& axes) {
-  return std::ranges::any_of(fusion.values[load].index, [&](const ir::Expr& e) {
-    return ir::coefficient(e, ir::tensor::coordinate(axes.rows).name()).value_or(0) > 1;
-  });
+  const ir::Expr rows = ir::tensor::coordinate(axes.rows);
+  return std::ranges::any_of(fusion.values[load].index,
+                             [&](const ir::Expr& e) { return ir::depends_on(e, rows.name()) && !(e == rows); });
 }
 
 /// Does the load read windows: elements at the sum of the rows and of an axis that is summed up?
@@ -55,11 +52,23 @@ bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
     if (value.kind != Value::Kind::load || live.reduces.empty()) continue;
     const auto walks = [&](std::size_t axis) { return (live.free >> axis & 1) != 0; };
     if (walks(axes.outer) != walks(axes.rows) || (walks(axes.outer) && walks(axes.columns))) return false;
-    if (walks(axes.rows) && !walks_neighbours(value, axes) && !reads_windows(fusion, id, axes) &&
-        !skips_rows(fusion, id, axes))
-      return false;
+    if (!walks(axes.rows) || reads_windows(fusion, id, axes)) continue;
+    if (!fusion.target.cpu && skips_rows(fusion, id, axes)) continue;
+    if (!axes.are_neighbours || !walks_neighbours(value, axes)) return false;
   }
   return true;
+}
+
+/// The innermost axis that joins the last but one of more than one element.
+std::optional<Axes> axes_to_join(const Fusion& fusion, const LoopOp& op) {
+  const ir::Shape shape = fusion.shape(op);
+  std::vector<std::size_t> last;  // axes, the last one first
+  for (std::size_t d = shape.size(); d-- > 0;)
+    if (shape[d] > 1) last.push_back(d);
+  const std::size_t end = fusion.target.cpu ? std::min<std::size_t>(last.size(), 3) : last.size();
+  for (std::size_t i = 2; i < end; ++i)
+    if (const Axes axes = {last[i], last[1], last[0], i == 2}; joins(fusion, op, axes)) return axes;
+  return std::nullopt;
 }
 
 void join(Fusion& fusion, LoopOp& op, const Axes& axes) {
@@ -80,8 +89,7 @@ void join(Fusion& fusion, LoopOp& op, const Axes& axes) {
 
 void join_rows(Fusion& fusion, LoopOp& op) {
   if (!has_rows_and_columns(fusion, op)) return;
-  for (auto axes = last_axes(fusion.shape(op)); axes && joins(fusion, op, *axes); axes = last_axes(fusion.shape(op)))
-    join(fusion, op, *axes);
+  while (const auto axes = axes_to_join(fusion, op)) join(fusion, op, *axes);
 }
 
 }  // namespace deplo::rules::fusion

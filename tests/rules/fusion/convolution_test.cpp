@@ -56,6 +56,19 @@ TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
             (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution"}));
 }
 
+// The rows of the product, its axis before the channels: of all images on GPUs, of a line on CPUs, where that is faster.
+TEST(Convolutions, OfGroupsAndWithAStrideJoinTheirRowsOnGpus) {
+  for (const char* code : {"nn.Conv2d(8, 16, 3, padding=1, groups=2)(torch.randn(2, 8, 6, 4))",
+                           "nn.Conv2d(8, 16, 1, stride=2)(torch.randn(2, 8, 12, 8))"})
+    for (const auto& [target, rows] :
+         {std::pair("sm_90", "in 0..48: # free"), std::pair("opencl-cpu", "in 0..4: # free")}) {
+      std::string text;
+      for (const ir::Program& kernel : fused(code, target).module.kernels)
+        if (const std::string each = print(kernel); each.find("# reduce") != std::string::npos) text = each;
+      EXPECT_NE(text.find(rows), std::string::npos) << target << "\n" << text;
+    }
+}
+
 TEST(Convolutions, InARowPassOnTheirChannelsLast) {
   const char* code =
       "nn.Conv2d(32, 8, 3, padding=1)(F.relu(nn.BatchNorm2d(32)(nn.Conv2d(8, 32, 3)(torch.randn(2, 8, 6, 4)))))";
