@@ -99,7 +99,8 @@ class Evaluation {
     for (std::size_t depth = 0; depth <= order.size(); ++depth) tests_.emplace_back();
     for (const std::size_t parameter : order) add_names(parameter, domains[parameter]);
     for (const Condition* condition : conditions) add(*condition);
-    for (auto& tests : tests_) std::ranges::stable_partition(tests, &Test::is_decided);
+    for (auto& tests : tests_)
+      std::stable_partition(tests.begin(), tests.end(), [](const Test& test) { return test.is_decided; });
     find_keys();
   }
 

@@ -156,10 +156,10 @@ std::optional<std::vector<std::size_t>> dense_order(const Buffer& buffer) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t d) { return buffer.strides[d]; });
   std::int64_t elements = 1;
-  for (const std::size_t d : std::views::reverse(order)) {
-    if (buffer.shape[d] == 1) continue;
-    if (buffer.strides[d] != elements) return std::nullopt;
-    elements *= buffer.shape[d];
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (buffer.shape[*d] == 1) continue;
+    if (buffer.strides[*d] != elements) return std::nullopt;
+    elements *= buffer.shape[*d];
   }
   return order;
 }

@@ -219,14 +219,15 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
       multiplies_matrices_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
   const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
     std::vector<Value> values = near(std::move(sizes), wanted, extent);
-    if (exactly) std::ranges::stable_partition(values, [&](const Value& value) { return value == Value{wanted}; });
+    if (exactly)
+      std::stable_partition(values.begin(), values.end(), [&](const Value& value) { return value == Value{wanted}; });
     return values;
   };
   if (!bm) {
     std::vector<Value> rows = near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m);
     // Rows that a slab of a GPU's block can have may lie in any lines.
     if (target.cpu || !walks_evenly(program, matmul))
-      std::ranges::stable_partition(rows, [line = line_of_rows(program, matmul)](const Value& size) {
+      std::stable_partition(rows.begin(), rows.end(), [line = line_of_rows(program, matmul)](const Value& size) {
         return are_in_lines(std::get<std::int64_t>(size), line);
       });
     return Fork{"bm", std::move(rows)};

@@ -149,7 +149,7 @@ class Choices {
   template <class F>
   void busy_first(std::vector<Value>& options, F&& threads) const {
     if (target_.cpu) return;
-    std::ranges::stable_partition(options, [&](const Value& option) {
+    std::stable_partition(options.begin(), options.end(), [&](const Value& option) {
       return threads(std::get<std::int64_t>(option)) >= ir::gpu::schedulers * target_.warp;
     });
   }

@@ -218,7 +218,7 @@ Value Interpreter::invoke_module(Object* object, Arguments arguments) {
   if (arguments.positional.empty() && arguments.keywords.empty())
     throw Error(fmt::format("{}: expected one argument, the input, found 0", type.name));
   for (const auto& [name, value] : object->attributes) {
-    const bool given = std::ranges::any_of(arguments.keywords, [&](const auto& k) { return k.first == name; });
+    const bool given = std::ranges::any_of(arguments.keywords, [&of = name](const auto& k) { return k.first == of; });
     if (!given && Call::takes(function->signature, name)) arguments.keywords.emplace_back(name, value);
   }
   return run(*function, std::move(arguments), false);

@@ -129,7 +129,8 @@ Value Interpreter::dict(const Expr& e, Scope& scope) {
     auto* const* other = value.as<Dict*>();
     if (!other)
       fail(where_, e.children[i + 1].place, fmt::format("expected a dict after `**`, found {}", describe(value)));
-    for (const auto& [key, item] : (*other)->items) placed(e.place, [&] { insert_item(session_, *dict, key, item); });
+    for (const auto& [key, item] : (*other)->items)
+      placed(e.place, [&, &of = key, &added = item] { insert_item(session_, *dict, of, added); });
   }
   return {dict};
 }
