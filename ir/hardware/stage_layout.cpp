@@ -1,5 +1,10 @@
 #include "ir/hardware/stage_layout.h"
 
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
 #include "core/error.h"
 #include "ir/hardware/pairs.h"
 #include "ir/hardware/tma.h"
@@ -61,6 +66,16 @@ std::int64_t physical_count(const Stage& s) {
   std::int64_t count = 1;
   for (const std::int64_t extent : physical_shape(s)) count *= extent;
   return count;
+}
+
+std::vector<std::size_t> source_order(const Stage& s, const Buffer& source) {
+  std::vector<std::size_t> order(s.slab.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
+    return s.slab[i].walks_dimension() ? source.strides[static_cast<std::size_t>(s.slab[i].dim)]
+                                       : std::numeric_limits<std::int64_t>::max();
+  });
+  return order;
 }
 
 bool has_turned_blocks(const Stage& s, const Buffer& source) {

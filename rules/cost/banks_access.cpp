@@ -6,6 +6,7 @@
 
 #include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
+#include "ir/hardware/stage_layout.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
 #include "rules/cost/banks.h"
@@ -442,14 +443,7 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
 WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), 1, warp_size(), 1, {}};
   const ir::Buffer& source = *program_.find(stage.source);
-  std::vector<std::size_t> order(stage.slab.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](std::size_t s) {
-    const ir::SlabAxis& axis = stage.slab[s];
-    return axis.walks_dimension() ? source.strides[static_cast<std::size_t>(axis.dim)]
-                                  : std::numeric_limits<std::int64_t>::max();
-  };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
+  const std::vector<std::size_t> order = ir::source_order(stage, source);
   std::vector<std::int64_t> steps;  // in that order
   std::int64_t copies = 1;
   for (const std::size_t s : order) {

@@ -1,8 +1,6 @@
 #include "rules/materialize/stage_lowering.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <set>
 
 #include "ir/hardware/mma.h"
@@ -28,14 +26,7 @@ std::int64_t copy_step(const ir::Stage& stage, const ir::Buffer& source, std::si
 
 // Position in the slab of copy number `flat`: along the rows of the source, whatever the order of the slab.
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
-  std::vector<std::size_t> order(stage.slab.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](std::size_t s) {
-    const ir::SlabAxis& axis = stage.slab[s];
-    return axis.walks_dimension() ? source.strides[static_cast<std::size_t>(axis.dim)]
-                                  : std::numeric_limits<std::int64_t>::max();
-  };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return stride(a) > stride(b); });
+  const std::vector<std::size_t> order = ir::source_order(stage, source);
   std::vector<ir::Expr> position(stage.slab.size());
   ir::Expr rest = flat;
   for (std::size_t i = order.size(); i-- > 0;) {

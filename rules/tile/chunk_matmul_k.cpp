@@ -81,8 +81,9 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
   if (multiplies_matrices(program, matmul, target)) gpu = target.wgmma ? warpgroup_chunks : product_chunks;
   if (const std::int64_t part = inner_part(matmul); part > 0) {
     const std::vector<std::int64_t> within = divisors(part, 1, part);
-    for (const std::int64_t wanted : gpu)
-      if (const std::int64_t d = nearest(within, wanted); !target.cpu && is_near(d, wanted)) add_option(result, d);
+    if (!target.cpu)
+      for (const std::int64_t wanted : gpu)
+        if (const std::int64_t d = nearest(within, wanted); is_near(d, wanted)) add_option(result, d);
     if (result.empty()) add_option(result, part);
   }
   const bool whole = target.cpu && reused && k * 4 * columns <= target.shared_bytes / 4 * 3;

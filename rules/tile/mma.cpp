@@ -144,7 +144,7 @@ bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const
                          bool rows, const Target& target) {
   const ir::mma::Factors factors = factors_of(program, matmul);
   const ir::mma::Factor& factor = rows ? factors.a : factors.b;
-  if (!factor.in_slab() || are_in_lines(*factor.slab)) return false;
+  if (!factor.in_slab() || has_rows_in_lines(*factor.slab)) return false;
   if (!rows) return !atom.of_warpgroup() && grid.first == 1;
   return grid.second == 1 &&
          fits(block_of(program, matmul), grid, atom, fragments_made(*matmul.reduce, factors.a, atom), target);
@@ -162,12 +162,7 @@ ir::Program without_slab(ir::Program program, const ir::Stage& stage) {
     if (load == nullptr || load->buffer != stage.buffer) return;
     std::vector<ir::Expr> index = stage.origin;
     for (std::size_t s = 0; s < stage.slab.size(); ++s) {
-      const ir::SlabAxis& axis = stage.slab[s];
-      if (!axis.walks_dimension()) {
-        for (ir::Expr& e : index) e = ir::simplify(ir::substitute(e, {{axis.name, load->index[s]}}));
-        continue;
-      }
-      ir::Expr& e = index[static_cast<std::size_t>(axis.dim)];
+      ir::Expr& e = index[static_cast<std::size_t>(stage.slab[s].dim)];
       e = ir::simplify(e + load->index[s]);
     }
     load->buffer = stage.source;
@@ -214,9 +209,9 @@ bool stage_for_warpgroups(ir::Program& program, const Target& target) {
     if (!left && stage.buffer != b) continue;
     const bool transposed = !(left ? product.a : product.b).along_k;
     const std::int64_t rows = left ? product.atom->m : product.atom->n;
-    auto layout = are_in_lines(stage) ? warpgroup_layout_in_lines(program, stage, transposed, rows,
-                                                                  scope_in(tile, &loop_at(tile, at.loop)), target)
-                                      : warpgroup_layout(program, stage, transposed, rows);
+    auto layout = has_rows_in_lines(stage) ? warpgroup_layout_in_lines(program, stage, transposed, rows,
+                                                                       scope_in(tile, &loop_at(tile, at.loop)), target)
+                                           : warpgroup_layout(program, stage, transposed, rows);
     if (!layout) return false;
     stage = *std::move(layout);
     put_wait(tile, at.loop);

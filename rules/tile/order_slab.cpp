@@ -14,6 +14,7 @@
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -27,6 +28,7 @@ Verdict decide_order_slab(const ir::Program& program, const Target& target, cons
   if (has_online_softmax(tile_of(program).body)) return Skip{"vectors of scores lie along the keys"};
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
+    if (has_rows_in_lines(stage)) continue;  // rows first, as they come
     if (std::ranges::is_sorted(stage.slab, precedes) || pins.text(stage.source)) continue;
     // Matrix instructions read rows of either order, and TMA and cp.async copy wide pieces of the source's.
     const bool factors = ir::is_float16(stage.dtype) || (program.allow_tf32 && stage.dtype == ir::DType::f32);

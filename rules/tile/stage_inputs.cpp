@@ -31,7 +31,7 @@ constexpr std::int64_t most_alignment = 64;  // bytes, of a stage that is copied
 struct Plan {
   ir::Stage stage;
   std::vector<ir::Expr> index;      // of the loads, into the stage's buffer
-  std::string rows;                 // the axis along which the origin names the slab's first axis; "": it names none
+  std::string rows;                 // the axis along which the origin names the slab's first axis; "": none
   std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
   int uses = 0;              // loads of the slab; below 0: some load is of another one
@@ -114,7 +114,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
     const std::int64_t extent = ir::bounds(ir::var(sides.rows), ranges)->high + 1;
     plan.stage.slab.push_back({"s0", extent, ir::SlabAxis::in_origin});
     std::erase_if(walked, [&](const auto& range) { return range.first == sides.rows; });
-    for (ir::Expr& e : index) e = ir::substitute(e, {{sides.rows, ir::var("s0")}});
+    for (ir::Expr& e : index) e = ir::substitute(e, {{sides.rows, ir::var(plan.stage.slab[0].name)}});
   }
   std::vector<ir::Expr> locals(load.index.size());
   std::vector<std::size_t> dims(load.index.size());
@@ -167,7 +167,7 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
 
 // Is the element that the load reads in the slab?
 bool holds(const ir::Stage& stage, const ir::Load& load) {
-  if (are_in_lines(stage)) return false;
+  if (has_rows_in_lines(stage)) return false;
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     const auto axis = std::ranges::find(stage.slab, static_cast<int>(d), &ir::SlabAxis::dim);
     const std::int64_t extent = axis == stage.slab.end() ? 1 : axis->extent;
@@ -311,7 +311,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
         continue;
       }
       const auto d = static_cast<std::size_t>(plan.stage.slab[s].dim);
-      const ir::Expr origin = ir::substitute(plan.stage.origin[d], {{"s0", ir::var(plan.rows)}});
+      const ir::Expr origin = ir::substitute(plan.stage.origin[d], {{plan.stage.slab[0].name, ir::var(plan.rows)}});
       local.push_back(ir::simplify(load->index[d] - origin));
     }
     load->buffer = plan.stage.buffer;

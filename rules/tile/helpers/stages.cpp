@@ -144,14 +144,14 @@ std::int64_t tma_panel(std::int64_t columns, std::int64_t element) {
   return widest == widths.rend() ? 0 : *widest;
 }
 
-bool are_in_lines(const ir::Stage& stage) {
+bool has_rows_in_lines(const ir::Stage& stage) {
   return std::ranges::any_of(stage.slab, [](const ir::SlabAxis& axis) { return !axis.walks_dimension(); });
 }
 
 std::string tma_refusal(const ir::Stage& stage, const ir::Buffer& source) {
   const std::int64_t element = ir::bytes(source.dtype);
   if (element == 1) return fmt::format("`{}` has elements of {} bytes", source.name, element);
-  if (are_in_lines(stage)) return fmt::format("the rows of `{}` lie in lines", source.name);
+  if (has_rows_in_lines(stage)) return fmt::format("the rows of `{}` lie in lines", source.name);
   const auto descends = [](const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim >= b.dim; };
   const bool in_order = std::adjacent_find(stage.slab.begin(), stage.slab.end(), descends) == stage.slab.end();
   if (!in_order || static_cast<std::size_t>(stage.slab.back().dim) + 1 != source.shape.size())

@@ -29,7 +29,7 @@ const ir::Stage& stage_at(const ir::Tile&, const ChunkStage&);
 ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 
 /// Does the origin say where each row of the slab is?
-bool are_in_lines(const ir::Stage&);
+bool has_rows_in_lines(const ir::Stage&);
 /// Why a TMA descriptor cannot describe the slab, in one line; "" if it can.
 std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
 /// The columns of a panel if a row of `columns` columns is too wide for one box: as many as a box can hold. 0: boxes hold
