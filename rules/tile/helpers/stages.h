@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "core/target.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
