@@ -44,6 +44,22 @@ void read_budget(const Config& config, Experiment& experiment) {
   experiment.goal = config.number_or("goal", experiment.goal, 1, largest_goal);
 }
 
+measure::Protocol read_protocol(const Config& config) {
+  std::vector<std::string_view> names;
+  for (const auto& number : measure::protocol_numbers()) names.push_back(number.name);
+  config.only(names);
+  measure::Protocol protocol;
+  for (const auto& [name, member, least, most] : measure::protocol_numbers()) {
+    if (const auto* const whole = std::get_if<int measure::Protocol::*>(&member))
+      protocol.**whole = static_cast<int>(config.integer_or(name, protocol.**whole, static_cast<std::int64_t>(least),
+                                                            static_cast<std::int64_t>(most)));
+    else
+      protocol.*std::get<double measure::Protocol::*>(member) =
+          config.number_or(name, protocol.*std::get<double measure::Protocol::*>(member), least, most);
+  }
+  return protocol;
+}
+
 FamilyGoal read_family_goal(const Config& config) {
   config.only({"loss", "over"});
   FamilyGoal goal;
@@ -139,7 +155,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Config config = Config::parse(experiment.text, file);
   std::vector<std::string_view> keys = {"name", "target", "device"};
   for (const SourceOption& option : source_options()) keys.push_back(option.name);
-  keys.insert(keys.end(), {"search", "budget", "restrict", "family", "kernels"});
+  keys.insert(keys.end(), {"search", "budget", "protocol", "restrict", "family", "kernels"});
   config.only(keys);
   experiment.name = config.text_or("name", "");
   if (const auto target = config.find("target")) check_target(experiment.target = target->text(), target->place());
@@ -149,6 +165,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   const Target for_fusion = fusion_target(experiment.target, experiment.device);
   if (const auto search = config.find("search")) read_search(*search, experiment);
   if (const auto budget = config.find("budget")) read_budget(*budget, experiment);
+  if (const auto protocol = config.find("protocol")) experiment.protocol = read_protocol(*protocol);
   if (const auto family = config.find("family")) experiment.family_goal = read_family_goal(*family);
   const SourceOptions all = joined(options, read_source_options(config));
   const Config kernels = entries_of(config.at("kernels"), folder);

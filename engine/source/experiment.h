@@ -16,6 +16,7 @@
 #include "engine/source/source.h"
 #include "ir/program.h"
 #include "measure/baselines/tile_call.h"
+#include "measure/protocol/protocol.h"
 #include "measure/store/quantity.h"
 #include "search/searcher.h"
 
@@ -92,6 +93,7 @@ struct Experiment {
   std::int64_t trials = 100;   // new measurements per kernel, including the heuristic's
   double goal = 1;             // search::Budget::goal; 1: none
   std::int64_t patience = 60;  // consecutive new measurements of one kernel without a new best
+  measure::Protocol protocol = {};
   std::vector<KernelCase> kernels;
   std::vector<GraphCase> graphs;
   std::vector<FamilyCase> families = {};

@@ -358,6 +358,7 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
     progress.line(fmt::format("{} in flight when an earlier run ended: stored as worker_lost",
                               lost == 1 ? "1 trial was" : fmt::format("{} trials were", lost)));
   Session session{*runner, store, target, {}, options.retry_failed, options.warm_start, options.analytic_prior};
+  session.protocol = experiment.protocol;
   session.protocol.tolerance = options.tolerance;
   session.tried_winners = options.winners;
   session.bits = options.bits;

@@ -333,7 +333,7 @@ std::vector<search::Candidate> KernelTuner::finalists() {
   if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
   if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
   for (const search::Candidate& candidate : front()) result.push_back(candidate);
-  for (const std::size_t i : measure::finalists(times, measure::Protocol())) result.push_back(ran_[i].second);
+  for (const std::size_t i : measure::finalists(times, session_.protocol)) result.push_back(ran_[i].second);
   return result;
 }
 

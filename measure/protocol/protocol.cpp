@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "core/error.h"
@@ -26,6 +27,18 @@ std::string Protocol::text() const {
   if (tolerance != default_tolerance) text += fmt::format(" tolerance={}", tolerance);
   if (!inputs.empty()) text += fmt::format(" inputs={{{}}}", inputs);
   return text;
+}
+
+std::span<const ProtocolNumber> protocol_numbers() {
+  constexpr double most_samples = 1000, most_contenders = 100'000, any_slower = 1e6;
+  static constexpr std::array numbers{ProtocolNumber{"samples", &Protocol::samples, 1, most_samples},
+                                      ProtocolNumber{"early_stop", &Protocol::early_stop, 1, any_slower},
+                                      ProtocolNumber{"finalists", &Protocol::finalists, 1, most_contenders},
+                                      ProtocolNumber{"max_finalists", &Protocol::max_finalists, 1, most_contenders},
+                                      ProtocolNumber{"finalist_margin", &Protocol::finalist_margin, 1, any_slower},
+                                      ProtocolNumber{"rounds", &Protocol::rounds, 1, most_samples},
+                                      ProtocolNumber{"max_rounds", &Protocol::max_rounds, 1, most_samples}};
+  return numbers;
 }
 
 }  // namespace deplo::measure

@@ -1,6 +1,9 @@
 // The numbers of the measuring protocol. The reasons for them: docs/measurement.md.
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 
 namespace deplo::measure {
 
@@ -43,5 +46,13 @@ struct Protocol {
   std::string text() const;
   bool operator==(const Protocol&) const = default;
 };
+
+/// A number that an experiment may choose. The others depend on devices and clocks, not on what the times are for.
+struct ProtocolNumber {
+  std::string_view name;
+  std::variant<int Protocol::*, double Protocol::*> member;
+  double least, most;
+};
+std::span<const ProtocolNumber> protocol_numbers();
 
 }  // namespace deplo::measure

@@ -151,7 +151,8 @@ std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& p
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return us[a] < us[b]; });
   // A machine that is shared may take twice the time for the same kernel, not more; a round of what is slower than that
   // costs more than all others do.
-  constexpr double hopeless = 2;
+  constexpr double usual_hopeless = 2;
+  const double hopeless = std::max(usual_hopeless, protocol.finalist_margin);
   const auto in = [&](std::size_t rank) {
     if (us[order[rank]] > hopeless * us[order[0]]) return false;
     if (rank < static_cast<std::size_t>(protocol.finalists)) return true;

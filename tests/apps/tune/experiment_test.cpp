@@ -56,6 +56,24 @@ TEST(Experiment, ReadsAllFields) {
   EXPECT_EQ(e.kernels[1].name, "gelu.M3.N5");
 }
 
+TEST(Experiment, ChoosesNumbersOfTheProtocol) {
+  const auto protocol = [](const std::string& yaml) {
+    return engine::parse_experiment(yaml + one_kernel, "x.yaml", "").protocol;
+  };
+  EXPECT_EQ(protocol(""), measure::Protocol());
+  const measure::Protocol read = protocol("protocol: {max_finalists: 1000, finalist_margin: 2.5, samples: 9}\n");
+  measure::Protocol expected;
+  expected.max_finalists = 1000;
+  expected.finalist_margin = 2.5;
+  expected.samples = 9;
+  EXPECT_EQ(read, expected);
+  EXPECT_NE(read.text(), measure::Protocol().text());
+  EXPECT_EQ(message("protocol: {samples: 0}\n" + one_kernel),
+            "x.yaml:1: expected an integer between 1 and 1000, found '0'");
+  EXPECT_THAT(message("protocol: {rounds: many}\n" + one_kernel), HasSubstr("expected an integer"));
+  EXPECT_THAT(message("protocol: {tolerance: 1}\n" + one_kernel), HasSubstr("found the key 'tolerance'"));
+}
+
 TEST(Experiment, EveryShippedOneLoads) {
   const auto names = list_data("experiments", ".yaml");
   EXPECT_THAT(names, ::testing::IsSupersetOf({"blocks_bf16", "qwen_s512", "smoke", "suite84", "suite84_bf16",
@@ -178,7 +196,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
             "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, blocks, search, "
             "budget, "
-            "restrict, family, kernels, "
+            "protocol, restrict, family, kernels, "
             "found the key 'budgte'; "
             "did you mean 'budget'?");
   EXPECT_EQ(message("budget:\n  time: soon\n" + one_kernel),

@@ -193,6 +193,17 @@ TEST_F(Sampling, FinalistsAreTheBestAndThoseThatAreAboutAsGood) {
   EXPECT_TRUE(finalists({}, protocol_).empty());
 }
 
+TEST_F(Sampling, AWiderMarginMakesSlowCandidatesFinalists) {
+  std::vector<double> us(20, 700);
+  us[3] = 100;
+  us[4] = 801;
+  EXPECT_EQ(finalists(us, protocol_).size(), 1U);
+  Protocol wide = protocol_;
+  wide.finalist_margin = 8;
+  wide.max_finalists = 1000;
+  EXPECT_EQ(finalists(us, wide).size(), 19U);
+}
+
 TEST_F(Sampling, ConfirmTakesRoundsInShuffledOrder) {
   std::vector<int> order;
   ScriptedCopy a(1, [&](int, std::int64_t) { return order.push_back(0), 2000.0; });
