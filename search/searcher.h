@@ -73,6 +73,7 @@ struct SearcherKind {
   std::span<const Hyperparameter> parameters;  // all that it reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
   bool takes_any = false;  // takes parameters with other names, too, with any values
+  bool walks_all = false;  // its user wants every candidate: little expected gain does not end its search
 };
 
 /// Throws Error `place: expected …, found …` unless the strategy has this parameter and the value is legal.

@@ -126,9 +126,9 @@ class KernelTuner {
     const auto measure_one = [&](const search::Candidate& candidate) { return measure(candidate, aim); };
     budget.batch = session_.runner.batch();
     const auto prepare = [this](std::span<const search::Candidate> batch) { measurer_.prepare(batch); };
-    const auto enough = [this] {
-      return is_hopeless() ||
-             (objectives_.empty() && gain_per_second(prospect_, budget_.expectation) < budget_.least_gain);
+    const bool may_end_early = objectives_.empty() && !search::find_searcher(experiment_.strategy).walks_all;
+    const auto enough = [&] {
+      return is_hopeless() || (may_end_early && gain_per_second(prospect_, budget_.expectation) < budget_.least_gain);
     };
     const search::Stop stop =
         search::run(space_, searcher, budget, {measure_one, {}, cancelled_, prepare, enough}, std::move(first)).stop;

@@ -31,7 +31,9 @@ extern constinit const SearcherKind exhaustive{"exhaustive",
                                                {},
                                                [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
                                                  return std::make_unique<Exhaustive>(space);
-                                               }};
+                                               },
+                                               false,
+                                               true};
 
 }  // namespace kinds
 
