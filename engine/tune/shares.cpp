@@ -35,6 +35,11 @@ double seconds_a_trial(const Prospect& kernel, const Expectation& expectation) {
 
 }  // namespace
 
+double room_for(double best_us, double least_us) {
+  if (least_us <= 0 || best_us < least_us) return std::numeric_limits<double>::infinity();
+  return std::log(best_us / least_us);
+}
+
 Expectation::Expectation(std::span<const Prospect> tuned) {
   double gain = 0, spreads = 0, seconds = 0;
   std::int64_t trials = 0;

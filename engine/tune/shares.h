@@ -19,6 +19,10 @@ struct Prospect {
   double seconds = 0;  // that its trials took
 };
 
+/// Prospect::room of a kernel whose best takes best_us, if the device's ceilings allow none below least_us (0: not known).
+/// A best below that shows that the ceilings were measured in a busy moment: then nothing is known.
+double room_for(double best_us, double least_us);
+
 /// What is expected of a kernel, judging by the kernels that were tuned so far: its gain, and the time of a trial.
 struct Expectation {
   double slope = 0;  // of the gain as a function of ln(1 + trials / first_trials)

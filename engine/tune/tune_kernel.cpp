@@ -280,7 +280,7 @@ class KernelTuner {
     prospect_.gain = std::log(row_.heuristic_us / row_.best_us);
     constexpr std::int64_t cold = 0;  // bytes that the last cache holds of the operands
     const double least = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
-    if (least > 0) prospect_.room = std::log(row_.best_us / least);
+    prospect_.room = room_for(row_.best_us, least);
   }
 
   void confirm();

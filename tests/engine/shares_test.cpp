@@ -74,6 +74,13 @@ TEST(Shares, CheapTrialsAreMadeInGreaterNumber) {
   EXPECT_LT(2 * trials[5], trials[3]);
 }
 
+TEST(Shares, ABestBelowTheCeilingsShowsThatTheyAreTooLow) {
+  EXPECT_DOUBLE_EQ(room_for(200, 100), std::log(2));
+  EXPECT_DOUBLE_EQ(room_for(100, 100), 0);
+  EXPECT_EQ(room_for(99, 100), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(room_for(99, 0), std::numeric_limits<double>::infinity());
+}
+
 TEST(Shares, NothingIsExpectedAboveTheCeilings) {
   const Expectation expectation({});
   Prospect kernel = after({}, 10);
