@@ -38,6 +38,10 @@ int run_space(SpaceFlags flags) {
   flags.options.restrictions =
       joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
              restrict_flags.own);
+  for (const engine::Restriction& restriction : restrict_flags.own)
+    if (is_of_kernel_file(restriction))
+      throw Error(fmt::format("{}: expected a knob (RULE.NAME), such as mark_unroll.a4, found '{}'", restriction.place,
+                              restriction.knob));
   load_target(flags.options.target);
   const std::vector<engine::LoadedKernel> kernels =
       engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));
@@ -87,7 +91,7 @@ void add_space(Command command, int& exit_code) {
       .between(std::int64_t{1}, engine::most_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.excludes("--sample", {"--enumerate", "--json"});
-  command.excludes("--space", {"--enumerate"});
+  command.excludes("--space", {"--enumerate", "--restrict"});
   command.examples(
       "deplo space -c \"nn.Linear(3584, 3584)(torch.randn(512, 3584))\" --target sm_90\n"
       "deplo space -k softmax -s M=32 -s N=2048 --sample 5");

@@ -92,6 +92,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (!restrict_flags.set.empty()) experiment.restrictions = restrict_flags.set;
   for (engine::KernelCase& kernel : experiment.kernels)
     kernel.restrictions = joined(std::move(kernel.restrictions), restrict_flags.own);
+  engine::check_parameters(experiment.kernels);
   for (engine::GraphCase& graph : experiment.graphs)
     graph.restrictions = joined(std::move(graph.restrictions), restrict_flags.own);
   override(experiment.device, flags.device, "--device", overrides);

@@ -1,7 +1,11 @@
 #include "engine/compile/candidate_space.h"
 
+#include <utility>
+#include <vector>
+
 #include "core/hash.h"
 #include "engine/compile/kernel_space.h"
+#include "engine/compile/restricted_space.h"
 #include "engine/foreign/opaque_kernel.h"
 
 namespace deplo::engine {
@@ -10,26 +14,41 @@ namespace {
 /// The decisions of an opaque kernel.
 class OpaqueSpace final : public CandidateSpace {
  public:
-  explicit OpaqueSpace(const OpaqueKernel& kernel) : kernel_(kernel) {}
+  OpaqueSpace(const OpaqueKernel& kernel, const Restrictions& restrictions)
+      : kernel_(kernel), restrictions_(restrictions), root_(kernel.space().root()) {
+    // The whole space knows how many candidates are below an option.
+    if (!restrictions.empty()) root_ = restricted(root_, restrictions);
+  }
 
-  search::PositionPtr root() const override { return kernel_.space().root(); }
-  std::vector<search::KnobInfo> knobs() const override { return kernel_.space().knobs(); }
+  search::PositionPtr root() const override { return root_; }
+  std::vector<search::KnobInfo> knobs() const override {
+    std::vector<search::KnobInfo> knobs = kernel_.space().knobs();
+    for (search::KnobInfo& knob : knobs) {
+      std::vector<Value> left;
+      for (const std::size_t option : allowed_options({knob.name, knob.options}, restrictions_))
+        left.push_back(knob.options[option]);
+      knob.options = std::move(left);
+    }
+    return knobs;
+  }
   Trail untuned() const override { return search::heuristic(kernel_.space())->trail(); }
   Compiled compile(const search::Position& candidate) const override {
-    measure::KernelCode code = kernel_.code(candidate);
+    measure::KernelCode code = kernel_.code(unrestricted(candidate));
     std::string digest = deplo::digest(code.source.text);
     return {candidate.trail(), std::move(code), std::move(digest)};
   }
 
  private:
   const OpaqueKernel& kernel_;
+  const Restrictions restrictions_;
+  search::PositionPtr root_;
 };
 
 }  // namespace
 
 std::unique_ptr<CandidateSpace> candidate_space(const ir::Program& loop, const OpaqueKernel* opaque,
                                                 const Target& target, const Restrictions& restrictions) {
-  if (opaque != nullptr) return std::make_unique<OpaqueSpace>(*opaque);
+  if (opaque != nullptr) return std::make_unique<OpaqueSpace>(*opaque, restrictions);
   return std::make_unique<KernelSpace>(loop, target, restrictions);
 }
 

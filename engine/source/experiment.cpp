@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/config.h"
@@ -51,8 +53,8 @@ measure::Protocol read_protocol(const Config& config) {
   measure::Protocol protocol;
   for (const auto& [name, member, least, most] : measure::protocol_numbers()) {
     if (const auto* const whole = std::get_if<int measure::Protocol::*>(&member))
-      protocol.**whole = static_cast<int>(config.integer_or(name, protocol.**whole, static_cast<std::int64_t>(least),
-                                                            static_cast<std::int64_t>(most)));
+      protocol.** whole = static_cast<int>(
+          config.integer_or(name, protocol.**whole, static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)));
     else
       protocol.*std::get<double measure::Protocol::*>(member) =
           config.number_or(name, protocol.*std::get<double measure::Protocol::*>(member), least, most);
@@ -117,6 +119,38 @@ void check_target(const std::string& name, std::string_view place) {
   std::vector<std::string> names = list_data("configs/targets", ".yaml");
   names.insert(names.begin(), "auto");
   check_name(place, "a target", name, names);
+}
+
+void check_parameters(const std::vector<KernelCase>& kernels) {
+  std::map<std::string, const Restriction*> missed;  // by text and place
+  std::set<std::string> met;
+  std::vector<std::string> parameters;
+  for (const KernelCase& kernel : kernels) {
+    std::vector<search::KnobInfo> knobs;
+    for (const Restriction& restriction : kernel.restrictions) {
+      if (!is_of_kernel_file(restriction)) continue;
+      if (kernel.opaque && knobs.empty()) {
+        knobs = kernel.opaque->space().knobs();
+        for (const search::KnobInfo& knob : knobs) parameters.push_back(knob.name);
+      }
+      const std::string key = fmt::format("{} {}", restriction.place, describe({restriction}));
+      if (restricts(restriction, knobs))
+        met.insert(key);
+      else
+        missed.emplace(key, &restriction);
+    }
+  }
+  for (const auto& [key, restriction] : missed) {
+    if (met.contains(key)) continue;
+    if (std::ranges::count(parameters, restriction->knob) > 0)
+      throw Error(fmt::format("{}: expected at least one value of the parameter {}, found '{}'", restriction->place,
+                              restriction->knob, describe({*restriction})));
+    const std::string of_file =
+        parameters.empty() ? "" : fmt::format(" or a parameter of the kernel file ({})", join(parameters, ", "));
+    throw Error(fmt::format("{}: expected a knob (RULE.NAME), such as mark_unroll.a4{}, found '{}'{}",
+                            restriction->place, of_file, restriction->knob,
+                            did_you_mean(restriction->knob, parameters)));
+  }
 }
 
 void check_device(const std::string& name, std::string_view place) {
@@ -186,6 +220,7 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
       add_family(experiment, entry, inputs, for_fusion);
   }
   check_met(inputs);
+  check_parameters(experiment.kernels);
   experiment.kernels = merge_equal(std::move(experiment.kernels));
   if (experiment.kernels.empty()) kernels.expected("at least one kernel");
   return experiment;

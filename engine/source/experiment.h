@@ -120,6 +120,9 @@ void check_name(std::string_view place, std::string_view what, const std::string
                 const std::vector<std::string>& names);
 /// check_strategy, check_target and check_device throw Error, prefixed by `place`, that lists the valid names.
 void check_strategy(const std::string& name, std::string_view place);
+/// Throws Error if a restriction names a parameter that no kernel file among those that have the restriction has, or none of
+/// its values.
+void check_parameters(const std::vector<KernelCase>&);
 /// `assignment`: NAME=VALUE for a hyperparameter of the experiment's strategy. Throws Error.
 void set_parameter(Experiment&, const std::string& assignment, std::string_view place);
 void check_target(const std::string& name, std::string_view place);

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "rules/blocks/decisions.h"
 #include "rules/rule.h"
 
 namespace deplo::engine {
@@ -21,16 +22,19 @@ bool matches(std::string_view pattern, std::string_view knob) {
   return knob.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// Knobs are named after the axes and buffers of a kernel; of their names only the rule's is known beforehand.
+// Knobs of schedules are named after the axes and buffers of a kernel; of their names only the rule's is known beforehand.
+// A name without a dot is a parameter of a kernel file: check_parameters().
 void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t dot = knob.find('.');
   const std::size_t star = knob.find('*');
-  if (dot == std::string::npos || dot + 1 == knob.size() || (star != std::string::npos && star + 1 < knob.size()))
+  if (knob.empty() || dot + 1 == knob.size() || (star != std::string::npos && star + 1 < knob.size()))
     throw Error(
         fmt::format("{}: expected a knob (RULE.NAME), or the beginning of one and *, such as mark_unroll.*, found '{}'",
                     place, knob));
+  if (dot == std::string::npos) return;
   std::vector<std::string> names;
   for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);
+  for (const std::string_view group : rules::groups_of_block_knobs) names.emplace_back(group);
   const std::string rule = knob.substr(0, dot);
   if (std::ranges::find(names, rule) == names.end())
     throw Error(fmt::format("{}: expected the name of a rule before the dot, found '{}'{}", place, knob,
@@ -51,11 +55,22 @@ std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& r
   return all.empty() ? std::vector<std::size_t>{0} : all;
 }
 
+bool is_of_kernel_file(const Restriction& restriction) { return restriction.knob.find('.') == std::string::npos; }
+
+bool restricts(const Restriction& restriction, std::span<const search::KnobInfo> knobs) {
+  return std::ranges::any_of(knobs, [&](const search::KnobInfo& knob) {
+    const auto offered = [&](const Value& value) {
+      return value == Value(std::string(heuristic)) || std::ranges::count(knob.options, value) > 0;
+    };
+    return matches(restriction.knob, knob.name) && std::ranges::any_of(restriction.values, offered);
+  });
+}
+
 Restrictions read_restrictions(const Config& config) {
   Restrictions restrictions;
   for (const auto& [knob, list] : config.entries()) {
     check_knob(knob, list.place());
-    Restriction& restriction = restrictions.emplace_back(Restriction{knob, {}});
+    Restriction& restriction = restrictions.emplace_back(Restriction{knob, {}, list.place()});
     for (const Config& value : list.items()) restriction.values.push_back(parse_value(value.text()));
     if (restriction.values.empty()) list.expected("at least one value of " + knob);
   }
@@ -65,7 +80,7 @@ Restrictions read_restrictions(const Config& config) {
 Restriction parse_restriction(const std::string& text, std::string_view place) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw Error(fmt::format("{}: expected KNOB=VALUE,VALUE,…, found '{}'", place, text));
-  Restriction restriction{text.substr(0, equals), {}};
+  Restriction restriction{text.substr(0, equals), {}, std::string(place)};
   check_knob(restriction.knob, place);
   for (std::size_t start = equals + 1; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());

@@ -2,6 +2,7 @@
 // what is of interest. experiments/smoke.yaml documents the format.
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,12 +10,14 @@
 #include "core/config.h"
 #include "core/target.h"
 #include "core/trail.h"
+#include "search/space.h"
 
 namespace deplo::engine {
 
 struct Restriction {
-  std::string knob;           // `rule.knob`; a `*` at the end matches any ending
+  std::string knob;  // `rule.knob`, or a kernel file's parameter, which has no dot; a `*` at the end matches any ending
   std::vector<Value> values;  // at least one; the text "heuristic": the rule's own first option of that fork
+  std::string place = {};     // where it is written, for messages
 };
 /// If several match a knob, the last one counts.
 using Restrictions = std::vector<Restriction>;
@@ -22,6 +25,11 @@ using Restrictions = std::vector<Restriction>;
 /// The indices of the options that are left, ascending: all if no restriction matches the knob, else those that the
 /// restriction names. If the fork offers none of these: only 0, the rule's own first option.
 std::vector<std::size_t> allowed_options(const Fork&, const Restrictions&);
+
+/// Is the knob a parameter of a kernel file?
+bool is_of_kernel_file(const Restriction&);
+/// Does it match one of these knobs, and name an option of it?
+bool restricts(const Restriction&, std::span<const search::KnobInfo>);
 
 /// Reads a map from knobs to lists of values, in the order of the file. Throws Error `file:line: …`, also for an unknown
 /// rule.

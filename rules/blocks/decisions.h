@@ -1,6 +1,7 @@
 // What may be chosen when a tile program is lowered block by block: how many threads share the tiles of a block, which
 // tiles are kept in memory, and how a product of matrices is walked.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -66,6 +67,8 @@ class BlockDecisions {
   std::map<ir::tile_program::ValueId, bool> kept_;  // by the heuristic, of the knobs' values
 };
 
+/// What stands before the dot of the names of BlockDecisions' knobs.
+inline constexpr std::array<std::string_view, 3> groups_of_block_knobs{"blocks", "keep", "product"};
 /// One line about a knob of BlockDecisions, for people.
 std::string_view meaning_of_block_knob(std::string_view knob);
 

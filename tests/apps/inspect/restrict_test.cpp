@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "engine/compile/candidate_space.h"
 #include "engine/compile/kernel_space.h"
+#include "engine/foreign/kernel_file.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
 #include "measure/store_fixture.h"
@@ -89,6 +91,58 @@ TEST(Restrict, ARestrictedSpaceIsTheWholeOneFiltered) {
   EXPECT_GT(expected.size(), 10U);
   EXPECT_LT(expected.size() * 2, trails(whole, all).size());
   EXPECT_EQ(trails(restricted, all), expected);
+}
+
+std::string example(const std::string& name) { return (data_folder() / "examples/kernel_files" / name).string(); }
+
+TEST(Restrict, ParametersOfAKernelFile) {
+  const engine::foreign::KernelFile file({example("matmul.yaml"), ""});
+  const Target target = load_target("opencl-cpu");
+  engine::Restrictions restrictions;
+  for (const char* text : {"BLOCK_*=8,4", "TILE_K=16,32", "MATH=heuristic"})
+    restrictions.push_back(engine::parse_restriction(text, "here"));
+  const auto kept = [](const Choice& choice, const Fork& from) {
+    const auto only = [&](std::initializer_list<std::int64_t> values) {
+      const auto offered = [&](std::int64_t value) { return std::ranges::count(from.options, Value(value)) > 0; };
+      if (std::ranges::none_of(values, offered)) return choice.value == from.options[0];
+      return std::ranges::any_of(values, [&](std::int64_t value) { return choice.value == Value(value); });
+    };
+    if (choice.knob.starts_with("BLOCK_")) return only({8, 4});
+    if (choice.knob == "TILE_K") return only({16, 32});
+    return choice.knob != "MATH" || choice.value == from.options[0];
+  };
+  const auto space = [&](const engine::Restrictions& some) {
+    return engine::candidate_space(file.signature(), &file, target, some);
+  };
+  const auto all = [](const Choice&, const Fork&) { return true; };
+  const std::set<std::string> expected = trails(*space({}), kept);
+  EXPECT_GT(expected.size(), 10U);
+  EXPECT_LT(expected.size() * 2, trails(*space({}), all).size());
+  const auto left = space(restrictions);
+  EXPECT_EQ(trails(*left, all), expected);
+  const auto candidate = left->find(parse_trail(*expected.begin()));
+  ASSERT_NE(candidate, nullptr);
+  EXPECT_EQ(print(left->compile(*candidate).trail), *expected.begin());
+  EXPECT_EQ(left->knobs().at(0).options, std::vector<Value>{Value(8)});
+}
+
+TEST(Restrict, TuneTakesThoseOfAKernelFile) {
+  const measure::TemporaryFolder folder;
+  const auto tuned = run_program({"deplo", "tune", "--space", example("matmul.yaml"), "--device", "ptx:sm_90",
+                                  "--restrict", "WTP=1", "--restrict", "BLOCK_X=8", "--store", folder.file("s.db")});
+  EXPECT_EQ(tuned.code, 1);
+  EXPECT_THAT(tuned.err,
+              HasSubstr("--restrict: expected a knob (RULE.NAME), such as mark_unroll.a4 or a parameter of "
+                        "the kernel file (BLOCK_X, BLOCK_Y, WPT, TILE_K, UNROLL, MATH), found 'WTP'; did you "
+                        "mean 'WPT'?"));
+  const auto none = run_program(
+      {"deplo", "tune", "--space", example("matmul.yaml"), "--restrict", "BLOCK_X=9", "--store", folder.file("s.db")});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err,
+              HasSubstr("--restrict: expected at least one value of the parameter BLOCK_X, found 'BLOCK_X=9'"));
+  const auto space = run_program({"deplo", "space", "--space", example("matmul.yaml"), "--restrict", "BLOCK_X=8"});
+  EXPECT_EQ(space.code, 1);
+  EXPECT_THAT(space.err, HasSubstr("--space cannot be combined with --restrict"));
 }
 
 std::string message(const std::string& yaml) {
