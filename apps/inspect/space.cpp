@@ -175,7 +175,8 @@ std::vector<KernelSetReport> explore_graph(const SpaceOptions& options) {
   std::vector<KernelSetReport> reports;
   for (const engine::Variation& variation : engine::vary_decisions(
            engine::read_graph(source), engine::passes_of(source.options, engine::fusion_target(options.target, ""))))
-    reports.push_back({print(variation.changes), variation.fused.module.kernels.size()});
+    if (allows(options.restrictions, variation.changes))
+      reports.push_back({print(variation.changes), variation.fused.module.kernels.size()});
   return reports.size() > 1 ? reports : std::vector<KernelSetReport>();
 }
 

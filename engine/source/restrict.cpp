@@ -15,6 +15,7 @@
 namespace deplo::engine {
 namespace {
 
+constexpr std::string_view fusion = "fusion";  // the decisions of a graph
 constexpr std::string_view heuristic = "heuristic", none = "none", folder = "configs/restrictions";
 
 bool matches(std::string_view pattern, std::string_view knob) {
@@ -34,6 +35,7 @@ void check_knob(const std::string& knob, std::string_view place) {
   if (dot == std::string::npos) return;
   std::vector<std::string> names;
   for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);
+  names.emplace_back(fusion);
   for (const std::string_view group : rules::groups_of_block_knobs) names.emplace_back(group);
   const std::string rule = knob.substr(0, dot);
   if (std::ranges::find(names, rule) == names.end())
@@ -53,6 +55,14 @@ std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& r
   std::erase_if(
       all, [&](std::size_t i) { return !named(fork.options[i]) && !(i == 0 && named(Value(std::string(heuristic)))); });
   return all.empty() ? std::vector<std::size_t>{0} : all;
+}
+
+bool allows(const Restrictions& restrictions, const Trail& changes) {
+  return std::ranges::all_of(changes, [&](const Choice& change) {
+    const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
+                                    [&](const Restriction& each) { return matches(each.knob, change.knob); });
+    return found == restrictions.rend() || std::ranges::count(found->values, change.value) > 0;
+  });
 }
 
 bool is_of_kernel_file(const Restriction& restriction) { return restriction.knob.find('.') == std::string::npos; }

@@ -26,6 +26,8 @@ using Restrictions = std::vector<Restriction>;
 /// restriction names. If the fork offers none of these: only 0, the rule's own first option.
 std::vector<std::size_t> allowed_options(const Fork&, const Restrictions&);
 
+/// Do the restrictions leave these choices, none of which is a heuristic's?
+bool allows(const Restrictions&, const Trail& changes);
 /// Is the knob a parameter of a kernel file?
 bool is_of_kernel_file(const Restriction&);
 /// Does it match one of these knobs, and name an option of it?

@@ -47,7 +47,8 @@ KernelSets::KernelSets(const GraphCase& graph, const Target& target, Experiment&
       name_(graph.name),
       key_(graph_key(graph_, passes_)) {
   for (const KernelCase& kernel : experiment.kernels) names_.try_emplace(identity(kernel), kernel.name);
-  for (const Variation& variation : vary_decisions(graph_, passes_)) add(variation, experiment);
+  for (const Variation& variation : vary_decisions(graph_, passes_))
+    if (allows(graph.restrictions, variation.changes)) add(variation, experiment);
 }
 
 std::vector<KernelCase> KernelSets::kernels_of(const Trail& trail) const {

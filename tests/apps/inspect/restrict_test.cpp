@@ -145,6 +145,21 @@ TEST(Restrict, TuneTakesThoseOfAKernelFile) {
   EXPECT_THAT(space.err, HasSubstr("--space cannot be combined with --restrict"));
 }
 
+TEST(Restrict, DecisionsOfFusion) {
+  const auto sets = [](const std::vector<std::string>& restrictions) {
+    std::vector<std::string> words{
+        "deplo",  "space",    "-c", "F.conv2d(torch.randn(1, 4, 6, 6), torch.randn(4, 4, 3, 3))",
+        "--json", "--probes", "1"};
+    for (const std::string& restriction : restrictions) words.insert(words.end(), {"--restrict", restriction});
+    const auto found = nlohmann::json::parse(run_program(words).out);
+    return found["graph"].size();
+  };
+  const std::size_t all = sets({});
+  EXPECT_GT(all, 2U);
+  EXPECT_EQ(sets({"fusion.*=heuristic"}), 0U) << "only the heuristic's";
+  EXPECT_EQ(sets({"fusion.*=heuristic", "fusion.merge_convolution_reduce=0"}), 2U);
+}
+
 std::string message(const std::string& yaml) {
   try {
     engine::parse_experiment(yaml + "kernels:\n  - {kernel: gelu, symbols: {M: 2, N: 6}}\n", "x.yaml", ".");
