@@ -10,8 +10,8 @@
 #include "core/file.h"
 #include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/block_program.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/block_program.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "measure/check/tile_arrays.h"
 #include "measure/worker/single_launch.h"
 

@@ -15,7 +15,7 @@
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
 #include "engine/compile/target.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "engine/tune/adoption.h"
 #include "ir/hardware/float16.h"
 #include "measure/baselines/tile_baseline.h"

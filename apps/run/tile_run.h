@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/source/inputs.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 
 namespace deplo::apps {
 

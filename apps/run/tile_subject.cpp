@@ -8,7 +8,7 @@
 #include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "ir/torch/expression/expression.h"
 #include "measure/check/tile_arrays.h"
 

@@ -15,7 +15,7 @@
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "ir/torch/pt2/zip.h"
 #include "ir/torch/ranges.h"
 #include "measure/check/npy.h"

@@ -9,9 +9,9 @@
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "engine/foreign/kernel_file.h"
-#include "engine/source/block_program.h"
 #include "engine/source/graph.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/block_program.h"
+#include "engine/source/tile_program/tile_launch.h"
 
 namespace deplo::engine {
 namespace {

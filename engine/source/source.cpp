@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "core/target.h"
 #include "engine/loop/kernel.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"

@@ -36,7 +36,7 @@ struct LoopKernel {
   ir::Symbols symbols;
   std::string place;  // for messages: "--kernel"
 };
-/// A launch of a tile program (engine/source/tile_launch.h), which names all its types.
+/// A launch of a tile program (engine/source/tile_program/tile_launch.h), which names all its types.
 struct TileSource {
   std::string file, entry;             // entry "": the only one
   std::vector<std::string> arguments;  // "A=f16[100,64]", "A=a.npy" or "n=64", in the entry's order

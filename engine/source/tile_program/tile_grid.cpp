@@ -1,4 +1,4 @@
-#include "engine/source/tile_grid.h"
+#include "engine/source/tile_program/tile_grid.h"
 
 #include <fmt/format.h>
 

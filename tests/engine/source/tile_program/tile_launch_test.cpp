@@ -1,5 +1,5 @@
 // A launch of a tile program as NVIDIA's compiler takes it.
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 
 #include <gtest/gtest.h>
 

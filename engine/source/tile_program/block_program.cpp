@@ -1,4 +1,4 @@
-#include "engine/source/block_program.h"
+#include "engine/source/tile_program/block_program.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Grids of tile programs: what formulas give, and what they refuse.
-#include "engine/source/tile_grid.h"
+#include "engine/source/tile_program/tile_grid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

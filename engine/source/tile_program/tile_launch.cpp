@@ -1,4 +1,4 @@
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "core/text/text.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/fill_kernels.h"
-#include "engine/source/tile_grid.h"
+#include "engine/source/tile_program/tile_grid.h"
 #include "ir/emit/reserved.h"
 #include "measure/check/npy.h"
 #include "rules/raise/raise.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/foreign/opaque_kernel.h"
-#include "engine/source/tile_launch.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "measure/work_folder.h"
 #include "rules/blocks/block_kernel.h"
 
