@@ -18,7 +18,7 @@
 #include "engine/learn/store_keys.h"
 #include "engine/revision.h"
 #include "engine/tune/board.h"
-#include "engine/tune/family.h"
+#include "engine/tune/families/family.h"
 #include "engine/tune/kernel_sets.h"
 #include "engine/tune/measurer.h"
 #include "engine/tune/open_runner.h"

@@ -1,4 +1,4 @@
-#include "engine/tune/family.h"
+#include "engine/tune/families/family.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "engine/compile/kernel_space.h"
 #include "engine/loop/kernel.h"
 #include "engine/tune/board.h"
-#include "engine/tune/family_choice.h"
+#include "engine/tune/families/family_choice.h"
 #include "engine/tune/measurer.h"
 #include "search/trails.h"
 

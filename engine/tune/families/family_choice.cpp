@@ -1,4 +1,4 @@
-#include "engine/tune/family_choice.h"
+#include "engine/tune/families/family_choice.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Choosing few schedules for many shapes, and the rules that choose among them.
-#include "engine/tune/family_choice.h"
+#include "engine/tune/families/family_choice.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
