@@ -1,5 +1,5 @@
-// Lists the fields of DeviceInfo, Resources and Timing once, for the columns of the store (measure/store/columns.h) and
-// for the messages of a worker (measure/worker/message.cpp).
+// Lists the fields of DeviceInfo, Resources and Timing once, for the columns of the store
+// (measure/store/rows/columns.h) and for the messages of a worker (measure/worker/message.cpp).
 #pragma once
 #include <concepts>
 #include <type_traits>

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "measure/store/device_row.h"
 #include "measure/store/file/open.h"
+#include "measure/store/rows/device_row.h"
 
 namespace deplo::engine {
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ir/interpret/proof.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 
 namespace deplo::engine {
 

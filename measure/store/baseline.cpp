@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "measure/sqlite/sqlite.h"
-#include "measure/store/columns.h"
+#include "measure/store/rows/columns.h"
 #include "measure/store/state.h"
 #include "measure/store/store.h"
 #include "measure/store/upkeep/report.h"

@@ -4,7 +4,7 @@
 
 #include "measure/protocol/protocol.h"
 #include "measure/store/retry.h"
-#include "measure/store/trial.h"
+#include "measure/store/rows/trial.h"
 
 namespace deplo::measure {
 

@@ -8,7 +8,7 @@
 #include "core/outcome.h"
 #include "measure/sqlite/sqlite.h"
 #include "measure/store/quantity.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 
 namespace deplo::measure {
 

@@ -16,9 +16,9 @@
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "measure/fields.h"
-#include "measure/store/device_row.h"
 #include "measure/store/file/open.h"
-#include "measure/store/trial.h"
+#include "measure/store/rows/device_row.h"
+#include "measure/store/rows/trial.h"
 
 namespace deplo::measure {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "measure/device_info.h"
 #include "measure/sqlite/sqlite.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 
 namespace deplo::measure {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/store/quantity.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 
 namespace deplo::measure {
 

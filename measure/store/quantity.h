@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/device_info.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 
 namespace deplo::measure {
 

@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "measure/sqlite/sqlite.h"
 #include "measure/store/file/watch.h"
+#include "measure/store/rows/trial.h"
 #include "measure/store/store.h"
-#include "measure/store/trial.h"
 
 namespace deplo::measure {
 

@@ -6,13 +6,13 @@
 
 #include "core/hash.h"
 #include "measure/sqlite/sqlite.h"
-#include "measure/store/device_row.h"
 #include "measure/store/evidence.h"
 #include "measure/store/file/open.h"
 #include "measure/store/process_name.h"
 #include "measure/store/retry.h"
+#include "measure/store/rows/device_row.h"
+#include "measure/store/rows/trial.h"
 #include "measure/store/state.h"
-#include "measure/store/trial.h"
 
 namespace deplo::measure {
 namespace {

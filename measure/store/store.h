@@ -13,7 +13,7 @@
 #include "measure/protocol/protocol.h"
 #include "measure/sqlite/sqlite.h"
 #include "measure/store/quantity.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 #include "rules/cost/ceilings.h"
 
 namespace deplo::measure {

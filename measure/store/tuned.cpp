@@ -1,8 +1,8 @@
 // What the store knows of schedules: the tuned cache is a query.
 #include <fmt/format.h>
 
-#include "measure/store/device_row.h"
 #include "measure/store/evidence.h"
+#include "measure/store/rows/device_row.h"
 #include "measure/store/state.h"
 
 namespace deplo::measure {

@@ -8,7 +8,7 @@
 #include "measure/protocol/protocol.h"
 #include "measure/sqlite/rows.h"
 #include "measure/store/evidence.h"
-#include "measure/store/trial.h"
+#include "measure/store/rows/trial.h"
 
 namespace deplo::measure::upkeep {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "measure/store/device_row.h"
-#include "measure/store/trial.h"
+#include "measure/store/rows/device_row.h"
+#include "measure/store/rows/trial.h"
 #include "measure/store/upkeep/choice.h"
 
 namespace deplo::measure::upkeep {

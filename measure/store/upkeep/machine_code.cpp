@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/text/json.h"
-#include "measure/store/device_row.h"
+#include "measure/store/rows/device_row.h"
 #include "measure/store/upkeep/choice.h"
 
 namespace deplo::measure::upkeep {

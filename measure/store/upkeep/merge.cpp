@@ -14,9 +14,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "measure/sqlite/rows.h"
-#include "measure/store/device_row.h"
 #include "measure/store/file/open.h"
 #include "measure/store/pack.h"
+#include "measure/store/rows/device_row.h"
 #include "measure/work_folder.h"
 
 namespace deplo::measure::upkeep {

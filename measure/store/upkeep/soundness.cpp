@@ -16,7 +16,7 @@
 #include "measure/fields.h"
 #include "measure/protocol/interval.h"
 #include "measure/store/objective.h"
-#include "measure/store/trial.h"
+#include "measure/store/rows/trial.h"
 #include "rules/cost/least_work.h"
 
 namespace deplo::measure::upkeep {

@@ -5,7 +5,7 @@
 
 #include "ir/program.h"
 #include "measure/sqlite/sqlite.h"
-#include "measure/store/records.h"
+#include "measure/store/rows/records.h"
 #include "rules/cost/ceilings.h"
 
 namespace deplo::measure::upkeep {

@@ -1,4 +1,4 @@
-#include "measure/store/trial.h"
+#include "measure/store/rows/trial.h"
 
 #include <cmath>
 

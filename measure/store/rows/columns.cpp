@@ -1,4 +1,4 @@
-#include "measure/store/columns.h"
+#include "measure/store/rows/columns.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
-#include "measure/store/device_row.h"
+#include "measure/store/rows/device_row.h"
 
 #include "measure/fields.h"
-#include "measure/store/columns.h"
+#include "measure/store/rows/columns.h"
 
 namespace deplo::measure {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "measure/fields.h"
 #include "measure/sqlite/sqlite.h"
-#include "measure/store/columns.h"
+#include "measure/store/rows/columns.h"
 
 namespace deplo::measure {
 
