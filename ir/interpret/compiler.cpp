@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/text/match.h"
 #include "ir/hardware/mma.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/walk.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float_format.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 #include "ir/tile_program/interpret/scalars.h"
 #include "ir/walk.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/float16.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 #include "ir/softmax.h"
 #include "ir/walk.h"
 

@@ -7,7 +7,7 @@
 #include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 
 namespace deplo::ir::exec {
 namespace {

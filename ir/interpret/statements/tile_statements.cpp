@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/stage_layout.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 
 namespace deplo::ir::exec {
 namespace {

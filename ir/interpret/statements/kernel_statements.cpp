@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/tma.h"
-#include "ir/interpret/statements.h"
+#include "ir/interpret/statements/statements.h"
 
 namespace deplo::ir::exec {
 namespace {
