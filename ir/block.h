@@ -12,7 +12,7 @@
 #include "ir/loop.h"
 #include "ir/parts.h"
 #include "ir/tile_program/operations.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

@@ -10,7 +10,7 @@
 #include "ir/expr.h"
 #include "ir/op.h"
 #include "ir/parts.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "ir/value_source.h"
+#include "ir/types/value_source.h"
 
 namespace deplo::ir {
 

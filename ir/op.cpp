@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

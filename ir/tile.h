@@ -11,7 +11,7 @@
 #include "ir/loop.h"
 #include "ir/op.h"
 #include "ir/parts.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

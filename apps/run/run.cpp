@@ -17,7 +17,7 @@
 #include "engine/compile/target.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "engine/tune/adoption.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/baselines/tile_baseline.h"
 #include "measure/check/npy.h"
 #include "measure/check/prove.h"

@@ -12,7 +12,7 @@
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/source.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/sampling.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "ir/numbers.h"
+#include "ir/types/numbers.h"
 #include "measure/check/elements.h"
 
 namespace deplo::engine::foreign {

@@ -9,7 +9,7 @@
 
 #include "core/config.h"
 #include "engine/foreign/expression.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::engine::foreign {
 

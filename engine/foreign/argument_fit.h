@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/foreign/declaration.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::engine::foreign {
 

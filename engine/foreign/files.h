@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/fill.h"
+#include "ir/types/fill.h"
 
 namespace deplo::engine::foreign {
 

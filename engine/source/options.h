@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/trail.h"
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 namespace deplo::engine {
 

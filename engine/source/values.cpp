@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::engine {
 namespace {

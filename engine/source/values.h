@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/types.h"
-#include "ir/value_source.h"
+#include "ir/types/types.h"
+#include "ir/types/value_source.h"
 
 namespace deplo::engine {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 

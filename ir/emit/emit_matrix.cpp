@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "ir/emit/emitter.h"
 #include "ir/emit/float16.h"
-#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "ir/emit/emitter.h"
 #include "ir/emit/float16.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

@@ -6,7 +6,7 @@
 
 #include "core/target.h"
 #include "ir/op.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

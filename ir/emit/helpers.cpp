@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 namespace {

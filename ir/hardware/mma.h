@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/hardware/float16.h"
 #include "ir/hardware/gpu.h"
 #include "ir/program.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::mma {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/kernel.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir::tma {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/error.h"
-#include "ir/integers.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::exec {
 namespace {

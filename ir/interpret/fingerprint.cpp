@@ -15,10 +15,10 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/arithmetic/order.h"
 #include "ir/interpret/executions.h"
 #include "ir/interpret/lazy_inputs.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

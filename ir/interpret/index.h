@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::exec {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/lazy_inputs.h"
 #include "ir/interpret/loop_lanes.h"
 #include "ir/interpret/machine.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/numbers.h"
 #include "ir/program.h"
 #include "ir/tile_program/interpret/interpret.h"
+#include "ir/types/numbers.h"
 
 namespace deplo::ir {
 

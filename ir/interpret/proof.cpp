@@ -13,8 +13,8 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text/text.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/executions.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

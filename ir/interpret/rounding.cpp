@@ -13,8 +13,8 @@
 #include <span>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/longest_chain.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::exec {
 namespace {

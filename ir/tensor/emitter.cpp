@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ir/emit/reserved.h"
-#include "ir/hardware/float16.h"
-#include "ir/integers.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::tensor {
 

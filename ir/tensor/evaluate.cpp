@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "core/text/match.h"
-#include "ir/integers.h"
 #include "ir/simplify/simplify_impl.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::tensor {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir::tensor {
 

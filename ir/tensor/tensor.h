@@ -6,8 +6,8 @@
 
 #include "ir/expr.h"
 #include "ir/op.h"
-#include "ir/types.h"
-#include "ir/value_source.h"
+#include "ir/types/types.h"
+#include "ir/types/value_source.h"
 
 namespace deplo::ir::tensor {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::tile_program {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::tile_program {
 

@@ -9,10 +9,10 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
-#include "ir/integers.h"
 #include "ir/torch/operations/operands.h"
 #include "ir/torch/operations/operation.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

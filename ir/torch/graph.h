@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "ir/types.h"
-#include "ir/value_source.h"
+#include "ir/types/types.h"
+#include "ir/types/value_source.h"
 
 namespace deplo::ir::torch {
 

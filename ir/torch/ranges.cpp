@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "ir/integers.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

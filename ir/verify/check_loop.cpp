@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
-#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
+#include "ir/types/float16.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"

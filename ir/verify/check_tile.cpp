@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/hardware/float16.h"
 #include "ir/hardware/pairs.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/hardware/tma.h"
 #include "ir/text/words.h"
+#include "ir/types/float16.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
 #include "ir/verify/violation.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/verify/violation.h"
 
 namespace deplo::ir::verifier {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/cuda/compiler/tileiras.h"
 #include "measure/cuda/tile_kernel.h"
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "ir/numbers.h"
 #include "ir/program.h"
+#include "ir/types/numbers.h"
 #include "measure/check/inputs.h"
 
 namespace deplo::measure {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "ir/numbers.h"
 #include "ir/program.h"
+#include "ir/types/numbers.h"
 
 namespace deplo::measure {
 

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/check/elements.h"
 
 namespace deplo::measure {

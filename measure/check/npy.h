@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/numbers.h"
-#include "ir/types.h"
+#include "ir/types/numbers.h"
+#include "ir/types/types.h"
 
 namespace deplo::measure {
 

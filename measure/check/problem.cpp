@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/hash.h"
-#include "ir/hardware/float16.h"
-#include "ir/hardware/special_floats.h"
+#include "ir/types/float16.h"
+#include "ir/types/special_floats.h"
 #include "measure/check/elements.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"

@@ -11,8 +11,8 @@
 
 #include "core/rng.h"
 #include "core/text/text.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/interpret.h"
+#include "ir/types/float16.h"
 #include "measure/check/elements.h"
 
 namespace deplo::measure {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::measure {
 

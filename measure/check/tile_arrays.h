@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "ir/numbers.h"
 #include "ir/tile_program/interpret/interpret.h"
+#include "ir/types/numbers.h"
 
 namespace deplo::measure {
 

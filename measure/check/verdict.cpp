@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/protocol/protocol.h"
 
 namespace deplo::measure {

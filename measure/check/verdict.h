@@ -1,6 +1,6 @@
 // Decides whether an element of an output is right, for `tune`, `run`, `bench`, reports and the library.
 #pragma once
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::measure {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/cuda/device.h"
 #include "measure/cuda/library.h"
 

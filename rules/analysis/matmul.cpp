@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"

@@ -7,9 +7,9 @@
 #include <unordered_set>
 
 #include "ir/fraction.h"
-#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/features.h"

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "ir/emit/shared_layout.h"
-#include "ir/hardware/float16.h"
 #include "ir/hardware/gpu.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/stage_layout.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"

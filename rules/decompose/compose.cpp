@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/text/match.h"
-#include "ir/integers.h"
+#include "ir/types/integers.h"
 #include "rules/decompose/coordinates.h"
 #include "rules/decompose/decompose.h"
 #include "rules/decompose/equal_nodes.h"

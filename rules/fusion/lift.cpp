@@ -3,7 +3,7 @@
 //   a1]) } s[a0, 0] = acc0 }
 #include <algorithm>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {

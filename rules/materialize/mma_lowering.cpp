@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/fragments.h"

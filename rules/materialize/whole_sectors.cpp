@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/names.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/tile.h"

@@ -13,8 +13,8 @@
 //     →   x_smem = Stage(x, origin=(((a0 * 64) + s0) / 56, ((a0 * 64) + s0) % 56 * 32), slab=(s0:64, s1:32@1))
 #include <algorithm>
 
-#include "ir/hardware/float16.h"
 #include "ir/hardware/stage_layout.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/names.h"

@@ -10,9 +10,9 @@
 #include "core/error.h"
 #include "core/target.h"
 #include "ir/emit/emit.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/interpret.h"
 #include "ir/program.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "core/error.h"
 #include "examples/library/opencl_runtime.h"
-#include "ir/hardware/float16.h"
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
+#include "ir/types/float16.h"
 #include "library/random_expression.h"
 
 namespace deplo::testing {

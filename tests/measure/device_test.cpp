@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/add_candidate.h"
 #include "measure/opencl/opencl.h"
 #include "rules/lower.h"

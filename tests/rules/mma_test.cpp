@@ -17,7 +17,7 @@
 #include "core/rng.h"
 #include "ir/canonical/canonical.h"
 #include "ir/emit/emit.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/drawn_schedules.h"
 #include "rules/lower.h"

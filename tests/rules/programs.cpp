@@ -10,9 +10,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/proof.h"
 #include "ir/softmax.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/inline_kernels.h"
 

@@ -9,9 +9,9 @@
 
 #include "core/error.h"
 #include "engine/source/source.h"
-#include "ir/fill.h"
 #include "ir/module.h"
 #include "ir/tile_program/interpret/interpret.h"
+#include "ir/types/fill.h"
 #include "measure/baselines/tile_call.h"
 #include "rules/raise/raise.h"
 

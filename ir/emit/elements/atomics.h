@@ -3,8 +3,8 @@
 #include <string>
 
 #include "core/target.h"
-#include "ir/dtype.h"
 #include "ir/tile_program/attribute.h"
+#include "ir/types/dtype.h"
 
 namespace deplo::ir::elements {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/target.h"
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::elements {
 

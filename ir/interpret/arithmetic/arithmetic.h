@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ir/op.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

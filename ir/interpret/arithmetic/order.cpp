@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/integers.h"
 #include "ir/interpret/arithmetic/each.h"
 #include "ir/text/constant.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir {
 namespace {

@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "ir/hardware/float16.h"
-#include "ir/integers.h"
 #include "ir/interpret/arithmetic/arithmetic.h"
 #include "ir/interpret/arithmetic/each.h"
 #include "ir/text/constant.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir {
 namespace {

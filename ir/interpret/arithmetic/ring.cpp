@@ -10,10 +10,10 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/integers.h"
 #include "ir/interpret/arithmetic/each.h"
 #include "ir/program.h"
 #include "ir/text/constant.h"
+#include "ir/types/integers.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "core/error.h"
-#include "ir/hardware/float_format.h"
 #include "ir/interpret/statements/statements.h"
 #include "ir/tile_program/interpret/scalars.h"
+#include "ir/types/float_format.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {

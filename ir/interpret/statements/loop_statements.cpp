@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/statements/statements.h"
 #include "ir/softmax.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 
 namespace deplo::ir::exec {

@@ -4,10 +4,10 @@
 #include <variant>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
 #include "ir/interpret/statements/statements.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::exec {
 namespace {

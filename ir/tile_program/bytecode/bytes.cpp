@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::tile_program::bytecode {
 

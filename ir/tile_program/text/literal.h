@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::tile_program::text {
 

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/integers.h"
 #include "ir/simplify/simplify_impl.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

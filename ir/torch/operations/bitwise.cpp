@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "ir/integers.h"
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "ir/hardware/float16.h"
-#include "ir/integers.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ir/hardware/float16.h"
-#include "ir/integers.h"
 #include "ir/torch/operations/family.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {

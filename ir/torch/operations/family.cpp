@@ -1,7 +1,7 @@
 // What several families of operations need.
 #include "ir/torch/operations/family.h"
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "ir/hardware/float16.h"
 #include "ir/torch/evaluate.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::torch {
 

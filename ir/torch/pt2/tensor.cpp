@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "ir/hardware/float16.h"
 #include "ir/torch/graph.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {

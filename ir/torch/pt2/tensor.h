@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/numbers.h"
-#include "ir/types.h"
+#include "ir/types/numbers.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir::torch::pt2 {
 

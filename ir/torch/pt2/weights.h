@@ -7,8 +7,8 @@
 
 #include "ir/torch/pt2/tensor.h"
 #include "ir/torch/pt2/zip.h"
-#include "ir/types.h"
-#include "ir/value_source.h"
+#include "ir/types/types.h"
+#include "ir/types/value_source.h"
 
 namespace deplo::ir::torch::pt2 {
 

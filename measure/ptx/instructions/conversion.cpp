@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/ptx/address.h"
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/rounding.h"

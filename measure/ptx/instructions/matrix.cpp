@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/instructions/tensor_sum.h"
 #include "measure/ptx/machine.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/tile/helpers/stages.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/interpret.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ir/op.h"
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 namespace {

@@ -1,5 +1,5 @@
 // What the inputs of a kernel are drawn from: text, rules of form, and what does not depend on it.
-#include "ir/fill.h"
+#include "ir/types/fill.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

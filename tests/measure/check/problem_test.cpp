@@ -14,7 +14,7 @@
 #include <span>
 
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 #include "measure/check/elements.h"
 #include "measure/check/inputs.h"
 #include "measure/check/reference.h"

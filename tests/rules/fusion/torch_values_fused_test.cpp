@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/target.h"
-#include "ir/hardware/float16.h"
 #include "ir/interpret/interpret.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/pt2/pt2.h"
+#include "ir/types/float16.h"
 #include "rules/decompose/decompose.h"
 #include "rules/fusion/fuse.h"
 #include "rules/fusion/run_module.h"

@@ -1,4 +1,4 @@
-#include "ir/numbers.h"
+#include "ir/types/numbers.h"
 
 #include <algorithm>
 #include <cmath>

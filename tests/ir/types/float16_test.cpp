@@ -1,4 +1,4 @@
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "ir/hardware/special_floats.h"
+#include "ir/types/special_floats.h"
 
 namespace deplo::ir {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

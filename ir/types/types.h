@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/dtype.h"
-#include "ir/fill.h"
+#include "ir/types/dtype.h"
+#include "ir/types/fill.h"
 
 namespace deplo::ir {
 

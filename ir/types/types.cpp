@@ -1,4 +1,4 @@
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 #include <fmt/format.h>
 

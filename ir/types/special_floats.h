@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

@@ -1,4 +1,4 @@
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "ir/fill.h"
+#include "ir/types/fill.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "ir/fill.h"
-#include "ir/numbers.h"
+#include "ir/types/fill.h"
+#include "ir/types/numbers.h"
 
 namespace deplo::ir {
 

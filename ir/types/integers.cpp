@@ -1,4 +1,4 @@
-#include "ir/integers.h"
+#include "ir/types/integers.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/types.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir {
 

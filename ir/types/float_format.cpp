@@ -1,4 +1,4 @@
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 #include <bit>
 #include <cmath>

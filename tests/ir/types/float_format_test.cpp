@@ -1,5 +1,5 @@
 // Numbers and their bits.
-#include "ir/hardware/float_format.h"
+#include "ir/types/float_format.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/rng.h"
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 namespace deplo::ir::tile_program {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "ir/dtype.h"
+#include "ir/types/dtype.h"
 
 namespace deplo::ir {
 

@@ -1,4 +1,4 @@
-#include "ir/hardware/special_floats.h"
+#include "ir/types/special_floats.h"
 
 #include <algorithm>
 #include <cstring>

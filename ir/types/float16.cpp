@@ -1,4 +1,4 @@
-#include "ir/hardware/float16.h"
+#include "ir/types/float16.h"
 
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "ir/integers.h"
+#include "ir/types/integers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "ir/numbers.h"
+#include "ir/types/numbers.h"
 
 namespace deplo::ir {
 namespace {
