@@ -125,6 +125,8 @@ DType accumulation_type(DType);
 int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);
 /// a op b, for a b that has extent 1 in some dimensions.
 int with(Emitter&, Op, int a, int b, std::string_view suffix);
+/// Upper bound on the pairs that one operation compares. Beyond it a gather is the better way to state the computation.
+inline constexpr std::int64_t max_pairs = std::int64_t{1} << 26;
 /// Pairs (i, j) of positions along a dimension: i replaces the dimension, and j is a new dimension after it. Operations
 /// that sort, or place elements by indices, compare all pairs of positions.
 class Pairs {

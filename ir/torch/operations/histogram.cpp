@@ -9,14 +9,11 @@
 namespace deplo::ir::torch {
 namespace {
 
-// Each element is compared with each bin.
-constexpr std::int64_t most_pairs = std::int64_t{1} << 26;
-
 /// How many elements of a vector of whole numbers are 0, 1, …, each weighing as much as the weights say.
 Id counts(const Given& g, Id bins, std::int64_t count, std::optional<Id> weights, DType dtype) {
   const std::int64_t elements = g.shape(bins)[0];
-  if (count > most_pairs / std::max<std::int64_t>(elements, 1))
-    g.refuse(fmt::format("at most {} pairs of an element and a bin, as each is compared with each", most_pairs), bins);
+  if (count > max_pairs / std::max<std::int64_t>(elements, 1))
+    g.refuse(fmt::format("at most {} pairs of an element and a bin, as each is compared with each", max_pairs), bins);
   const Id bin = g.reshape(g.call("arange", {}, {{"end", count}}), {count, 1});
   const Id hits = g.apply("eq", bin, bins);
   const Id parts = weights ? g.call("where", {hits, *weights, g.scalar(0)}) : g.to(hits, dtype);

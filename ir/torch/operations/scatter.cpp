@@ -15,9 +15,6 @@ namespace {
 
 constexpr AttributeSpec scatter_attributes[] = {{"dim", Kind::integer, Required{}}};
 
-// Each place asks each index whether it is meant: beyond 2^26 pairs a gather is the better way to say it.
-constexpr std::int64_t most_pairs = std::int64_t{1} << 26;
-
 TensorType infer_scatter(const Inference& call) {
   if (!is_integer(call.dtype(1))) call.expected("indices of integers");
   if (call.dtype(0) != call.dtype(2) || call.dtype(0) == DType::boolean) call.expected("numbers of one dtype");
@@ -28,8 +25,8 @@ TensorType infer_scatter(const Inference& call) {
   if (call.shape(1) != sources || call.shape(2) != sources)
     call.expected(fmt::format("an index and a source of one shape, the tensor's but in dimension {}", dim));
   const std::int64_t pairs = call.shape(0)[dim] * sources[dim];
-  if (pairs > most_pairs)
-    call.expected(fmt::format("at most {} pairs of a place and an index, as each is compared with each", most_pairs),
+  if (pairs > max_pairs)
+    call.expected(fmt::format("at most {} pairs of a place and an index, as each is compared with each", max_pairs),
                   std::to_string(pairs));
   return call.type(0);
 }

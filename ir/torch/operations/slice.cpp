@@ -13,8 +13,6 @@ namespace {
 
 using tensor::identity;
 
-std::int64_t& at(Shape& shape, std::int64_t i) { return shape[static_cast<std::size_t>(i)]; }
-
 // slice
 
 constexpr AttributeSpec slice_attributes[] = {{"dim", Kind::integer, Required{}},
@@ -45,7 +43,7 @@ TensorType infer_slice(const Inference& call) {
 
 Values evaluate_slice(const Operands& o) {
   Shape strides = row_major_strides(o.shape(0));
-  std::int64_t& stride = at(strides, o.node.integer("dim"));
+  std::int64_t& stride = strides[static_cast<std::size_t>(o.node.integer("dim"))];
   const std::int64_t start = o.node.integer("start") * stride;
   stride *= o.node.integer("step");
   return strided(o, strides, start);
@@ -162,7 +160,8 @@ TensorType infer_select(const Inference& call) {
 
 Values evaluate_select(const Operands& o) {
   Shape strides = row_major_strides(o.shape(0));
-  const std::int64_t dim = o.node.integer("dim"), start = o.node.integer("index") * at(strides, dim);
+  const std::int64_t dim = o.node.integer("dim");
+  const std::int64_t start = o.node.integer("index") * strides[static_cast<std::size_t>(dim)];
   strides.erase(strides.begin() + dim);
   return strided(o, strides, start);
 }
