@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
-#include "ir/torch/operations/window.h"
+#include "ir/torch/operations/windows/window.h"
 
 namespace deplo::ir::torch {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "ir/torch/operations/given.h"
-#include "ir/torch/operations/window.h"
+#include "ir/torch/operations/windows/window.h"
 
 namespace deplo::ir::torch {
 namespace {
