@@ -10,7 +10,6 @@ namespace deplo::ir::torch {
 namespace composed {
 namespace {
 
-Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
 Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze", {x}, {{"dim", dim}}); }
 Id reduced(const Given& g, std::string_view op, Id x, std::int64_t dim) {
   return g.call(op, {x}, {{"dims", Shape{dim}}});
@@ -45,12 +44,12 @@ std::vector<Id> running_extreme(const Given& g) {
   const std::int64_t count = g.shape(line).back();
   const Id place = numbers(g, count), seen = g.apply("le", place, unsqueezed(g, place, 1));
   const Id all = unsqueezed(g, line, -2);
-  const Id parts = choose(g, seen, all, g.scalar(largest ? -infinity : infinity));
+  const Id parts = g.where(seen, all, g.scalar(largest ? -infinity : infinity));
   const Id extreme = reduced(g, largest ? "amax" : "amin", parts, -1);
   const Id value = unsqueezed(g, extreme, -1);
   const Id equal = g.apply("logical_or", g.apply("eq", all, value), g.apply("ne", all, all));  // NaN is an extreme
   const Id hits = g.apply("logical_and", seen, equal);
-  const Id index = reduced(g, "amax", choose(g, hits, place, g.caller().scalar(-1, DType::i32)), -1);
+  const Id index = reduced(g, "amax", g.where(hits, place, g.caller().scalar(-1, DType::i32)), -1);
   return {moved_back(g, extreme, dim), g.to(moved_back(g, index, dim), DType::i64)};
 }
 
@@ -119,7 +118,7 @@ Id scatter_reduce(const Given& g) {
   const Id target = moved_last(g, x, dim), places = unsqueezed(g, moved_last(g, index, dim), -2);
   const Id values = unsqueezed(g, moved_last(g, source, dim), -2);
   const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
-  const Id sent = reduced(g, op, choose(g, hits, values, g.scalar(neutral)), -1);
+  const Id sent = reduced(g, op, g.where(hits, values, g.scalar(neutral)), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
   Id result = g.apply(join, target, sent);
   if (by == "mean") {
@@ -153,7 +152,7 @@ Id index_fill(const Given& g) {
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
   Shape along(g.rank(x), 1);
   along[dim] = g.shape(x)[dim];
-  return choose(g, g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
+  return g.where(g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
 }
 
 // log of the running sums of exponentials.
@@ -164,7 +163,7 @@ Id logcumsumexp(const Given& g) {
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Id line = moved_last(g, x, dim), place = numbers(g, g.shape(line).back());
   const Id seen = g.apply("le", place, unsqueezed(g, place, 1));
-  const Id parts = choose(g, seen, unsqueezed(g, line, -2), g.scalar(-infinity));
+  const Id parts = g.where(seen, unsqueezed(g, line, -2), g.scalar(-infinity));
   return moved_back(g, reduced(g, "logsumexp", parts, -1), dim);
 }
 
@@ -219,7 +218,7 @@ Id rot90(const Given& g) {
 
 Id copysign(const Given& g) {
   const Id size = g.apply("abs", g.tensor("input"));
-  return choose(g, g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
+  return g.where(g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
 }
 
 Id ravel(const Given& g) {
@@ -260,7 +259,7 @@ std::vector<Id> embedding_bag(const Given& g) {
   const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // from 1 on
   const Id own = g.apply("add", unsqueezed(g, numbers(g, bags), 1), g.caller().scalar(1, DType::i32));
   const Id hits = unsqueezed(g, g.apply("eq", bag, own), -1);  // (bags, count, 1)
-  const Id parts = choose(g, hits, rows, g.scalar(mode == 2 ? -infinity : 0));
+  const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
   const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
   if (mode != 1) return {joined};
   const Id size = g.apply("maximum", reduced(g, "sum", g.to(hits, g.dtype(rows)), 1), 1.0);

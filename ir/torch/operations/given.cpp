@@ -128,6 +128,12 @@ void Given::refuse(std::string_view what, Id found) const {
   throw Error(fmt::format("{}: expected {}, found {}", name(), what, print(type(found))));
 }
 
+Id log_sum(const Given& g, Id x, bool negated) {
+  const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
+  const Id rest = g.apply("log", g.apply("add", power, 1.0));
+  return g.apply("add", g.apply("maximum", negated ? g.apply("neg", x) : x, 0.0), rest);
+}
+
 python::Value results_of(const std::vector<Id>& ids) {
   python::Values values;
   for (const Id id : ids) values.push_back({python::Tensor{id}});

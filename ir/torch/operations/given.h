@@ -57,6 +57,8 @@ class Given {
   Id apply(std::string_view op, Id a, double b) const { return call(op, {a, scalar(b)}); }
   Id apply(std::string_view op, double a, Id b) const { return call(op, {scalar(a), b}); }
   Id apply(std::string_view op, Id a) const { return call(op, {a}); }
+  /// condition ? a : b
+  Id where(Id condition, Id a, Id b) const { return call("where", {condition, a, b}); }
   // These return the same tensor if there is nothing to do.
   Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
@@ -77,6 +79,9 @@ class Given {
   pt2::Call* file_ = nullptr;
   Caller caller_;
 };
+
+/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
+Id log_sum(const Given&, Id x, bool negated = false);
 
 /// A tuple in an expression, if a function gives several tensors.
 python::Value results_of(const std::vector<Id>&);

@@ -13,9 +13,6 @@ Id float_input(const Given& g) {
   return x;
 }
 
-/// condition ? a : b
-Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
-
 Id clamp(const Given& g, Id x, double low, double high) { return g.apply("minimum", g.apply("maximum", x, low), high); }
 
 Id clamped_to_six(const Given& g, Id x) { return clamp(g, x, 0, 6); }
@@ -28,7 +25,7 @@ Id hardtanh(const Given& g) {
   return clamp(g, g.tensor("input"), low, high);
 }
 
-Id leaky(const Given& g, Id x, double slope) { return choose(g, g.apply("gt", x, 0.0), x, g.apply("mul", x, slope)); }
+Id leaky(const Given& g, Id x, double slope) { return g.where(g.apply("gt", x, 0.0), x, g.apply("mul", x, slope)); }
 
 Id leaky_relu(const Given& g) { return leaky(g, float_input(g), g.number("negative_slope", 0.01)); }
 
@@ -52,14 +49,14 @@ Id prelu(const Given& g) {
     channels[0] = count;
     slope = g.reshape(slope, channels);
   }
-  return choose(g, g.apply("gt", x, 0.0), x, g.apply("mul", slope, x));
+  return g.where(g.apply("gt", x, 0.0), x, g.apply("mul", slope, x));
 }
 
 /// scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1))
 Id exponential(const Given& g, Id x, double alpha, double scale, double input_scale) {
   const Id power = g.apply("exp", input_scale == 1 ? x : g.apply("mul", x, input_scale));
   const Id below = g.apply("mul", g.apply("sub", power, 1.0), alpha * scale);
-  return choose(g, g.apply("gt", x, 0.0), scale == 1 ? x : g.apply("mul", x, scale), below);
+  return g.where(g.apply("gt", x, 0.0), scale == 1 ? x : g.apply("mul", x, scale), below);
 }
 
 Id elu(const Given& g) {
@@ -86,19 +83,13 @@ Id hardswish(const Given& g) {
   return g.apply("div", g.apply("mul", x, clamped_to_six(g, g.apply("add", x, 3.0))), 6.0);
 }
 
-/// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow.
-Id log_sum(const Given& g, Id x) {
-  const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
-  return g.apply("add", g.apply("maximum", x, 0.0), g.apply("log", g.apply("add", power, 1.0)));
-}
-
 Id softplus(const Given& g) {
   const Id x = float_input(g);
   const double beta = g.number("beta", 1), threshold = g.number("threshold", 20);
   if (beta == 0) g.fail("beta", "a number other than 0");
   const Id scaled = beta == 1 ? x : g.apply("mul", x, beta);
   const Id sum = log_sum(g, scaled);
-  return choose(g, g.apply("gt", scaled, threshold), x, beta == 1 ? sum : g.apply("div", sum, beta));
+  return g.where(g.apply("gt", scaled, threshold), x, beta == 1 ? sum : g.apply("div", sum, beta));
 }
 
 Id mish(const Given& g) {
@@ -131,21 +122,21 @@ double bound_of(const Given& g) {
 Id softshrink(const Given& g) {
   const Id x = float_input(g);
   const double bound = bound_of(g);
-  const Id inside = choose(g, g.apply("lt", x, -bound), g.apply("add", x, bound), g.apply("mul", x, 0.0));
-  return choose(g, g.apply("gt", x, bound), g.apply("sub", x, bound), inside);
+  const Id inside = g.where(g.apply("lt", x, -bound), g.apply("add", x, bound), g.apply("mul", x, 0.0));
+  return g.where(g.apply("gt", x, bound), g.apply("sub", x, bound), inside);
 }
 
 Id hardshrink(const Given& g) {
   const Id x = float_input(g);
   const double bound = g.number("lambd", 0.5);
   const Id inside = g.apply("logical_and", g.apply("ge", x, -bound), g.apply("le", x, bound));
-  return choose(g, inside, g.scalar(0), x);
+  return g.where(inside, g.scalar(0), x);
 }
 
 Id threshold(const Given& g) {
   const Id x = g.tensor("input");
   g.ignore({"inplace"});
-  return choose(g, g.apply("le", x, g.number("threshold", 0)), g.operand("value"), x);
+  return g.where(g.apply("le", x, g.number("threshold", 0)), g.operand("value"), x);
 }
 
 // The first half times the sigmoid of the second.

@@ -29,7 +29,6 @@ Id reduced(const Given& g, Id losses, const std::string& reduction) {
 }
 Id reduced(const Given& g, Id losses) { return reduced(g, losses, reduction_of(g)); }
 
-Id choose(const Given& g, Id condition, Id a, Id b) { return g.call("where", {condition, a, b}); }
 Id difference(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
@@ -54,7 +53,7 @@ Id smooth_l1_loss(const Given& g) {
   if (!(beta >= 0)) g.fail("beta", "at least 0");
   if (beta == 0) return reduced(g, d);
   const Id small = g.apply("mul", squared(g, d), 0.5 / beta);
-  return reduced(g, choose(g, g.apply("lt", d, beta), small, g.apply("sub", d, 0.5 * beta)));
+  return reduced(g, g.where(g.apply("lt", d, beta), small, g.apply("sub", d, 0.5 * beta)));
 }
 
 // d < delta ? d² / 2 : delta (d - delta / 2)
@@ -63,12 +62,12 @@ Id huber_loss(const Given& g) {
   const double delta = g.number("delta", 1);
   if (!(delta > 0)) g.fail("delta", "more than 0");
   const Id large = g.apply("mul", g.apply("sub", d, 0.5 * delta), delta);
-  return reduced(g, choose(g, g.apply("lt", d, delta), g.apply("mul", squared(g, d), 0.5), large));
+  return reduced(g, g.where(g.apply("lt", d, delta), g.apply("mul", squared(g, d), 0.5), large));
 }
 
 /// y log y, which is 0 for 0.
 Id entropy(const Given& g, Id y) {
-  return choose(g, g.apply("eq", y, 0.0), g.scalar(0), g.apply("mul", y, g.apply("log", y)));
+  return g.where(g.apply("eq", y, 0.0), g.scalar(0), g.apply("mul", y, g.apply("log", y)));
 }
 
 // y (log y - x); of logarithms e^y (y - x). 'batchmean' divides by the number of rows.
@@ -96,18 +95,12 @@ Id binary_cross_entropy(const Given& g) {
   return reduced(g, weighted(g, g.apply("sub", first, g.apply("mul", y, logarithm(x)))));
 }
 
-/// log(1 + e^-x) = max(-x, 0) + log(1 + e^-|x|)
-Id log_sum(const Given& g, Id x) {
-  const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
-  return g.apply("add", g.apply("maximum", g.apply("neg", x), 0.0), g.apply("log", g.apply("add", power, 1.0)));
-}
-
 // (1 - y) x + (1 + (weight of 1 - 1) y) log(1 + e^-x)
 Id binary_cross_entropy_with_logits(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
   if (g.shape(x) != g.shape(y)) g.refuse(fmt::format("a target of the input's shape {}", print(g.shape(x))), y);
-  Id sum = log_sum(g, x);
+  Id sum = log_sum(g, x, true);
   if (g.has("pos_weight")) {
     const Id more = g.apply("mul", g.apply("sub", g.tensor("pos_weight"), 1.0), y);
     sum = g.apply("mul", g.apply("add", more, 1.0), sum);
@@ -118,7 +111,7 @@ Id binary_cross_entropy_with_logits(const Given& g) {
 Id soft_margin_loss(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
-  return reduced(g, log_sum(g, g.apply("mul", g.tensor("target"), x)));
+  return reduced(g, log_sum(g, g.apply("mul", g.tensor("target"), x), true));
 }
 
 // y = 1: x; y = -1: max(0, margin - x)
@@ -126,8 +119,8 @@ Id hinge_embedding_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
   const Id margin = g.apply("maximum", g.apply("sub", g.number("margin", 1), x), 0.0);
-  const Id far = choose(g, g.apply("ne", y, 1.0), margin, g.scalar(0));
-  const Id near = choose(g, g.apply("ne", y, -1.0), x, g.scalar(0));
+  const Id far = g.where(g.apply("ne", y, 1.0), margin, g.scalar(0));
+  const Id near = g.where(g.apply("ne", y, -1.0), x, g.scalar(0));
   return reduced(g, g.apply("add", far, near));
 }
 
@@ -147,8 +140,8 @@ Id cosine_embedding_loss(const Given& g) {
   const Id yy = g.apply("add", sum_of_last(g, squared(g, y)), eps);
   const Id cos = g.apply("div", sum_of_last(g, g.apply("mul", x, y)), g.apply("sqrt", g.apply("mul", xx, yy)));
   const Id apart = g.apply("maximum", g.apply("sub", cos, g.number("margin", 0)), 0.0);
-  const Id of_one = choose(g, g.apply("eq", target, 1.0), g.apply("sub", 1.0, cos), g.scalar(0));
-  return reduced(g, g.apply("add", of_one, choose(g, g.apply("eq", target, -1.0), apart, g.scalar(0))));
+  const Id of_one = g.where(g.apply("eq", target, 1.0), g.apply("sub", 1.0, cos), g.scalar(0));
+  return reduced(g, g.apply("add", of_one, g.where(g.apply("eq", target, -1.0), apart, g.scalar(0))));
 }
 
 /// (sum of (|x - y + eps|)^p)^(1/p) along the last dimension.
@@ -186,7 +179,7 @@ Id poisson_nll_loss(const Given& g) {
   if (g.flag("full", false)) {
     const Id root = g.apply("mul", g.apply("log", g.apply("mul", y, 2 * std::numbers::pi)), 0.5);
     const Id stirling = g.apply("add", g.apply("sub", g.apply("mul", y, g.apply("log", y)), y), root);
-    losses = g.apply("add", losses, choose(g, g.apply("gt", y, 1.0), stirling, g.scalar(0)));
+    losses = g.apply("add", losses, g.where(g.apply("gt", y, 1.0), stirling, g.scalar(0)));
   }
   return reduced(g, losses);
 }
@@ -211,7 +204,7 @@ Id multi_margin_loss(const Given& g) {
   const double p = g.number("p", 1);
   if (p != 1 && p != 2) g.fail("p", "1 or 2");
   const Id classes = g.call("arange", {}, {{"end", g.shape(x)[1]}});
-  const Id others = choose(g, g.apply("eq", classes, column), g.scalar(0), p == 1 ? above : squared(g, above));
+  const Id others = g.where(g.apply("eq", classes, column), g.scalar(0), p == 1 ? above : squared(g, above));
   Id losses = g.call("mean", {others}, {{"dims", Shape{1}}});
   if (g.has("weight"))
     losses = g.apply("mul", losses, g.call("index_select", {g.tensor("weight"), target}, {{"dim", std::int64_t{0}}}));
