@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/text/characters.h"
+
 namespace deplo::engine {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-bool digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -23,7 +23,7 @@ double take_number(std::string_view& text) {
 double shape_distance(std::string_view a, std::string_view b) {
   double sum = 0;
   while (!a.empty() && !b.empty()) {
-    if (digit(a[0]) && digit(b[0])) {
+    if (is_digit(a[0]) && is_digit(b[0])) {
       const double x = take_number(a), y = take_number(b);
       if (x != y) sum += x >= 1 && y >= 1 ? std::abs(std::log(x / y)) : std::abs(x - y);
       continue;

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text/characters.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/source/tile_program/tile_launch.h"
@@ -55,12 +56,6 @@ struct Form {
 constexpr std::array all_forms = {Form{"uniform", Draw::uniform, 2}, Form{"normal", Draw::normal, 2},
                                   Form{"randint", Draw::integers, 2}, Form{"constant", Draw::constant, 1},
                                   Form{"distinct", Draw::distinct, 2}};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<ir::Fill> read_fill(std::string_view text) {
   const std::size_t open = text.find('(');

@@ -5,15 +5,9 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 
 namespace deplo::ir::text {
-namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-}  // namespace
-
 Lexer::Lexer(std::string_view text, std::string_view where) : rest_(text), where_(where) { open_line(); }
 
 // To the next line that holds a word, or to the end.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/characters.h"
 #include "ir/text/statements.h"
 
 namespace deplo::ir {
@@ -11,9 +12,6 @@ namespace {
 // Beside the words that statements begin with.
 constexpr std::array<std::string_view, 11> reserved = {"in",   "load",   "min",         "max",   "inf",  "nan",
                                                        "free", "reduce", lane_variable, "write", "Stage"};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 }  // namespace
 

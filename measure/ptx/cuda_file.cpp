@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/compiler/nvrtc.h"
@@ -22,12 +23,6 @@ std::optional<T> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "core/text/characters.h"
 #include "measure/store/upkeep/choice.h"
 #include "measure/store/upkeep/report.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t least_hash = 8;  // hexadecimal digits in a row, one of them 0 to 9: no word
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
 bool hexadecimal(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
 std::size_t count_while(std::string_view text, bool (*holds)(char)) {
@@ -24,11 +24,11 @@ std::size_t number_length(std::string_view text) {
   if (text.starts_with("0x") && text.size() > 2 && hexadecimal(text[2]))
     return 2 + count_while(text.substr(2), hexadecimal);
   const std::size_t hash = count_while(text, hexadecimal);
-  if (hash >= least_hash && std::ranges::any_of(text.substr(0, hash), digit)) return hash;
-  std::size_t length = count_while(text, digit);
+  if (hash >= least_hash && std::ranges::any_of(text.substr(0, hash), is_digit)) return hash;
+  std::size_t length = count_while(text, is_digit);
   if (length == 0) return 0;
   const auto more = [&](std::size_t skip) {
-    const std::size_t digits = length + skip < text.size() ? count_while(text.substr(length + skip), digit) : 0;
+    const std::size_t digits = length + skip < text.size() ? count_while(text.substr(length + skip), is_digit) : 0;
     if (digits > 0) length += skip + digits;
   };
   if (length < text.size() && text[length] == '.') more(1);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "core/text/characters.h"
 #include "core/text/text.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/fill_kernels.h"
@@ -48,8 +49,7 @@ std::optional<tiles::Extents> read_numbers(std::string_view text) {
 
 /// Of a kernel's parameter.
 bool is_name(const std::string& text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto continues = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  const auto continues = [](char c) { return is_letter(c) || is_digit(c); };
   return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, continues) && !ir::is_reserved(text);
 }
 

@@ -5,13 +5,12 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 #include "core/text/text.h"
 
 namespace deplo::ir::tile_program::text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 }  // namespace

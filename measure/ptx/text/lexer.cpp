@@ -6,15 +6,12 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 
 namespace deplo::measure::ptx {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' || c == '%' ||
-         c == '.';
-}
+bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '%' || c == '.'; }
 
 class Lexer {
  public:

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/characters.h"
+
 namespace deplo::ir::torch::python {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 // Longest first.
 constexpr std::array<std::string_view, 24> long_signs = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
