@@ -22,30 +22,6 @@ measure::worker::WorkerCommand worker(const std::string& device) {
   return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), "--device", device, "--once"}};
 }
 
-/// The elements that the reference has.
-OutputCheck compare(const measure::Reference::Output& expected, const ir::Buffer& buffer, const ir::Numbers& found,
-                    double tolerance) {
-  OutputCheck check;
-  check.name = buffer.name;
-  check.shape = buffer.shape;
-  if (expected.sum) {
-    const measure::Sum sum = measure::sum_of(found, buffer.dtype);
-    check.error = measure::error_of_sum(sum, expected, buffer.dtype);
-    check.worst = fmt::format("sum: expected {:.9g}, found {:.9g}", expected.elements.front().value, sum.value);
-    check.right = check.error <= tolerance;
-    return check;
-  }
-  for (const measure::Reference::Element& element : expected.elements) {
-    const double value = found[static_cast<std::size_t>(element.offset)];
-    const double error = measure::error_of(value, element, expected.scale, buffer.dtype);
-    if (error <= check.error) continue;
-    check.error = error;
-    check.worst = fmt::format("[{}]: expected {:.9g}, found {:.9g}", element.offset, element.value, value);
-  }
-  check.right = check.error <= tolerance;
-  return check;
-}
-
 class FileRunner {
  public:
   FileRunner(const RunOptions& options, Progress& progress)
@@ -120,7 +96,7 @@ class FileRunner {
     for (const measure::Reference::Output& expected : problem.reference().outputs) {
       const ir::Buffer& buffer = problem.loop().buffers[expected.buffer];
       const ir::Numbers found = problem.arrays().read(expected.buffer);
-      report_.outputs.push_back(compare(expected, buffer, found, options_.tolerance));
+      report_.outputs.push_back(compare_output(found, expected, buffer, options_.tolerance));
       if (options_.outputs)
         write_file(fmt::format("{}/{}.npy", *options_.outputs, buffer.name),
                    measure::npy_bytes(found, {buffer.dtype, buffer.shape}));

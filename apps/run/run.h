@@ -13,6 +13,7 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/source.h"
 #include "ir/types/types.h"
+#include "measure/check/problem.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/sampling.h"
 
@@ -99,6 +100,9 @@ RunReport run(const RunOptions&, Progress&);
 /// each element, or empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
+/// The same for the elements that the reference has, or for the sum of all.
+OutputCheck compare_output(const ir::Numbers& found, const measure::Reference::Output& expected, const ir::Buffer&,
+                           double tolerance);
 
 /// `width`: of the window, in columns; 0: no limit.
 std::string print_table(const RunReport&, std::size_t width);
