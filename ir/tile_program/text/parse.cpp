@@ -501,6 +501,14 @@ class EntryParser {
       region.arguments.push_back(define(types[i], std::string(names[i].text)));
   }
 
+  /// `-> T` or `-> (T, …)`, if it is there.
+  void read_results(Reading& now) {
+    if (!from_.take_if("->")) return;
+    const bool parentheses = from_.take_if("(");
+    now.result_types = read_types();
+    if (parentheses) from_.expect(")");
+  }
+
   void read_for(Reading& now, int depth) {
     if (from_.take_if("unsigned")) now.op.attributes[0] = std::int64_t{1};
     const Token variable = from_.expect(Token::Kind::value, "the variable of a for");
@@ -516,11 +524,7 @@ class EntryParser {
     from_.expect(":");
     const TypePtr type = read_type(from_);
     const std::vector<Token> carried = read_carried(now);
-    if (from_.take_if("->")) {
-      const bool parentheses = from_.take_if("(");
-      now.result_types = read_types();
-      if (parentheses) from_.expect(")");
-    }
+    read_results(now);
     Region region;
     const std::size_t outside = undo_.size();
     region.arguments.push_back(define(type, std::string(variable.text)));
@@ -536,11 +540,7 @@ class EntryParser {
     std::vector<TypePtr> types;
     if (from_.take_if(":")) types = read_types();
     if (carried.empty()) now.result_types = types;
-    if (from_.take_if("->")) {
-      const bool parentheses = from_.take_if("(");
-      now.result_types = read_types();
-      if (parentheses) from_.expect(")");
-    }
+    read_results(now);
     Region region;
     const std::size_t outside = undo_.size();
     define_carried(region, carried, carried.empty() ? std::vector<TypePtr>() : types);
@@ -551,11 +551,7 @@ class EntryParser {
 
   void read_if(Reading& now, int depth) {
     operand(now, "condition") = {read_value()};
-    if (from_.take_if("->")) {
-      const bool parentheses = from_.take_if("(");
-      now.result_types = read_types();
-      if (parentheses) from_.expect(")");
-    }
+    read_results(now);
     now.op.regions.resize(2);
     read_braces(now.op.regions[0], "yield", depth);
     if (from_.take_if("else")) read_braces(now.op.regions[1], "yield", depth);
