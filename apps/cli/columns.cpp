@@ -107,6 +107,10 @@ bool leave_out(std::span<const std::string_view> spare, Fit wanted, Rows& rows, 
 
 }  // namespace
 
+std::string right_aligned(std::string_view text, std::size_t width) {
+  return std::string(width - std::min(width, columns(text)), ' ').append(text);
+}
+
 std::string three_digits(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }

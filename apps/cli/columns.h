@@ -11,6 +11,9 @@ namespace deplo::apps {
 /// A number with three digits: "0.00012", "12.3". From 100 on, all its whole digits: "1234".
 std::string three_digits(double value);
 
+/// The text after blanks, `width` columns together. A wider text stays as it is.
+std::string right_aligned(std::string_view text, std::size_t width);
+
 /// Aligns text in columns as wide as their widest cell, with two spaces between them. Columns marked in `right` are
 /// right-aligned. The first row has the names of the columns. A table that does not fit `width` is made narrower in
 /// these steps: a column with the same text in every row becomes a line above the table; columns named in `spare` are

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/columns.h"
 #include "apps/compare/strategy_compare.h"
 #include "core/error.h"
 #include "core/text/text.h"
@@ -29,9 +30,6 @@ using compare::Standing;
 
 constexpr std::size_t least_label = 12;
 
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, columns(text)), ' ') + text;
-}
 /// A label that is too wide stands on a line of its own.
 std::string left(const std::string& text, std::size_t width) {
   const std::size_t wide = columns(text);
@@ -54,7 +52,7 @@ class Grid {
     std::string text;
     for (const auto& [label, cells] : lines_) {
       text += indent + left(label, label_width);
-      for (std::size_t i = 0; i < cells.size(); ++i) text += right(cells[i], widths_[i]);
+      for (std::size_t i = 0; i < cells.size(); ++i) text += right_aligned(cells[i], widths_[i]);
       text += "\n";
     }
     return text;

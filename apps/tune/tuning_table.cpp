@@ -41,11 +41,6 @@ std::string speed_up(const engine::Row& row) {
 
 std::string microseconds(double value) { return value > 0 ? significant(value) : "-"; }
 
-// Right-aligned by columns: fmt counts code points too, but not "…".
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, columns(text)), ' ') + text;
-}
-
 std::string left(const std::string& text, std::size_t width) {
   const std::string shortened = cut(text, width);
   return shortened + std::string(width - columns(shortened), ' ');
@@ -53,8 +48,8 @@ std::string left(const std::string& text, std::size_t width) {
 
 std::string numbers(const std::string& heuristic, const std::string& best, const std::string& up,
                     const std::string& speed, const std::string& trials, const std::string& failures) {
-  return right(heuristic, 13) + right(best, 12) + right(up, 10) + right(speed, 15) + right(trials, 7) +
-         right(failures, 9);
+  return right_aligned(heuristic, 13) + right_aligned(best, 12) + right_aligned(up, 10) + right_aligned(speed, 15) +
+         right_aligned(trials, 7) + right_aligned(failures, 9);
 }
 
 // "name x3" for a kernel that stands for three; the name is cut to the width, the count is not.
