@@ -1,6 +1,9 @@
 // A small seeded generator with the same sequence on every platform (std distributions differ between libraries).
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 
@@ -37,5 +40,11 @@ class Rng {
   static constexpr std::uint64_t step = 0x9e3779b97f4a7c15ULL;  // 2^64 over the golden ratio
   std::uint64_t state_;
 };
+
+/// Fisher-Yates shuffle.
+template <class T>
+void shuffle(std::vector<T>& values, Rng& rng) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
 
 }  // namespace deplo

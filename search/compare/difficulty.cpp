@@ -23,11 +23,6 @@ constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {{{"recorde
 
 double square(double x) { return x * x; }
 
-template <class T>
-void shuffle(std::vector<T>& values, Rng& rng) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
-}
-
 // Sums of pairs, each counted both ways round.
 class Correlation {
  public:

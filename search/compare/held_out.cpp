@@ -14,7 +14,6 @@
 #include "search/model/gp.h"
 #include "search/model/regression_targets.h"
 #include "search/quantile.h"
-#include "search/strategies/proposer.h"
 
 namespace deplo::search::compare {
 namespace {
@@ -83,7 +82,7 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<std::size_t> numbers(from.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  strategies::shuffle(numbers, rng);
+  shuffle(numbers, rng);
   numbers.resize(std::min(numbers.size(), most_conditioned));
   const Rows all = pick(from, numbers);
   const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), most_fitted)));

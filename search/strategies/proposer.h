@@ -46,10 +46,4 @@ class Proposer : public Searcher {
   double best_time_ = std::numeric_limits<double>::infinity();
 };
 
-/// Fisher-Yates shuffle.
-template <class T>
-void shuffle(std::vector<T>& values, Rng& rng) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
-}
-
 }  // namespace deplo::search::strategies
