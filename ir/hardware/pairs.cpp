@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/hardware/stage_layout.h"
 #include "ir/walk.h"
 
 namespace deplo::ir {
@@ -59,8 +60,7 @@ std::string fault(const Stage& stage, const Buffer& source) {
   if (source.strides.back() != 1) return "pairs of elements that lie apart";
   if (stage.transport != Transport::copy || stage.slots != 1 || stage.swizzle != 0 || stage.pad != 0)
     return "pairs travel by loads and stores to one slot, with no pad";
-  if (along_rows(stage, source))
-    return (stage.panel > 0 ? stage.panel : stage.slab.back().extent) % lanes == 0 ? "" : "pairs of no whole vectors";
+  if (along_rows(stage, source)) return row_elements(stage) % lanes == 0 ? "" : "pairs of no whole vectors";
   return stage.slab[0].dim + 1 == std::ssize(source.shape) ? "" : "pairs of elements that lie apart";
 }
 

@@ -13,8 +13,6 @@
 namespace deplo::ir {
 namespace {
 
-std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
-
 // Chunk c of 16 bytes in row r of the panel lies where chunk c ^ (r / (128 / swizzle) % (swizzle / 16)) would: address
 // bits 4 and up are flipped by the bits from 7 on.
 Expr swizzled(const Expr& column, const Expr& row, int swizzle, DType dtype) {
@@ -38,7 +36,7 @@ std::vector<std::int64_t> physical_shape(const Stage& s) {
   if (s.panel > 0) shape.push_back(s.slab.back().extent / s.panel);
   for (std::size_t i = 0; i + 1 < s.slab.size(); ++i)
     shape.push_back(s.pairs ? s.slab[i].extent / pairs::depth : s.slab[i].extent);
-  shape.push_back(columns(s) * (s.pairs ? pairs::depth : 1) + s.pad);
+  shape.push_back(row_elements(s) * (s.pairs ? pairs::depth : 1) + s.pad);
   return shape;
 }
 
@@ -84,7 +82,7 @@ bool has_turned_blocks(const Stage& s, const Buffer& source) {
   if (s.dtype != DType::f32 || source.dtype != DType::f32 || source.strides.back() != 1) return false;
   const SlabAxis &rows = s.slab.end()[-2], &columns = s.slab.back();
   return rows.dim + 1 == std::ssize(source.shape) && columns.walks_dimension() && columns.dim != rows.dim &&
-         rows.extent % size == 0 && (s.panel > 0 ? s.panel : columns.extent) % size == 0;
+         rows.extent % size == 0 && row_elements(s) % size == 0;
 }
 
 std::int64_t alignment(const Stage& s) {

@@ -8,6 +8,8 @@
 
 namespace deplo::ir {
 
+/// The number of elements in a row of the memory, without the pad: of a panel, or of the slab if there are no panels.
+inline std::int64_t row_elements(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
 /// The shape by which a Load in Tile IR indexes the stage's buffer: [slot, slab…], without the slot if there is only
 /// one.
 std::vector<std::int64_t> logical_shape(const Stage&);

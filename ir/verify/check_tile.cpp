@@ -69,9 +69,6 @@ void check_origin(Context& c, const Stage& s) {
   c.index.leave(outside);
 }
 
-// Elements of a row in memory, without the pad.
-std::int64_t columns(const Stage& s) { return s.panel > 0 ? s.panel : s.slab.back().extent; }
-
 // Two rows at a time, whole vectors of their columns or one where the rows lie side by side.
 void check_pairs(const Stage& s, const Buffer& source) {
   if (const std::string fault = pairs::fault(s, source); !fault.empty()) fail("{}", fault);
@@ -90,13 +87,13 @@ void check_layout(const Stage& s, const Buffer& source) {
   if (s.swizzle != 0 && ((s.transport != Transport::tma && !chunks) || element == 1))
     fail("a swizzle is of tma copies, or of async ones of 16 bytes, of elements of 2 or 4 bytes");
   if (s.swizzle != 0 && s.pad != 0) fail("a swizzle leaves no pad");
-  if (s.swizzle != 0 && columns(s) * element != s.swizzle)
-    fail("rows of {} bytes under a swizzle of {}", columns(s) * element, s.swizzle);
+  if (s.swizzle != 0 && row_elements(s) * element != s.swizzle)
+    fail("rows of {} bytes under a swizzle of {}", row_elements(s) * element, s.swizzle);
   if (s.transport == Transport::tma && s.pad != 0) fail("tma copies leave no pad");
   if (s.lanes < 0 || s.lanes > 16 || (s.lanes > 0 && !std::has_single_bit(static_cast<unsigned>(s.lanes))))
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
-  if (s.lanes > 1 && columns(s) % s.lanes != 0)
-    fail("copies of {} lanes do not divide a row of {}", s.lanes, columns(s));
+  if (s.lanes > 1 && row_elements(s) % s.lanes != 0)
+    fail("copies of {} lanes do not divide a row of {}", s.lanes, row_elements(s));
   if (s.lanes > 1 && !s.pairs && s.slab.back().dim + 1 != std::ssize(source.shape) &&
       (s.lanes != CopyTransposed::size || !has_turned_blocks(s, source)))
     fail("copies of {} lanes that lie apart in `{}`", s.lanes, s.source);
@@ -119,7 +116,7 @@ void check_box(const Stage& s, const Buffer& source) {
   }
   if (s.slab.back().dim + 1 != std::ssize(source.shape))
     fail("the rows of a tma copy walk the last dimension of the source");
-  d.box.back() = columns(s);
+  d.box.back() = row_elements(s);
   if (const std::string fault = tma::fault(d, source); !fault.empty()) fail("{}", fault);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "ir/hardware/gpu.h"
+#include "ir/hardware/stage_layout.h"
 
 namespace deplo::rules {
 namespace {
@@ -81,7 +82,7 @@ template <class Int>
 class Layout {
  public:
   explicit Layout(const ir::Stage& stage)
-      : columns_(static_cast<Int>(stage.panel > 0 ? stage.panel : stage.slab.back().extent)),
+      : columns_(static_cast<Int>(ir::row_elements(stage))),
         pitch_(columns_ + static_cast<Int>(stage.pad)),
         has_panels_(stage.panel > 0) {
     for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) {
@@ -167,7 +168,7 @@ void place(const ir::Stage& layout, const std::vector<WarpValues>& index, int la
 // Rows must begin where the access may.
 int width_of(const WarpAccess& access, const ir::Stage& layout) {
   if (access.lanes > 1 || access.run == 1) return access.lanes;
-  const std::int64_t row = (layout.panel > 0 ? layout.panel : layout.slab.back().extent) + layout.pad;
+  const std::int64_t row = ir::row_elements(layout) + layout.pad;
   const bool one_row = layout.slab.size() == 1 && layout.slots == 1 && layout.panel == 0;
   return one_row ? access.run : static_cast<int>(std::gcd<std::int64_t>(access.run, row));
 }

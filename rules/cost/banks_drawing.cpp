@@ -56,7 +56,7 @@ std::string layout_line(const ir::Stage& stage) {
 
 // Which column of a row lies in which bank, of 16 bits which pair of columns; the 33rd is where the first would be again.
 std::string ladder(const ir::Stage& stage) {
-  const std::int64_t columns = stage.panel > 0 ? stage.panel : stage.slab.back().extent;
+  const std::int64_t columns = ir::row_elements(stage);
   std::int64_t rows = 1;
   for (std::size_t d = 0; d + 1 < stage.slab.size(); ++d) rows *= stage.slab[d].extent;
   std::string out = "  columns by bank:\n    row ";

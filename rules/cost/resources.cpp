@@ -92,8 +92,7 @@ std::int64_t sharers(const ir::Stage& stage, const ir::Tile& tile) {
 bool splits(const ir::Stage& stage, std::int64_t parts) {
   const std::int64_t rows = stage.slab.front().extent;
   if (stage.slab.size() < 2 || rows % parts != 0) return false;
-  std::int64_t bytes =
-      rows / parts * (stage.panel > 0 ? stage.panel : stage.slab.back().extent) * ir::bytes(stage.dtype);
+  std::int64_t bytes = rows / parts * ir::row_elements(stage) * ir::bytes(stage.dtype);
   for (std::size_t i = 1; i + 1 < stage.slab.size(); ++i) bytes *= stage.slab[i].extent;
   return bytes % ir::alignment(stage) == 0;
 }

@@ -226,7 +226,7 @@ void StageLowering::start_boxes(std::span<const ir::Stmt> run, ir::Body& to) con
 
 // One load per panel. A slab that the blocks of a cluster share: each loads its rows for all.
 void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
-  const std::int64_t columns = stage.slab.back().extent, width = stage.panel > 0 ? stage.panel : columns;
+  const std::int64_t columns = stage.slab.back().extent, width = ir::row_elements(stage);
   const std::int64_t parts = sharers(stage, kernel_.tile);
   const ir::Expr first_row = parts == 1 ? 0 : kernel_.block_in_cluster() * (stage.slab.front().extent / parts);
   for (std::int64_t column = 0; column < columns; column += width) {

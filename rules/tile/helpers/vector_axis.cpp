@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/hardware/stage_layout.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
@@ -119,7 +120,7 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
   if (stage == nullptr) return false;  // what a rule keeps in shared memory, as one element after the other
   const bool starts_whole = ir::known_divisor(base.back()) % width == 0;
   if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;  // would reach over its panel
-  const std::int64_t row = (stage->panel > 0 ? stage->panel : stage->slab.back().extent) + stage->pad;
+  const std::int64_t row = ir::row_elements(*stage) + stage->pad;
   const bool one_row = stage->slab.size() == 1 && stage->slots == 1;
   return traits(target.dialect).unaligned_vectors || (starts_whole && (one_row || row % width == 0));
 }
