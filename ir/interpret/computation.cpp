@@ -4,15 +4,11 @@
 #include <span>
 
 #include "core/error.h"
+#include "ir/interpret/arithmetic/each.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::exec {
 namespace {
-
-template <class F>
-void each(std::int64_t n, double* out, F f) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = f(i);
-}
 
 Op vertical(Op op) {
   for (const Op reduce : {Op::add, Op::multiply, Op::maximum, Op::minimum})

@@ -1,5 +1,6 @@
 // Blocks, globals, tokens, assertions, and what a program prints.
 #include "ir/tile_program/print_format.h"
+#include "ir/types/types.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 #include "rules/blocks/shapes.h"
@@ -19,7 +20,7 @@ void print_text(Lowering& l, std::string text) { l.add(ir::Print{{{std::move(tex
 /// A tile as nested lists.
 void print_tile(Lowering& l, ValueId id, const std::string& conversion) {
   const Type& t = l.type(id);
-  const tp::Extents strides = row_major(t.shape);
+  const tp::Extents strides = ir::row_major_strides(t.shape);
   const std::function<void(std::size_t, const Expr&)> nested = [&](std::size_t d, const Expr& i) {
     if (d == t.shape.size()) {
       const Name value = l.element(id, {l.simplified(i), std::nullopt});

@@ -2,18 +2,13 @@
 #include "rules/blocks/shapes.h"
 
 #include "ir/tile_program/interpret/scalars.h"
+#include "ir/types/types.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 
 namespace deplo::rules::blocks {
 
 using tp::Extents;
-
-Extents row_major(const Extents& shape) {
-  Extents strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d > 1; --d) strides[d - 2] = strides[d - 1] * shape[d - 1];
-  return strides;
-}
 
 Expr coordinate(const Expr& i, const Extents& shape, std::size_t d) {
   std::int64_t below = 1, above = 1;
@@ -46,14 +41,14 @@ Name at_place(Lowering& l, const Operation& op, const Expr& i) {
 Name broadcast(Lowering& l, const Operation& op, const At& at) {
   const Extents &from = l.type(op.operands[0]).shape, &to = l.result_type(op).shape;
   if (from == to) return l.element(op.operands[0], at);
-  Extents strides = row_major(from);
+  Extents strides = ir::row_major_strides(from);
   for (std::size_t d = 0; d < from.size(); ++d)
     if (from[d] == 1) strides[d] = 0;
   return at_place(l, op, in_strides(at.i, to, strides));
 }
 
 Name permute(Lowering& l, const Operation& op, const At& at) {
-  const Extents from = row_major(l.type(op.operands[0]).shape);
+  const Extents from = ir::row_major_strides(l.type(op.operands[0]).shape);
   Extents strides;
   for (const std::int64_t d : std::get<std::vector<std::int64_t>>(op.attribute("permutation")))
     strides.push_back(from[static_cast<std::size_t>(d)]);
@@ -62,7 +57,7 @@ Name permute(Lowering& l, const Operation& op, const At& at) {
 
 Name extract(Lowering& l, const Operation& op, const At& at) {
   const Extents &from = l.type(op.operands[0]).shape, &to = l.result_type(op).shape;
-  const Extents strides = row_major(from);
+  const Extents strides = ir::row_major_strides(from);
   Expr i = in_strides(at.i, to, strides);
   for (std::size_t d = 0; d < to.size(); ++d)
     if (from[d] != to[d]) i = i + l.term(op.operands[1 + d]) * (to[d] * strides[d]);
@@ -75,7 +70,7 @@ Name cat(Lowering& l, const Operation& op, const At& at) {
   const Type& t = l.result_type(op);
   const Extents &first = l.type(op.operands[0]).shape, &second = l.type(op.operands[1]).shape;
   const auto part = [&](std::size_t operand, const Extents& shape, std::int64_t before) {
-    const Extents strides = row_major(shape);
+    const Extents strides = ir::row_major_strides(shape);
     return l.element_at(op.operands[operand], in_strides(at.i, t.shape, strides) - before * strides[dim]);
   };
   const Name is_first = l.condition(ir::less(coordinate(at.i, t.shape, dim), first[dim]));
@@ -86,7 +81,7 @@ Name cat(Lowering& l, const Operation& op, const At& at) {
 Name insert(Lowering& l, const Operation& op, const At& at) {
   const Type& t = l.result_type(op);
   const Extents& part = l.type(op.operands[0]).shape;
-  const Extents strides = row_major(part);
+  const Extents strides = ir::row_major_strides(part);
   Expr inside = 1, i = 0;
   for (std::size_t d = 0; d < part.size(); ++d) {
     if (part[d] == t.shape[d] && part[d] == 1) continue;

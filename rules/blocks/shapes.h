@@ -5,8 +5,6 @@
 
 namespace deplo::rules::blocks {
 
-/// The row-major stride of each dimension.
-ir::tile_program::Extents row_major(const ir::tile_program::Extents& shape);
 /// The coordinate of element i of a tile along dimension d.
 ir::Expr coordinate(const ir::Expr& i, const ir::tile_program::Extents& shape, std::size_t d);
 /// The offset of element i in memory whose dimensions have these strides.

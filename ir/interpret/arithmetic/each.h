@@ -1,4 +1,4 @@
-// Private to the arithmetics.
+// Private to the interpreter.
 #pragma once
 #include <cstdint>
 

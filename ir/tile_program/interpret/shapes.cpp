@@ -5,6 +5,7 @@
 
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
+#include "ir/types/types.h"
 
 namespace deplo::ir::tile_program::exec {
 namespace {
@@ -14,13 +15,6 @@ template <class Function>
 TileValue moved(const TileValue& value, std::size_t n, Function from) {
   return value.reals != nullptr ? each_real(n, [&](std::size_t i) { return value.real(from(i)); })
                                 : each_bits(n, [&](std::size_t i) { return value.bit(from(i)); });
-}
-
-/// Elements from one element to the next along each dimension, row-major.
-Extents row_major(const Extents& shape) {
-  Extents strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d > 1; --d) strides[d - 2] = strides[d - 1] * shape[d - 1];
-  return strides;
 }
 
 /// DType i of a tile of `shape`, in a tile where dimension d has stride `strides[d]`.
@@ -45,7 +39,7 @@ void set_moved(Evaluation& now, const Extents& strides, std::int64_t offset = 0)
 
 void broadcast(Evaluation& now) {
   const Extents& from = now.operand_type(0).shape;
-  Extents strides = row_major(from);
+  Extents strides = row_major_strides(from);
   for (std::size_t d = 0; d < from.size(); ++d)
     if (from[d] == 1) strides[d] = 0;
   set_moved(now, strides);
@@ -59,7 +53,7 @@ void reshape(Evaluation& now) {
 
 void permute(Evaluation& now) {
   const auto& map = std::get<std::vector<std::int64_t>>(now.op.attribute("permutation"));
-  const Extents from = row_major(now.operand_type(0).shape);
+  const Extents from = row_major_strides(now.operand_type(0).shape);
   Extents strides;
   for (const std::int64_t d : map) strides.push_back(from[static_cast<std::size_t>(d)]);
   set_moved(now, strides);
@@ -67,7 +61,7 @@ void permute(Evaluation& now) {
 
 void extract(Evaluation& now) {
   const Type &from = now.operand_type(0), &to = now.result_type();
-  const Extents strides = row_major(from.shape);
+  const Extents strides = row_major_strides(from.shape);
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < to.shape.size(); ++d) {
     const auto index = static_cast<std::int64_t>(now.operand(1 + d).bit(0));
@@ -88,7 +82,7 @@ void insert(Evaluation& now) {
       now.fail(fmt::format("expected an index below {} along dimension {}, found {}", whole[d] / part[d], d, index));
     start[d] = index * part[d];
   }
-  const Extents in_whole = row_major(whole), in_part = row_major(part);
+  const Extents in_whole = row_major_strides(whole), in_part = row_major_strides(part);
   const TileValue &a = now.operand(0), &b = now.operand(1);
   // The element of the part that stands at element i of the whole.
   const auto within = [&](std::size_t i) -> std::optional<std::size_t> {
@@ -118,7 +112,8 @@ void cat(Evaluation& now) {
   const TileValue &a = now.operand(0), &b = now.operand(1);
   const Extents &shape = now.result_type().shape, &first = now.operand_type(0).shape,
                 &second = now.operand_type(1).shape;
-  const Extents all = row_major(shape), in_first = row_major(first), in_second = row_major(second);
+  const Extents all = row_major_strides(shape), in_first = row_major_strides(first),
+                in_second = row_major_strides(second);
   const auto is_first = [&](std::size_t i) {
     return static_cast<std::int64_t>(i) / all[dim] % shape[dim] < first[dim];
   };
