@@ -38,13 +38,14 @@ void require_source(const SourceFlags& flags, std::string_view kernel) {
         kernel));
 }
 
-// Python's names of ASCII.
+// Whether it is an ASCII name in Python.
 bool is_identifier(std::string_view text) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
 }
 
-/// Gives a constant of the text another value: the line `NAME = …` that begins no block and ends its statement.
+/// Changes the value of a constant in the text. The constant is a line `NAME = …` that begins no block and ends its
+/// statement.
 void set_constant(std::string& text, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
@@ -64,7 +65,7 @@ void set_constant(std::string& text, const std::string& setting) {
   throw Error(fmt::format("--set: expected a constant of the file, found '{}'", name));
 }
 
-/// The file, and what it is for: its Model, made of what `init` gives, called with what `inputs` gives.
+/// The file's text and a call of its Model: `init` returns the constructor's arguments, `inputs` those of the call.
 std::string problem_text(const SourceFlags& flags) {
   for (const std::string& name : {*flags.init, flags.inputs_function})
     if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));

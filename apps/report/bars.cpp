@@ -10,23 +10,23 @@
 namespace deplo::apps::report {
 namespace {
 
-constexpr double above_bars = 24, bar_height = 19, numbers = 296;  // from where on the numbers beside bars stand
+constexpr double above_bars = 24, bar_height = 19, numbers = 296;  // numbers: where the numbers beside the bars begin
 constexpr std::size_t longest_beside = 27, text_length = 9;        // letters
 
-/// Where the labels of rows stand: all of them beside their bars, or each in lines of its own above.
+/// The places of the labels of rows: all to the left of their bars, or all above their bars in lines of their own.
 struct Labels {
   bool above = false;
-  double end = 0;  // of those beside, and where bars may start
+  double end = 0;  // of the labels to the left; bars begin here
 
   template <class Row>
   explicit Labels(const std::vector<Row>& rows) {
-    std::size_t longest = 17;  // short ones give the bars of most figures one start
+    std::size_t longest = 17;  // with this minimum the bars of most figures begin at the same place
     for (const Row& row : rows) longest = std::max(longest, columns(row.label));
     above = longest > longest_beside;
     end = above ? 4 : 7 + 7 * static_cast<double>(longest);
   }
 
-  /// Draws the label of a row whose bar would stand at y; moves y to where it stands.
+  /// Draws the label of a row whose bar would be at y. A label above its bar moves y below the label.
   std::string draw(const std::string& label, double& y) const {
     if (!above) return text_at(end, y + 13, Anchor::end, label);
     if (label.empty()) return "";
@@ -45,7 +45,7 @@ std::string number_at(double y, const std::string& text) {
 
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis& axis) {
   const Labels labels(rows);
-  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 4.5 : 2.5,  // of what is above
+  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 4.5 : 2.5,  // after the label above
       height = labels.above ? 10 : 13;
   const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
   const double zero = at(axis.logarithmic ? 1 : 0);
@@ -54,7 +54,7 @@ Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows
   std::string body;
   for (const BarRow& row : rows) {
     body += labels.draw(row.label, y);
-    // Lines stand beside bars only: labels are above.
+    // Grid lines cross the bars only, because labels may be above the bars.
     for (const double tick : ticks) body += line_at("grid", at(tick), y + 1, at(tick), y + bar_height - 1);
     body += line_at(axis.logarithmic ? "rule" : "grid", zero, y + 1, zero, y + bar_height - 1);
     body += fmt::format(
@@ -67,7 +67,7 @@ Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows
     y += bar_height;
   }
   if (axis.logarithmic) {
-    double free = 0;  // up to where the next number would stand on the one before it
+    double free = 0;  // end of the last number that was drawn
     for (const double tick : ticks) {
       const std::string text = fmt::format("{:.3g}×", tick);
       const double half = letter_width * static_cast<double>(columns(text)) / 2, middle = std::max(at(tick), 2 + half);
@@ -96,7 +96,7 @@ Figure factors(std::string name, std::string title, const std::vector<FactorRow>
       y += 6 + line_height * static_cast<double>(lines.size());
       group = row.group;
     }
-    y -= 2;  // dots are less high than bars
+    y -= 2;  // dots are lower than bars
     body += labels.draw(row.label, y) + line_at("grid", start, y + 9, numbers, y + 9);
     body +=
         fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"><title>{} {}: {}</title></circle>",
@@ -115,8 +115,8 @@ std::string heat(double score) {
 }
 
 Figure heat_map(std::string name, std::string title, const HeatMap& map) {
-  // Rows have the room that the longest needs, up to a third of the figure, and then as many lines. Columns whose names
-  // are longer than that have numbers, which a note explains.
+  // The row labels get the room that the longest one needs, but at most a third of the figure; longer labels are
+  // wrapped. Columns with longer names get numbers, which a note explains.
   constexpr std::size_t most_letters = 18;
   constexpr double narrowest_with_number = 22, turned = 0.77;  // the sine of 50 degrees
   std::size_t longest_row = 5, longest_column = 5;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "currentColor"};
 
-// Bytes of the UTF-8 character that starts the text (RFC 3629, 4); 0: none does, or one that XML has no place for
-// (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control characters are replaced elsewhere).
+// Number of bytes of the UTF-8 character that starts the text (RFC 3629, 4). 0 if no character starts there, or if XML
+// does not allow it (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control characters are replaced
+// elsewhere).
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -30,7 +31,7 @@ std::size_t character(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
   if (length < 3) return length;
-  const int lead = first << 8 | byte(1);  // bounds of the second byte: no longer spelling, no surrogate, no more planes
+  const int lead = first << 8 | byte(1);  // the second byte excludes overlong forms, surrogates and planes above 16
   const bool allowed = lead >= 0xe0a0 && (lead < 0xeda0 || lead >= 0xee80) && (lead < 0xf000 || lead >= 0xf090) &&
                        lead < 0xf490 && !(lead == 0xefbf && byte(2) >= 0xbe);
   return allowed ? length : 0;

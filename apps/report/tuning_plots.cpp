@@ -23,10 +23,10 @@ constexpr std::size_t failed_series = 5;                               // vermil
 constexpr const char* time_title = "time of the kernel, as screened";  // plots of trials have times of one stage
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Trials of the search in their order: where each stands on an axis, its time, and the best so far.
+/// Trials of the search in order: the position of each on an axis, its time, and the best time so far.
 struct Course {
   std::vector<double> x, us;            // of the valid ones
-  std::vector<double> best_x, best_us;  // where the best so far changed
+  std::vector<double> best_x, best_us;  // where the best time changed
   std::vector<double> failed_x;
   double end = 0;
 };
@@ -35,7 +35,7 @@ Course course(const TunedKernel& kernel, bool over_time) {
   Course result;
   double best = infinity, number = 0;
   for (const ReportTrial& trial : kernel.trials) {
-    if (trial.confirmed) continue;  // of schedules that were found before
+    if (trial.confirmed) continue;  // confirmed schedules were found by earlier trials
     ++number;
     const double x = over_time ? trial.seconds : number;
     result.end = std::max(result.end, x);
@@ -55,7 +55,7 @@ Course course(const TunedKernel& kernel, bool over_time) {
 
 using Kernels = std::vector<const TunedKernel*>;
 
-/// From the fastest to the slowest time of all of them; nothing where there is none.
+/// The axis from the fastest to the slowest time of all trials; nullopt if there are no times.
 std::optional<Axis> time_axis(const Kernels& kernels) {
   double low = infinity, high = 0;
   for (const TunedKernel* kernel : kernels) {
@@ -71,7 +71,7 @@ std::optional<Axis> time_axis(const Kernels& kernels) {
   return around(time_title, low, high, true, Unit::microseconds);
 }
 
-/// From the last to the first of the best ones: other trials do not stretch it.
+/// The axis from the first to the last of the best times. Slower trials do not stretch it.
 Axis best_axis(const std::vector<Course>& courses) {
   double low = infinity, high = 0;
   for (const Course& each : courses)
@@ -122,7 +122,7 @@ struct Mark {
   std::string what;
 };
 
-/// The best; of a single store also the untuned schedule, and the fastest library where it is within the axis.
+/// The best schedule. For a single store also the untuned schedule, and the fastest library if it is within the axis.
 std::vector<Mark> marks_of(const Kernels& kernels, const Axis& us) {
   std::vector<Mark> marks;
   for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -163,10 +163,11 @@ Figure distribution(const Kernels& kernels, Axis us) {
   return chart.figure();
 }
 
-constexpr double least_share = 0.01, least_pair_share = 0.05;  // below, a share of some hundred trials is chance
+constexpr double least_share = 0.01, least_pair_share = 0.05;  // smaller shares of some hundred trials are chance
 
-/// A caution below what rests on few trials. A knob of five values that does nothing has a share of more than 30 % in
-/// one of twenty samples of 20 trials, and of 11 % in one of 50 (4,000 samples of normal log times each).
+/// Adds a caution below shares that rest on few trials. A knob of five values that has no effect gets a share of more
+/// than 30 % in one of twenty samples of 20 trials, and of 11 % in one of twenty samples of 50 trials (4,000 samples of
+/// normal log times each).
 void caution(Figure& figure, const Kernels& kernels) {
   constexpr std::size_t enough = 50;
   std::size_t fewest = enough;
@@ -177,7 +178,7 @@ void caution(Figure& figure, const Kernels& kernels) {
         fmt::format("Caution: only {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
 }
 
-/// Shares per store of each knob, and of the pairs that say more than their knobs.
+/// Shares per store of each knob, and of the pairs whose share exceeds those of their knobs.
 using Shares = std::map<std::string, std::vector<double>>;
 
 Shares shares_of(const Kernels& kernels) {
@@ -219,7 +220,8 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
   caution(figures.back(), kernels);
 }
 
-/// The values of the knobs that matter most, in their order; of knobs with many those that were tried most.
+/// Adds the values of the knobs that matter most, in that order. Knobs with many values show those that were tried
+/// most.
 void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::size_t series,
                 const std::string& suffix) {
   constexpr std::size_t most_knobs = 3, most_values = 8;

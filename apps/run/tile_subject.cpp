@@ -24,7 +24,7 @@ engine::TileLaunch read_given(const engine::TileSource& source, engine::Inputs i
   return launch;
 }
 
-/// What declares the array in an expression.
+/// The expression's statement that declares the array.
 std::string declaration(const engine::TileLaunch::Array& array) {
   std::string shape;
   for (const std::int64_t extent : array.shape) shape += fmt::format("{}, ", extent);
@@ -37,7 +37,7 @@ std::string declaration(const engine::TileLaunch::Array& array) {
                           array.name));
 }
 
-/// A graph of the arrays.
+/// The expression as a graph whose inputs are the arrays.
 ir::torch::Graph read_reference(const std::string& expression, const engine::TileLaunch& launch) {
   std::string text;
   for (const engine::TileLaunch::Array& array : launch.arrays) text += declaration(array);
@@ -46,7 +46,7 @@ ir::torch::Graph read_reference(const std::string& expression, const engine::Til
   return ir::torch::parse_expression(text + expression, where);
 }
 
-/// The reference is the tile interpreter, which says what a program means block by block; or an expression.
+/// The reference is an expression, if there is one, else the interpreter of tile programs, which runs block by block.
 class TileSubject : public Subject {
  public:
   TileSubject(engine::TileLaunch launch, ir::Module module, const RunOptions& options)
@@ -91,7 +91,7 @@ class TileSubject : public Subject {
   }
 
  private:
-  /// What the launch leaves in the arrays that it writes.
+  /// Returns the values of the arrays that the launch writes.
   std::vector<std::vector<double>> interpret(const tiles::Launch& launch) const {
     std::vector<tiles::Array> arrays = arrays_;
     tiles::run(launch_.program, launch, arrays);
@@ -128,7 +128,7 @@ class TileSubject : public Subject {
   engine::TileLaunch launch_;
   std::uint64_t seed_;
   std::vector<tiles::Array> arrays_;       // as they are before the launch
-  std::optional<ir::torch::Graph> graph_;  // that the outputs are compared with
+  std::optional<ir::torch::Graph> graph_;  // the reference expression, if there is one
   std::vector<std::size_t> written_;       // the array of each output
 };
 

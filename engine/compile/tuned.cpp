@@ -33,7 +33,7 @@
 namespace deplo::engine {
 namespace {
 
-// What a stored trail makes of the kernel, if it is legal there.
+// The kernel under a stored trail, if the trail is legal for it.
 std::optional<Compiled> compile(const ir::Program& loop, const Target& target, const std::string& trail) {
   const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
   if (!lowering.ok()) return std::nullopt;
@@ -53,7 +53,7 @@ void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& na
   });
 }
 
-// nullopt: not what a kernel's text was; replay() says so of one that is looked for.
+// nullopt if the text is not a kernel's. replay() reports that for the kernel that is looked for.
 std::optional<std::string> form_of_text(const std::string& text) {
   try {
     const ir::Program loop = ir::parse(text);
@@ -67,8 +67,8 @@ bool is_measured_here(Origin origin) {
   return origin == Origin::tuned || origin == Origin::shared || origin == Origin::family;
 }
 
-/// Where the identities of two opaque kernels with the same first line differ first: a line that states an argument, a
-/// size or an option, else the program's text.
+/// The first difference between the identities of two opaque kernels whose first lines are equal: a line that states an
+/// argument, a size or an option, else the program's text.
 std::string difference(std::string_view mine, std::string_view theirs) {
   const auto line = [](std::string_view text, std::size_t at) { return text.substr(at, text.find('\n', at) - at); };
   const auto is_fact = [](std::string_view text) {
@@ -85,7 +85,7 @@ std::string difference(std::string_view mine, std::string_view theirs) {
   return fmt::format("with '{}', not '{}'", other, ours);
 }
 
-/// True for a note that names an entry of the kernel itself on this device, and why it does not count.
+/// True for a note that says why a stored entry of exactly this kernel and device is not used.
 bool explains(std::string_view note) {
   return note.starts_with("stale: ") || note.starts_with("damaged: ") || note.starts_with("refused: ");
 }
@@ -117,7 +117,7 @@ std::string default_store() {
 
 namespace {
 
-/// `what`: of the devices that `fits` accepts, for messages.
+/// `what` describes the devices that `fits` accepts, for messages.
 measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
                                const std::function<bool(const measure::DeviceInfo&)>& fits) {
   std::error_code error;
@@ -205,7 +205,7 @@ Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
   return schedule;
 }
 
-// The measured kernel itself, if this program makes the source of it that was measured.
+// Returns the measured kernel if this program compiles it to the source that was measured.
 std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
   Schedule schedule;
   std::optional<Compiled> compiled;
@@ -242,7 +242,7 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
   const ir::Program theirs = parse_kernel(stored.kernel.text, {}, "store " + file_);
   ir::Canonical mine = ir::canonical(kernel);
   const std::vector<std::size_t> matching = corresponding_buffers(ir::schedule_form(kernel), ir::schedule_form(theirs));
-  // Knobs name buffers: the kernel gets the names of the one that was measured.
+  // Knobs name buffers, so the kernel gets the buffer names of the measured kernel.
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < mine.buffers.size(); ++i) {
     const auto place = std::ranges::find(matching, mine.buffers[i]) - matching.begin();
@@ -251,10 +251,10 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
     buffer.name = names[buffer.name];
   }
   rename_buffers(mine.program.body, names);
-  if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of one of their buffers
+  if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of a buffer
   auto compiled = compile(mine.program, target_, stored.best.trail);
   if (!compiled) return std::nullopt;
-  Schedule schedule;  // without a proof, which is one of the measured kernel
+  Schedule schedule;  // without a proof: the proof is of the measured kernel
   schedule.origin = origin;
   schedule.loop = std::move(mine.program);
   schedule.arguments = std::move(mine.buffers);
@@ -274,7 +274,7 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
     return a.best.timing.median_us < b.best.timing.median_us;
   });
   for (const measure::StoredSchedule& one : stored) {
-    auto schedule = replay(one, note);  // of another computation, too: what is stale there would be stale here
+    auto schedule = replay(one, note);  // also of other computations: if it is stale there, it is stale here
     if (!schedule) continue;
     note.clear();
     if (one.exact_key != keys.exact) {
@@ -324,7 +324,7 @@ std::optional<Schedule> TunedCache::find_family(const ir::Program& kernel, std::
   }
 }
 
-/// A schedule that was measured for exactly this kernel after the rule of its family goes before the rule.
+/// A schedule that was measured for exactly this kernel takes precedence over the rule of its family.
 std::optional<Schedule> TunedCache::find_here(const ir::Program& kernel, const ir::StructuralKeys& keys,
                                               std::string& note) {
   std::optional<Schedule> tuned = find_tuned(kernel, keys, note);
@@ -407,7 +407,7 @@ OpaqueSchedule TunedCache::find(const OpaqueKernel& kernel) {
   return schedule;
 }
 
-/// A kernel of the same name that has times, and what is different there; "": there is none.
+/// Names a stored kernel of the same name that has times, and what differs; "" if there is none.
 std::string TunedCache::why_unknown(const OpaqueKernel& kernel) {
   const std::string identity = kernel.identity();
   const auto text = store_->timed_text(identity.substr(0, identity.find('\n') + 1));

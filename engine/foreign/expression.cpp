@@ -16,8 +16,8 @@ namespace deplo::engine::foreign {
 
 namespace {
 
-constexpr std::size_t max_depth = 200;       // of parentheses and operators
-constexpr std::size_t max_elements = 65536;  // of a list
+constexpr std::size_t max_depth = 200;       // nesting of parentheses and operators
+constexpr std::size_t max_elements = 65536;  // elements of a list
 
 using Node = Expression::Node;
 using NodePtr = std::shared_ptr<const Node>;
@@ -46,7 +46,7 @@ std::int64_t integer_of(const Scalar& value) {
 
 Operand truth(bool value) { return Scalar(std::int64_t{value}); }
 
-/// An arithmetic operation: of integers with a check for overflow, else of doubles.
+/// An arithmetic operation: on integers with a check for overflow, else on doubles.
 template <bool (*checked)(std::int64_t, std::int64_t, std::int64_t*), double (*real)(double, double)>
 Operand arithmetic(Values values) {
   const Scalar &a = scalar_of(values[0]), &b = scalar_of(values[1]);
@@ -63,7 +63,7 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 
-/// Rounds towards minus infinity, as Python.
+/// Rounds towards minus infinity, as in Python.
 bool floor_divide(std::int64_t a, std::int64_t b, std::int64_t* to) {
   if (b == 0) fail("a division by zero");
   if (b == -1) return __builtin_sub_overflow(std::int64_t{0}, a, to);
@@ -74,7 +74,7 @@ double floor_divide(double a, double b) {
   if (b == 0) fail("a division by zero");
   return std::floor(a / b);
 }
-/// Has the sign of the divisor, as Python.
+/// The result has the sign of the divisor, as in Python.
 bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
   if (b == 0) fail("a division by zero");
   *to = b == -1 ? 0 : a % b;
@@ -86,7 +86,7 @@ double remainder(double a, double b) {
   return a - b * std::floor(a / b);
 }
 
-/// Also of lists, one after the other.
+/// Adds numbers or concatenates lists.
 Operand plus(Values values) {
   const auto* first = std::get_if<List>(&values[0]);
   const auto* second = std::get_if<List>(&values[1]);
@@ -142,7 +142,7 @@ Operand shift(Values values) {
   return Scalar(result);
 }
 
-/// -1, 0 or 1; nullopt: a NaN.
+/// -1, 0 or 1; nullopt if one is a NaN.
 std::optional<int> order(const Scalar& a, const Scalar& b) {
   if (is_text(a) != is_text(b))
     fail(fmt::format("expected values that can be compared, found {} and {}", print(a), print(b)));
@@ -177,7 +177,7 @@ Operand at(Values values) {
   const std::int64_t index = integer_of(scalar_of(values[1]));
   const auto size = static_cast<std::int64_t>(list == nullptr ? 1 : list->size());
   if (index < -size || index >= size) fail(fmt::format("expected an index below {}, found {}", size, index));
-  // Where a problem size is a single number, its first element is that number.
+  // A problem size that is a single number may be indexed: its element 0 is the number itself.
   return list == nullptr ? values[0] : Operand((*list)[static_cast<std::size_t>(index < 0 ? index + size : index)]);
 }
 
@@ -237,7 +237,7 @@ Operand range(Values values) {
 struct Named {
   std::string_view name;
   Node::Function function;
-  std::size_t least, most;  // arguments
+  std::size_t least, most;  // number of arguments
 };
 constexpr std::array functions = {
     Named{"min", least, 1, 64},
@@ -339,7 +339,7 @@ class Parser {
     return true;
   }
   static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-  /// An operator that C has and Python has not.
+  /// Takes an operator that C has and Python lacks.
   bool take_c(std::string_view sign, std::string_view not_before = "") {
     const bool taken = take(sign, not_before);
     is_c_ = is_c_ || taken;
@@ -370,7 +370,7 @@ class Parser {
     if (!take_word("else")) expected("else");
     return pick(condition, value, choice());
   }
-  /// The second part if the first is true, else the third; only that one is evaluated.
+  /// The second part if the first is true, else the third. Only the chosen part is evaluated.
   static NodePtr pick(NodePtr condition, NodePtr yes, NodePtr no) {
     return std::make_shared<Node>(
         Node{Node::Kind::choice, {}, 0, nullptr, {std::move(condition), std::move(yes), std::move(no)}});
@@ -421,7 +421,7 @@ class Parser {
     return whole == nullptr ? left : whole;
   }
 
-  /// An operator of this strength; nullptr: none.
+  /// Takes an operator of this precedence level; nullptr if there is none.
   Node::Function operation(int level) {
     switch (level) {
       case 0:
@@ -483,7 +483,7 @@ class Parser {
     return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, nullptr, std::move(parts)});
   }
 
-  /// Where "for" stands in the brackets that were opened last; 0: they have none.
+  /// Position of "for" in the innermost open brackets; 0 if they have none.
   std::size_t find_loop() const {
     int open = 0;
     for (std::size_t i = at_; i < text_.size() && open >= 0; ++i) {
@@ -500,7 +500,7 @@ class Parser {
            std::ranges::any_of(node.parts, [](const NodePtr& part) { return has_parameters(*part); });
   }
 
-  /// Of a part without parameters.
+  /// Evaluates a part without parameters.
   Operand evaluated(const NodePtr& node) const {
     try {
       return node->evaluate({});
@@ -509,7 +509,7 @@ class Parser {
     }
   }
 
-  /// "if c if d" of a comprehension: are all of them true?
+  /// Reads "if c if d" of a comprehension, and returns whether all conditions are true.
   bool filters() {
     bool kept = true;
     while (take_word("if")) {
@@ -520,7 +520,8 @@ class Parser {
     return kept;
   }
 
-  /// "x for i in list if c]": x and c are read again for each value of i. The list and c must not name a parameter.
+  /// Reads "x for i in list if c]". It reads x and c again for each value of i. The list and c must not name a
+  /// parameter.
   std::vector<NodePtr> comprehension(std::size_t loop) {
     const std::size_t body = at_;
     at_ = loop + 4;
@@ -554,7 +555,7 @@ class Parser {
     at_ = end;
     return parts;
   }
-  /// Where the comprehension ends, although there is no value for which its filters could be read.
+  /// The end of a comprehension over an empty list, whose filters could not be read for any value.
   std::size_t end_of_empty(const std::string& variable) {
     bound_.emplace_back(variable, Scalar(std::int64_t{1}));
     filters();
@@ -660,7 +661,7 @@ Operand Expression::Node::evaluate(std::span<const Operand> values) const {
     case Kind::call:
       break;
   }
-  if (parts.size() == 2) {  // nearly all are, and need no memory of their own
+  if (parts.size() == 2) {  // most calls have two arguments; this needs no allocation
     const std::array<Operand, 2> two = {parts[0]->evaluate(values), parts[1]->evaluate(values)};
     return function(two);
   }

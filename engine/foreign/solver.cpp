@@ -24,11 +24,11 @@ namespace {
 using Node = Expression::Node;
 using Row = std::vector<std::uint16_t>;
 
-constexpr std::size_t max_group = 20'000'000;       // legal configurations: 20 to 100 bytes each
-constexpr std::size_t max_known_bytes = 128 << 20;  // of the keys of remembered places: some million places
-constexpr std::size_t known_bytes = 100;            // of a remembered place, apart from its key
+constexpr std::size_t max_group = 20'000'000;       // legal configurations of one group, of 20 to 100 bytes each
+constexpr std::size_t max_known_bytes = 128 << 20;  // for the keys of remembered places: some million places
+constexpr std::size_t known_bytes = 100;            // bytes of a remembered place without its key
 
-/// A value during the search: of a part of a condition, after some of its parameters are decided.
+/// A value during the search: the value of a part of a condition after some parameters are decided.
 struct Cell {
   Operand value = Scalar(std::int64_t{0});
   bool fails = false;  // its evaluation is an error
@@ -39,19 +39,19 @@ struct Cell {
 struct Step {
   const Node* node;
   Operation operation;
-  bool is_decided;  // all parameters of the part are: it has a value, else only a range
+  bool is_decided;  // true if all parameters of the part are decided: it has a value, else only a range
   std::size_t to;
   std::vector<std::size_t> from;
 };
 
-/// What is done with a condition after a parameter is decided.
+/// The evaluation of a condition after a parameter is decided.
 struct Test {
   const Condition* condition;
   bool is_decided;
-  std::vector<Step> steps;  // the last gives the condition
+  std::vector<Step> steps;  // the last step gives the condition's value
 };
 
-/// Common operations on integers, without copies of operands. Also where the result leaves 64 bits: nullopt.
+/// Common operations on integers, without copies of operands. nullopt for others, and if the result exceeds 64 bits.
 std::optional<std::int64_t> quick(Operation operation, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (operation) {
@@ -86,7 +86,7 @@ const std::int64_t* integer_in(const Cell& cell) {
 }
 
 bool is_true(const Cell& cell) { return foreign::is_true(std::get<Scalar>(cell.value)); }
-/// As a condition or an element of a list, a list is an error.
+/// A list is an error as a condition or as an element of a list.
 bool is_scalar(const Cell& cell) { return !cell.fails && std::holds_alternative<Scalar>(cell.value); }
 
 /// Which parts of conditions are evaluated when, and their values. Depth 0 is before the first parameter is decided.
@@ -104,7 +104,8 @@ class Evaluation {
     find_keys();
   }
 
-  /// Can configurations with these values be legal? If so, `failing` is a condition that could not be evaluated.
+  /// Whether configurations with these values can be legal. If so, `failing` is a condition that could not be
+  /// evaluated.
   bool decide(std::size_t depth, std::uint16_t option, const Condition*& failing) {
     const std::size_t parameter = order_[depth - 1];
     Cell& name = cells_[names_[parameter]];
@@ -124,9 +125,9 @@ class Evaluation {
     return true;
   }
 
-  /// Could places at this depth agree in what is read later, although they differ in the decided parameters?
+  /// Whether places at this depth can have equal remaining inputs although their decided parameters differ.
   bool has_key(std::size_t depth) const { return keys_[depth].has_value(); }
-  /// What is read later.
+  /// The values of all cells that deeper steps read.
   std::string key(std::size_t depth) const {
     std::string key;
     for (const std::size_t number : *keys_[depth]) {
@@ -175,7 +176,7 @@ class Evaluation {
     produced_at_.insert(produced_at_.end(), {0, depth_of_[parameter]});
   }
 
-  /// Parts before the parts that have them.
+  /// Describes a part after all parts that it consists of.
   const Part& describe(const Node& node, const Condition& condition, std::map<const Node*, Part>& parts,
                        std::vector<const Node*>& sorted) const {
     if (const auto known = parts.find(&node); known != parts.end()) return known->second;
@@ -326,7 +327,7 @@ class Evaluation {
       for (std::size_t later = depth + 1; later < tests_.size(); ++later)
         for (const Test& test : tests_[later])
           for (const Step& step : test.steps) {
-            if (!step.is_decided) continue;  // bounds leave out nothing that is legal
+            if (!step.is_decided) continue;  // a range excludes no legal value
             std::vector<std::size_t> cells = step.from;
             if (step.node == nullptr) cells.push_back(step.to);
             for (const std::size_t cell : cells)
@@ -335,7 +336,7 @@ class Evaluation {
       bool all_names = true;
       for (std::size_t i = 0; i < depth; ++i) all_names = all_names && read.count(names_[order_[i]]) > 0;
       keys_.emplace_back();
-      // At the last depth nothing is left, and the names of all parameters are never the same twice.
+      // After the last depth nothing is left to read. With the names of all parameters no two keys are equal.
       if (!all_names && depth + 1 < tests_.size()) keys_.back().emplace(read.begin(), read.end());
     }
   }
@@ -348,11 +349,12 @@ class Evaluation {
   std::map<std::size_t, std::size_t> open_names_, names_;  // a parameter's cell before and after it is decided
   std::vector<std::vector<Test>> tests_;                   // by depth
   std::vector<std::optional<std::vector<std::size_t>>> keys_;
-  std::vector<Operand> operands_;  // of the step
-  std::vector<Range> ranges_;      // likewise
+  std::vector<Operand> operands_;  // operands of the current step
+  std::vector<Range> ranges_;      // ranges of the current step
 };
 
-/// First the parameters that complete the most conditions, of these the one with the fewest values.
+/// Returns the order in which parameters are decided: first those that complete the most conditions, and of several
+/// such the one with the fewest values.
 std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector<std::size_t> left,
                                   std::vector<const Condition*> conditions) {
   std::vector<std::size_t> order;
@@ -361,7 +363,7 @@ std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector
     return std::ranges::count_if(condition->parameters, [&](std::size_t p) { return !known[p]; });
   };
   while (!left.empty()) {
-    // A condition that lacks few parameters soon prunes; one that lacks one does at once.
+    // A condition with few undecided parameters prunes soon; one with a single undecided parameter prunes at once.
     const auto worth = [&](std::size_t p) {
       double sum = 0;
       for (const Condition* condition : conditions)
@@ -380,7 +382,7 @@ std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector
   return order;
 }
 
-/// The options of each parameter of the group that no condition on this parameter alone forbids.
+/// For each parameter of the group, the options that the conditions on this parameter alone allow.
 std::vector<Row> domains_of(const std::vector<Parameter>& all, const std::vector<std::size_t>& group,
                             const std::vector<const Condition*>& conditions) {
   std::vector<Row> domains(all.size());
@@ -432,7 +434,7 @@ class Search {
       options_[parameter] = option;
       const Condition* fails = failing;
       if (!evaluation_->decide(depth, option, fails)) continue;
-      // A place with a failing condition ends in an error or in nothing, unlike another place.
+      // A place with a failing condition ends in an error or in nothing, so it is not shared with other places.
       if (fails != nullptr || !evaluation_->has_key(depth))
         descend(depth + 1, fails);
       else
@@ -440,7 +442,7 @@ class Search {
     }
   }
 
-  /// What is legal below depends on the key only.
+  /// The legal rows below this place depend on the key only.
   void descend_or_copy(std::size_t depth) {
     std::string key = std::to_string(depth) + evaluation_->key(depth);
     if (const auto known = known_.find(key); known != known_.end()) return copy(known->second, depth);
@@ -451,7 +453,7 @@ class Search {
     known_.emplace(std::move(key), std::pair(first, count()));
   }
 
-  /// Rows of another place that has the same rows, apart from the parameters that are decided.
+  /// Copies the rows of an equal place, and replaces the parameters that are already decided.
   void copy(std::pair<std::size_t, std::size_t> rows, std::size_t depth) {
     const std::size_t width = group_.size();
     for (std::size_t row = rows.first; row < rows.second; ++row) {
@@ -483,7 +485,7 @@ class Search {
     check_failed("a condition that could not be evaluated can be evaluated now", __FILE__, __LINE__);
   }
 
-  /// In the order of the tree.
+  /// Sorts the rows in the order of the tree.
   void sort() {
     const std::size_t width = group_.size();
     double raw = 1;
@@ -502,7 +504,7 @@ class Search {
     rows_ = std::move(sorted);
   }
 
-  /// Faster: each row as a number.
+  /// A faster way to sort: each row is one number.
   void sort_numbers() {
     const std::size_t width = group_.size();
     std::vector<std::uint64_t> numbers(count(), 0);
@@ -519,7 +521,7 @@ class Search {
   const std::vector<Parameter>& all_;
   const std::vector<std::size_t>& group_;
   const std::string& place_;
-  std::vector<std::size_t> order_;  // in which the group's parameters are decided
+  std::vector<std::size_t> order_;  // the order in which the group's parameters are decided
   std::vector<Row> domains_;        // of all parameters
   Row options_;                     // likewise
   std::optional<Evaluation> evaluation_;
@@ -534,7 +536,7 @@ bool is_constant(const Node& node, bool value) {
   return node.kind == Node::Kind::constant && scalar != nullptr && foreign::is_true(*scalar) == value;
 }
 
-/// Of a part without parameters.
+/// Whether a part without parameters is true.
 bool is_surely_true(const Node& node) {
   try {
     const Operand value = node.evaluate({});
@@ -575,7 +577,7 @@ std::vector<Condition> conditions_of(const Expression& constraint, const std::ve
   for (const auto& root : roots) {
     std::set<std::size_t> parameters;
     solver::add_parameters(*root, numbers, parameters);
-    if (parameters.empty()) {  // it would belong to no group
+    if (parameters.empty()) {  // a condition without parameters would belong to no group
       if (solver::is_surely_true(*root)) continue;
       return {{constraint, numbers, numbers}};
     }

@@ -14,13 +14,13 @@ namespace deplo::engine {
 /// A family has at most this many shapes.
 inline constexpr std::size_t max_shapes = 256;
 
-/// What the few schedules of a family must achieve on its own shapes. The loss of a schedule on a shape is its time
-/// divided by the best time of the shape, minus 1.
+/// The loss that the chosen schedules of a family may have on its own shapes. The loss of a schedule on a shape is its
+/// time divided by the best time of the shape, minus 1.
 struct FamilyGoal {
-  enum class Over : std::uint8_t { worst, mean } over = Over::worst;  // of the losses of all shapes
+  enum class Over : std::uint8_t { worst, mean } over = Over::worst;  // which loss of all shapes max_loss bounds
   double max_loss = 0.05;
 };
-inline constexpr double max_loss_percent = 1000;  // of FamilyGoal::max_loss
+inline constexpr double max_loss_percent = 1000;  // upper bound on FamilyGoal::max_loss
 std::string_view name(FamilyGoal::Over);
 /// "worst 0.05"
 std::string print(const FamilyGoal&);
@@ -34,15 +34,14 @@ std::vector<ir::Symbols> parse_shapes(std::string_view text, std::string_view pl
 /// Error `file:line: …`.
 std::vector<ir::Symbols> read_shapes(const Config&);
 
-/// `count` shapes inside the ranges of the names that vary, which are not in `shapes`: of each name a size between two
-/// neighbouring sizes of the shapes, drawn from the seed. Fewer if there are no others. All shapes must have the same
-/// names.
+/// Draws `count` shapes that are not in `shapes`, inside the ranges of the names that vary. The size of each name lies
+/// between two neighbouring sizes of the shapes and is drawn from the seed. Returns fewer if there are no others. All
+/// shapes must have the same names.
 std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, std::size_t count, std::uint64_t seed);
-/// Two shapes between each shape and its next larger neighbours, at most 24 together. Of each name one has a size that is
-/// drawn from the seed between that of the shape and the next larger size of the shapes; the other one has the size near
-/// their middle that is a multiple of a power of two, about half as large as the distance; if that shape is known, a
-/// multiple of a smaller power. They are neither in `shapes`
-/// nor in `others`. All shapes must have the same names.
+/// Returns two shapes between each shape and its next larger neighbours, at most 24 together. In one of them the size
+/// of each name is drawn from the seed, between that of the shape and the next larger one. In the other each size is
+/// near the middle, a multiple of a power of two about half as large as the distance; if that shape is known, a
+/// multiple of a smaller power. None of them is in `shapes` or in `others`. All shapes must have the same names.
 std::vector<ir::Symbols> draw_between(const std::vector<ir::Symbols>& shapes, const std::vector<ir::Symbols>& others,
                                       std::uint64_t seed);
 

@@ -64,8 +64,9 @@ constexpr Speller cuda = {.dialect = Dialect::cuda,
                           .vectors = false,
                           .ptx = true,
                           .keeps_nan = true};
-// On a CPU 64-bit indices let the compiler fold offsets into addressing modes; 32-bit ones cost a sign extension per
-// access (docs/performance.md). On GPUs 64-bit integer arithmetic is the slower one: only what needs it has it.
+// On a CPU 64-bit indices let the compiler fold offsets into addressing modes, while 32-bit ones cost a sign extension
+// per access (docs/performance.md). On GPUs 64-bit integer arithmetic is slower, so it is used only if an index needs
+// it.
 constexpr Speller opencl_cpu = [] {
   Speller result = opencl;
   result.index_type = result.long_type;
@@ -90,7 +91,7 @@ const Speller& speller(const Target& target) {
 
 namespace {
 
-// Without vectors pairs are words.
+// A dialect without vector types holds pairs of 16-bit elements in 32-bit words.
 std::string float16_element(int lanes, const Speller& spell) {
   if (lanes == 1) return std::string(spell.half_type);
   if (spell.vectors) return fmt::format("{}{}", spell.half_type, lanes);
@@ -101,7 +102,7 @@ std::string float16_element(int lanes, const Speller& spell) {
 }  // namespace
 
 std::string type_name(Type type, Dialect dialect) {
-  if (is_float16(type.dtype)) return element_name(type, dialect);  // bits that are moved
+  if (is_float16(type.dtype)) return element_name(type, dialect);  // its bits, which are only moved
   const Speller& spell = speller(dialect);
   const std::string scalar(type.dtype == DType::f32 ? "float" : type.dtype == DType::i64 ? spell.long_type : "int");
   return type.lanes == 1 || !spell.vectors ? scalar : scalar + std::to_string(type.lanes);
@@ -126,7 +127,7 @@ std::string literal(double value, DType dtype, Dialect dialect) {
     if (value <= low) return "(-2147483647 - 1)";
     return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
   }
-  CHECK(!std::isnan(value));  // no program has one (verify)
+  CHECK(!std::isnan(value));  // the verifier rejects programs that contain a NaN
   const std::string_view infinity = speller(dialect).infinity;
   const auto nearest = static_cast<float>(value);
   if (std::isinf(nearest)) return fmt::format("{}{}", nearest > 0 ? "" : "-", infinity);
@@ -152,14 +153,14 @@ struct Spelling {
   std::string_view text;
 };
 
-// {0}, {1}, {2} are the arguments. {f} ends the names of CUDA's float functions; OpenCL overloads one name for float
+// {0}, {1} and {2} are the arguments. {f} is the suffix of CUDA's float functions; OpenCL overloads one name for floats
 // and vectors.
 constexpr std::array spellings{
     Spelling{Op::copy, "{0}"},
     Spelling{Op::negative, "-{0}"},
     Spelling{Op::reciprocal, "1.0f / {0}"},
     Spelling{Op::exp, "exp{f}({0})"},
-    Spelling{Op::exp2, "exp2({0})"},  // CUDA has no such function: a helper
+    Spelling{Op::exp2, "exp2({0})"},  // CUDA lacks exp2 of this name: a helper
     Spelling{Op::log, "log{f}({0})"},
     Spelling{Op::sqrt, "sqrt{f}({0})"},
     Spelling{Op::rsqrt, "rsqrt{f}({0})"},
@@ -175,7 +176,7 @@ constexpr std::array spellings{
     Spelling{Op::subtract, "{0} - {1}"},
     Spelling{Op::multiply, "{0} * {1}"},
     Spelling{Op::divide, "{0} / {1}"},
-    Spelling{Op::maximum, "max_nan({0}, {1})"},  // helpers of CUDA; OpenCL: simd.h
+    Spelling{Op::maximum, "max_nan({0}, {1})"},  // a helper in CUDA; simd.h in OpenCL
     Spelling{Op::minimum, "min_nan({0}, {1})"},
     Spelling{Op::power, "pow{f}({0}, {1})"},
     Spelling{Op::logical_and, "{0} && {1}"},
@@ -192,15 +193,16 @@ constexpr std::array spellings{
     Spelling{Op::shift_left, "{0} << {1}"},
     Spelling{Op::shift_right, "{0} >> {1}"},
 };
-// What integers spell otherwise.
+// Operations that are spelled differently for integers.
 constexpr std::array integer_spellings{
     Spelling{Op::relu, "max({0}, 0)"},      Spelling{Op::absolute, "max({0}, -{0})"},
     Spelling{Op::maximum, "max({0}, {1})"}, Spelling{Op::minimum, "min({0}, {1})"},
     Spelling{Op::fma, "{0} * {1} + {2}"},
 };
-// … and those of 64 bits: functions take arguments of one type.
+// The same for 64-bit integers, because a function's arguments must have one type.
 constexpr std::array long_spellings{Spelling{Op::relu, "max({0}, {0} - {0})"}};
-// What OpenCL vectors of any dtype spell otherwise, and vectors of truth values, whose true is -1.
+// Operations that are spelled differently for OpenCL vectors of any dtype, and for vectors of truth values, in which
+// true is -1.
 constexpr std::array vector_spellings{Spelling{Op::select, "select({2}, {1}, {0})"}};
 constexpr std::array vector_truth_spellings{
     Spelling{Op::logical_not, "~{0}"}, Spelling{Op::logical_and, "{0} & {1}"}, Spelling{Op::logical_or, "{0} | {1}"},
@@ -222,7 +224,7 @@ std::string_view spelling(Op op, Type type) {
 }
 
 std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
-  // Halves against halves, as a tree: fewer dependent operations than lane by lane.
+  // Combines the two halves as a tree: this gives fewer dependent operations than lane by lane.
   std::vector<std::string> parts;
   for (int i = 0; i < type.lanes; ++i) parts.push_back(fmt::format(fmt::runtime(speller(dialect).lane), vector, i));
   while (parts.size() > 1) {
@@ -257,7 +259,7 @@ std::string call(Op op, std::span<const std::string_view> args, Type type, Diale
       continue;
     }
     const std::string_view arg = args[static_cast<std::size_t>(field - '0')];
-    const bool twice = arg.starts_with('-') && result.ends_with('-');  // no "--1.0f"
+    const bool twice = arg.starts_with('-') && result.ends_with('-');  // avoids "--1.0f"
     if (twice) result += '(';
     result += arg;
     if (twice) result += ')';

@@ -17,7 +17,7 @@ void Emitter::emit(const LdMatrix& s) {
                                      Helper::ld_matrix_4_transposed};
   const bool bits = is_float16(s.type.dtype);
   const int matrices = bits ? s.type.lanes / 2 : s.type.lanes;
-  helpers_.insert((s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // of 1, 2 or 4
+  helpers_.insert((s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // 1, 2, 4 → 0, 1, 2
   types_[s.dst] = s.type;
   const Type words = {DType::bf16, 2 * matrices};  // as the instruction sees them
   print("const {} {} = ld_matrix_{}{}(&{});", element_name(words, dialect()), s.dst, matrices,
@@ -28,7 +28,7 @@ void Emitter::emit(const LdMatrix& s) {
           matrices == 1 ? "" : std::string{'.', "xyzw"[i]});
 }
 
-// Of elements of 16 bits: the registers of a value that holds two or more.
+// The 32-bit registers of a value of two or more 16-bit elements.
 std::vector<std::string> Emitter::words(const std::string& fragment) const {
   const int lanes = types_.at(fragment).lanes;
   std::vector<std::string> result;
@@ -43,7 +43,7 @@ void Emitter::emit(const Pack& s) {
     std::string text;
     bool bits;
   };
-  std::vector<Element> elements;  // of 16 bits; a whole word where its second one has no text
+  std::vector<Element> elements;  // of 16 bits; if the second one's text is empty, the first one is a word
   for (const std::string& value : s.values) {
     const Type& type = types_.at(value);
     const bool bits = is_float16(type.dtype);
@@ -110,7 +110,7 @@ void Emitter::emit(const Mma& s) {
   print("{}({});", mma_function(atom, a.dtype), registers);
 }
 
-// Each register of the sums as an operand that is read and written: what the compiler may not move across.
+// Each register of the sums as an operand that is read and written, so that the compiler does not move code across.
 std::string Emitter::sum_operands(const std::vector<std::string>& sums) const {
   std::string text;
   for (const std::string& sum : sums) {
@@ -137,7 +137,7 @@ void Emitter::emit(const Wgmma& s) {
   std::string places;
   for (std::int64_t i = 0; i < sums; ++i) places += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
   const std::string_view type = name(memory_.at(s.b.buffer).dtype);
-  // Operand a and the flags that follow b: of a fragment none that says how it lies.
+  // Operand a, and the flags that follow b. A fragment has no flag for its layout.
   std::string a, values, flags = "1, 1, 1";
   std::int64_t next = sums;
   if (const auto* matrix = std::get_if<SharedMatrix>(&s.a)) {
@@ -158,7 +158,7 @@ void Emitter::emit(const Wgmma& s) {
 
 void Emitter::emit(const WgmmaFence& s) {
   CHECK(spell_.ptx);
-  std::string fragments;  // made before it: what is not named here the compiler may make behind it
+  std::string fragments;  // an operand for each fragment made before the fence: the compiler may delay others beyond it
   for (const std::string& fragment : s.fragments)
     for (const std::string& word : words(fragment))
       fragments += fmt::format("{}\"r\"({})", fragments.empty() ? " " : ", ", word);

@@ -18,7 +18,7 @@ namespace deplo::measure {
 namespace cuda {
 namespace {
 
-// CUdevice_attribute.
+// Values of CUdevice_attribute.
 enum Attribute {
   max_threads = 1,
   clock_khz = 13,
@@ -35,7 +35,8 @@ std::int64_t attribute(const Driver& driver, int device, Attribute which) {
   return value;
 }
 
-// The driver's own number, such as 580.65.06, which the API does not tell; "" where the kernel module does not show it.
+// The version of the driver package, such as 580.65.06, which the API does not report. "" if the kernel module does not
+// show it.
 std::string module_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
@@ -45,7 +46,7 @@ std::string module_version() {
 
 std::string print_version(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
-// Of the NVRTC that compiles for the driver.
+// The version of the NVRTC that compiles for the driver.
 std::string nvrtc_version(const Driver& driver) {
   try {
     return Nvrtc::for_driver(driver.version()).version();
@@ -90,8 +91,9 @@ int number_of(std::string_view architecture) {
   return number;
 }
 
-// Percent of a unit's shared memory that its blocks need, as many as the occupancy counts on. Without a wish the driver
-// may leave more of it to the cache. Each block has the system's part, too.
+// The percentage of a unit's shared memory that its resident blocks need, including the part that the system reserves
+// for each block. The number of blocks is the occupancy's. Without this hint the driver may give more of the memory to
+// the cache.
 int carveout(const Resources& resources, std::int64_t threads, const Target& target) {
   const std::int64_t shared = resources.static_shared_bytes + resources.dynamic_shared_bytes;
   if (shared <= 0 || target.unit_shared_bytes == 0) return 0;
@@ -117,7 +119,7 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
 
 namespace {
 
-/// A user's own kernel may have other parameters than its space lists.
+/// Fails if a user's kernel has other parameters than its space lists.
 std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candidate) {
   const auto facts = inspect_cubin(cubin.code, cubin.entry);
   if (!facts) return std::nullopt;
@@ -139,7 +141,7 @@ std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candi
   return std::nullopt;
 }
 
-/// The __constant__ variables that the buffers' contents are copied to.
+/// The __constant__ variables to which the contents of buffers are copied.
 Result<std::vector<ConstantSymbol>> find_symbols(const LoadedKernel& kernel, const KernelCode& candidate) {
   std::vector<ConstantSymbol> symbols;
   if (!candidate.launch) return symbols;
@@ -214,7 +216,7 @@ std::vector<DeviceInfo> cuda_devices() {
   try {
     return cuda_devices(cuda::Driver::get());
   } catch (const Error&) {
-    return {};  // why_no_cuda() says why
+    return {};  // why_no_cuda() tells the reason
   }
 }
 
@@ -256,7 +258,7 @@ Target cuda_target(const DeviceInfo& info) {
                 Exit::environment);
   Target target = architecture_target(info.architecture);
   target.max_threads = std::min(target.max_threads, info.max_threads);
-  // The system's part of a unit's shared memory stays what it is.
+  // The part of a unit's shared memory that the system reserves does not change.
   target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;
   target.shared_bytes = info.shared_bytes;
   target.units = info.units;

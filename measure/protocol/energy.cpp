@@ -9,19 +9,20 @@
 namespace deplo::measure {
 namespace {
 
-// The counter is read once in a batch, so a step is noticed up to a batch late. Between batches a GPU rests for some
+// The counter is read once per batch, so a step is noticed up to one batch late. Between batches a GPU rests for some
 // 20 µs, which is less than half a percent of this.
 constexpr double usual_batch_us = 5000;
 // Ratio of a batch's time to that of a reading. The batch keeps the device busy during the reading.
 constexpr double batch_per_reading = 2;
-// Of a batch. The shortest launches of a graph take 1.2 µs, and 5 ms of them are not more.
+// Upper bound on the launches of a batch. The shortest launches of a graph take 1.2 µs, so that 5 ms hold about this
+// many.
 constexpr int max_launches = 4096;
 // Ratio of the delay with which a step may be noticed to the measured time.
 constexpr double max_relative_delay = 0.02;
-// Sixteen steps of the slowest counter.
+// Sixteen times the step of the slowest counter.
 constexpr double standstill_us = 2e6;
 
-/// What the counter said after this number of launches.
+/// The counter's value after this number of launches.
 struct Reading {
   double millijoules = 0;
   std::int64_t launches = 0;
@@ -57,14 +58,14 @@ class EnergyMeter {
   }
 
   double launch_us_, required_us_;
-  Reading first_, last_;  // at the first step; at the latest
+  Reading first_, last_;  // at the first step; the latest one
   int steps_ = -1;        // -1: nothing was read; 0: one reading
 };
 
 /// How long a batch should take, in microseconds.
 Result<double> batch_time(EnergyCounter& counter) {
   double reading_us = 0;
-  for (int i = 0; i < 2; ++i) {  // the first reading may do more than the next
+  for (int i = 0; i < 2; ++i) {  // the first reading may take longer than the next one
     const auto start = std::chrono::steady_clock::now();
     if (const auto reading = counter.millijoules(); !reading.ok()) return reading.failure();
     reading_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
@@ -80,7 +81,7 @@ Result<double> energy_of_launch(Executable& executable, OperandSets& sets, std::
   if (!batch_us.ok()) return batch_us.failure();
   const auto all = static_cast<int>(sets.size());
   int batch = static_cast<int>(std::clamp(batch_us.value() / launch_us, 1.0, static_cast<double>(max_launches)));
-  if (batch > all) batch -= batch % all;  // each begins with the same set, so that a graph serves all
+  if (batch > all) batch -= batch % all;  // every batch begins with the same set, so that one graph serves all batches
   EnergyMeter meter(launch_us, std::min(batch * launch_us, counter.step_us()));
   for (std::int64_t launches = 0;; launches += batch) {
     std::optional<Result<double>> reading;

@@ -25,7 +25,7 @@ class Store {
  public:
   /// Opens the file; creates it if it does not exist, and migrates an older version. Throws Error if the path is wrong,
   /// or if the file is not a database, belongs to another program, is damaged or has a newer version. `longest_wait`:
-  /// for others' locks, now and later.
+  /// how long this and later calls wait for locks of other processes.
   static Store open(const std::string& path, std::chrono::milliseconds longest_wait = sqlite::longest_lock);
   /// Opens an existing store only to read. The user needs no right to write to the file or its folder. Methods that
   /// write throw Error.

@@ -34,8 +34,9 @@ struct Lost {
   Process::End end;
 };
 
-/// True if another process sent a signal that a fault does not raise: the system because memory ran out, a batch
-/// system, or a person. Such a loss says nothing about the candidate.
+/// True if the worker was killed by a signal that no fault of a program raises. Such a signal comes from another
+/// process: the system (because memory ran out), a batch system, or a person. Such a loss says nothing about the
+/// candidate.
 bool ended_from_outside(const Lost&);
 /// How often the worker's current candidate is tried, each time in a new worker, before the loss becomes its result. 3
 /// if the worker was ended from outside, 2 if it died during a build, else 1.

@@ -12,12 +12,12 @@
 namespace deplo::measure::worker {
 namespace {
 
-constexpr int most_attempts = 3;  // to get a worker that works: one may be killed for a reason of the machine's
-// A searcher that hears of its results sixteen late loses little (measurement.md trains and asks in such batches), and
-// fifteen builders have something to do.
+constexpr int most_attempts = 3;  // attempts to get a working worker: the machine may kill one
+// Fifteen candidates are built while one is measured. A searcher that learns its results sixteen candidates late loses
+// little (measurement.md trains and asks in such batches).
 constexpr std::size_t batch_built_ahead = 16;
-// How much slower than before a GPU may run what it is known to run well, after its process was replaced
-// (measurement.md); a CPU's time is its load's.
+// A candidate that ran well before may be this much slower on a GPU after its process was replaced (measurement.md).
+// CPUs are not checked, because their times depend on the load.
 constexpr double probe_slowdown = 1.10;
 
 /// "10.2 µs at 1755 MHz"
@@ -52,7 +52,7 @@ void WorkerRunner::get_worker(const std::function<std::string()>& why_not) {
 }
 
 std::string WorkerRunner::start() {
-  worker_.reset();  // the device's memory may not be enough for two
+  worker_.reset();  // before the next worker starts, because the device's memory may not be enough for two
   worker_ = std::make_unique<Worker>(options_.command);
   ++workers_;
   task_told_ = false;
@@ -92,13 +92,14 @@ void WorkerRunner::open(const Task& task) {
   ready();
 }
 
-// A CPU builds as many as it has builders, and then measures them: more at a time would only be told later.
+// A CPU builds one candidate per builder and then measures them. With more candidates at a time, results would only
+// come later.
 std::size_t WorkerRunner::batch() const {
   if (!builders_) return 1;
   return info().cpu ? builders_->workers() : batch_built_ahead;
 }
 
-/// Before something is measured on the cores that builders take.
+/// Waits for the builders before a measurement, because they use the same cores.
 void WorkerRunner::settle() {
   if (builders_ && info().cpu) builders_->settle(options_.cancelled);
 }
@@ -107,7 +108,8 @@ void WorkerRunner::prepare(std::span<const KernelCode> candidates) {
   if (builders_) builders_->prepare(candidates);
 }
 
-/// A worker that has the task and, where another ran a candidate of it well, has shown that the device still works.
+/// Ensures that there is a worker that has the task. If an earlier worker ran a candidate of the task well, the new one
+/// must first show that the device still works.
 void WorkerRunner::ready() {
   get_worker([this] { return worker_ && task_told_ ? "" : probe(); });
 }
@@ -115,12 +117,12 @@ void WorkerRunner::ready() {
 std::string WorkerRunner::probe() {
   if (!worker_)
     if (std::string fault = start(); !fault.empty()) return fault;
-  task_.known = rules::highest(task_.known, ceilings_);  // a worker in another's place need not measure them
+  task_.known = rules::highest(task_.known, ceilings_);  // a replacement of a worker need not measure them again
   const std::string task = encode(task_);
   const auto told = [&] {
     try {
       return worker_->ask({FrameType::kernel, task, deadlines_});
-    } catch (const Error& error) {  // the worker's word: it lives on
+    } catch (const Error& error) {  // an answer of the worker, which lives on
       throw Untunable(error);
     }
   }();
@@ -136,8 +138,8 @@ std::string WorkerRunner::probe() {
   return good_ ? check_known_good() : "";
 }
 
-/// Where it is only slower, a person is told, and the device gets time to recover: it may be hot, or somebody else's for
-/// a moment.
+/// Checks that a known candidate still runs as it did. If it only became slower, the user is warned and the device gets
+/// time to recover: it may be hot, or shared for a moment.
 std::string WorkerRunner::check_known_good() {
   constexpr int most_tries = 3;
   for (int tried = 1;; ++tried) {
@@ -161,7 +163,7 @@ std::string WorkerRunner::check_known_good() {
   }
 }
 
-/// The worker is gone after a loss, and after a reply that says that it is of no more use.
+/// After a loss the worker is gone. A reply may also say that the worker is of no more use.
 std::variant<std::vector<Reply>, Lost> WorkerRunner::ask(FrameType type, std::string_view payload, std::size_t count) {
   auto answer = worker_->ask({type, payload, deadlines_, options_.cancelled});
   std::variant<std::vector<Reply>, Lost> result;
@@ -211,7 +213,8 @@ Reply WorkerRunner::screen(const KernelCode& candidate, double best_us, double e
   }
 }
 
-/// One confirmation. Where a candidate or a library cost the worker, those that were with it are `device_lost`.
+/// Confirms once. If a candidate or a library ended the worker, the others of the same confirmation become
+/// `device_lost`.
 std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const double end = monotonic_now() + options.seconds;
   std::vector<int> tried(candidates.size() + libraries_.found.size(), 0);
@@ -237,7 +240,7 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
   };
   settle();  // a search may have ended before it measured what was prepared
-  ready();   // the libraries are known
+  ready();   // afterwards the libraries are known
   std::vector<Reply> replies(candidates.size() + libraries_.found.size(), Reply{Failure{Status::device_lost, ""}});
   std::vector<std::size_t> left(candidates.size());
   std::iota(left.begin(), left.end(), 0);
@@ -248,7 +251,8 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
     const std::span of_candidates(results.data(), left.size()),
         of_libraries(results.data() + left.size(), results.data() + results.size());
     std::ranges::copy(of_libraries, replies.begin() + static_cast<std::ptrdiff_t>(candidates.size()));
-    // Those that one took along with it are tried again without it: without all libraries where it was one of them.
+    // Candidates that were lost with another one are tried again without it. If a library was the cause, they are tried
+    // again without any library.
     const auto is_culprit = [&](const Reply& reply) { return failed(reply) && !lost(reply); };
     const bool culprit = std::ranges::any_of(results, is_culprit);
     if (culprit && std::ranges::none_of(of_candidates, is_culprit) && std::ranges::any_of(of_candidates, lost)) {

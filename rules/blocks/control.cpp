@@ -1,12 +1,12 @@
-// Loops, branches and jumps. Every thread of a block goes the same way: a condition has one element, which all of them
-// know.
+// Loops, branches and jumps. All threads of a block take the same path: a condition has one element, whose value all
+// threads know.
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 
 namespace deplo::rules::blocks {
 namespace {
 
-/// A loop, which threads begin together if they pass anything on in it.
+/// An endless loop. If threads communicate in its body, a barrier precedes each trip.
 void repeat(Lowering& l, const Operation& op, const std::function<void()>& head, std::function<void()> next) {
   const bool waits = l.plan.communicates(op.regions[0]);
   l.owners.push_back(&op);
@@ -21,7 +21,7 @@ void repeat(Lowering& l, const Operation& op, const std::function<void()>& head,
   if (waits) l.barrier();
 }
 
-/// Counts as many trips as fit before the end: a counter that would wrap is past it.
+/// Counts the trips before the loop starts, because the counter may wrap at the end of its range.
 void for_loop(Lowering& l, const Operation& op) {
   const std::vector<ValueId>& arguments = op.regions[0].arguments;
   const std::vector<ValueId> carried(arguments.begin() + 1, arguments.end());

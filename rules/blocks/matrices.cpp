@@ -8,9 +8,9 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// B x M x K by B x K x N.
+/// Sizes of a product of B x M x K by B x K x N.
 struct Sizes {
-  std::int64_t rows = 1, m = 1, n = 1, k = 1;  // rows of all B
+  std::int64_t rows = 1, m = 1, n = 1, k = 1;  // rows: of all B matrices
   Sizes(const Type& lhs, const Type& acc)
       : rows(tp::element_count(acc) / acc.shape.back()),
         m(acc.shape[acc.shape.size() - 2]),
@@ -18,8 +18,8 @@ struct Sizes {
         k(lhs.shape.back()) {}
 };
 
-/// By matrix instructions: a thread makes the elements of the factors that an instruction takes of it, and adds the
-/// sums that the instruction leaves it to what is in shared memory.
+/// A product by matrix instructions. A thread computes the elements of the factors that its part of an instruction
+/// needs. It then adds its sums to those in shared memory.
 class MatrixProduct {
  public:
   MatrixProduct(Lowering& l, const Operation& op)
@@ -27,7 +27,7 @@ class MatrixProduct {
 
   void lower() {
     const ValueId result = op_.results[0];
-    if (warps_.atom->operands == ir::mma::Operands::tf32) l_.allow_tf32();  // to which the program has rounded
+    if (warps_.atom->operands == ir::mma::Operands::tf32) l_.allow_tf32();  // the program has already rounded to tf32
     l_.each(l_.type(result).shape, [&](const At& at) { l_.set(result, at, l_.element(op_.operands[2], at)); });
     l_.barrier();
     l_.scoped([&] {
@@ -37,14 +37,14 @@ class MatrixProduct {
         for (std::int64_t c = 0; c < warps_.columns; ++c)
           for (int lane = 0; lane < lanes; ++lane) add_sum(r, c, lane);
     });
-    l_.order(op_);  // what was read and written since the barrier
+    l_.order(op_);  // orders reads and writes since the barrier
   }
 
  private:
   static constexpr int lanes = 4;  // sums of a thread in an atom (ir/hardware/mma.h)
 
   Expr warp() const { return l_.thread() / ir::gpu::warp; }
-  /// Of a warp's 32 threads, the instruction's rows of 8 and columns of 4.
+  /// The row of 8, and below the column of 4, that a thread of a warp has in an instruction.
   Expr group() const { return l_.thread() % ir::gpu::warp / ir::mma::column_threads; }
   Expr in_group() const { return l_.thread() % ir::mma::column_threads; }
   Expr first_row(std::int64_t r) const { return (warp() / warps_.across * warps_.rows + r) * warps_.atom->m; }
@@ -94,7 +94,7 @@ class MatrixProduct {
     return k + matrix * warps_.atom->depth() + in_group() * warps_.atom->packed() + e;
   }
 
-  /// An element, as an f32.
+  /// An element of a factor as an f32.
   Name factor(std::size_t operand, const Expr& row, const Expr& column) {
     const ValueId id = op_.operands[operand];
     const Name element = l_.element(id, {l_.simplified(row * l_.type(id).shape[1] + column), std::nullopt});
@@ -126,7 +126,7 @@ class MatrixProduct {
   const Operation& op_;
   Warps warps_;
   std::int64_t n_;
-  std::vector<std::vector<Name>> sums_;  // of each atom
+  std::vector<std::vector<Name>> sums_;  // the sums of each atom
 };
 
 class Product {
@@ -143,7 +143,7 @@ class Product {
     const ValueId result = op_.results[0];
     const std::int64_t count = tp::element_count(l_.result_type(op_));
     l_.declare(result);
-    const bool narrow = sum_ != result_;  // a sum of f16 is rounded once
+    const bool narrow = sum_ != result_;  // a sum of f16 is rounded only once
     if (l_.is_scalar(result)) return one_sum(result);
     if (const auto chosen = l_.schedule.products.find(result);
         chosen != l_.schedule.products.end() && chosen->second.matrix)
@@ -173,7 +173,8 @@ class Product {
     std::function<Name(const At&)> now;
     std::function<void(const At&, const Name&)> put;
   };
-  /// A sum of the product: its row and column, where it is in the result, and in the registers of a tile of sums.
+  /// A sum of the product: its row, its column, its place in the result, and its place in the registers of a tile of
+  /// sums.
   struct Sum {
     Expr row, column;
     At at, in_tile;
@@ -190,7 +191,7 @@ class Product {
   Name widened(const Name& value) { return sum_ == result_ ? value : l_.compute("ftof", sum_, {value}); }
   Name narrowed(const Name& value) { return sum_ == result_ ? value : l_.compute("ftof", result_, {value}); }
 
-  /// Of the thread's own sums.
+  /// Computes the sums that belong to the thread.
   void walk(const Dealing& dealt, const Sums& all) {
     const ProductSchedule tile = tile_of(dealt);
     const bool unrolled = l_.unrolls(dealt.rows * dealt.columns);
@@ -200,7 +201,7 @@ class Product {
     });
   }
 
-  /// On a CPU the tile's sums are in an array of their own, which compilers keep in registers.
+  /// On a CPU the sums of a tile are in an array of their own, which compilers keep in registers.
   void walk_tile(const Dealing& dealt, const ProductSchedule& tile, const Expr& r0, const Expr& c0, const Sums& all) {
     const bool unrolled = l_.unrolls(dealt.rows * dealt.columns);
     const auto each_sum = [&](const std::function<void(const Sum&)>& body) {
@@ -226,7 +227,7 @@ class Product {
     each_sum([&](const Sum& sum) { all.put(sum.at, l_.read(part, sum.in_tile)); });
   }
 
-  /// A few rows are written out one after the other on a CPU.
+  /// On a CPU the loop over a few rows is unrolled.
   void each_row(std::int64_t rows, bool unrolled, const std::function<void(const Expr&)>& body) {
     if (!l_.target.cpu || rows > max_rows) return l_.loop(rows, unrolled, body);
     for (std::int64_t r = 0; r < rows; ++r) body(Expr(r));
@@ -270,7 +271,7 @@ class Product {
     return l_.element(op_.operands[operand], {l_.simplified(i), std::nullopt});
   }
 
-  /// A factor in the type of the sums, which holds it exactly.
+  /// A factor converted to the type of the sums, which represents it exactly.
   Name as_sum(const Name& value, std::size_t operand) {
     return l_.dtype(op_.operands[operand]) == sum_ ? value : l_.compute("ftof", sum_, {value});
   }

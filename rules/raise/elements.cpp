@@ -16,7 +16,8 @@ using fusion::Value;
 
 namespace {
 
-/// Calls by which the values that index expressions name become arguments: g1, g2, … of the table.
+/// Replaces the loaded values that index expressions name by g1, g2, …, and returns these values as the arguments of a
+/// table call.
 std::vector<ValueId> name_arguments(Index& index) {
   std::vector<std::string> names;
   for (const ir::Expr& e : index) ir::collect_variables(e, names);
@@ -43,7 +44,7 @@ int count_divisions(const ir::Expr& e) {
   return (divides ? 1 : 0) + count_divisions(e.lhs()) + count_divisions(e.rhs());
 }
 
-/// The numbers c of its conditions `variable < c`.
+/// Collects the numbers c of the conditions `variable < c` in an expression.
 void collect_ends(const ir::Expr& e, const std::string& variable, std::set<std::int64_t>& ends) {
   if (e.kind() != ir::Expr::Kind::binary) return;
   const bool bounds = e.op() == ir::ExprOp::lt && e.lhs().kind() == ir::Expr::Kind::variable &&
@@ -119,7 +120,7 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
   }
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (op == ir::Op::multiply && is_constant(args[i], 1)) return args[1 - i];
-    // -0 + 0 is 0
+    // because -0 + 0 is 0
     if (op == ir::Op::add && is_constant(args[i], 0) &&
         (std::signbit(values[args[i]].constant) || is_never_minus_zero(args[1 - i])))
       return args[1 - i];
@@ -128,7 +129,7 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
   return values.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
 }
 
-/// A sum is -0 only if all its terms are, and a reduction begins with 0.
+/// A sum is -0 only if all its terms are -0, and a reduction begins with 0.
 bool Elements::is_never_minus_zero(ValueId id) const {
   const Value& value = values[id];
   if (value.dtype != ir::DType::f32) return true;
@@ -259,7 +260,7 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
       case Value::Kind::scatter:
         break;
     }
-    CHECK(false);  // made when a kernel is whole
+    CHECK(false);  // such values are made only when a kernel is complete
     return id;
   };
   return run(root);
@@ -292,7 +293,7 @@ std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, Valu
   if (inner.kind != Value::Kind::reduce || inner.op != op) return std::nullopt;
   const std::int64_t outside = values.extent(axis), inside = values.extent(inner.axis);
   const int before = divisions(inner.args[0]);
-  // The position of one walks within each step of the other.
+  // The position on one axis varies within each step of the other axis.
   for (const bool inner_is_faster : {true, false}) {
     const int both = values.new_axis(outside * inside);
     const std::int64_t fast = inner_is_faster ? inside : outside;
@@ -305,7 +306,7 @@ std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, Valu
   return std::nullopt;
 }
 
-// Tries where a condition ends: a padding that adds nothing ends the axis.
+// Tries the ends of conditions: an axis may end at the beginning of padding that adds nothing.
 std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   const std::int64_t extent = values.extent(axis);
   const std::string variable = values.axis(axis).name();
@@ -319,8 +320,8 @@ std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   return extent;
 }
 
-/// Is the value neutral from position `at` on? So is also e^(s - M) where s is -inf there and M the greatest of the s
-/// before: if M is -inf as well, then s - M is no number at any position.
+/// Whether the value is neutral from position `at` on. This also holds for e^(s - M) if s is -inf there and M is the
+/// maximum of the s before: if M is -inf as well, s - M is a NaN at every position.
 bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
   const std::string variable = values.axis(axis).name();
   const int rest = values.new_axis(values.extent(axis) - at), first = values.new_axis(at);
@@ -343,7 +344,7 @@ bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
   return is_constant(in_rest(tail), *ir::neutral(op));
 }
 
-/// The same reduction over another axis: what several outputs need is one value.
+/// Finds the same reduction over another axis, because several outputs may share one value.
 std::optional<ValueId> Elements::find_equal(ir::Op op, int axis, ir::DType dtype, ValueId id) {
   for (const ValueId other : reductions_) {
     const Value& value = values[other];

@@ -23,10 +23,10 @@ ValueId rounded_constant(Elements& elements, double exact) {
   return elements.constant(static_cast<double>(static_cast<float>(exact)));
 }
 
-/// Another factor would lose digits, or turn a 0 into a NaN.
+/// A factor that is not normal would lose digits, or turn a 0 into a NaN.
 bool is_normal(double factor) { return std::isnormal(static_cast<float>(factor)); }
 
-/// s where the mask shows it, else -inf: of s + mask.
+/// For a sum s + mask: s if the mask shows it, else -inf.
 std::optional<Value> hidden(Elements& elements, const Value& sum) {
   const ValueId lowest = elements.constant(-std::numeric_limits<double>::infinity());
   for (const std::size_t side : {0, 1}) {
@@ -41,8 +41,8 @@ std::optional<Value> hidden(Elements& elements, const Value& sum) {
   return std::nullopt;
 }
 
-/// factor * value, for a factor above 0. It moves into maxima and choices, to where it meets another one, so that the
-/// scores and their maximum are scaled alike.
+/// factor * value, for a factor above 0. The factor moves into maxima and choices until it meets another factor, so
+/// that the scores and their maximum are scaled in the same way.
 ValueId scaled(Elements& elements, ValueId id, double factor) {
   const fusion::Values& values = elements.values;
   const Value value = values[id];
@@ -83,13 +83,13 @@ ValueId negated(Elements& elements, ValueId id) {
   return elements.assign(ir::Op::negative, {id});
 }
 
-/// coefficient * (what was looked for) + rest.
+/// The form coefficient * wanted + rest of a value.
 struct Isolated {
   double coefficient = 0;
   std::optional<ValueId> rest;
 };
 
-/// nullopt where the value is no such sum.
+/// nullopt if the value does not have this form.
 std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) {
   if (id == wanted) return Isolated{1, {}};
   if (!elements.contains(id, wanted)) return Isolated{0, id};
@@ -134,7 +134,7 @@ std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) 
   }
 }
 
-/// The exponent of e^x or 2^x, of which what is looked for is a part.
+/// The same for the exponent of an e^x or 2^x.
 std::optional<Isolated> isolate_in_exponent(Elements& elements, ValueId id, ValueId wanted) {
   const Value value = elements.values[id];
   if (value.kind != Value::Kind::assign || (value.op != ir::Op::exp && value.op != ir::Op::exp2)) return std::nullopt;
@@ -146,16 +146,16 @@ std::optional<Isolated> isolate_in_exponent(Elements& elements, ValueId id, Valu
   return exponent;
 }
 
-/// From values that are proportional to e^(-c m) to the same with another number for c m.
+/// Rewrites values that are proportional to e^(-c m), so that another value replaces c m.
 struct Rebase {
   Elements& elements;
   ValueId from;                           // m
   double coefficient = 1;                 // c
-  ValueId to;                             // what stands for c m then
-  std::vector<ir::Expr> conditions = {};  // where one fails, the score is -inf
+  ValueId to;                             // the value that replaces c m
+  std::vector<ir::Expr> conditions = {};  // if one is false, the score is -inf
 
-  /// nullopt where it is not proportional. What is rounded to 16 bits is no longer: scaled by another maximum it would be
-  /// rounded otherwise.
+  /// nullopt if the value is not proportional. A value rounded to 16 bits is not: with another maximum it would be
+  /// scaled, and so rounded, differently.
   std::optional<ValueId> run(ValueId id) {
     if (elements.is_constant(id, 0)) return id;
     const Value value = elements.values[id];
@@ -216,7 +216,7 @@ struct Rebase {
   }
 };
 
-/// A carried value in terms of what the trip before left: (value * decay) op f op g.
+/// The next carried value in terms of the previous one: (value * decay) op f op g.
 struct Step {
   std::optional<ir::Op> op;
   std::vector<ValueId> terms;
@@ -241,7 +241,7 @@ class Recurrence {
   }
 
  private:
-  /// An element of a float that the loop carries: a load of no array stands for what the trip before left of it.
+  /// An element of a loop-carried float. A load without an array stands for its value after the previous trip.
   struct Carried {
     std::size_t number;
     Index index;
@@ -249,7 +249,7 @@ class Recurrence {
   };
   Elements& elements() { return in_.elements; }
 
-  /// What the trip leaves of this value, and of those that this depends on.
+  /// Evaluates this value, and the values that it depends on, at the end of a trip.
   void evaluate_trip() {
     const std::vector<tp::ValueId> all(loop_.regions[0].arguments.begin() + 1, loop_.regions[0].arguments.end());
     std::map<tp::ValueId, ElementAt> arguments;
@@ -264,7 +264,7 @@ class Recurrence {
     };
     before(carried_, index_);
     in_.enter(loop_.regions[0], std::move(arguments));
-    for (std::size_t i = 0; i < carried_elements_.size(); ++i) {  // grows on the way
+    for (std::size_t i = 0; i < carried_elements_.size(); ++i) {  // grows in the loop
       const Carried one = carried_elements_[i];
       next_.push_back(in_.value(loop_.regions[0].operations.back().operands[one.number], one.index));
     }
@@ -282,7 +282,7 @@ class Recurrence {
     return load;
   }
 
-  /// Another carried element that the value depends on.
+  /// Another carried element on which the value depends; nullptr if there is none.
   const Carried* other_in(ValueId id) {
     for (std::size_t i = 1; i < carried_elements_.size(); ++i)
       if (elements().contains(id, carried_elements_[i].before)) return &carried_elements_[i];
@@ -314,7 +314,7 @@ class Recurrence {
     for (auto term = step_.terms.rbegin(); term != step_.terms.rend(); ++term) {
       if (const Carried* other = other_in(*term))
         in_.refuse(loop_, fmt::format("carried value {} depends on carried value {}", carried_ + 1, other->number + 1));
-      // As exponents are, so that scores and their maximum are found to be the same.
+      // Scaled like exponents, so that the scores and their maximum are found to be equal.
       const ValueId part = *step_.op == ir::Op::maximum ? scaled(elements(), *term, 1) : *term;
       result = combined(*step_.op, result, over_trips(*step_.op, elements().guarded(*step_.op, part, conditions())));
     }
@@ -344,7 +344,7 @@ class Recurrence {
     return result;
   }
 
-  /// c of e^(c (m - m')); 0 where it is none.
+  /// c of a decay e^(c (m - m')); 0 if the decay has another form.
   double decay_rate(ValueId before, ValueId next) {
     const auto minus_next = isolate_in_exponent(elements(), *step_.decay, next);
     if (!minus_next || !minus_next->rest) return 0;
@@ -354,7 +354,7 @@ class Recurrence {
     return c;
   }
 
-  /// x0 e^(m0 - M)
+  /// The initial value's share of the result: x0 e^(m0 - M).
   ValueId begun(ValueId initial, const Carried& maximum, double c, ValueId last) {
     if (elements().is_constant(initial, 0)) return initial;
     const ValueId first = scaled(elements(), in_.value(loop_.operand_list("init")[maximum.number], maximum.index), c);
@@ -384,8 +384,8 @@ class Recurrence {
   Trips trips_;
   int axis_ = -1;
   ir::Expr trip_;
-  std::vector<Carried> carried_elements_;  // this one first
-  std::vector<ValueId> next_;              // what the trip leaves of each
+  std::vector<Carried> carried_elements_;  // this element is the first
+  std::vector<ValueId> next_;              // the value of each after the trip
   Step step_;
 };
 

@@ -27,7 +27,7 @@ bool is_sweep(const ir::Stmt& stmt) {
   return loop != nullptr && loop->axis.bind == ir::Bind::reduce && loop->start.is_constant(0) && loop->step == 1;
 }
 
-// The thread axis that walks the row after the sweeps: the last one, when no sweep depends on it.
+// Whether the last thread axis walks the row after the sweeps. Then no sweep depends on it.
 bool has_column_axis(const ir::Tile& tile) {
   if (tile.axes.size() < 2) return false;
   const auto on_column = dependent_names(tile.body, tile.axes.back().name);
@@ -42,14 +42,14 @@ std::int64_t longest_sweep(const ir::Tile& tile) {
   return longest;
 }
 
-// Rows of the problem along the axis that `rows` splits; 0 when the only axis is the column.
+// The extent of the axis that `rows` splits; 0 if the column axis is the only one.
 std::int64_t row_extent(const ir::Tile& tile) {
   const std::size_t rows = tile.axes.size() - (has_column_axis(tile) ? 1 : 0);
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
-// Do the sweeps read neighbours in memory along the rows, and none along themselves? What all rows share does not count
-// on CPUs: a thread reads it once for all of its rows.
+// Whether the sweeps read neighbours in memory along the rows and none along themselves. On CPUs loads that all rows
+// share do not count, because a thread loads them once for all of its rows.
 bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
@@ -67,7 +67,8 @@ bool walks_columns(const ir::Program& program, const Target& target) {
   return along_rows && !along_sweep;
 }
 
-// GPU: four elements a thread (one wide access) in at most 256 threads first; more threads than elements would idle.
+// On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads. No option has
+// more threads than elements, because some would idle.
 std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
   std::int64_t high = target.warp, wanted = target.warp;
@@ -76,7 +77,7 @@ std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
   return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
 }
 
-// Of a sum over columns: a warp reads neighbouring columns, and 8 warps of them share a sweep.
+// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep.
 std::vector<Value> column_thread_options(std::int64_t sweep) {
   return options(
       {std::min<std::int64_t>(8, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)))), 8, 16,
@@ -84,8 +85,8 @@ std::vector<Value> column_thread_options(std::int64_t sweep) {
       1, sweep);
 }
 
-// 16, and more of short rows, so that a block has 8192 elements, about what takes 10 µs; fewer where a core would have
-// less than two blocks.
+// The rows of a block on CPUs: 16, or more if rows are short, so that a block has 8192 elements, which take about 10
+// µs. Fewer if a core would get less than two blocks.
 std::int64_t cpu_rows_of_block(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
   constexpr std::int64_t elements = 8192, blocks_a_core = 2;
   std::int64_t count = 1, rows = 16;
@@ -117,8 +118,8 @@ Verdict decide_cooperative_reduce(const ir::Program& program, const Target& targ
   return Apply{};
 }
 
-// The last row axis becomes blocks of `rows` rows, the others blocks; the shared axis comes first, as in the
-// articles, or behind the rows. Returns the axis of the rows of a block.
+// The last row axis becomes blocks of `rows` rows, and the other row axes become block axes. The shared axis comes
+// first, as in the articles, or after the rows if `columns`. Returns the axis of the rows of a block.
 std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared, bool columns) {
   ir::Tile& tile = tile_of(program);
   for (ir::Axis& axis : tile.axes) axis.bind = ir::Bind::block;
@@ -132,8 +133,8 @@ std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis&
   return inner;
 }
 
-// Every sweep strides over the shared axis, then its accumulators are combined. Without a column axis free loops write
-// the row: nothing outlives their iterations, which are shared alike.
+// Every sweep becomes a strided loop over the shared axis, followed by a Combine of its accumulators. Without a column
+// axis, free loops write the row. Their iterations are shared in the same way, since no value is used after them.
 void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   std::set<std::string> whole;  // accumulators that outlive their sweep
   for (const ir::AccumulatorStart& start : ir::accumulator_starts(body))
@@ -157,7 +158,7 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   body = std::move(result);
 }
 
-// What depends on the column axis, directly or through a value, moves into a strided sweep of its own.
+// Moves the statements that depend on the column axis, directly or through a value, into a strided sweep of their own.
 void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared) {
   ir::Loop sweep = {{column.name, column.extent, ir::Bind::free}, ir::var(shared.name), shared.extent, 1, {}};
   const auto on_column = dependent_names(body, column.name);
@@ -173,7 +174,7 @@ bool writes(const ir::Stmt& stmt) {
   return guard != nullptr && std::any_of(guard->then.begin(), guard->then.end(), writes);
 }
 
-// Without a column axis every thread holds the result: the first one writes it.
+// Without a column axis every thread holds the result, so only the first one writes it.
 void write_once(ir::Body& body, const ir::Axis& shared) {
   if (shared.extent == 1) return;
   for (ir::Stmt& stmt : body) {

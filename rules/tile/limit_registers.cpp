@@ -1,7 +1,7 @@
-// limit_registers: the compiler may give a thread only so many registers that a unit holds `blocks` blocks at a time.
+// limit_registers: limits the registers of a thread, so that a unit holds `blocks` blocks at a time.
 //   Tile(axes=(a0:16=BLOCK, a1:128=THREAD, a2:64=REG)):   →   Tile(axes=(…), resident=4):
-// It weighs registers against threads by rules of thumb of its own: with fewer registers more warps hide each other's
-// latencies, with too few it spills (CUDA C++ Programming Guide, "Launch Bounds").
+// The compiler weighs registers against threads by its own rules of thumb. With fewer registers, more warps hide each
+// other's latencies; with too few, the compiler spills (CUDA C++ Programming Guide, "Launch Bounds").
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
@@ -11,10 +11,10 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t few_values = 16;  // of a thread: its registers limit nothing
+constexpr std::int64_t few_values = 16;  // values of a thread; below, its registers limit nothing
 
-// Those whose limit is at least what the thread needs, and no more than twice of that, beyond which it hardly limits
-// anything; of equal limits the most blocks.
+// Numbers of blocks whose register limit is between one and two times the thread's need. A higher limit hardly has an
+// effect. Of several numbers with the same limit, the largest is on offer.
 std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t threads = launched_threads(tile), least = least_registers(thread_values(tile)),

@@ -1,5 +1,5 @@
-// online_softmax: the sweep of a softmax over keys, with the contraction behind it, in chunks of `keys`. A block takes
-// `rows` rows; `columns` threads share each row's keys, and its values behind them; a thread has `fm` rows.
+// online_softmax: computes a softmax sweep over keys, and the contraction after it, in chunks of `keys` keys. A block
+// takes `rows` rows. `columns` threads share the keys of each row, and afterwards its values. A thread has `fm` rows.
 //   Tile(axes=(a0:8=THREAD, a1:512=THREAD, a2:64=THREAD)):          (heads, queries, values)
 //     for a3 in 0..512: # reduce
 //       for a4 in 0..64: # reduce { … q[a0, a1, a4] … k[a0, a3, a4] … acc0 <- … }
@@ -40,7 +40,7 @@
 namespace deplo::rules {
 namespace {
 
-// One key after the other, in each thread.
+// The lowering to one key after the other, in each thread.
 class Steps {
  public:
   explicit Steps(ir::Program program)
@@ -56,7 +56,7 @@ class Steps {
   }
 
  private:
-  // Inner bodies first: the starts point to bodies as they were.
+  // Inner bodies come first, because the starts point to bodies that are not changed yet.
   void expand(ir::Body& body) {
     ir::Body result;
     for (std::size_t i = 0; i < body.size(); ++i) {
@@ -78,7 +78,7 @@ class Steps {
   std::map<std::string, ir::Stmt> openings_;  // by accumulator
 };
 
-// The choices on offer, the heuristic's first: each has a next one that leaves a kernel for the target.
+// The options, the heuristic's first. For each option there is an option of the next knob that gives a legal kernel.
 class Choices {
  public:
   Choices(const ir::Program& program, const KeySweep& sweep, const Target& target)
@@ -93,16 +93,18 @@ class Choices {
     std::vector<Value> result;
     if (target_.cpu && gathers_by_key(loop_of(tile_of(program_), sweep_))) return {Value(std::int64_t{0})};
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
-    // On CPUs what a row's chunk costs beside its sums is the less the longer (docs/performance.md, "Attention").
+    // On CPUs the cost of a row's chunk besides its sums falls with its length (docs/performance.md, "Attention").
     const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
                                                  : options({64, 128, 32, 256, 16, 8}, 1, extent_);
     for (const Value& size : sizes) {
       const auto keys = std::get<std::int64_t>(size);
       if (keys % lanes == 0 && may_be(keys, 1, least_rows())) result.push_back(size);
     }
-    // A few keys, less than a vector: CPUs take one after the other, as compilers take minutes for scalars of them all.
+    // With few keys, less than a vector, CPUs take one key after the other: compilers take minutes for that many
+    // scalars.
     if (result.empty() && !target_.cpu && may_be(extent_, 1, least_rows())) add_option(result, extent_);
-    // One key after the other takes a CPU 500 to 1,500 times as long: seconds, in which a tuner tries nothing else.
+    // On a CPU one key after the other takes 500 to 1,500 times as long. These are seconds in which a tuner tries
+    // nothing else.
     if (!target_.cpu || result.empty()) add_option(result, 0);
     return result;
   }
@@ -126,7 +128,7 @@ class Choices {
     return result;
   }
 
-  // Few rows do not pay for a slab of keys in another order.
+  // With few rows, reordering a slab of keys does not pay.
   std::vector<Value> dots(const ChunkShape& shape) const {
     constexpr std::int64_t few = 8;
     const ir::Loop* loop = dots_loop(program_, sweep_);
@@ -144,8 +146,8 @@ class Choices {
   }
 
  private:
-  // On GPUs those first that give each of a multiprocessor's four schedulers a warp: in a decode, whose rows are few, more
-  // threads share a row.
+  // On GPUs, sizes that give each of a multiprocessor's four schedulers a warp come first. In a decode, which has few
+  // rows, more threads share a row.
   template <class F>
   void busy_first(std::vector<Value>& options, F&& threads) const {
     if (target_.cpu) return;
@@ -153,7 +155,7 @@ class Choices {
       return threads(std::get<std::int64_t>(option)) >= ir::gpu::schedulers * target_.warp;
     });
   }
-  // A block of more rows reads each slab of keys for more of them.
+  // With more rows a block reuses each slab of keys more often.
   std::vector<Value> row_sizes() const {
     std::vector<Value> sizes =
         target_.cpu ? options({128, 64, 256, 32, 16, 8}, 1, rows_) : options({64, 32, 128, 16, 8}, 1, rows_);
@@ -184,14 +186,14 @@ class Choices {
 
 constexpr const char *weights_in_registers = "registers", *weights_shared = "shared";
 
-// The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp, or warpgroup.
+// The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp or warpgroup.
 class ProductChoices {
  public:
   ProductChoices(const ir::Program& program, const KeySweep& sweep, By by, const Target& target)
       : program_(program), sweep_(sweep), by_(by), target_(target) {}
 
-  // Longer chunks have fewer maxima to compare and sums to scale. But warps that have two rows of instructions fetch half
-  // as much of the slabs, which is what they wait for with one (docs/performance.md, "Attention on tensor cores").
+  // Longer chunks have fewer maxima to compare and fewer sums to scale. But warps with two rows of instructions fetch
+  // half as much of the slabs, and with one row they wait for that (docs/performance.md, "Attention on tensor cores").
   std::vector<Value> keys() const {
     const std::int64_t extent = loop_of(tile_of(program_), sweep_).axis.extent;
     std::vector<Value> result;
@@ -222,7 +224,7 @@ class ProductChoices {
     return result;
   }
 
-  // Of the rows, that is of operand a. Warps that have registers for it take it from there.
+  // Where the rows, which are operand a, are kept. Warps with enough registers keep them there.
   std::vector<Value> places(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
     std::vector<Value> result;
     if (is(keys, rows, fm, true)) result.emplace_back(std::string(weights_in_registers));
@@ -241,15 +243,17 @@ class ProductChoices {
     const std::int64_t values = tile_of(program_).axes[sweep_.n].extent, warps = atom_of(by_, values)->warps,
                        threads = rows / fm / ir::mma::warp_rows * ir::gpu::warp;
     if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
-    // Sums of 32 bits; rows and what the keys weigh, two of 16 bits in a register.
+    // Sums take 32 bits each. Rows, and the weights of the keys, take 16 bits each, two in a register.
     const std::int64_t depth = rows_in_registers ? find_operands(program_, sweep_)->depth.extent : 0,
                        each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::gpu::warp;
-    // With 176 of them ptxas (13.0) takes 242, and it spills 13 with 224: warps fetch operands to registers as well.
+    // With 176 such registers ptxas (13.0) uses 242, and with 224 it spills 13: warps also need registers to fetch
+    // operands.
     constexpr std::int64_t others_of_warps = 64;
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
     if (each + others > thread_registers(threads, target_)) return false;
     const ir::Program made = with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_);
-    // A phase of TMA is a trip of the loop: a block that leaves out some before its first would wait for another one.
+    // A phase of TMA is one trip of the loop. A block that skips trips before its first one would wait for another
+    // block's.
     if (by_ == By::warpgroups && chunk_loops(tile_of(made)).empty()) return false;
     return fits_shared(made, target_);
   }
@@ -260,13 +264,14 @@ class ProductChoices {
   const Target& target_;
 };
 
-constexpr const char* names[] = {"threads", "warps", "warpgroups"};  // of By
+constexpr const char* names[] = {"threads", "warps", "warpgroups"};  // indexed by By
 By by_of(const Pins& pins) {
   const std::string name = pins.text("by").value_or(names[0]);
   return static_cast<By>(std::ranges::find(names, name) - std::begin(names));
 }
 
-// Warpgroups read their operands once, where they lie; threads multiply much slower than both.
+// The first option is the fastest: warpgroups read operands directly from shared memory. Threads are much slower than
+// both kinds of matrix instructions.
 std::vector<Value> multipliers(const ir::Program& program, const KeySweep& sweep, const Target& target) {
   std::vector<Value> result;
   for (const By by : {By::warpgroups, By::warps})

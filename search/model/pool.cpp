@@ -11,16 +11,16 @@
 namespace deplo::search::model {
 namespace {
 
-constexpr std::size_t incumbents = 4;  // whose neighbours are in the pool
+constexpr std::size_t incumbents = 4;  // their neighbours are in the pool
 constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
 constexpr std::size_t design_pool = 1000;
-// Of those drawn a twentieth is new for each evaluation since the last round, a quarter at most: a path of a kernel's
-// space is slow.
+// For each evaluation since the last round a twentieth of the drawn samples is replaced, but at most a quarter, because
+// a path through a kernel's space is slow.
 constexpr std::size_t twentieth = 20, most_twentieths = 5;
-// Half of each kind until 200 were asked, all from 400 on: few evaluations do not tell a thousand candidates apart, and
-// in a large space only many mutants leave a valley late in a run.
+// Half of each kind is used up to 200 evaluations, and all from 400 evaluations on. A few evaluations cannot
+// distinguish a thousand candidates, and in a large space only many mutants leave a valley late in a run.
 constexpr double whole_from = 400, least_share = 0.5;
-constexpr std::size_t most_in_vain = 50;  // draws in a row: hardly anything is left then
+constexpr std::size_t most_in_vain = 50;  // draws in a row; then hardly any candidate is left
 
 void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
   std::vector<std::size_t> order(samples.size());
@@ -66,11 +66,11 @@ SamplePtr Pool::sample(const Pick& pick) {
 
 SamplePtr Pool::sample(const Trail& wish) { return sample(towards(wish)); }
 
-/// Samples that are encoded alike count as one. The samples must outlive it.
+/// A set of samples in which samples with equal codes count as one. The samples must outlive it.
 class Pool::Distinct {
  public:
   explicit Distinct(const Pool& pool) : pool_(pool) {}
-  /// Whether it was neither seen nor here before.
+  /// Returns whether the sample is new, both to the search and to this set.
   bool insert(const Sample& sample) { return !pool_.seen(sample) && listed_.insert(&sample).second; }
 
  private:
@@ -81,7 +81,7 @@ class Pool::Distinct {
     bool operator()(const Sample* a, const Sample* b) const { return a->codes == b->codes; }
   };
   const Pool& pool_;
-  std::pmr::monotonic_buffer_resource memory_;  // a round's set is filled once and thrown away
+  std::pmr::monotonic_buffer_resource memory_;  // the set of a round is filled once and discarded
   std::pmr::unordered_set<const Sample*, Hash, Alike> listed_{&memory_};
 };
 

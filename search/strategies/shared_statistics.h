@@ -1,5 +1,5 @@
-// Statistics that the branches of a decision tree share: a result counts for every candidate, and the more, the more
-// similar the candidate is.
+// Statistics that the branches of a decision tree share. A result counts for every candidate, with a weight that grows
+// with the similarity of the candidate.
 //
 //   similarity   s(a, b) = exp(-|a - b|² / 2 radius²), with a and b the points of candidates (model/encoding.h)
 //   reward       max(0, 1 - r/(q n)) for rank r among n results (0: the fastest); 0 for a failure. q is 1 for up to 4
@@ -22,10 +22,11 @@
 
 namespace deplo::search::strategies {
 
-/// Keeps at most 2,048 results: then the fastest 512 and 512 of the others stay. Not thread-safe. Deterministic.
+/// Keeps at most 2,048 results. If there are more, it keeps the fastest 512 and 512 of the others. Not thread-safe.
+/// Deterministic.
 class SharedStatistics {
  public:
-  /// The encoding and the generator must outlive it. radius > 0.
+  /// The encoding and the generator must outlive this object. radius > 0.
   SharedStatistics(model::Encoding& encoding, Rng& rng, double radius, double exploration)
       : encoding_(encoding), rng_(rng), radius_(radius), exploration_(exploration) {}
 
@@ -35,8 +36,8 @@ class SharedStatistics {
   void tell(const model::Codes&, double time);
   /// The upper bound of each sample.
   std::vector<double> bounds(const std::vector<model::SamplePtr>&);
-  /// Indices of up to `count` samples of the latest bounds(): the one with the highest bound, then the highest after the
-  /// ones before were visited, and so on. Each is drawn at random instead with probability `random`.
+  /// Indices of up to `count` samples of the latest bounds(). The first has the highest bound. Each further one has the
+  /// highest bound after the samples before it were visited. Each is drawn at random instead with probability `random`.
   std::vector<std::size_t> pick(std::size_t count, double random);
 
  private:
@@ -46,10 +47,10 @@ class SharedStatistics {
   };
   /// A sample's similarity to each result.
   struct Similar {
-    model::SamplePtr sample;  // keeps the address, which is the key, from being used again
+    model::SamplePtr sample;  // keeps its address, which is the key, from being reused
     std::vector<float> weights;
     double visits = 0;
-    std::size_t round = 0;  // the latest that needed it
+    std::size_t round = 0;  // the latest round that needed it
   };
   void add(const model::Codes&, double time);
   void refresh();
@@ -64,12 +65,12 @@ class SharedStatistics {
   Rng& rng_;
   double radius_, exploration_;
   std::vector<Result> results_;
-  std::unordered_map<model::Codes, std::size_t, model::CodesHash> numbers_;  // of the results
-  std::vector<double> times_;                                                // of all that were told, ascending
-  model::Points points_;                                                     // of the results, divided by the radius
+  std::unordered_map<model::Codes, std::size_t, model::CodesHash> numbers_;  // indices in results_
+  std::vector<double> times_;  // times of all results that were told, ascending
+  model::Points points_;       // points of the results, divided by the radius
   std::unordered_map<const model::Sample*, Similar> similar_;
   std::size_t version_ = 0, round_ = 0;
-  // Of the samples of the latest bounds():
+  // For the samples of the latest bounds():
   model::Points samples_;
   std::vector<double> sums_, visits_;  // Σ s reward, N
   double mean_ = 0;                    // reward

@@ -40,7 +40,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   return result;
 }
 
-/// "_deplo_db_best"; "_deplo_program" of the program.
+/// The name of a command's function: "_deplo_db_best"; "_deplo_program" for the program itself.
 std::string function_name(const std::string& command) {
   std::string name = command.empty() ? "program" : command;
   for (char& c : name)
@@ -48,7 +48,7 @@ std::string function_name(const std::string& command) {
   return "_deplo_" + name;
 }
 
-/// What completes a type: a function of zsh's, or one of ours where words and files go together.
+/// What completes a type: a function of zsh, or a function of ours if both words and files are possible.
 std::string action(const OptionText& option) {
   const Values& values = option.values;
   if (values.list || (!values.words.empty() && values.files)) return "_deplo_type_" + option.type;
@@ -69,7 +69,7 @@ std::string value_specs(const OptionText& option) {
   std::string text, type = option.type;
   if (type.empty()) return "";
   std::erase_if(type, [](char c) { return c == '[' || c == ']'; });
-  for (std::size_t at = 0; at < type.size();) {  // TRAIL TRAIL
+  for (std::size_t at = 0; at < type.size();) {  // a type may be several words, such as TRAIL TRAIL
     const std::size_t end = std::min(type.find(' ', at), type.size());
     text +=
         fmt::format("{}{}:{}", option.optional ? "::" : ":", escaped(type.substr(at, end - at), ":"), action(option));

@@ -14,7 +14,7 @@ namespace deplo::ir::exec {
 using Mask = const std::uint8_t*;
 inline bool is_active(Mask mask, int lane) { return mask == nullptr || mask[lane] != 0; }
 
-/// The value of an axis. It is uniform, and then a scalar, if it is the same in all lanes of a block.
+/// The value of an axis. An axis that is the same in all lanes of a block is uniform, and its value is a scalar.
 struct Variable {
   bool varies = false;
   std::int64_t scalar = 0;
@@ -26,19 +26,19 @@ struct Lanes {
   std::vector<Variable> variables;
   std::vector<double> values;       // element w of a value in lane l is at the value's start + w * count + l
   std::int64_t block = 0;           // the running block
-  int rank = 0;                     // its number in its cluster
+  int rank = 0;                     // the block's number in its cluster
   const Stmt* statement = nullptr;  // the running statement, for messages
 
   double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * count; }
   int thread(int lane) const { return lane / registers; }
   bool all(Mask mask) const;
 
-  std::int64_t scalar(const Index& uniform) const;  // inline, because scalar programs spend half their time in it
+  std::int64_t scalar(const Index& uniform) const;  // inline, because scalar programs spend half their time here
   std::int64_t at(const Index&, int lane) const;
   void evaluate(Index&, std::int64_t* out) const;  // in all lanes
 
   std::string place(int lane) const;  // "block 3, thread 5"
-  std::string text() const;           // of the statement
+  std::string text() const;           // the statement's text
   [[noreturn]] void fail(const std::string& what, int lane) const;
 
  private:

@@ -15,7 +15,7 @@ class Bytes {
 
   bool done() const { return at_ == data_.size(); }
   std::size_t left() const { return data_.size() - at_; }
-  std::uint64_t position() const { return offset_ + at_; }  // in the file
+  std::uint64_t position() const { return offset_ + at_; }  // from the beginning of the file
 
   std::uint8_t byte(std::string_view what);
   std::uint64_t fixed(int bytes, std::string_view what);  // little endian
@@ -30,7 +30,7 @@ class Bytes {
   void align(std::uint64_t alignment);
   std::string_view rest() const { return data_.substr(at_); }
 
-  /// Throws Error at this place.
+  /// Throws Error at the current position.
   [[noreturn]] void fail(const std::string& message) const { fail_at(position(), message); }
   [[noreturn]] void fail_at(std::uint64_t position, const std::string& message) const;
 
@@ -40,7 +40,8 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// A table of rows of any length. In the file it is their number, the beginning of each, and their bytes.
+/// A table of rows of different lengths. The file has the number of rows, the offset of each row, and the bytes of all
+/// rows.
 struct Table {
   std::vector<Bytes> rows;
 };

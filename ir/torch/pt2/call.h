@@ -51,7 +51,7 @@ class Call {
   /// The names of the outputs as the file states them, with lists flattened.
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
-  /// What an output is, as the file states it; the graph may have a wider type.
+  /// The type of an output as the file states it; the graph may have a wider type.
   ScalarType stated_type(std::size_t i = 0) const;
   /// Whether the graph reads this output.
   bool is_read(std::size_t output) const;

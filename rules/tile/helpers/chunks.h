@@ -1,4 +1,4 @@
-// The lowering of a sweep over keys to chunks of keys: what the three ways have in common (helpers/key_chunks.h).
+// The lowering of a sweep over keys to chunks of keys: the parts that all three ways share (helpers/key_chunks.h).
 #pragma once
 #include <set>
 #include <string>
@@ -22,7 +22,7 @@ class Writer {
     to_->emplace_back(std::forward<S>(stmt));
   }
   std::string assign(ir::Op, std::vector<ir::Arg>);
-  /// Statements go to `body` from now on. Returns where they went before.
+  /// Directs the following statements to `body`. Returns the body to which they went before.
   ir::Body* write_to(ir::Body& body) { return std::exchange(to_, &body); }
   ir::Body& body() { return *to_; }
 
@@ -31,8 +31,8 @@ class Writer {
   ir::Body* to_ = nullptr;
 };
 
-/// The scores of a chunk are in registers, and the threads of a row exchange exponentials through shared memory or
-/// registers: GPUs. Derived classes say who has which rows, keys and values.
+/// The lowering for GPUs: the scores of a chunk are in registers, and the threads of a row exchange exponentials
+/// through shared memory or registers. Derived classes assign rows, keys and values to threads.
 class Chunks {
  public:
   virtual ~Chunks() = default;
@@ -45,18 +45,18 @@ class Chunks {
 
   /// Sets the places of the program's axes, and all members below `dealt out`.
   virtual void deal_out() = 0;
-  /// Stages what scores and weights read of a chunk.
+  /// Stages the inputs of the scores and weights of a chunk.
   virtual void add_inputs() = 0;
-  /// Says how the loop is computed that sums up scores, or weighted values.
+  /// Marks how a loop that sums scores, or weighted values, is computed.
   virtual void mark_scores(ir::Loop&) const = 0;
   virtual void mark_weights(ir::Loop&) const = 0;
-  /// The memory in which exponentials wait for their weights, if there are weights.
+  /// The memory that holds exponentials until they are multiplied by their weights, if there are weights.
   virtual ir::Smem probabilities();
   virtual void add_chunk();
   virtual void simplify_scores() {}
-  /// Do threads of a row wait for each other before they read exponentials?
+  /// Whether the threads of a row must wait for each other before they read exponentials.
   virtual bool threads_meet() const { return !thread_.empty(); }
-  /// The greatest score so far, at least a number whose difference from any score is defined.
+  /// The maximum score so far, raised to a number whose difference from any score is defined.
   virtual std::string bound(const std::string& greatest);
   /// e^(score - bound).
   virtual std::string exponential(const ir::Arg& score);
@@ -64,24 +64,27 @@ class Chunks {
   ir::Tile& tile();
   std::string add_axis(std::int64_t extent, ir::Bind);
   void replace_axes(const ir::Substitution&);
-  /// All axes but `n` are blocks. Returns the place of the one that is left: the rows of a block.
+  /// Makes all axes except `n` block axes. Returns the index of the remaining axis, which is the rows of a block.
   std::size_t deal_blocks(const std::string& n);
 
-  /// A variable that stands for the expression until the program is complete: its ranges then simplify the result.
+  /// A variable that stands for the expression until the program is complete. The ranges of the complete program then
+  /// simplify the expression.
   ir::Expr later(ir::Expr);
   /// The statements of the sweep's body for this key.
   ir::Body copied(const std::vector<std::size_t>& slice, const ir::Expr& key) const;
   /// The statements that compute the scores from what is staged.
   ir::Body scores() const;
   void read_staged(ir::Body&) const;
-  /// The score, if the key is new: a last chunk that is shifted inwards has keys of the chunk before.
+  /// The score if the key is new, else -inf: the last chunk may be shifted inwards, and then repeats keys of the chunk
+  /// before.
   ir::Arg new_only(const ir::Arg& score, const ir::Expr& key);
   void combine(const std::string& acc, ir::Op);
-  /// The maximum takes in the chunk's; `factor_` scales the sums so far.
+  /// Raises the maximum to the chunk's; `factor_` then scales the previous sums.
   void raise_maximum(const std::string& greatest);
-  /// Adds to the sums without weights.
+  /// Adds the chunk's exponentials to the sums that have no weights.
   void add_counts(const std::string& sum);
-  /// Adds to the sums with weights: a contraction over the chunk, of what all threads of a row have made.
+  /// Adds the chunk to the sums with weights. This is a contraction over the chunk, whose exponentials all threads of a
+  /// row have computed.
   void add_weighted();
 
   ir::Program program_;
@@ -93,9 +96,9 @@ class Chunks {
   ir::SoftmaxSum step_;
   std::int64_t values_ = 1;  // of a row
   ir::Smem probabilities_;
-  std::vector<ir::Smem> kept_;                         // the memory that is declared besides
+  std::vector<ir::Smem> kept_;                         // other declared memory
   ir::Body before_;                                    // the chunk loop
-  std::vector<std::pair<ir::Load, ir::Load>> staged_;  // loads of the program, and of what is staged
+  std::vector<std::pair<ir::Load, ir::Load>> staged_;  // a load of the program, and the load of its staged copy
   ir::Expr origin_ = 0;                                // the chunk's first key
   ir::Expr key_in_chunk_ = 0, key_of_score_ = 0;       // later(key_), later(origin_ + key_)
   std::string weighted_;                               // the loop's axis of add_weighted()
@@ -114,7 +117,7 @@ class Chunks {
 };
 
 bool has_weights(const ir::SoftmaxSum&);
-/// Has sum `i` no weights?
+/// Whether sum `i` has no weights.
 bool counts(const ir::SoftmaxSum&, std::size_t i);
 
 }  // namespace deplo::rules::key_chunks

@@ -1,4 +1,4 @@
-// The formats of recorded files, and how a file's is recognised.
+// The formats of recorded files, and how the format of a file is recognised.
 #pragma once
 #include <span>
 #include <string>
@@ -9,43 +9,43 @@
 
 namespace deplo::search::records {
 
-/// What is read.
+/// A text to read.
 struct Source {
   std::string_view text;
-  const std::string& place;  // begins messages
+  const std::string& place;  // the beginning of messages
   const Reading& reading;
 };
 
-/// What a file's first bytes say of its form.
+/// The form of a file, by its first bytes.
 struct Outline {
   enum class Form { object, numbered, array, xml, table };  // numbered: an array of a number and an array
   Form form = Form::table;
-  /// Names in the first object, in the table's header, or of the XML's first element.
+  /// The names in the first object or in the table's header, or the name of the first XML element.
   std::vector<std::string> members;
-  /// Names in the first object inside of that one.
+  /// The names in the first object inside that object.
   std::vector<std::string> inner;
 };
-/// Reads as little as tells it, also of a text that is cut off.
+/// Reads only as much as determines the outline. The text may be cut off.
 Outline outline_of(std::string_view text);
 
 /// A format is one line of all_formats(), and a reader in a file of its own.
 struct RecordFormat {
   std::string_view name, about;  // for people
   Outline::Form form = Outline::Form::object;
-  std::vector<std::string_view> members;     // all of them are in each file of this format
-  std::vector<std::string_view> inner = {};  // these, too, one level deeper
-  std::vector<std::string_view> usual = {};  // often there: a file with these resembles the format
+  std::vector<std::string_view> members;     // every file of this format has all of them
+  std::vector<std::string_view> inner = {};  // every file has these one level deeper
+  std::vector<std::string_view> usual = {};  // frequent names: a file with these resembles the format
   std::vector<Records> (*parse)(const Source&) = nullptr;
 };
 
-/// More telling formats come first: the first that matches is taken.
+/// The first matching format is used, so the most specific ones come first.
 std::span<const RecordFormat> all_formats();
-/// nullptr: none.
+/// nullptr if no format matches.
 const RecordFormat* find_format(const Outline&);
-/// "found JSON with 'a', 'b', which resembles T4 but has no 'results'; …", of what no format matches.
+/// Describes a file that no format matches: "found JSON with 'a', 'b', which resembles T4 but has no 'results'; …".
 std::string unknown_format(const Outline&);
-/// " in a table, which resembles Helion log (…) but has no 'config'", of a table with these columns; "": it resembles
-/// none.
+/// Describes a table with these columns that no format matches: " in a table, which resembles Helion log (…) but has no
+/// 'config'". "" if the table resembles no format.
 std::string resemblance_of_table(const std::vector<std::string>& heads);
 
 std::vector<Records> parse_json_source(const Source&);   // Kernel Tuner's caches, T4

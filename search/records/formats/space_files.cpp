@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> endings = {".json", ".jsonl", ".log", ".csv", ".xml"};
 constexpr std::string_view ending_names = ".json, .jsonl, .log, .csv, .xml or .zip";
 
-/// "a.csv" of "a.csv.gz".
+/// The name without ".gz": "a.csv" for "a.csv.gz".
 std::string_view unpacked(std::string_view name) {
   if (name.ends_with(".gz")) name.remove_suffix(3);
   return name;
@@ -29,7 +29,7 @@ bool is_candidate(std::string_view path) {
   return path.ends_with(".zip") || std::ranges::any_of(endings, [&](std::string_view e) { return name.ends_with(e); });
 }
 
-/// What is read together with another file, or is the same space in another format.
+/// Whether the file is read together with another file, or has the same space as another file in another format.
 bool belongs_to_another(const std::string& path, const std::set<std::string>& all) {
   const std::string_view name = unpacked(path);
   for (const std::string_view ending : {".T1.json", ".meta.jsonl"})
@@ -41,7 +41,7 @@ bool belongs_to_another(const std::string& path, const std::set<std::string>& al
   return t4 != std::string::npos && all.contains(path.substr(0, t4) + path.substr(t4 + 3));
 }
 
-/// The files in the folder and those inside it. Hidden ones are a program's own.
+/// All files below the folder, except hidden ones, which programs keep for themselves.
 std::set<std::string> files_in(const std::string& folder) {
   std::set<std::string> files;
   std::error_code error;
@@ -60,7 +60,7 @@ std::vector<SpaceFile> without_repetitions(const std::vector<SpaceFile>& files) 
   std::vector<SpaceFile> kept;
   std::set<fs::path> known;
   for (const SpaceFile& file : files) {
-    std::error_code unreadable;  // reading it says more
+    std::error_code unreadable;  // an unreadable file fails later, with a better message
     if (known.insert(fs::weakly_canonical(file.path, unreadable)).second || unreadable) kept.push_back(file);
   }
   return kept;

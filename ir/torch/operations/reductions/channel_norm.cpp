@@ -1,4 +1,4 @@
-// Norms of channels: batch, instance and group norm, and the response of neighbouring channels.
+// Normalisation of channels: batch, instance, group and local response norm.
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -7,7 +7,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// A vector of channels for a tensor (N, C, …).
+/// Reshapes a vector of channels to broadcast over a tensor (N, C, …).
 Id of_channels(const Given& g, Id vector, std::size_t rank) {
   Shape shape(rank < 2 ? 1 : rank - 1, 1);
   shape[0] = g.shape(vector)[0];
@@ -30,7 +30,7 @@ Id affine(const Given& g, Id x) {
   return x;
 }
 
-/// (x - mean) / sqrt(var + eps), with statistics of channels that are given.
+/// (x - mean) / sqrt(var + eps), with the given statistics of the channels.
 Id by_statistics(const Given& g, Id x) {
   const Id mean = g.tensor("running_mean"), var = g.tensor("running_var");
   check_channels(g, x, mean);
@@ -40,7 +40,7 @@ Id by_statistics(const Given& g, Id x) {
   return affine(g, g.apply("mul", centred, root));
 }
 
-/// Norms each group of the channels of each image by its own statistics.
+/// Normalises each group of channels of each image by its own statistics.
 Id by_groups(const Given& g, Id x, std::int64_t groups) {
   const Shape shape = g.shape(x);
   const std::int64_t in_group = groups == 0 ? 0 : element_count(shape) / std::max<std::int64_t>(shape[0] * groups, 1);
@@ -49,7 +49,7 @@ Id by_groups(const Given& g, Id x, std::int64_t groups) {
   return affine(g, g.reshape(norm, shape));
 }
 
-/// By the statistics of each channel over the batch.
+/// Normalises each channel by its statistics over the batch.
 Id by_batch(const Given& g, Id x) {
   Shape order = {1, 0};
   for (std::size_t d = 2; d < g.rank(x); ++d) order.push_back(static_cast<std::int64_t>(d));
@@ -92,14 +92,15 @@ Id group_norm(const Given& g) {
   return by_groups(g, x, groups);
 }
 
-// aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps): the means and roots are not supported.
+// aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps). The means and the reciprocal roots that it also
+// returns are not supported.
 std::vector<Id> read_native_group_norm(pt2::Call& call) {
   call.ignore({"N", "C", "HxW"});
   const Given g(call);
   return {by_groups(g, g.tensor("input"), g.integer("group", 1))};
 }
 
-// aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps): without running statistics.
+// aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps), without running statistics.
 std::vector<Id> read_batch_statistics(pt2::Call& call) {
   call.ignore({"momentum", "running_mean", "running_var"});
   const Given g(call);
@@ -107,7 +108,7 @@ std::vector<Id> read_batch_statistics(pt2::Call& call) {
   return {by_batch(g, g.tensor("input"))};
 }
 
-// x / (k + alpha * mean of x² over `size` neighbouring channels)^beta; beyond the channels there are zeros.
+// x / (k + alpha * mean of x² over `size` neighbouring channels)^beta. Channels outside of the tensor count as zeros.
 Id local_response_norm(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);

@@ -1,6 +1,7 @@
-// Every element stays, its indices change: index maps, nothing is computed.
+// Index maps: they change the indices of the elements and compute nothing.
 //   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (a -1 is resolved))   unsqueeze(T, dim)
-//   squeeze(T, dims (none given: all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps))
+//   squeeze(T, dims (if empty, all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps the
+// extent))
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ std::vector<Id> read_t(pt2::Call& call) {
   return call.node({x}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
 }
 
-// x.T: of two dimensions in nearly all programs
+// x.T: nearly all programs use it on two dimensions
 std::vector<Id> read_reversed(pt2::Call& call) {
   const Id x = call.tensor("self");
   Shape dims;
@@ -98,9 +99,9 @@ Values evaluate_permute(const Operands& o) {
 
 int decompose_permute(Emitter& e, const TensorCall& call) { return permuted(e, call, call.node.integers("dims")); }
 
-// reshape; also unsqueeze and squeeze, where extents of 1 come and go
+// reshape, and its special cases unsqueeze and squeeze, which add and remove extents of 1
 
-// The shape with its -1 replaced so that it has `count` elements; nullopt where none or several numbers do that.
+// Replaces the -1 of the shape so that it has `count` elements. nullopt if no number or several numbers do.
 std::optional<Shape> with_count(Shape shape, std::int64_t count) {
   std::int64_t known = 1;
   for (const std::int64_t extent : shape)
@@ -233,7 +234,7 @@ std::vector<Id> read_expand(pt2::Call& call) {
   return {call.expand(call.tensor("self"), call.output_type().shape)};
 }
 
-// Several of these
+// Compositions of these
 
 // (…, n, …) → (…, n, 1, …) → (…, n, repeats, …) → (…, n * repeats, …)
 python::Value call_repeat_interleave(const python::Call& c) {
