@@ -50,7 +50,9 @@ Pool::Pool(const Space& space, const Settings& settings, Encoding& encoding, Rng
       encoding_(encoding),
       rng_(rng),
       size_(static_cast<std::size_t>(settings.integer("pool"))),
-      mutants_(static_cast<std::size_t>(settings.integer("mutants"))) {}
+      mutants_(static_cast<std::size_t>(settings.integer("mutants"))),
+      design_(static_cast<std::size_t>(settings.integer("design"))),
+      climb_(static_cast<std::size_t>(settings.integer("climb"))) {}
 
 SamplePtr Pool::sample(const Pick& pick) {
   auto sample = std::make_shared<Sample>();
@@ -114,6 +116,22 @@ void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Distinct& li
     samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() + fresh - size));
   std::erase_if(samples, [&](const SamplePtr& sample) { return !listed.insert(*sample); });
   fill(samples, size, listed, draw);
+}
+
+std::vector<SamplePtr> Pool::beginning(const std::vector<Trail>& fastest) {
+  if (!told_first_) told_first_ = asked_.size();
+  const std::size_t own = asked_.size() - *told_first_;
+  if (*told_first_ > 0 && !fastest.empty() && climb_ > 0)
+    return own < climb_ ? neighbour_of(fastest[0]) : std::vector<SamplePtr>();
+  return asked_.size() < design_ ? design(design_ - asked_.size()) : std::vector<SamplePtr>();
+}
+
+std::vector<SamplePtr> Pool::neighbour_of(const Trail& trail) {
+  std::vector<SamplePtr> samples;
+  for (const Trail& wish : Moves(space_, trail).neighbours()) samples.push_back(sample(wish));
+  samples = unseen(samples);
+  if (samples.empty()) return {};
+  return {samples[rng_.below(samples.size())]};
 }
 
 std::vector<SamplePtr> Pool::design(std::size_t count) {

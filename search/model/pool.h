@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -29,7 +30,7 @@ Candidate follow(const Space&, const Sample&);
 /// Shared, because most of a round's thousand candidates stay for the next round.
 using SamplePtr = std::shared_ptr<const Sample>;
 
-/// Reads pool and mutants (model_parameters.h). Candidates with equal codes count as one. Not thread-safe.
+/// Reads pool, mutants, design and climb (model_parameters.h). Candidates with equal codes count as one. Not thread-safe.
 class Pool {
  public:
   Pool(const Space&, const Settings&, Encoding&, Rng&);
@@ -43,6 +44,9 @@ class Pool {
   SamplePtr sample(const Pick&);
   /// The candidate that the wish leads to (replay(), trails.h).
   SamplePtr sample(const Trail& wish);
+  /// The next of the first evaluations; none: they are over. If something was told before the first call, as `tune` tells
+  /// the untuned schedule: `climb` times an unseen neighbour of the best, drawn at random. Else a design().
+  std::vector<SamplePtr> beginning(const std::vector<Trail>& fastest);
   /// Up to `count` unseen candidates. If nothing was asked yet, the first is the one nearest to the mean of the drawn
   /// candidates. Each of the others is the one farthest from all before it and from all that were asked (maximin).
   std::vector<SamplePtr> design(std::size_t count);
@@ -58,6 +62,7 @@ class Pool {
 
  private:
   class Distinct;
+  std::vector<SamplePtr> neighbour_of(const Trail&);
   /// `size`, or a part of it early in the run.
   std::size_t grown(std::size_t size) const;
   /// Drops the samples that were seen, and the worst. Draws unseen ones until there are `size`; stops earlier if hardly
@@ -75,7 +80,8 @@ class Pool {
   const Space& space_;
   Encoding& encoding_;
   Rng& rng_;
-  std::size_t size_, mutants_;
+  std::size_t size_, mutants_, design_, climb_;
+  std::optional<std::size_t> told_first_;  // candidates told before the first evaluation of its own
   std::unordered_set<Codes, CodesHash> asked_;
   std::vector<SamplePtr> random_, mutated_, kept_;
   std::vector<Parent> parents_;   // the fastest first

@@ -27,6 +27,7 @@ constexpr std::array evolve_parameters = {
     with_default(pool_parameter, "300"),  // where it begins: the generations do the rest
     with_default(mutants_parameter, "200"),
     design_parameter,
+    climb_parameter,
     batch_parameter,
     random_parameter,
     integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),

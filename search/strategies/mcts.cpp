@@ -3,6 +3,7 @@
 // Playouts are cheap beside measurements. So each ask makes many, and measures the one with the highest upper bound:
 //
 //   design     the first evaluations: the candidate nearest to the middle, then those farthest from all before
+//   climb      in its place where the untuned candidate is known: 20 random neighbours of the fastest until then
 //   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates; playouts
 //              that follow a path of the eight fastest but for two to four choices; playouts with random choices. The
 //              best stay in the frontier from ask to ask
@@ -53,6 +54,7 @@ constexpr std::array mcts_parameters = {
            "evaluations between two rankings, as a share of all before; 64 at most"),
     random_parameter,
     integer("design", "6", 1, 1000, "1 4 6 8", "evaluations far from each other at the start"),
+    climb_parameter,
     word("backup", "max", "max mean", "share=0: value of a node: the fastest time below it, or the mean"),
     number("D", "0", 0, 1000, "0 0.01 0.1 1",
            "share=0: constant of the third term of SP-MCTS, for subtrees that vary; 0: no such term"),
@@ -160,8 +162,7 @@ class Shared final : public Searcher {
         pool_(space, settings, encoding_, rng_),
         statistics_(encoding_, rng_, settings.number("share"), settings.number("c")),
         batch_(settings.number("batch")),
-        random_(settings.number("random")),
-        design_(static_cast<std::size_t>(settings.integer("design"))) {}
+        random_(settings.number("random")) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     std::vector<Candidate> candidates;
@@ -190,7 +191,8 @@ class Shared final : public Searcher {
     if (tree_.root().finished) return nullptr;
     const auto seen = [this](const model::SamplePtr& sample) { return pool_.seen(*sample); };  // told by others
     std::erase_if(round_, seen);
-    if (round_.empty()) round_ = fastest_.empty() || pool_.count_asked() < design_ ? designed() : playouts();
+    if (round_.empty()) round_ = pool_.beginning(trails());
+    if (round_.empty()) round_ = fastest_.empty() ? pool_.design(1) : playouts();
     if (round_.empty()) return tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
     Candidate candidate = follow(space_, *round_.front());
     round_.erase(round_.begin());
@@ -198,15 +200,14 @@ class Shared final : public Searcher {
     return candidate;
   }
 
-  std::vector<model::SamplePtr> designed() {
-    const std::size_t asked = pool_.count_asked();
-    return pool_.design(asked < design_ ? design_ - asked : 1);
+  std::vector<Trail> trails() const {
+    std::vector<Trail> trails;
+    for (const Fast& one : fastest_) trails.push_back(one.trail);
+    return trails;
   }
 
   std::vector<model::SamplePtr> playouts() {
-    std::vector<Trail> trails;
-    for (const Fast& one : fastest_) trails.push_back(one.trail);
-    const std::vector<model::SamplePtr> frontier = pool_.candidates(trails);
+    const std::vector<model::SamplePtr> frontier = pool_.candidates(trails());
     std::vector<double> bounds = statistics_.bounds(frontier);
     for (double& bound : bounds) bound = -bound;  // the pool keeps the least
     pool_.ranked(bounds);
@@ -234,7 +235,6 @@ class Shared final : public Searcher {
   model::Pool pool_;
   SharedStatistics statistics_;
   double batch_, random_;
-  std::size_t design_;
   std::vector<model::SamplePtr> round_;  // what is asked next
   std::vector<Fast> fastest_;            // the fastest first
 };

@@ -2,7 +2,8 @@
 //
 //   mean - kappa σ + cost sd(log seconds) z        the least is asked first
 //
-// Design first: the candidate nearest to the middle, then those farthest from all chosen. Then, in rounds of
+// Design first: the candidate nearest to the middle, then those farthest from all chosen. Where the untuned candidate is
+// known, a climb from it takes the design's place (pool.h, beginning()). Then, in rounds of
 // clamp(batch n, 1, 64) evaluations, the best of a pool (pool.h): random unseen candidates, the neighbours of the
 // fastest and mutants of them. A space without anything unseen in its pool is asked to the end in random order.
 //
@@ -16,8 +17,9 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array model_parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
-                                         mutants_parameter, design_parameter, batch_parameter, random_parameter};
+constexpr std::array model_parameters = {kappa_parameter, cost_parameter,    clip_parameter,
+                                         pool_parameter,  mutants_parameter, design_parameter,
+                                         climb_parameter, batch_parameter,   random_parameter};
 
 class Model final : public ModelSearcher {
  public:

@@ -18,6 +18,9 @@ constexpr Hyperparameter mutants_parameter =
             "changed copies of the fastest (two to four choices), ranked too; grow like pool");
 constexpr Hyperparameter design_parameter =
     integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides");
+constexpr Hyperparameter climb_parameter =
+    integer("climb", "20", 0, 1000, "0 10 20 40",
+            "in their place, if the untuned schedule is known: evaluations of neighbours of the best");
 // In a larger round the model would be out of date before the round ends.
 constexpr double most_batch = 64;
 constexpr Hyperparameter batch_parameter = number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",

@@ -48,11 +48,9 @@ bool ModelSearcher::needs_results() const { return !surrogate_.ready() && surrog
 
 void ModelSearcher::fill(std::size_t wanted) {
   if (tree_.root().finished) return;
-  const std::size_t asked = surrogate_.pool().count_asked();
   std::vector<model::SamplePtr> round;
-  if (asked < design_ && !surrogate_.warm()) {
-    round = surrogate_.pool().design(design_ - asked);
-  } else if (surrogate_.ready()) {
+  if (!surrogate_.warm()) round = surrogate_.pool().beginning(surrogate_.best(1));
+  if (round.empty() && surrogate_.ready()) {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());
     round = propose(std::max(wanted, static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch))));
   }

@@ -31,7 +31,8 @@ constexpr std::array puct_parameters = {
            "temperature of the prior, in standard deviations of the log times"),
     number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
            "evaluations between two rankings, as a share of all before; 64 at most"),
-    integer("design", "6", 1, 1000, "4 6 8", "evaluations before the model decides"),
+    design_parameter,
+    climb_parameter,
 };
 
 class Puct final : public Searcher {
@@ -41,8 +42,7 @@ class Puct final : public Searcher {
         surrogate_(space, settings),
         c_(settings.number("c")),
         temperature_(settings.number("temperature")),
-        batch_(settings.number("batch")),
-        design_(static_cast<std::size_t>(settings.integer("design"))) {}
+        batch_(settings.number("batch")) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     std::vector<Candidate> candidates;
@@ -66,15 +66,17 @@ class Puct final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    const std::size_t asked = surrogate_.pool().count_asked();
-    if (!surrogate_.ready() || (asked < design_ && !surrogate_.warm())) {
-      if (designed_.empty()) designed_ = surrogate_.pool().design(asked < design_ ? design_ - asked : 1);
+    if (designed_.empty() && !surrogate_.warm()) designed_ = surrogate_.pool().beginning(surrogate_.best(1));
+    if (designed_.empty() && !surrogate_.ready()) {
+      designed_ = surrogate_.pool().design(1);
       if (designed_.empty())
         return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
+    }
+    if (designed_.empty()) {
+      rank();
+    } else {
       wish_ = *designed_.front();
       designed_.erase(designed_.begin());
-    } else {
-      rank();
     }
     level_ = 0;
     below_.resize(pool_.size());
@@ -145,7 +147,7 @@ class Puct final : public Searcher {
   Tree tree_;
   model::Surrogate surrogate_;
   double c_, temperature_, batch_;
-  std::size_t design_, left_ = 0, level_ = 0;
+  std::size_t left_ = 0, level_ = 0;
   std::vector<model::SamplePtr> designed_, pool_;
   std::vector<double> bounds_;
   std::vector<std::size_t> below_;  // of the pool, on the way of this descent

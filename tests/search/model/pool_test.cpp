@@ -15,7 +15,8 @@
 namespace deplo::search::model {
 namespace {
 
-constexpr std::array parameters = {strategies::pool_parameter, strategies::mutants_parameter};
+constexpr std::array parameters = {strategies::pool_parameter, strategies::mutants_parameter,
+                                   strategies::design_parameter, strategies::climb_parameter};
 
 Trail trail_of(const std::vector<std::int64_t>& values) {
   Trail trail;
