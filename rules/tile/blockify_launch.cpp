@@ -134,15 +134,27 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   return std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
 }
 
+// Part of a CPU's time that its cores wait for the last blocks, if that is much: three blocks take two cores as long as
+// four. `others`: blocks along the other axes.
+double idle(std::int64_t size, std::int64_t extent, std::int64_t others, const Target& target) {
+  constexpr double least = 0.25;  // a narrower panel, of other than whole registers, costs more than less
+  if (!target.cpu) return 0;
+  const std::int64_t blocks = others * ceil_div(extent, size);
+  const double part =
+      static_cast<double>(ceil_div(blocks, target.units) * target.units) / static_cast<double>(blocks) - 1;
+  return part < least ? 0 : part;
+}
+
 double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
   const double ratio = static_cast<double>(size) / static_cast<double>(std::min(wanted, extent));
   return std::max(ratio, 1 / ratio) + 4 * waste(size, extent);
 }
 
-std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
-  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
-    return distance(a, wanted, extent) < distance(b, wanted, extent);
-  });
+/// `lost(size)`: the part of the time that a size loses elsewhere.
+template <class Lost>
+std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent, const Lost& lost) {
+  const auto far = [&](std::int64_t size) { return distance(size, wanted, extent) + 4 * lost(size); };
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) { return far(a) < far(b); });
   std::vector<Value> result;
   for (const std::int64_t size : sizes) result.emplace_back(size);
   return result;
@@ -217,14 +229,16 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   const BlockTiles tiles(program, matmul, target);
   const bool exactly =
       multiplies_matrices_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
-  const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent) {
-    std::vector<Value> values = near(std::move(sizes), wanted, extent);
+  const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent,
+                               const auto& lost) {
+    std::vector<Value> values = near(std::move(sizes), wanted, extent, lost);
     if (exactly)
       std::stable_partition(values.begin(), values.end(), [&](const Value& value) { return value == Value{wanted}; });
     return values;
   };
   if (!bm) {
-    std::vector<Value> rows = near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m);
+    std::vector<Value> rows =
+        near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m, [](std::int64_t) { return 0.0; });
     // Rows that a slab of a GPU's block can have may lie in any lines.
     if (target.cpu || !walks_evenly(program, matmul))
       std::stable_partition(rows.begin(), rows.end(), [line = line_of_rows(program, matmul)](const Value& size) {
@@ -232,7 +246,10 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
       });
     return Fork{"bm", std::move(rows)};
   }
-  return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n)};
+  std::int64_t others = ceil_div(m, *bm);
+  for (std::size_t i = 0; i < matmul.m; ++i) others *= tile.axes[i].extent;
+  const auto lost = [&](std::int64_t bn) { return idle(bn, n, others, target); };
+  return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
 }
 
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a time.

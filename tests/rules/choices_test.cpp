@@ -44,6 +44,28 @@ TEST(Choices, KIsSplitWhereBlocksOf64X128DoNotFillTheDevice) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "split_matmul_k.splits"), std::nullopt);
 }
 
+// opencl-cpu has two cores: three blocks take as long as four.
+TEST(Choices, AllCoresHaveAsManyBlocks) {
+  const auto columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return first(matmul(m, n, k), "opencl-cpu", "blockify_launch.bn");
+  };
+  EXPECT_EQ(columns(128, 384, 256), 96);   // not three of 128
+  EXPECT_EQ(columns(128, 512, 256), 128);  // four
+  EXPECT_EQ(columns(128, 896, 256), 128);  // seven: other widths lose more than the eighth that is idle
+  const std::vector<Value> widths = options(matmul(128, 384, 256), "opencl-cpu", "blockify_launch.bn");
+  EXPECT_NE(std::ranges::find(widths, Value(128)), widths.end());
+}
+
+TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
+  const auto chunk = [](std::int64_t m, std::int64_t k) {
+    return first(matmul(m, 2048, k), "opencl-cpu", "chunk_matmul_k.bk");
+  };
+  EXPECT_EQ(chunk(64, 96), 96);
+  EXPECT_EQ(chunk(64, 128), 128);
+  EXPECT_EQ(chunk(64, 192), 64);
+  EXPECT_EQ(chunk(128, 192), 192);
+}
+
 TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   const ir::Program few_rows = matmul(32, 3584, 3584), few_columns = matmul(32, 512, 3584);
   EXPECT_EQ(first(few_rows, "sm_90", "split_matmul_k.splits"), 1);
