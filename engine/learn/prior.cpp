@@ -39,6 +39,17 @@ Trail trail_of(const search::Records& records, std::size_t row) {
   return trail;
 }
 
+/// nullopt: no rules decide about the kernel, or its text is of another version.
+std::optional<Trail> todays_heuristic(const StoredSpace& space) {
+  if (!space.kernel_text.starts_with("===")) return std::nullopt;
+  try {
+    const ir::Program loop = parse_kernel(space.kernel_text, {}, space.records.kernel);
+    return rules::heuristic(loop, measure::target_of(space.info)).trail();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Prior analytic_prior() {
@@ -74,18 +85,16 @@ search::SourceTask prior_source(const KernelSpace& space, const rules::Ceilings&
 }
 
 std::optional<std::uint32_t> untuned_record(const StoredSpace& space) {
-  if (!space.kernel_text.starts_with("===")) return std::nullopt;  // imported
   const search::Records& records = space.records;
-  Trail untuned;
-  try {
-    const ir::Program loop = parse_kernel(space.kernel_text, {}, records.kernel);
-    untuned = rules::heuristic(loop, measure::target_of(space.info)).trail();
-  } catch (const Error&) {  // of another version
+  const auto record_of = [&](const Trail& trail) -> std::optional<std::uint32_t> {
+    for (std::size_t row = 0; row < records.records.size(); ++row)
+      if (trail_of(records, row) == trail) return static_cast<std::uint32_t>(row);
     return std::nullopt;
-  }
-  for (std::size_t row = 0; row < records.records.size(); ++row)
-    if (trail_of(records, row) == untuned) return static_cast<std::uint32_t>(row);
-  return std::nullopt;
+  };
+  if (is_imported(space.kernel_text)) return std::nullopt;
+  if (const auto untuned = todays_heuristic(space))
+    if (const auto row = record_of(*untuned)) return row;
+  return record_of(parse_trail(space.first_trail));
 }
 
 std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, const Prior& prior,

@@ -34,8 +34,8 @@ Prior learned_prior(std::vector<search::model::Labelled> sets, std::uint64_t see
 search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std::size_t count, std::uint64_t seed,
                                 const Prior&);
 
-/// The record of the heuristic's schedule, by today's rules. nullopt if it was not measured, if the kernel is imported, or
-/// if its text is of another version.
+/// The record of the heuristic's schedule, by today's rules; if it was not measured, or if no rules decide about the
+/// kernel, that of the store's first trial, with which a tune began. nullopt if the kernel is imported.
 std::optional<std::uint32_t> untuned_record(const StoredSpace&);
 
 /// The space's schedules with the prior's times, for the ceilings that the store has for the device. `name`: the prior's

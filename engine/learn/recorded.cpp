@@ -192,7 +192,7 @@ std::string problem_size_of(const std::string& text) {
   std::istringstream lines(text);
   std::string first;
   std::getline(lines, first);
-  if (first.starts_with(fmt::format("{} ", recorded))) return "";
+  if (is_imported(first)) return "";
   if (first.starts_with("kernel file ")) return size_of_kernel_file(lines);
   if (first.starts_with("tile program block by block")) return size_of_tile_program(first);
   return size_of_program(text);
@@ -229,7 +229,7 @@ TrailRecords::TrailRecords(std::string place, std::string_view kernel_text) : bu
   std::istringstream lines{std::string(kernel_text)};
   std::string line;
   std::getline(lines, line);
-  if (!line.starts_with(fmt::format("{} ", recorded))) return;
+  if (!is_imported(line)) return;
   while (std::getline(lines, line)) declare(line);
 }
 
@@ -320,7 +320,7 @@ std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
   std::vector<StoredSpace> spaces;
   for (const StoreKey& key : keys)
     if (auto records = read_space(store, key, path))
-      spaces.push_back({key.kernel, key.device, key.latest, std::move(*records), key.key, key.text, key.info,
+      spaces.push_back({key.kernel, key.device, key.latest, key.first_trail, std::move(*records), key.key, key.text, key.info,
                         store.ceilings(key.device)});
   return spaces;
 }
@@ -330,6 +330,8 @@ std::vector<search::Records> read_store(const std::string& path) {
   for (StoredSpace& space : read_stored_spaces(path)) spaces.push_back(std::move(space.records));
   return spaces;
 }
+
+bool is_imported(std::string_view kernel_text) { return kernel_text.starts_with(fmt::format("{} ", recorded)); }
 
 bool is_store(const std::string& file) {
   std::error_code none;

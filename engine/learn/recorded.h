@@ -33,6 +33,7 @@ std::vector<search::Records> read_store(const std::string& store);
 struct StoredSpace {
   std::int64_t kernel = 0, device = 0;
   std::int64_t latest = 0;  // the id of its latest trial
+  std::string first_trail;
   search::Records records;
   std::string kernel_key;
   std::string kernel_text;  // Loop IR; for an imported kernel its knobs
@@ -65,6 +66,8 @@ class TrailRecords {
   std::map<std::string, std::vector<std::string>> json_;  // knob → its values as JSON
 };
 
+/// Is it the text of a kernel that import_records() made?
+bool is_imported(std::string_view kernel_text);
 /// Is it a regular file that begins like an SQLite database?
 bool is_store(const std::string& file);
 

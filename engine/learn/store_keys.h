@@ -14,6 +14,7 @@ struct StoreKey {
   std::string name, text, key;  // the kernel's
   std::string protocol;
   std::int64_t latest = 0;   // the id of its latest trial
+  std::string first_trail;   // of its first trial: what tuning began with
   measure::DeviceInfo info;  // of the device
 };
 
