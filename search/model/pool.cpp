@@ -119,19 +119,24 @@ void Pool::renew(std::vector<SamplePtr>& samples, std::size_t size, Distinct& li
 }
 
 std::vector<SamplePtr> Pool::beginning(const std::vector<Trail>& fastest) {
-  if (!told_first_) told_first_ = asked_.size();
-  const std::size_t own = asked_.size() - *told_first_;
-  if (*told_first_ > 0 && !fastest.empty() && climb_ > 0)
-    return own < climb_ ? neighbour_of(fastest[0]) : std::vector<SamplePtr>();
-  return asked_.size() < design_ ? design(design_ - asked_.size()) : std::vector<SamplePtr>();
+  if (is_climbing() && !fastest.empty()) {
+    std::vector<SamplePtr> samples = neighbours(fastest[0]);
+    if (samples.empty()) return {};
+    return {std::move(samples[rng_.below(samples.size())])};
+  }
+  const bool climbed = *told_first_ > 0 && climb_ > 0;
+  return climbed || asked_.size() >= design_ ? std::vector<SamplePtr>() : design(design_ - asked_.size());
 }
 
-std::vector<SamplePtr> Pool::neighbour_of(const Trail& trail) {
+bool Pool::is_climbing() {
+  if (!told_first_) told_first_ = asked_.size();
+  return *told_first_ > 0 && asked_.size() - *told_first_ < climb_;
+}
+
+std::vector<SamplePtr> Pool::neighbours(const Trail& trail) {
   std::vector<SamplePtr> samples;
   for (const Trail& wish : Moves(space_, trail).neighbours()) samples.push_back(sample(wish));
-  samples = unseen(samples);
-  if (samples.empty()) return {};
-  return {samples[rng_.below(samples.size())]};
+  return unseen(samples);
 }
 
 std::vector<SamplePtr> Pool::design(std::size_t count) {

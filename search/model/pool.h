@@ -44,9 +44,13 @@ class Pool {
   SamplePtr sample(const Pick&);
   /// The candidate that the wish leads to (replay(), trails.h).
   SamplePtr sample(const Trail& wish);
-  /// The next of the first evaluations; none: they are over. If something was told before the first call, as `tune` tells
-  /// the untuned schedule: `climb` times an unseen neighbour of the best, drawn at random. Else a design().
+  /// The next of the first evaluations; none: they are over. While the search climbs, an unseen neighbour of the best,
+  /// drawn at random; else a design().
   std::vector<SamplePtr> beginning(const std::vector<Trail>& fastest);
+  /// True for `climb` evaluations if something was told before the first call, as `tune` tells the untuned schedule.
+  bool is_climbing();
+  /// The unseen candidates that differ from the trail in one choice.
+  std::vector<SamplePtr> neighbours(const Trail&);
   /// Up to `count` unseen candidates. If nothing was asked yet, the first is the one nearest to the mean of the drawn
   /// candidates. Each of the others is the one farthest from all before it and from all that were asked (maximin).
   std::vector<SamplePtr> design(std::size_t count);
@@ -62,7 +66,6 @@ class Pool {
 
  private:
   class Distinct;
-  std::vector<SamplePtr> neighbour_of(const Trail&);
   /// `size`, or a part of it early in the run.
   std::size_t grown(std::size_t size) const;
   /// Drops the samples that were seen, and the worst. Draws unseen ones until there are `size`; stops earlier if hardly

@@ -136,6 +136,16 @@ void Surrogate::learn() {
   learned_version_ = encoding_.version();
 }
 
+std::vector<SamplePtr> Surrogate::beginning() {
+  const std::vector<Trail> fastest = best(1);
+  if (!warm()) return pool_.beginning(fastest);
+  if (!pool_.is_climbing() || fastest.empty()) return {};
+  std::vector<SamplePtr> samples = pool_.neighbours(fastest[0]);
+  if (samples.empty()) return {};
+  rank(samples);
+  return {std::move(samples[pick(1, 0)[0]])};
+}
+
 std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
   CHECK(ready());
   learn();

@@ -45,6 +45,9 @@ class Surrogate {
   /// The source of unseen candidates.
   Pool& pool() { return pool_; }
   const Pool& pool() const { return pool_; }
+  /// The next of the first evaluations; none: they are over. After a warm start, that neighbour of the best which ranks
+  /// first.
+  std::vector<SamplePtr> beginning();
   /// Unseen candidates for the next round.
   std::vector<SamplePtr> candidates() { return pool_.candidates(best(Pool::parents)); }
 

@@ -48,8 +48,7 @@ bool ModelSearcher::needs_results() const { return !surrogate_.ready() && surrog
 
 void ModelSearcher::fill(std::size_t wanted) {
   if (tree_.root().finished) return;
-  std::vector<model::SamplePtr> round;
-  if (!surrogate_.warm()) round = surrogate_.pool().beginning(surrogate_.best(1));
+  std::vector<model::SamplePtr> round = surrogate_.beginning();
   if (round.empty() && surrogate_.ready()) {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());
     round = propose(std::max(wanted, static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch))));

@@ -66,7 +66,7 @@ class Puct final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    if (designed_.empty() && !surrogate_.warm()) designed_ = surrogate_.pool().beginning(surrogate_.best(1));
+    if (designed_.empty()) designed_ = surrogate_.beginning();
     if (designed_.empty() && !surrogate_.ready()) {
       designed_ = surrogate_.pool().design(1);
       if (designed_.empty())
