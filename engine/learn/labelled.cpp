@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "engine/learn/store_keys.h"
+#include "engine/learn/unpacked_store.h"
 #include "engine/loop/kernel.h"
 #include "measure/store/store.h"
 #include "rules/cost/features.h"
@@ -80,8 +81,9 @@ Column column(const search::Knob& knob) {
 }  // namespace
 
 std::vector<Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
-  const std::vector<StoreKey> keys = store_keys(file);
-  measure::Store store = measure::Store::open_to_read(file);
+  const UnpackedStore unpacked(file);
+  const std::vector<StoreKey> keys = store_keys(unpacked.path());
+  measure::Store store = measure::Store::open_to_read(unpacked.path());
   std::vector<Labelled> sets;
   for (const StoreKey& key : keys) {
     if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/learn/store_keys.h"
+#include "engine/learn/unpacked_store.h"
 #include "engine/revision.h"
 #include "ir/program.h"
 #include "measure/store/store.h"
@@ -315,13 +315,14 @@ std::size_t import_records(const search::Records& records, const std::string& pa
 }
 
 std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
-  const std::vector<StoreKey> keys = store_keys(path);
-  measure::Store store = measure::Store::open_to_read(path);
+  const UnpackedStore unpacked(path);
+  const std::vector<StoreKey> keys = store_keys(unpacked.path());
+  measure::Store store = measure::Store::open_to_read(unpacked.path());
   std::vector<StoredSpace> spaces;
   for (const StoreKey& key : keys)
     if (auto records = read_space(store, key, path))
-      spaces.push_back({key.kernel, key.device, key.latest, key.first_trail, std::move(*records), key.key, key.text, key.info,
-                        store.ceilings(key.device)});
+      spaces.push_back({key.kernel, key.device, key.latest, key.first_trail, std::move(*records), key.key, key.text,
+                        key.info, store.ceilings(key.device)});
   return spaces;
 }
 
@@ -332,13 +333,5 @@ std::vector<search::Records> read_store(const std::string& path) {
 }
 
 bool is_imported(std::string_view kernel_text) { return kernel_text.starts_with(fmt::format("{} ", recorded)); }
-
-bool is_store(const std::string& file) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(file, none)) return false;  // to read of a pipe is to wait, and to take
-  std::ifstream stream(file, std::ios::binary);
-  char head[16] = {};
-  return stream.read(head, sizeof head) && std::string_view(head, 15) == "SQLite format 3";
-}
 
 }  // namespace deplo::engine

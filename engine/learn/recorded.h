@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/trail.h"
+#include "engine/learn/unpacked_store.h"
 #include "measure/device_info.h"
 #include "measure/store/quantity.h"
 #include "rules/cost/ceilings.h"
@@ -27,7 +28,8 @@ std::size_t import_records(const search::Records&, const std::string& store);
 
 /// One recorded space for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail. Knobs
 /// are those that were imported, or else those of the trails (TrailRecords). The cost of running is the sum of the samples.
-/// Records.name is the store's file name and the kernel's name. Throws Error, also if there is no such file.
+/// Records.name is the store's file name and the kernel's name. The store may be a .gz file. Throws Error, also if there is
+/// no such file.
 std::vector<search::Records> read_store(const std::string& store);
 /// The same, with the numbers of kernel and device in the store, and what is needed to lower a deplo kernel again.
 struct StoredSpace {
@@ -68,7 +70,5 @@ class TrailRecords {
 
 /// Is it the text of a kernel that import_records() made?
 bool is_imported(std::string_view kernel_text);
-/// Is it a regular file that begins like an SQLite database?
-bool is_store(const std::string& file);
 
 }  // namespace deplo::engine

@@ -2,24 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <string>
 
 #include "core/file.h"
 #include "engine/learn/prior.h"
 #include "engine/learn/recorded.h"
-#include "measure/store_fixture.h"
-#include "search/records/formats/unpack.h"
 
 namespace deplo::engine {
 namespace {
 
 TEST(RecordedSpaces, AreWholeAndKnowTheUntunedSchedule) {
-  const measure::TemporaryFolder folder;
-  const std::string file = folder.file("recorded_spaces.db");
-  std::ofstream(file, std::ios::binary) << search::records::read_unpacked(data_folder() /
-                                                                          "experiments/results/recorded_spaces.db.gz");
+  const std::string file = (data_folder() / "experiments/results/recorded_spaces.db.gz").string();
   ASSERT_TRUE(is_store(file));
   std::vector<StoredSpace> spaces = read_stored_spaces(file);
   EXPECT_EQ(spaces.size(), 18U);

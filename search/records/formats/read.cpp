@@ -56,7 +56,7 @@ std::vector<Records> parse_spaces(std::string_view text, const std::string& plac
   const auto no_space = [&](std::string_view found) {
     return NotRecorded(place, fmt::format("expected a recorded space, found {}", found));
   };
-  if (text.starts_with("SQLite format 3")) throw no_space("a compressed store: unpack it first (gunzip)");
+  if (text.starts_with("SQLite format 3")) throw no_space("a database");
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     throw Error(place + ": expected a recorded space, found UTF-16; save it as UTF-8");
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark

@@ -302,7 +302,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
       "expected one objective, found x, y");
   says("a,GFLOP/s\n1,2\n", "a column of times");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
-  says("SQLite format 3", "a compressed store");
+  says("SQLite format 3", "database");
   says("[]", "found a JSON array;");
   says("[1, [2]]", "in a record of MetaSchedule");
   says("\xef\xbb\xbf", "found nothing");

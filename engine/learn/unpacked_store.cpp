@@ -1,0 +1,60 @@
+#include "engine/learn/unpacked_store.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "core/error.h"
+#include "search/records/formats/unpack.h"
+
+namespace deplo::engine {
+namespace {
+
+constexpr std::string_view sqlite = "SQLite format 3", gzip = "\x1f\x8b";
+
+/// Not of a pipe: to read it is to wait, and to take.
+std::string first_bytes(const std::string& file) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return "";
+  std::ifstream stream(file, std::ios::binary);
+  std::string bytes(sqlite.size(), '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
+}  // namespace
+
+UnpackedStore::UnpackedStore(const std::string& file) : path_(file) {
+  if (!first_bytes(file).starts_with(gzip)) return;
+  const std::string bytes = search::records::read_unpacked(file);
+  path_ = (std::filesystem::temp_directory_path() / "deplo_store_XXXXXX").string();
+  const int descriptor = mkstemp(path_.data());
+  if (descriptor < 0) throw Error(path_ + ": expected a folder for temporary files that may be written");
+  close(descriptor);
+  temporary_ = true;
+  std::ofstream stream(path_, std::ios::binary);
+  if (stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) return;
+  std::filesystem::remove(path_);
+  throw Error(path_ + ": expected room for a store that is unpacked");
+}
+
+UnpackedStore::~UnpackedStore() {
+  std::error_code none;
+  if (temporary_) std::filesystem::remove(path_, none);
+}
+
+bool is_store(const std::string& file) {
+  const std::string first = first_bytes(file);
+  if (!first.starts_with(gzip)) return first == sqlite;
+  try {
+    return search::records::read_unpacked(file).starts_with(sqlite);
+  } catch (const Error&) {  // whoever reads it says what is wrong
+    return false;
+  }
+}
+
+}  // namespace deplo::engine
