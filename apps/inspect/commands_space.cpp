@@ -38,10 +38,9 @@ int run_space(SpaceFlags flags) {
   flags.options.restrictions =
       joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
              restrict_flags.own);
-  for (const engine::Restriction& restriction : restrict_flags.own)
-    if (is_of_kernel_file(restriction))
-      throw Error(fmt::format("{}: expected a knob (RULE.NAME), such as mark_unroll.a4, found '{}'", restriction.place,
-                              restriction.knob));
+  engine::KernelCase any;  // no kernel file's
+  any.restrictions = restrict_flags.own;
+  engine::check_parameters({any});
   load_target(flags.options.target);
   const std::vector<engine::LoadedKernel> kernels =
       engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));

@@ -1,6 +1,5 @@
 #include "engine/compile/candidate_space.h"
 
-#include <utility>
 #include <vector>
 
 #include "core/hash.h"
@@ -24,10 +23,8 @@ class OpaqueSpace final : public CandidateSpace {
   std::vector<search::KnobInfo> knobs() const override {
     std::vector<search::KnobInfo> knobs = kernel_.space().knobs();
     for (search::KnobInfo& knob : knobs) {
-      std::vector<Value> left;
-      for (const std::size_t option : allowed_options({knob.name, knob.options}, restrictions_))
-        left.push_back(knob.options[option]);
-      knob.options = std::move(left);
+      const Fork whole{knob.name, knob.options};
+      knob.options = with_options(whole, allowed_options(whole, restrictions_)).options;
     }
     return knobs;
   }

@@ -33,8 +33,7 @@ class KernelPosition : public search::Position {
     if (!lowering_.fork()) return;
     const Fork& whole = *lowering_.fork();
     options_ = allowed_options(whole, *restrictions_);
-    fork_ = Fork{whole.knob, {}};
-    for (const std::size_t option : options_) fork_->options.push_back(whole.options[option]);
+    fork_ = with_options(whole, options_);
   }
 
   const std::optional<Fork>& fork() const override { return fork_; }

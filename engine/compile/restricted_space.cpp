@@ -15,8 +15,7 @@ class RestrictedPosition final : public search::Position {
       : whole_(std::move(whole)), restrictions_(std::move(restrictions)) {
     if (!whole_->fork()) return;
     options_ = allowed_options(*whole_->fork(), *restrictions_);
-    fork_ = Fork{whole_->fork()->knob, {}};
-    for (const std::size_t option : options_) fork_->options.push_back(whole_->fork()->options[option]);
+    fork_ = with_options(*whole_->fork(), options_);
   }
 
   const std::optional<Fork>& fork() const override { return fork_; }

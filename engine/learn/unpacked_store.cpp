@@ -1,8 +1,5 @@
 #include "engine/learn/unpacked_store.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -30,21 +27,11 @@ std::string first_bytes(const std::string& file) {
 
 UnpackedStore::UnpackedStore(const std::string& file) : path_(file) {
   if (!first_bytes(file).starts_with(gzip)) return;
+  path_ = folder_.emplace().file("store.db");
   const std::string bytes = search::records::read_unpacked(file);
-  path_ = (std::filesystem::temp_directory_path() / "deplo_store_XXXXXX").string();
-  const int descriptor = mkstemp(path_.data());
-  if (descriptor < 0) throw Error(path_ + ": expected a folder for temporary files that may be written");
-  close(descriptor);
-  temporary_ = true;
   std::ofstream stream(path_, std::ios::binary);
-  if (stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) return;
-  std::filesystem::remove(path_);
-  throw Error(path_ + ": expected room for a store that is unpacked");
-}
-
-UnpackedStore::~UnpackedStore() {
-  std::error_code none;
-  if (temporary_) std::filesystem::remove(path_, none);
+  if (!stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+    throw Error(path_ + ": cannot be written: is the disk full?", Exit::environment);
 }
 
 bool is_store(const std::string& file) {

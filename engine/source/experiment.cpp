@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "core/config.h"
@@ -51,13 +52,16 @@ measure::Protocol read_protocol(const Config& config) {
   for (const auto& number : measure::protocol_numbers()) names.push_back(number.name);
   config.only(names);
   measure::Protocol protocol;
-  for (const auto& [name, member, least, most] : measure::protocol_numbers()) {
-    if (const auto* const whole = std::get_if<int measure::Protocol::*>(&member))
-      protocol.** whole = static_cast<int>(
-          config.integer_or(name, protocol.**whole, static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)));
-    else
-      protocol.*std::get<double measure::Protocol::*>(member) =
-          config.number_or(name, protocol.*std::get<double measure::Protocol::*>(member), least, most);
+  for (const measure::ProtocolNumber& number : measure::protocol_numbers()) {
+    const auto read = [&](auto member) {
+      auto& value = protocol.*member;
+      if constexpr (std::is_same_v<decltype(value), int&>)
+        value = static_cast<int>(config.integer_or(number.name, value, static_cast<std::int64_t>(number.least),
+                                                   static_cast<std::int64_t>(number.most)));
+      else
+        value = config.number_or(number.name, value, number.least, number.most);
+    };
+    std::visit(read, number.member);
   }
   return protocol;
 }

@@ -10,12 +10,12 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "rules/blocks/decisions.h"
+#include "rules/fusion/decisions.h"
 #include "rules/rule.h"
 
 namespace deplo::engine {
 namespace {
 
-constexpr std::string_view fusion = "fusion";  // the decisions of a graph
 constexpr std::string_view heuristic = "heuristic", none = "none", folder = "configs/restrictions";
 
 bool matches(std::string_view pattern, std::string_view knob) {
@@ -23,7 +23,14 @@ bool matches(std::string_view pattern, std::string_view knob) {
   return knob.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-// Knobs of schedules are named after the axes and buffers of a kernel; of their names only the rule's is known beforehand.
+/// The one that counts for the knob; nullptr: none.
+const Restriction* restriction_of(std::string_view knob, const Restrictions& restrictions) {
+  const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
+                                  [&](const Restriction& each) { return matches(each.knob, knob); });
+  return found == restrictions.rend() ? nullptr : &*found;
+}
+
+// Knobs of schedules are named after the axes and buffers of a kernel; only the rule's part of a name is known beforehand.
 // A name without a dot is a parameter of a kernel file: check_parameters().
 void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t dot = knob.find('.');
@@ -35,7 +42,7 @@ void check_knob(const std::string& knob, std::string_view place) {
   if (dot == std::string::npos) return;
   std::vector<std::string> names;
   for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);
-  names.emplace_back(fusion);
+  names.emplace_back(rules::fusion::decision_group);
   for (const std::string_view group : rules::groups_of_block_knobs) names.emplace_back(group);
   const std::string rule = knob.substr(0, dot);
   if (std::ranges::find(names, rule) == names.end())
@@ -45,12 +52,17 @@ void check_knob(const std::string& knob, std::string_view place) {
 
 }  // namespace
 
+Fork with_options(const Fork& whole, const std::vector<std::size_t>& options) {
+  Fork fork{whole.knob, {}};
+  for (const std::size_t option : options) fork.options.push_back(whole.options[option]);
+  return fork;
+}
+
 std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& restrictions) {
   std::vector<std::size_t> all(fork.options.size());
   std::iota(all.begin(), all.end(), 0);
-  const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
-                                  [&](const Restriction& each) { return matches(each.knob, fork.knob); });
-  if (found == restrictions.rend()) return all;
+  const Restriction* const found = restriction_of(fork.knob, restrictions);
+  if (found == nullptr) return all;
   const auto named = [&](const Value& value) { return std::ranges::count(found->values, value) > 0; };
   std::erase_if(
       all, [&](std::size_t i) { return !named(fork.options[i]) && !(i == 0 && named(Value(std::string(heuristic)))); });
@@ -59,9 +71,8 @@ std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& r
 
 bool allows(const Restrictions& restrictions, const Trail& changes) {
   return std::ranges::all_of(changes, [&](const Choice& change) {
-    const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
-                                    [&](const Restriction& each) { return matches(each.knob, change.knob); });
-    return found == restrictions.rend() || std::ranges::count(found->values, change.value) > 0;
+    const Restriction* const found = restriction_of(change.knob, restrictions);
+    return found == nullptr || std::ranges::count(found->values, change.value) > 0;
   });
 }
 

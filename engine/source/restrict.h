@@ -22,6 +22,8 @@ struct Restriction {
 /// If several match a knob, the last one counts.
 using Restrictions = std::vector<Restriction>;
 
+/// The fork with these options alone.
+Fork with_options(const Fork& whole, const std::vector<std::size_t>& options);
 /// The indices of the options that are left, ascending: all if no restriction matches the knob, else those that the
 /// restriction names. If the fork offers none of these: only 0, the rule's own first option.
 std::vector<std::size_t> allowed_options(const Fork&, const Restrictions&);

@@ -11,6 +11,7 @@
 #include "engine/source/experiment_kernels.h"
 #include "engine/source/load.h"
 #include "engine/tune/ties.h"
+#include "rules/fusion/decisions.h"
 
 namespace deplo::engine {
 namespace {
@@ -72,8 +73,8 @@ void KernelSets::add(const Variation& variation, Experiment& experiment) {
   const auto& [changes, fused] = variation;
   KernelSet set{changes, fused.trail, kernels_digest(fused.module), {}};
   for (KernelCase& kernel : kernels_of(fused.trail)) {
-    constexpr std::string_view rule = "fusion.";
-    for (const Choice& choice : changes) kernel.name += "." + print(Trail{choice}).substr(rule.size());
+    constexpr std::size_t group = rules::fusion::decision_group.size() + 1;
+    for (const Choice& choice : changes) kernel.name += "." + print(Trail{choice}).substr(group);
     const auto [known, is_new] = names_.try_emplace(identity(kernel), kernel.name);
     set.kernels.push_back(known->second);
     if (is_new) experiment.kernels.push_back(std::move(kernel));

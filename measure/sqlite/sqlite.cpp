@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/temporary_folder.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::sqlite {
@@ -39,24 +40,6 @@ bool is_sealed(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   return access(folder.c_str(), W_OK) != 0 || access(path.c_str(), W_OK) != 0;
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "deplo-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Error(fmt::format("{}: cannot be created: {}", path_, std::strerror(errno)), Exit::environment);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 

@@ -222,7 +222,12 @@ std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates,
     ready();
     const double seconds = std::max(end - monotonic_now(), 0.0);
     const std::size_t count = candidates.size() + (task_.libraries ? libraries_.found.size() : 0);
-    auto answer = ask(FrameType::confirm, encode(candidates, 0, 1, options.seed, seconds), count);
+    std::string request = encode(candidates, 0, 1, options.seed, seconds);
+    if (request.size() > most_payload)
+      throw Error(fmt::format(
+          "protocol: expected a max_finalists whose kernels take at most {} MiB, found {} kernels of {} MiB",
+          most_payload >> 20, candidates.size(), request.size() >> 20));
+    auto answer = ask(FrameType::confirm, std::move(request), count);
     const auto* lost = std::get_if<Lost>(&answer);
     if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));
     if (lost->cause == Lost::Cause::cancelled) return std::vector<Reply>(count, Reply{failure_of(*lost)});

@@ -73,8 +73,8 @@ std::vector<std::int64_t> block_threads(const tp::Entry& entry, const Target& ta
 }
 
 std::string_view meaning_of_block_knob(std::string_view knob) {
-  if (knob.starts_with("blocks.")) return "threads that share the tiles of a block";
-  if (knob.starts_with("keep.")) return "keep a tile in memory (1), or compute its elements where they are used (0)";
+  if (knob.starts_with(threads_group)) return "threads that share the tiles of a block";
+  if (knob.starts_with(keep_group)) return "keep a tile in memory (1), or compute its elements where they are used (0)";
   if (knob.starts_with("product.by")) return "matrix instructions of warps, or each thread by itself";
   if (knob.starts_with("product.rows")) return "rows of sums that a thread has in registers while it walks k";
   return "columns of sums that a thread has in registers while it walks k";
@@ -96,14 +96,14 @@ BlockDecisions::BlockDecisions(const tp::Entry& entry, const Target& target, con
     const tp::ValueId id = op.results[0];
     const int number = seen[op.form->name]++;
     if (std::ranges::find(open, id) != open.end()) {
-      knobs_.push_back({fmt::format("keep.{}_{}", op.form->name, number), id, Knob::Of::keep});
+      knobs_.push_back({fmt::format("{}.{}_{}", keep_group, op.form->name, number), id, Knob::Of::keep});
       kept_[id] = plan.keeps(id);
     }
     if (!op.form->name.starts_with("mma") || blocks::is_scalar(*entry.values[id].type)) return;
     const std::string product = fmt::format("{}_{}", op.form->name, number);
-    knobs_.push_back({"product.by_" + product, id, Knob::Of::by, &op});
-    knobs_.push_back({"product.rows_" + product, id, Knob::Of::rows, &op});
-    knobs_.push_back({"product.columns_" + product, id, Knob::Of::columns, &op});
+    knobs_.push_back({fmt::format("{}.by_{}", product_group, product), id, Knob::Of::by, &op});
+    knobs_.push_back({fmt::format("{}.rows_{}", product_group, product), id, Knob::Of::rows, &op});
+    knobs_.push_back({fmt::format("{}.columns_{}", product_group, product), id, Knob::Of::columns, &op});
   });
 }
 
@@ -114,7 +114,7 @@ std::optional<std::vector<Value>> BlockDecisions::options(const Knob& knob, cons
     if (!blocks::warps_of(entry_, *knob.product, threads, target_)) return std::nullopt;
     return std::vector<Value>{matrix, "threads"};
   }
-  const std::string by = "product.by_" + knob.name.substr(knob.name.find('_') + 1);
+  const std::string by = fmt::format("{}.by_{}", product_group, knob.name.substr(knob.name.find('_') + 1));
   if (std::ranges::find(taken, Choice{by, matrix}) != taken.end()) return std::nullopt;
   const blocks::Dealing dealt(*entry_.values[knob.value].type, threads);
   const ProductSchedule usual = blocks::usual_schedule(dealt, target_);
@@ -123,7 +123,7 @@ std::optional<std::vector<Value>> BlockDecisions::options(const Knob& knob, cons
 }
 
 std::optional<Fork> BlockDecisions::next(const Trail& taken) const {
-  if (taken.empty()) return Fork{"blocks.threads", threads_};
+  if (taken.empty()) return Fork{fmt::format("{}.threads", threads_group), threads_};
   std::size_t at = 1;  // the choices that were taken
   for (const Knob& knob : knobs_) {
     std::optional<std::vector<Value>> all = options(knob, taken);

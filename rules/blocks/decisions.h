@@ -68,7 +68,8 @@ class BlockDecisions {
 };
 
 /// What stands before the dot of the names of BlockDecisions' knobs.
-inline constexpr std::array<std::string_view, 3> groups_of_block_knobs{"blocks", "keep", "product"};
+inline constexpr std::string_view threads_group = "blocks", keep_group = "keep", product_group = "product";
+inline constexpr std::array groups_of_block_knobs{threads_group, keep_group, product_group};
 /// One line about a knob of BlockDecisions, for people.
 std::string_view meaning_of_block_knob(std::string_view knob);
 

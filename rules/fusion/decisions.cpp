@@ -28,7 +28,7 @@ std::optional<deplo::Value> Decisions::chosen(const Fork& fork) {
 
 deplo::Value Decisions::take(std::string_view kind, const std::string& tensor, std::vector<deplo::Value> options) {
   CHECK(!options.empty());
-  Fork fork{fmt::format("fusion.{}_{}", kind, tensor), std::move(options)};
+  Fork fork{fmt::format("{}.{}_{}", decision_group, kind, tensor), std::move(options)};
   deplo::Value value = chosen(fork).value_or(fork.options[0]);
   const auto known = std::ranges::find(forks_, fork.knob, &Fork::knob);
   if (known != forks_.end()) {

@@ -9,6 +9,9 @@
 
 namespace deplo::rules::fusion {
 
+/// What stands before the dot of a decision's name.
+inline constexpr std::string_view decision_group = "fusion";
+
 class Decisions {
  public:
   Decisions() = default;

@@ -137,7 +137,7 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
 // Part of a CPU's time that its cores wait for the last blocks, if that is much: three blocks take two cores as long as
 // four. `others`: blocks along the other axes.
 double idle(std::int64_t size, std::int64_t extent, std::int64_t others, const Target& target) {
-  constexpr double least = 0.25;  // a narrower panel, of other than whole registers, costs more than less
+  constexpr double least = 0.25;  // a smaller part is less than what an unusual width of the panel loses
   if (!target.cpu) return 0;
   const std::int64_t blocks = others * ceil_div(extent, size);
   const double part =

@@ -33,7 +33,8 @@ constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 // chunks of wide panels read longer rows between TLB misses, unless the products of a batch reuse them.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
                                       cpu_few_rows = {64, 128, 32, 256, 512, 16};
-// With few rows, too, one chunk of so many beats two of half of them: 64 x 2048 x 96 takes 0.66 of the time.
+// With few rows, too, one chunk is faster than two halves (64 x 2048 x 96 takes 0.66 of the time); two of cpu_few_rows'
+// first size are the longest such sum.
 constexpr std::int64_t short_sum = 128;
 constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
 

@@ -32,8 +32,8 @@ extern constinit const SearcherKind exhaustive{"exhaustive",
                                                [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
                                                  return std::make_unique<Exhaustive>(space);
                                                },
-                                               false,
-                                               true};
+                                               /*takes_any=*/false,
+                                               /*walks_all=*/true};
 
 }  // namespace kinds
 
