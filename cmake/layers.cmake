@@ -52,9 +52,10 @@ function(deplo_verify_headers layer)
   target_sources(${layer} INTERFACE FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
 endfunction()
 
-# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to sixteen files of a room (a folder) are one compile: what a
-# header and its templates cost is paid once. The last seven rules take 5.1 s together and 12.2 s one by one (g++ 12
-# -O1 behind the precompiled header, processor time). A name in such a file's anonymous namespace is known in the
+# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to 24 files of a room (a folder of a layer, the folders below it
+# included) are one compile: what a header and its templates cost is paid once. The last seven rules take 5.1 s together
+# and 12.2 s one by one (g++ 12 -O1 behind the precompiled header, processor time). The tests of a layer are one room:
+# most of their time are the templates of GoogleTest. A name in such a file's anonymous namespace is known in the
 # others, so it stands once in a room, and differs from the names of the layer's headers. The files of the rooms in
 # `apart` share names, and are compiled one by one: each file of instructions calls its parts as the others do. A test
 # whose names its neighbours have, too, has a namespace of its own; a local name may hide one of another file, so
@@ -67,12 +68,13 @@ function(deplo_compile_by_room target)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE room)
-    cmake_path(GET room PARENT_PATH room)
-    if(NOT room IN_LIST apart)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+    cmake_path(GET folder PARENT_PATH folder)
+    if(NOT folder IN_LIST apart)
+      string(REGEX REPLACE "^([^/]+/[^/]+)/.*" "\\1" room "${folder}")
       list(APPEND files_${room} ${source})
       list(LENGTH files_${room} count)
-      math(EXPR part "(${count} - 1) / 16")
+      math(EXPR part "(${count} - 1) / 24")
       string(MAKE_C_IDENTIFIER "${room}_${part}" group)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()

@@ -72,7 +72,7 @@ std::string Emitter::scalar(const std::string& value) const {
 void Emitter::define(const std::string& dst, DType dtype, const std::string& value) {
   types_[dst] = {dtype, 1};
   block_.scalars.insert(dst);
-  line({"const ", elements::value_type(dtype), " ", dst, " = ", value, ";"});
+  line({"const ", elements::c_type(dtype), " ", dst, " = ", value, ";"});
 }
 
 // Locals in memory are at an offset from the beginning of the block's.
@@ -129,7 +129,7 @@ void Emitter::point_behind(const Compute& sum) {
 
 void Emitter::emit(const Local& s) {
   block_.locals[s.array] = {s.dtype, s.space != Space::thread, false};
-  if (s.space == Space::thread) return print("{} {}[{}];", elements::value_type(s.dtype), s.array, s.count);
+  if (s.space == Space::thread) return print("{} {}[{}];", elements::c_type(s.dtype), s.array, s.count);
   const elements::Words& words = elements::words(dialect());
   const std::string_view space = s.space == Space::shared ? words.shared : words.global;
   const std::string type = elements::memory_type(s.dtype);

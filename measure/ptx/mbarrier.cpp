@@ -9,7 +9,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::int64_t most_bytes = (1 << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
+constexpr std::int64_t max_transaction = (1 << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
 
 }  // namespace
 
@@ -23,14 +23,14 @@ void Mbarrier::arrive(std::uint32_t count) {
 
 void Mbarrier::expect(std::int64_t bytes) {
   bytes_ += bytes;
-  if (bytes_ > most_bytes)
-    throw Finding(
-        fmt::format("phase {} of the mbarrier expects {} bytes, and counts at most {}", phase_, bytes_, most_bytes));
+  if (bytes_ > max_transaction)
+    throw Finding(fmt::format("phase {} of the mbarrier expects {} bytes, and counts at most {}", phase_, bytes_,
+                              max_transaction));
 }
 
 void Mbarrier::complete(std::int64_t bytes) {
   bytes_ -= bytes;
-  if (bytes_ < -most_bytes)
+  if (bytes_ < -max_transaction)
     throw Finding(fmt::format("phase {} of the mbarrier got {} bytes that were not announced", phase_, -bytes_));
   turn();
 }

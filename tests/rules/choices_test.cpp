@@ -17,12 +17,6 @@
 namespace deplo::rules {
 namespace {
 
-ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype = ir::DType::f32) {
-  ir::Program program = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}});
-  for (ir::Buffer& buffer : program.buffers) buffer.dtype = dtype;
-  return program;
-}
-
 // The first option of the knob on the heuristic's way; nullopt: no such decision.
 std::optional<std::int64_t> first(const ir::Program& loop, const char* target, std::string_view knob) {
   const Lowering lowering = heuristic(loop, load_target(target));

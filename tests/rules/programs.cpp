@@ -67,6 +67,12 @@ const Kernel& kernel(std::string_view name) {
   return *found;
 }
 
+ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype) {
+  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}}, "matmul");
+  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
+  return loop;
+}
+
 ir::Program down_rounded(ir::DType dtype, const ir::Symbols& symbols) {
   std::string text = kernel("down_rounded").text;
   const auto replace = [&](const std::string& from, std::string_view to) {

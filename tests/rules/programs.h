@@ -20,6 +20,8 @@ struct Kernel {
 /// batches, strides, several accumulators.
 const std::vector<Kernel>& kernels();
 const Kernel& kernel(std::string_view name);
+/// configs/kernels/matmul.loop of these sizes, with all buffers of the type.
+ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType = ir::DType::f32);
 
 std::string read_text(const std::string& path);
 

@@ -125,7 +125,7 @@ TEST(ProofOfASchedule, IsRefutedByWhatNoToleranceSees) {
 
 // The blocks that add to the same elements are executed together.
 TEST(ProofOfASchedule, OfALargeSplitSumIsInPart) {
-  const ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 64}, {"N", 1024}, {"K", 1024}}, "matmul");
+  const ir::Program loop = matmul(64, 1024, 1024);
   const Target target = load_target("sm_90");
   const ir::Program sound =
       materialize(heuristic_with(loop, target, "split_matmul_k.splits", Value(std::int64_t{4})).program(), target);
@@ -138,7 +138,7 @@ TEST(ProofOfASchedule, OfALargeSplitSumIsInPart) {
 
 // The elements of blocks that are not executed stay 0, and are not compared.
 TEST(ProofOfASchedule, OfSumsOfSomeClustersIsInPart) {
-  const ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 32}, {"N", 2048}, {"K", 2048}}, "matmul");
+  const ir::Program loop = matmul(32, 2048, 2048);
   EXPECT_THAT(verdict(loop, "sm_90"), HasSubstr("proved in part: 176 of 256 blocks, 64 elements"));
 }
 
@@ -151,7 +151,7 @@ TEST(ProofOfASchedule, OfALargeKernelIsInPart) {
 
 // Each product of a matrix instruction takes as long as a statement: all 112 blocks would take a minute.
 TEST(ProofOfASchedule, OfWideMatrixInstructionsIsInPart) {
-  const ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 512}, {"N", 1792}, {"K", 2048}}, "matmul");
+  const ir::Program loop = matmul(512, 1792, 2048);
   EXPECT_THAT(verdict(loop, "sm_90", ir::DType::bf16), HasSubstr("proved in part: 2 of 112 blocks"));
 }
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string kernel_text(ir::DType dtype, std::string_view target, std::string_view wanted) {
-  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 128}, {"N", 128}, {"K", 256}}, "matmul");
+  ir::Program loop = matmul(128, 128, 256);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
   const Trail trail = parse_trail(wanted);
   Lowering lowering(loop, load_target(target));

@@ -17,13 +17,11 @@ constexpr std::int64_t depth = 3584;
 
 using Wanted = std::map<std::string, Value>;
 
-Lowering matmul(std::int64_t m, const char* target) {
-  return {ir::parse(kernel("matmul").text, {{"M", m}, {"N", 37888}, {"K", depth}}), load_target(target)};
-}
+Lowering start_of(std::int64_t m, const char* target) { return {matmul(m, 37888, depth), load_target(target)}; }
 
 // The heuristic, but for the decisions that are named.
 Lowering scheduled(std::int64_t m, const char* target, const Wanted& wanted) {
-  Lowering lowering = matmul(m, target);
+  Lowering lowering = start_of(m, target);
   std::size_t taken = 0;
   while (const auto& fork = lowering.fork()) {
     const auto named = wanted.find(fork->knob);
@@ -51,7 +49,7 @@ double step(const Lowering& lowering) {
 
 // Of all shapes of a schedule's warps: the heuristic, but for the decisions that are named.
 double fewest(std::int64_t m, const char* target, const Wanted& wanted) {
-  std::vector<Lowering> open = {matmul(m, target)};
+  std::vector<Lowering> open = {start_of(m, target)};
   double best = 1e9;
   while (!open.empty()) {
     Lowering lowering = std::move(open.back());

@@ -102,7 +102,7 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
 
 // What is left of a loop between the fence and the end of a group makes ptxas serialise its products.
 TEST(WarpgroupForms, TheirLoopsAreUnrolledWhole) {
-  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 512}, {"N", 512}, {"K", 512}}, "matmul");
+  ir::Program loop = matmul(512, 512, 512);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
   Lowering lowering(loop, load_target("sm_90"));
   int loops = 0;

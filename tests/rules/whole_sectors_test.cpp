@@ -19,7 +19,7 @@ using ::testing::Not;
 /// The Kernel IR of a matmul of bf16 by the heuristic's schedule.
 std::string kernel_of(const char* target, std::int64_t m, std::int64_t n, std::int64_t k,
                       ir::DType result = ir::DType::bf16) {
-  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}}, "matmul");
+  ir::Program loop = matmul(m, n, k);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = buffer.role == ir::Role::output ? result : ir::DType::bf16;
   Lowering lowering(loop, load_target(target));
   while (lowering.fork()) lowering.choose(0);

@@ -58,7 +58,7 @@ std::string builtin(Rmw mode, DType element, bool system, const Words& words) {
     if (mode == Rmw::addf && width(element) < 32) return "";
     static constexpr std::array<std::string_view, 10> names = {"And", "Or",  "Xor", "Add", "Add",
                                                                "Max", "Min", "Max", "Min", "Exch"};
-    const std::string pointed = mode == Rmw::addf ? value_type(element) : type;
+    const std::string pointed = mode == Rmw::addf ? c_type(element) : type;
     return fmt::format("atomic{}{}(({}*)at, ", names[static_cast<std::size_t>(mode)], system ? "_system" : "", pointed);
   }
   if (mode == Rmw::addf || (wide && mode != Rmw::add && mode != Rmw::xchg)) return "";
@@ -71,7 +71,7 @@ Function update_function(Rmw mode, DType element, bool system, Dialect dialect) 
   const Words& words = elements::words(dialect);
   const std::string name = fmt::format("update_{}_{}{}", rmw_names[static_cast<std::size_t>(mode)], tile_name(element),
                                        system ? "_system" : "");
-  const std::string type = value_type(element), own = builtin(mode, element, system, words);
+  const std::string type = c_type(element), own = builtin(mode, element, system, words);
   std::string text = fmt::format("{}{} {}(u64 at, {} x) {{\n", words.function, type, name, type);
   if (!own.empty()) {
     const bool of_bits_alone = mode == Rmw::xchg && !is_integral(element);

@@ -132,7 +132,7 @@ std::string integer_to_float(Call& c) {
   const std::string number = extended(c.args[0], w, sign);
   const auto rounding = static_cast<Rounding>(c.number("rounding_mode"));
   if (rounding == Rounding::nearest_even) {
-    if (to == DType::f32 || to == DType::f64) return fmt::format("({}){}", value_type(to), number);
+    if (to == DType::f32 || to == DType::f64) return fmt::format("({}){}", c_type(to), number);
     return rounded(w < 32 ? "(f32)" + number : fmt::format("odd_of_{}64({})", sign ? 'i' : 'u', number), to);
   }
   CHECK(to == DType::f32 || to == DType::f64);  // unsupported()

@@ -274,12 +274,10 @@ std::string integer_type(int width, bool with_sign) {
   return fmt::format("{}{}", with_sign ? 'i' : 'u', bits);
 }
 
-std::string value_type(DType e) {
-  return is_integral(e) ? integer_type(width(e), false) : e == DType::f64 ? "f64" : "f32";
-}
+std::string c_type(DType e) { return is_integral(e) ? integer_type(width(e), false) : e == DType::f64 ? "f64" : "f32"; }
 
 std::string memory_type(DType e) {
-  return is_integral(e) || !bit_functions(e).empty() ? integer_type(width(e), false) : value_type(e);
+  return is_integral(e) || !bit_functions(e).empty() ? integer_type(width(e), false) : c_type(e);
 }
 
 std::string bits_of(const std::string& value, DType e) {

@@ -25,7 +25,7 @@ std::string vocabulary(std::string_view source, Dialect);
 
 /// The type of a value in a thread: floats other than f64 are f32 values that their type holds, and integers are
 /// unsigned.
-std::string value_type(DType);
+std::string c_type(DType);
 /// The type of an element in memory. Floats other than f32 and f64 are their bits.
 std::string memory_type(DType);
 /// The integer type that holds `width` bits: "u32", or "i32" with a sign.

@@ -13,7 +13,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::uint64_t most_registers = 1 << 18, most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_registers = 1 << 18, max_bytes = std::uint64_t{1} << 30;
 
 // Bits of a type; 0: none.
 int bits_of(std::string_view type) {
@@ -186,7 +186,7 @@ void Parser::dimensions(Variable& v, int element_bytes) {
   while (accept("[")) {
     const std::uint64_t extent = peek().is("]") ? 0 : number();
     expect("]");
-    if (extent > most_bytes || v.size * extent > most_bytes) fail("expected a variable of at most 1 GiB");
+    if (extent > max_bytes || v.size * extent > max_bytes) fail("expected a variable of at most 1 GiB");
     v.size *= extent;
   }
 }
@@ -243,7 +243,7 @@ void Parser::attributes(Function& f) {
       product *= number();
       if (first == 0) first = product;
       accept(",");
-      if (product > most_bytes) fail("expected smaller numbers of threads or blocks");
+      if (product > max_bytes) fail("expected smaller numbers of threads or blocks");
     }
     if (token.is(".reqnctapercluster") && product != first) fail("expected clusters of blocks in x only");
     if (token.is(".maxntid") || token.is(".reqntid")) f.most_threads = static_cast<std::int64_t>(product);
@@ -329,8 +329,8 @@ void Parser::registers(Function& f) {
     }
     const std::uint64_t count = number();
     expect(">");
-    if (count > most_registers || f.registers.size() + count > most_registers)
-      fail(fmt::format("expected at most {} registers", most_registers));
+    if (count > max_registers || f.registers.size() + count > max_registers)
+      fail(fmt::format("expected at most {} registers", max_registers));
     for (std::uint64_t i = 0; i < count; ++i) f.registers.push_back({declared(fmt::format("{}{}", name, i)), bits});
   } while (accept(","));
 }

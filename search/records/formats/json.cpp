@@ -63,9 +63,9 @@ std::optional<bool> direction_word(const Json& json) {
   return std::nullopt;
 }
 
-class Reader {
+class JsonReader {
  public:
-  Reader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
+  JsonReader(const std::string& place, const Reading& reading) : place_(place), reading_(reading), builder_(place) {}
 
   Records read(std::string_view text) {
     parse(text);
@@ -467,11 +467,11 @@ class Reader {
 }  // namespace
 
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading) {
-  return Reader(place, reading).read(text);
+  return JsonReader(place, reading).read(text);
 }
 
 Records records::read_t4(Json document, const std::string& place, const Reading& reading) {
-  return Reader(place, reading).read(std::move(document));
+  return JsonReader(place, reading).read(std::move(document));
 }
 
 std::vector<Records> records::parse_json_source(const Source& source) {

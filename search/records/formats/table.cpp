@@ -108,9 +108,9 @@ bool has_cells(records::CsvLines& lines, std::size_t count) {
   }
 }
 
-class Reader {
+class TableReader {
  public:
-  Reader(const std::string& place, const std::vector<std::string>& heads, const Reading& reading)
+  TableReader(const std::string& place, const std::vector<std::string>& heads, const Reading& reading)
       : place_(place), heads_(heads), roles_(heads.size(), Role::none), builder_(place) {
     const Columns columns = merged(reading.columns);
     scale_ = to_us(columns.unit, place);
@@ -410,7 +410,7 @@ Records parse_table_records(std::string_view text, const std::string& place, con
                       "expected a recorded space, found text that is no table; `deplo db import --list-formats` "
                       "says what is read");
   }
-  return Reader(place, heads, reading).read(lines);
+  return TableReader(place, heads, reading).read(lines);
 }
 
 std::vector<Records> records::parse_table_source(const Source& source) {

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 template <class Read>
-std::string message(Read read) {
+std::string refusal(Read read) {
   try {
     read();
   } catch (const Error& e) {
@@ -22,8 +22,8 @@ std::string message(Read read) {
 
 TEST(SourceFlags, SayOneThing) {
   SourceFlags flags;
-  const auto program = [&] { return message([&] { flags.program(); }); };
-  const auto selection = [&] { return message([&] { flags.selection(); }); };
+  const auto program = [&] { return refusal([&] { flags.program(); }); };
+  const auto selection = [&] { return refusal([&] { flags.selection(); }); };
   EXPECT_EQ(program(),
             "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE, --space FILE, found none; "
             "see --help");
@@ -50,7 +50,7 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
   const auto kernel = std::get<engine::LoopKernel>(flags.selection().source.from);
   EXPECT_EQ(kernel.symbols, (ir::Symbols{{"M", 3}, {"N", 5}}));
   flags.symbols = {"M=3", "M=5"};
-  EXPECT_EQ(message([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
+  EXPECT_EQ(refusal([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
 }
 
 TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
@@ -61,13 +61,13 @@ TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
   EXPECT_EQ(engine::read_graph(flags.program()).nodes.at(0).type.dtype, ir::DType::bf16);
   for (const char* other : {"f64", "i32", "", "bf17"}) {
     flags.options.texts["dtype"] = other;
-    EXPECT_EQ(message([&] { flags.program(); }),
+    EXPECT_EQ(refusal([&] { flags.program(); }),
               std::string("--dtype: expected a type of floats (f32, f16 or bf16), found '") + other + "'");
   }
   flags = {};
   flags.pt2 = "x.pt2";
   flags.options.texts["dtype"] = "f16";
-  EXPECT_THAT(message([&] { flags.program(); }),
+  EXPECT_THAT(refusal([&] { flags.program(); }),
               HasSubstr("--dtype cannot be combined with --pt2, which names its own types"));
   flags = {};
   flags.kernel = "matmul";

@@ -23,7 +23,7 @@ struct Trace {
   std::vector<std::string> arguments;
 };
 
-Trace read(const std::filesystem::path& path) {
+Trace read_trace(const std::filesystem::path& path) {
   std::ifstream file(path);
   Trace trace;
   std::string line;
@@ -49,7 +49,7 @@ TEST(Traces, AreWhatCompilePrints) {
   int count = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/traces")) {
-    const Trace trace = read(entry.path());
+    const Trace trace = read_trace(entry.path());
     std::vector<std::string> words = {"deplo", "compile"};
     words.insert(words.end(), trace.arguments.begin(), trace.arguments.end());
     const testing::Ran ran = testing::run_program(words);

@@ -153,7 +153,7 @@ class ModelFile : public ::testing::Test {
  protected:
   std::string load(const std::string& more, const std::string& head_dim = "8") {
     // A folder for each process: the tests run beside each other.
-    const auto folder = std::filesystem::path(testing::TempDir()) / ("model_file." + std::to_string(getpid()));
+    const auto folder = std::filesystem::path(::testing::TempDir()) / ("model_file." + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
     const std::filesystem::path file = folder / "small.yaml";
     std::ofstream(file) << "source: \"a test\"\nhidden: 32\nffn: 48\nheads: 4\nlayers: 1\nrope_theta: 10000\n"

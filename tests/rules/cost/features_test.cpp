@@ -165,7 +165,7 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
 
 // Multiply-adds of 16 bits in a cycle: 1,024 of an A100's unit, 2,048 of an H100's by warpgroups; by warps 0.63 of these.
 TEST(Features, TensorCyclesByHand) {
-  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", 512}, {"N", 512}, {"K", 128}}, "matmul");
+  ir::Program loop = matmul(512, 512, 128);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
   const auto cycles = [&](const std::string& target_name, const std::string& atom) {
     const Target target = load_target(target_name);

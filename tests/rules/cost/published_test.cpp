@@ -19,10 +19,6 @@ namespace {
 
 using Wishes = std::map<std::string, std::int64_t, std::less<>>;
 
-ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}});
-}
-
 // The wishes by knob, or by its rule for all of its knobs; for the rest what leaves the kernel as it was before there
 // was the knob, else the heuristic's pick. nullopt: a wish is not legal.
 std::optional<Lowering> lower(const ir::Program& loop, const Target& target, const Wishes& wishes) {

@@ -99,7 +99,7 @@ TEST(Roofline, ATailWaveOfAGpuIsARoundOfItsOwn) {
 // 128 x 256 reads 48 KiB, for which the second level takes 1,536.
 TEST(Roofline, TensorCoresBoundAMatmulOf16Bits) {
   const Target target = load_target("sm_90");
-  ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", 4096}, {"N", 4096}, {"K", 4096}}, "matmul");
+  ir::Program loop = rules::matmul(4096, 4096, 4096);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
   const auto us = [&](const std::string& atom) {
     const rules::Lowering lowering = rules::heuristic_with(loop, target, "mma.atom", Value(atom));

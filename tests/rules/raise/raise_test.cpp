@@ -172,13 +172,6 @@ for a0 in 0..4: # free
 
 std::string exact_key(const ir::Program& loop) { return ir::structural_keys(loop).exact; }
 
-/// deplo's own kernel of these sizes.
-ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype) {
-  ir::Program loop = ir::parse(kernel("matmul").text, {{"M", m}, {"N", n}, {"K", k}}, "matmul");
-  for (ir::Buffer& buffer : loop.buffers) buffer.dtype = dtype;
-  return loop;
-}
-
 TEST(RaiseExamples, VectorAdd) {
   Launch launch;
   for (const char* array : {"a", "b", "c"}) launch.pointer(array, ir::DType::f32, {128});

@@ -235,7 +235,7 @@ std::vector<Id> attention(pt2::Call& call, std::string_view mask) {
 std::vector<Id> read_attention(pt2::Call& call) { return attention(call, "attn_mask"); }
 std::vector<Id> read_efficient_attention(pt2::Call& call) { return attention(call, "attn_bias"); }
 
-constexpr std::string_view signature =
+constexpr std::string_view attention_signature =
     "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False";
 
 }  // namespace
@@ -244,7 +244,7 @@ constexpr std::string_view signature =
 std::vector<Operation> attention_operations() {
   return {
       {"scaled_dot_product_attention", 3, 4, attention_attributes, infer_attention, evaluate_attention, decompose_attention,
-       {{"scaled_dot_product_attention", in_functional, signature, call_attention}},
+       {{"scaled_dot_product_attention", in_functional, attention_signature, call_attention}},
        {{"aten.scaled_dot_product_attention", read_attention},
         {"aten._scaled_dot_product_efficient_attention", read_efficient_attention},
         {"aten._scaled_dot_product_flash_attention", read_attention},

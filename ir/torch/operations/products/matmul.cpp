@@ -28,7 +28,7 @@ Shape batch_strides(const Shape& operand, const Shape& batch) {
 namespace {
 
 // The space (batch…, m, k, n) of a product, and where its operands lie in it.
-struct Space {
+struct ProductSpace {
   Shape extents;
   std::size_t batch;  // how many dimensions
 
@@ -39,7 +39,7 @@ struct Space {
 };
 
 // An operand of shape (batch…, rest…): its batch dimensions are the last ones of the space's, broadcast.
-int spread(Emitter& e, int x, const Space& space, const Coordinates& rest, std::string_view suffix) {
+int spread(Emitter& e, int x, const ProductSpace& space, const Coordinates& rest, std::string_view suffix) {
   const std::size_t own = e.rank(x) - rest.size();
   Coordinates coordinates;
   for (std::size_t d = 0; d < own; ++d)
@@ -55,7 +55,7 @@ int contract(Emitter& e, int a, int b, bool b_transposed, const Shape& result) {
   const bool a_vector = e.rank(a) == 1, b_vector = e.rank(b) == 1;
   const Shape &left = e.shape(a), &right = e.shape(b);
   const std::size_t matrix = (a_vector ? 0 : 1) + (b_vector ? 0 : 1);
-  Space space{Shape(result.begin(), result.end() - static_cast<std::ptrdiff_t>(matrix)), result.size() - matrix};
+  ProductSpace space{Shape(result.begin(), result.end() - static_cast<std::ptrdiff_t>(matrix)), result.size() - matrix};
   space.extents.push_back(a_vector ? 1 : left[left.size() - 2]);
   space.extents.push_back(left.back());
   space.extents.push_back(b_vector ? 1 : right[right.size() - (b_transposed ? 2 : 1)]);

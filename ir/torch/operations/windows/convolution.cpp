@@ -207,7 +207,7 @@ struct Dimension {
 
 /// The space of the products, and the coordinates in it: (phases…, batch, places but the last…, groups, the last place,
 /// out, depth). Groups of one output, as in a depthwise convolution, are where out is otherwise.
-struct Space {
+struct ConvolutionSpace {
   const Node& node;
   const Sizes& sizes;
   std::vector<Dimension> dimensions;
@@ -216,7 +216,7 @@ struct Space {
   Coordinates at;
   Coordinates parts;  // of the depth: the elements of the kernel, and the channel of the group
 
-  Space(const Node& n, const Sizes& s) : node(n), sizes(s), batch(s.places.size()) {
+  ConvolutionSpace(const Node& n, const Sizes& s) : node(n), sizes(s), batch(s.places.size()) {
     for (std::size_t d = 0; d < s.places.size(); ++d) dimensions.emplace_back(n, s, d);
     group = batch + s.places.size() + (s.out == 1 ? 1 : 0);
     out = batch + s.places.size() + 2;
@@ -240,7 +240,7 @@ struct Space {
 };
 
 /// x with its channels last and 0 wherever windows read beyond its borders, or between its elements.
-int padded(Emitter& e, int x, const Space& space) {
+int padded(Emitter& e, int x, const ConvolutionSpace& space) {
   Shape shape = {space.sizes.batch};
   for (const Dimension& d : space.dimensions) shape.push_back(d.extent);
   shape.push_back(space.sizes.groups * space.sizes.channels);
@@ -258,7 +258,7 @@ int padded(Emitter& e, int x, const Space& space) {
   return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
 }
 
-int inputs(Emitter& e, int x, const Space& space) {
+int inputs(Emitter& e, int x, const ConvolutionSpace& space) {
   Coordinates coordinates = {space.at[space.batch]};
   for (std::size_t d = 0; d < space.dimensions.size(); ++d)
     coordinates.push_back(space.dimensions[d].at(space.at[d], space.at[space.place(d)], space.parts[d]));
@@ -267,7 +267,7 @@ int inputs(Emitter& e, int x, const Space& space) {
 }
 
 /// The weight with 0 for the elements that a kernel lacks to be as long for each phase as for the others.
-int whole_kernel(Emitter& e, int weight, const Space& space) {
+int whole_kernel(Emitter& e, int weight, const ConvolutionSpace& space) {
   Shape shape = e.shape(weight);
   Coordinates coordinates = tensor::identity(shape);
   Expr inside = 1;
@@ -280,7 +280,7 @@ int whole_kernel(Emitter& e, int weight, const Space& space) {
   return guarded(e, weight, shape, std::move(coordinates), inside, 0, "kernel");
 }
 
-int weights(Emitter& e, int weight, const Space& space) {
+int weights(Emitter& e, int weight, const ConvolutionSpace& space) {
   Coordinates coordinates = {space.at[space.group] * space.sizes.out + space.at[space.out], space.parts.back()};
   if (space.node.flag("transposed")) coordinates = {space.channel(), space.at[space.out]};
   for (std::size_t d = 0; d < space.dimensions.size(); ++d)
@@ -289,7 +289,7 @@ int weights(Emitter& e, int weight, const Space& space) {
 }
 
 /// The sum of an element of the result: its coordinates in the space, with depth 0.
-Coordinates sum_of(const Space& space, const Shape& result) {
+Coordinates sum_of(const ConvolutionSpace& space, const Shape& result) {
   const Coordinates at = tensor::identity(result);
   Coordinates sum(space.extents.size(), 0);
   sum[space.batch] = at[0];
@@ -306,7 +306,7 @@ Coordinates sum_of(const Space& space, const Shape& result) {
 int decompose_convolution(Emitter& e, const TensorCall& call) {
   const Sizes sizes = sizes_of(call.node, call.arg(0).type.shape, call.arg(1).type.shape);
   const DType t = call.dtype();
-  const Space space(call.node, sizes);
+  const ConvolutionSpace space(call.node, sizes);
   const int x = inputs(e, e.convert(call.args[0], t), space);
   const int product = e.elementwise(Op::multiply, {x, weights(e, e.convert(call.args[1], t), space)}, "ew");
   const Dims depth = {static_cast<std::int64_t>(space.extents.size()) - 1};

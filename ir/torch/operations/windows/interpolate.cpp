@@ -178,7 +178,7 @@ std::vector<Id> read_upsample(pt2::Call& call) {
 constexpr char nearest_mode[] = "nearest", exact_mode[] = "nearest-exact", linear_mode[] = "linear",
                cubic_mode[] = "bicubic";
 
-constexpr std::string_view signature =
+constexpr std::string_view interpolate_signature =
     "input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, "
     "antialias=False";
 constexpr std::string_view module =
@@ -189,7 +189,7 @@ constexpr std::string_view module =
 // clang-format off
 Composites interpolations() {
   return {
-      {{"interpolate", in_functional, signature, call_interpolate},
+      {{"interpolate", in_functional, interpolate_signature, call_interpolate},
        {"Upsample", stateless_module, module, nullptr, "interpolate"},
        {"upsample", in_functional, "input, size=None, scale_factor=None, mode='nearest', align_corners=None", call_interpolate}},
       {{"aten.upsample_nearest1d", read_upsample<nearest_mode>}, {"aten.upsample_nearest2d", read_upsample<nearest_mode>},
