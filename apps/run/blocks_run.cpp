@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "apps/cli/write_file.h"
+#include "apps/run/output_files.h"
 #include "apps/run/subject.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
@@ -111,10 +111,11 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
     report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
   report.tensor_bytes = report.buffer_bytes;
   report.outputs = compare_arrays(launch, options, before, expected, found);
-  if (options.outputs) make_folder(*options.outputs, "--outputs");
-  for (std::size_t i = 0; options.outputs && i < found.size(); ++i)
+  OutputFiles files(options.outputs);
+  for (std::size_t i = 0; files.wanted() && i < found.size(); ++i)
     if (found[i].bytes != before[i].bytes || expected[i].bytes != before[i].bytes)
-      write_array(*options.outputs, found[i], launch.arrays[i].shape);
+      add_array(files, found[i], launch.arrays[i].shape);
+  files.finish();
   return report;
 }
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "apps/cli/write_file.h"
+#include "apps/run/output_files.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "engine/compile/target.h"
@@ -92,15 +92,14 @@ class FileRunner {
   }
 
   void add_outputs(measure::Problem& problem) {
-    if (options_.outputs) make_folder(*options_.outputs, "--outputs");
+    OutputFiles files(options_.outputs);
     for (const measure::Reference::Output& expected : problem.reference().outputs) {
       const ir::Buffer& buffer = problem.loop().buffers[expected.buffer];
       const ir::Numbers found = problem.arrays().read(expected.buffer);
       report_.outputs.push_back(compare_output(found, expected, buffer, options_.tolerance));
-      if (options_.outputs)
-        write_file(fmt::format("{}/{}.npy", *options_.outputs, buffer.name),
-                   measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
+      if (files.wanted()) files.add(buffer.name, measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
     }
+    files.finish();
     // Elements that are not compared were written, too.
     if (const auto failure = problem.check(measure::Coverage::whole); failure && report_.right())
       throw Error(fmt::format("kernel {}: {}", kernel_.name(), failure->message));

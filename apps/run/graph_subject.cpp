@@ -64,7 +64,7 @@ class GraphSubject : public Subject {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
       const bool is_empty = ir::element_count(node.type.shape) == 0;
-      (is_empty ? empty_outputs_ : outputs_).push_back({node.name, fmt::format("{}.npy", i), node.type, i});
+      (is_empty ? empty_outputs_ : outputs_).push_back({node.name, std::to_string(i), node.type, i});
     }
     std::erase_if(graph_.outputs, [&](int output) {
       return ir::element_count(graph_.nodes[static_cast<std::size_t>(output)].type.shape) == 0;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include "apps/cli/write_file.h"
 #include "apps/run/blocks_run.h"
 #include "apps/run/file_run.h"
+#include "apps/run/output_files.h"
 #include "apps/run/subject.h"
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
@@ -230,13 +230,14 @@ std::vector<ir::Numbers> Runner::read_outputs(measure::Arrays& slots) const {
 }
 
 void Runner::write_outputs(const std::vector<ir::Numbers>& found) const {
-  make_folder(*options_.outputs, "--outputs");
+  OutputFiles files(options_.outputs);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Subject::Output& output = subject_->outputs()[i];
-    write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes(found[i], output.type));
+    files.add(output.file, measure::npy_bytes(found[i], output.type));
   }
   for (const Subject::Output& output : subject_->empty_outputs())
-    write_file(fmt::format("{}/{}", *options_.outputs, output.file), measure::npy_bytes({}, output.type));
+    files.add(output.file, measure::npy_bytes({}, output.type));
+  files.finish();
 }
 
 /// As in a model that runs it: what a kernel leaves in the caches is there for the next, the graph's inputs are not.

@@ -23,7 +23,7 @@ struct RunOptions : DeviceOptions {
   engine::Source source;
   bool no_measure = false;                    // do not read the device's clock; the report has no times
   std::optional<std::string> reference = {};  // an expression of a tile program's arrays, used instead of its blocks
-  std::optional<std::string> outputs = {};    // the folder for outputs: 0.npy, 1.npy, …; arrays: NAME.npy
+  std::optional<std::string> outputs = {};    // OutputFiles: 0.npy, 1.npy, …; of arrays NAME.npy
   bool fingerprint = false;                   // also compute the fingerprint of each kernel
   bool whole = false;  // time the chain of all kernels, and compare its outputs with those of single launches instead
                        // of the reference

@@ -19,7 +19,7 @@ namespace deplo::apps {
 class Subject {
  public:
   struct Output {            // in the order of the module's outputs
-    std::string name, file;  // the file without a folder
+    std::string name, file;  // the file without its folder and suffix
     ir::TensorType type;
     std::size_t place = 0;  // index among all outputs, including those without elements
   };

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
-#include "apps/cli/write_file.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "measure/check/npy.h"
@@ -37,10 +35,9 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
 
 }  // namespace
 
-void write_array(const std::string& folder, const tiles::Array& array, const tiles::Extents& shape) {
+void add_array(OutputFiles& files, const tiles::Array& array, const tiles::Extents& shape) {
   const ir::DType dtype = measure::comparable_dtype(array.element);
-  write_file((std::filesystem::path(folder) / (array.name + ".npy")).string(),
-             measure::npy_bytes(measure::numbers_of(array, dtype), {dtype, shape}));
+  files.add(array.name, measure::npy_bytes(measure::numbers_of(array, dtype), {dtype, shape}));
 }
 
 TileRunReport run_tile_program(const TileRunOptions& options) {
@@ -61,12 +58,13 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
                        .operations = result.operations,
                        .seed = options.seed,
                        .arrays = {}};
-  if (options.outputs) make_folder(*options.outputs, "--outputs");
+  OutputFiles files(options.outputs);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const tiles::Extents& shape = given.arrays[i].shape;
     report.arrays.push_back(describe(before[i], arrays[i], shape));
-    if (options.outputs && report.arrays.back().changed != 0) write_array(*options.outputs, arrays[i], shape);
+    if (files.wanted() && report.arrays.back().changed != 0) add_array(files, arrays[i], shape);
   }
+  files.finish();
   return report;
 }
 

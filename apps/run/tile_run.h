@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/run/output_files.h"
 #include "engine/source/inputs.h"
 #include "engine/source/tile_program/tile_launch.h"
 
@@ -17,7 +18,7 @@ struct TileRunOptions {
   engine::Inputs inputs = {};          // values of arrays, instead of random ones
   std::uint64_t seed = 0;              // for the arrays' values and the order in which blocks run
   bool poison = false;                 // fill elements that the program does not specify with NaN
-  std::optional<std::string> outputs;  // the folder for changed arrays, written as NAME.npy
+  std::optional<std::string> outputs;  // OutputFiles: the changed arrays, as NAME.npy
 };
 
 /// An array after the entry ran.
@@ -42,7 +43,7 @@ TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
-/// Writes the array to NAME.npy in the folder.
-void write_array(const std::string& folder, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
+/// Adds the array as NAME.npy.
+void add_array(OutputFiles&, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
 
 }  // namespace deplo::apps

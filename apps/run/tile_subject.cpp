@@ -55,7 +55,7 @@ class TileSubject : public Subject {
     arrays_ = make_arrays(launch_, options.seed);
     for (const std::string& output : module_.outputs) {
       written_.push_back(array_of(output));
-      outputs_.push_back({output, arrays_[written_.back()].name + ".npy", module_.find(output)->type});
+      outputs_.push_back({output, arrays_[written_.back()].name, module_.find(output)->type});
     }
     if (options.reference) graph_ = read_reference(*options.reference, launch_);
     if (graph_) check_reference();

@@ -113,4 +113,30 @@ std::string Zip::read(std::string_view name) const {
   return bytes;
 }
 
+std::string zipped(const std::vector<std::pair<std::string, std::string>>& entries) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const archive = zip_source_buffer_create(nullptr, 0, 0, &error);
+  CHECK(archive);
+  zip_source_keep(archive);  // zip_close() would free it
+  zip_t* const zip = zip_open_from_source(archive, ZIP_CREATE | ZIP_TRUNCATE, &error);
+  CHECK(zip);
+  for (const auto& [name, bytes] : entries) {
+    const zip_int64_t index =
+        zip_file_add(zip, name.c_str(), zip_source_buffer(zip, bytes.data(), bytes.size(), 0), ZIP_FL_ENC_UTF_8);
+    CHECK(index >= 0);
+    zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
+    constexpr zip_uint16_t date = (1 << 5) + 1;  // the first of January 1980: the same bytes on every day
+    zip_file_set_dostime(zip, static_cast<zip_uint64_t>(index), 0, date, 0);
+  }
+  CHECK(zip_close(zip) == 0);
+  zip_stat_t stat;
+  CHECK(zip_source_stat(archive, &stat) == 0 && zip_source_open(archive) == 0);
+  std::string bytes(stat.size, '\0');
+  CHECK(zip_source_read(archive, bytes.data(), bytes.size()) == static_cast<zip_int64_t>(bytes.size()));
+  zip_source_close(archive);
+  zip_source_free(archive);
+  return bytes;
+}
+
 }  // namespace deplo::ir::torch

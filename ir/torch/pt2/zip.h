@@ -1,4 +1,4 @@
-// Reads zip archives, from a file or from memory.
+// Zip archives: read from a file or from memory, and written to memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace deplo::ir::torch {
@@ -37,5 +38,8 @@ class Zip {
   std::shared_ptr<Handle> handle_;
   std::map<std::string, std::uint64_t, std::less<>> entries_;  // name → libzip's number
 };
+
+/// The bytes of an archive with these entries (name, bytes), which are not compressed, as numpy.savez writes them.
+std::string zipped(const std::vector<std::pair<std::string, std::string>>& entries);
 
 }  // namespace deplo::ir::torch

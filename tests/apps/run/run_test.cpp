@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/run_program.h"
+#include "ir/torch/pt2/zip.h"
 #include "measure/check/npy.h"
 #include "measure/host_memory.h"
 #include "measure/store_fixture.h"
@@ -141,6 +142,22 @@ TEST(Run, OutputsAreWritten) {
   const std::vector<float> whole = measure::read_npy(folder.file("whole/0.npy"), {ir::DType::f32, {3, 5}});
   for (std::size_t i = 0; i < of.size(); ++i) EXPECT_FLOAT_EQ(whole[i], of[i] / 2 + 1);
   expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: expected a folder");
+}
+
+// The archive is the only file that is written, and is read as the inputs of another run by its names.
+TEST(Run, OutputsInOneArchive) {
+  const measure::TemporaryFolder folder;
+  const std::string archive = folder.file("out.npz");
+  run_json({"-c", "x = torch.arange(15).reshape(3, 5); (x * 2, torch.ones(2, 3), x[:0])", "--outputs", archive});
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  const ir::torch::Zip zip{archive};
+  EXPECT_THAT(zip.names(), ::testing::ElementsAre("0.npy", "1.npy", "2.npy"));
+  const std::string inputs = write_file(folder.path(), "inputs.yaml", "y: " + archive + ":0\n");
+  const Json again = run_json({"-c", "y = torch.randint(0, 9, (3, 5)); (y == torch.arange(15).reshape(3, 5) * 2).all()",
+                               "--inputs", inputs, "--outputs", folder.file("again")});
+  EXPECT_TRUE(again["right"]);
+  EXPECT_EQ(measure::read_npy(folder.file("again/0.npy"), {ir::DType::boolean, {}}).at(0), 1);
+  expect_error({"-c", "torch.randn(5)", "--outputs", folder.file("none/out.npz")}, 2, "none/out.npz");
 }
 
 TEST(Run, OutputsOfARunThatIsNotValidAreNotWritten) {

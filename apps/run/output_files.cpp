@@ -1,0 +1,28 @@
+#include "apps/run/output_files.h"
+
+#include "apps/cli/write_file.h"
+#include "ir/torch/pt2/zip.h"
+
+namespace deplo::apps {
+
+OutputFiles::OutputFiles(const std::optional<std::string>& path)
+    : path_(path.value_or("")), archive_(path_.ends_with(".npz")) {
+  if (archive_)
+    expect_no_store(path_);
+  else if (wanted())
+    make_folder(path_, "--outputs");
+}
+
+void OutputFiles::add(const std::string& name, std::string bytes) {
+  if (!wanted()) return;
+  if (archive_)
+    entries_.emplace_back(name + ".npy", std::move(bytes));
+  else
+    write_file(path_ + "/" + name + ".npy", bytes);
+}
+
+void OutputFiles::finish() {
+  if (archive_) write_file(path_, ir::torch::zipped(entries_));
+}
+
+}  // namespace deplo::apps
