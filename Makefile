@@ -8,6 +8,9 @@ SETUP ?= scripts/setup.sh
 # Seconds of tuning, for all kernels together; set-up and build come before.
 TIME ?= 300
 CONFIG ?= experiments/qwen_s512.yaml
+# What the property tests draw: other cases for each number up to 99999.
+SEED ?= 0
+export GTEST_RANDOM_SEED = $(SEED)
 # What ninja prints before each step of a build: how many steps are done, and how many there are.
 export NINJA_STATUS = [%f of %t, %p, %e s] $(empty)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
@@ -38,12 +41,12 @@ build: setup ## build everything (PRESET=release, debug, asan or tsan)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD)
 
-test: setup ## build, and run the tests (test-all: long ones, too)
+test: setup ## build, and run the tests (SEED=1: other random cases)
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target tests
 	@scripts/run_tests.sh $(BUILD) --preset $(PRESET) --label-exclude '^long'
 
-test-all: build ## build everything, and run every test
+test-all: build ## build everything, and run every test, long ones, too
 	@scripts/run_tests.sh $(BUILD) --preset $(PRESET)
 
 bench: setup ## build, and run the benchmarks of tests/bench

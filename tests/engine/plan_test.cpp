@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "engine/source/graph.h"
 #include "engine/source/source.h"
 #include "rules/cost/resources.h"
@@ -124,7 +125,7 @@ void expect_values_survive(const ir::Module& module, const Plan& plan) {
 }
 
 TEST(Plan, NothingAliveIsOverwritten) {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(500)) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
     const ir::Module module = random_module(rng);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
@@ -145,7 +146,7 @@ TEST(StructuralKeys, SeeThroughNamesOrderCommutedArgumentsAndUnitAxes) {
     const ir::Canonical plain = ir::canonical(kernel);
     ASSERT_EQ(verify(plain.program), "") << print(kernel);
     EXPECT_EQ(ir::canonical(plain.program).program, plain.program) << print(kernel);
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const std::uint64_t seed : drawn_seeds(20)) {
       const ir::Program other = Disguise(seed)(kernel);
       ASSERT_EQ(verify(other), "") << print(other);
       ASSERT_EQ(print(ir::canonical(other).program), print(plain.program)) << "seed " << seed << "\n" << print(other);

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/loop/kernel.h"
 #include "ir/interpret/interpret.h"
@@ -242,7 +243,7 @@ TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
   const std::string measured = find(kernel).compiled.digest;
   const std::string untuned = TunedCache(std::nullopt, device("none"), target_, false).find(kernel).compiled.digest;
   int tuned = 0, refused = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(1000)) {
     Rng rng(seed);
     std::string bytes = intact;
     for (std::size_t flips = rng.below(16) + 1; flips > 0; --flips)

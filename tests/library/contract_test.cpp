@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "core/error.h"
+#include "drawn_seeds.h"
 #include "examples/library/opencl_runtime.h"
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
@@ -147,14 +148,12 @@ TEST(Contract, OfBatchesOfVectors) {
 TEST(Contract, OfRandomExpressions) {
   if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
   constexpr std::uint64_t cases = 12;  // a second or two each: kernels are built
-  const auto seed = static_cast<std::uint64_t>(std::max(1, GTEST_FLAG_GET(random_seed)));
-  for (std::uint64_t i = 0; i < cases; ++i) {
-    RandomExpression expression = random_expression(seed * 1000 + i, 6);
+  for (const std::uint64_t seed : drawn_seeds(cases)) {
+    RandomExpression expression = random_expression(seed + 1000, 6);
     const std::string found = fault(expression.text());
     if (found.empty()) continue;
     expression = shrink(std::move(expression), [](const std::string& text) { return !fault(text).empty(); });
-    FAIL() << "--gtest_random_seed=" << seed << ", case " << i << ": " << expression.text() << "\n"
-           << fault(expression.text());
+    FAIL() << "seed " << seed << ": " << expression.text() << "\n" << fault(expression.text());
   }
 }
 

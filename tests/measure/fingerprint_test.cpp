@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "ir/emit/emit.h"
 #include "measure/check/problem.h"
 #include "measure/opencl/opencl.h"
@@ -57,7 +58,8 @@ struct Pairs {
 
 Pairs compare(const ir::Program& loop, Device& device, int schedules) {
   std::vector<Drawn> all;
-  for (int seed = 1; seed <= schedules; ++seed) all.push_back(draw(loop, device, static_cast<std::uint64_t>(seed)));
+  for (const std::uint64_t seed : drawn_seeds(static_cast<std::uint64_t>(schedules)))
+    all.push_back(draw(loop, device, seed));
   Pairs pairs;
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
@@ -133,7 +135,7 @@ TEST(RowFingerprint, RowsOfOneFingerprintHaveTheSameBits) {
   std::vector<Drawn> all;
   for (const std::int64_t rows : {1, 5, 16}) {
     const ir::Program loop = load("matmul", {{"M", rows}, {"N", columns}, {"K", 200}}, ir::DType::f32);
-    for (std::uint64_t seed = 1; seed < 9; ++seed) {
+    for (const std::uint64_t seed : drawn_seeds(8)) {
       Drawn drawn = draw(loop, *device, seed);
       drawn.bytes.resize(columns * sizeof(float));
       all.push_back(std::move(drawn));

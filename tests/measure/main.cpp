@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "drawn_seeds.h"
 #include "measure/faulty.h"
 #include "measure/ptx/schedule_case.h"
 
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   if (const int code = deplo::measure::worker::run_as_worker(argc, argv); code >= 0) return code;
   ::testing::InitGoogleTest(&argc, argv);
   auto& cases = deplo::measure::ptx::many_cases();
+  cases.first = deplo::first_seed(cases.first);
   for (int i = 1; i < argc; i += 2) {
     const std::string_view flag = argv[i];
     if (i + 1 < argc && (flag == "--cases" || flag == "--seed") &&

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "drawn_seeds.h"
 #include "search/count.h"
 #include "search/toy_space.h"
 
@@ -69,7 +70,7 @@ TEST(Count, IntervalsHoldTheTruthOfUnbalancedTrees) {
     const auto truth = static_cast<double>(count(space));
     int held = 0;
     double sum = 0;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    for (const std::uint64_t seed : drawn_seeds(200)) {
       const Estimate e = estimate(space, paths, seed);
       held += e.low <= truth && truth <= e.high;
       sum += e.leaves;

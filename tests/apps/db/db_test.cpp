@@ -10,6 +10,7 @@
 #include "apps/run_program.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -187,7 +188,7 @@ TEST_F(Db, BadStoresAreOneLine) {
 // Answers or one line, whatever the bytes are.
 TEST_F(Db, DamagedStores) {
   const std::string sound = read_file(store_);
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(60)) {
     Rng rng(seed);
     std::string bytes = sound;
     for (std::uint64_t n = 1 + rng.below(40); n > 0; --n)

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "search/count.h"
 
 namespace deplo::engine::foreign {
@@ -209,7 +210,7 @@ TEST(ForeignSpace, AgreesWithBruteForce) {
       "{0} * {1} <= {3}",           "{0} % {1} == 0",          "{0} <= {1} + {2}", "{0} != {1}",
       "{0} * {1} * {2} <= 4 * {3}", "{0} == {1} or {2} > {3}", "{0} > {3} - 9"};
   int legal_spaces = 0;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(400)) {
     Rng rng(seed);
     std::vector<Parameter> parameters;
     const std::size_t count = 1 + rng.below(6);
@@ -360,7 +361,7 @@ Outcome outcome_of(const std::vector<Expression>& conditions, const std::vector<
 // Bounds must not cut off anything legal: texts, NaN, overflow and divisions by zero included.
 TEST(ForeignSpace, AgreesWithBruteForceForAnyConstraint) {
   int legal_spaces = 0, failing_spaces = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(1500)) {
     Rng rng(seed);
     const std::vector<Parameter> parameters = random_parameters(rng);
     ConstraintWriter writer(rng, parameters.size());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "ir/program.h"
 
 namespace deplo::ir::ring_test {
@@ -37,7 +38,7 @@ double number(double value) { return ring().constant(value); }
 /// Three elements for each case.
 template <class F>
 void for_each_case(F f) {
-  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(cases)) {
     SCOPED_TRACE(seed);
     f(Ring::element(3 * seed), Ring::element(3 * seed + 1), Ring::element(3 * seed + 2));
     if (::testing::Test::HasFailure()) return;

@@ -2,6 +2,7 @@
 
 #include <climits>
 
+#include "drawn_seeds.h"
 #include "ir/simplify/random_expr.h"
 
 namespace deplo::ir {
@@ -104,7 +105,7 @@ std::string fault(const Expr& e, const Ranges& scope, const std::vector<Values>&
 }
 
 TEST(Simplify, RandomExpressionsKeepTheirMeaning) {
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(20000)) {
     Rng rng(seed);
     const Expr e = testing::random_expr(rng, 1 + static_cast<int>(rng.below(5)));
     const Ranges scope = testing::random_ranges(rng);

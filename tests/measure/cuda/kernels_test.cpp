@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "ir/emit/emit.h"
 #include "measure/cuda/fixture.h"
 #include "rules/lower.h"
@@ -93,7 +94,8 @@ TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
 
 // PtxSchedules compiles and executes more of them.
 TEST_P(Compiles, RandomSchedules) {
-  for (std::uint64_t seed = 1; seed <= 12 && !HasFatalFailure(); ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(12)) {
+    if (HasFatalFailure()) return;
     Rng rng(seed);
     const Shapes& s = shapes[rng.below(shapes.size())];
     const std::string& symbols = s.symbols[rng.below(s.symbols.size())];
@@ -119,15 +121,19 @@ rules::Lowering random_linear(const Target& target, std::uint64_t seed) {
 }
 
 TEST_P(Compiles, RandomSchedulesOfSixteenBits) {
-  for (std::uint64_t seed = 1; seed <= 8 && !HasFatalFailure(); ++seed)
+  for (const std::uint64_t seed : drawn_seeds(8)) {
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
+    if (HasFatalFailure()) return;
+  }
   std::printf("%d schedules compiled for %s\n", compiled_, GetParam());
 }
 
 // Half an hour.
 TEST_P(Compiles, DISABLED_TwoThousandOfSixteenBits) {
-  for (std::uint64_t seed = 1; seed <= 2000 && !HasFatalFailure(); ++seed)
+  for (const std::uint64_t seed : drawn_seeds(2000)) {
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));
+    if (HasFatalFailure()) return;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Compiles, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));

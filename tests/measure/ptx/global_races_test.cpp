@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "drawn_seeds.h"
 #include "measure/cuda/fixture.h"
 #include "measure/host_arrays.h"
 #include "measure/ptx/by_hand.h"
@@ -21,7 +22,7 @@ constexpr std::uint64_t orders = 12;
 /// The first finding in orders of different seeds.
 std::string finding_of(const std::string& body, std::int64_t blocks, std::int64_t threads = 32) {
   const std::string text = by_hand("mov.u32 %r1, %ctaid.x;\n" + body, ".shared .align 16 .b8 s[256];");
-  for (std::uint64_t seed = 0; seed < orders; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(orders)) {
     const std::string found = finding(text, {.blocks = blocks, .threads = threads, .seed = seed});
     if (!found.empty()) return found;
   }
@@ -216,7 +217,7 @@ std::string finding_in(const std::string& text, const std::vector<std::string>& 
                          .grid = {blocks, 1, 1},
                          .block = {threads, 1, 1},
                          .arguments = parsed});
-  for (std::uint64_t seed = 0; seed < orders; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(orders)) {
     HostArrays arrays(parsed.arrays);
     try {
       kernel.launch(arrays, seed);

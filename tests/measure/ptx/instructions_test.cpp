@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "drawn_seeds.h"
 #include "measure/ptx/by_hand.h"
 
 namespace deplo::measure::ptx {
@@ -217,7 +218,7 @@ TEST(PtxInstructions, WhatALoadDoesNotUseIsNotRead) {
 
 // Lanes part and meet again; each takes another number of turns.
 TEST(PtxInstructions, LanesPartAndMeet) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(20)) {
     std::vector<std::uint32_t> x(64);
     launch(by_hand(R"(  mov.u32 %r1, 0;
   mov.u32 %r2, 0;
@@ -247,7 +248,7 @@ L2:
 
 // A lane that waits for another one of its warp: independent thread scheduling lets both go on.
 TEST(PtxInstructions, LanesOfAWarpMayWaitForEachOther) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(20)) {
     std::vector<std::uint32_t> x(4);
     launch(by_hand(R"(  setp.eq.u32 %p1, %r0, 7;
   @%p1 bra L2;
@@ -289,7 +290,7 @@ L4:)"),
 
 // PTX ISA, "exit": barriers release those that wait for exiting threads alone. Masks of lanes name the others only.
 TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(8)) {
     std::vector<std::uint32_t> x(4);
     launch(by_hand(R"(  setp.ge.u32 %p1, %r0, 40;
   @%p1 exit;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "measure/ptx/by_hand.h"
 #include "measure/ptx/order.h"
 
@@ -55,7 +56,7 @@ TEST(LaneRaces, LanesMayWriteOnePlaceByOneInstruction) {
 // Against a model that remembers which barriers both lanes have met at, in any chain.
 TEST(LaneRaces, OrderIsThatOfChainsOfBarriers) {
   constexpr std::size_t lanes = 32;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(200)) {
     Rng rng(seed);
     LaneOrder order;
     struct Made {

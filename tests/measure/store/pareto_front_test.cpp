@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "measure/protocol/protocol.h"
 
 namespace deplo::measure {
@@ -54,7 +55,7 @@ TEST(ParetoFront, EachObjectiveHasItsOwnNoise) {
 // by a chain of points that ends there.
 TEST(ParetoFront, OfTwoNoisyObjectivesIsNeverEmpty) {
   const Objectives two = objectives({"time", "energy"});
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(2000)) {
     Rng rng(seed);
     std::vector<std::vector<double>> points;
     for (std::uint64_t i = 0; i < 1 + rng.below(12); ++i)
@@ -72,7 +73,7 @@ TEST(ParetoFront, OfEqualsTheOneNearestToTheHeuristic) {
 // By the definition, of points without noise: on the front is what no other point beats.
 TEST(ParetoFront, AgreesWithTheDefinition) {
   const Objectives three = objectives({"code_size", "registers", "spills"});
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(200)) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
     std::set<std::vector<double>> distinct;

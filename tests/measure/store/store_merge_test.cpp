@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 #include "measure/store/file/open.h"
 #include "measure/store/upkeep/report.h"
 #include "measure/store_fixture.h"
@@ -107,7 +108,7 @@ sqlite::Rows bests(const std::string& file) {
 }
 
 TEST(StoreMerge, IsTheUnionInAnyOrderAndTwiceIsOnce) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(12)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Rng rng(seed);
     const TemporaryFolder folder;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "drawn_seeds.h"
 #include "rules/decompose/decompose.h"
 #include "rules/decompose/decompose_case.h"
 #include "rules/random_shapes.h"
@@ -199,7 +200,7 @@ bool is_composed(const Graph& graph) {
 }
 
 TEST(Compose, ChainsOfShapeOperationsMeanTheSame) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(2000)) {
     Rng rng(seed);
     const ir::torch::Graph graph = random_shapes(rng);
     ASSERT_EQ(check_meaning(graph, random_sources(graph, rng)), "") << "seed " << seed << "\n" << print(graph);

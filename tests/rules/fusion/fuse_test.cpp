@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "drawn_seeds.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
 #include "rules/decompose/decompose.h"
@@ -65,7 +66,7 @@ TEST(Fuse, BlocksAreAtMostSixteenKernels) {
 }
 
 TEST(Fuse, IsDeterministic) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(20)) {
     const auto graph = compose(decompose(random_graph(seed, 10)));
     EXPECT_EQ(ir::print(fuse(graph)), ir::print(fuse(graph)));
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "drawn_seeds.h"
 
 namespace deplo::rules::raising {
 namespace {
@@ -83,7 +84,7 @@ class Random {
 TEST(Proofs, RandomOnesHold) {
   const ir::Ranges ranges = {{"x", {-3, 6}}, {"y", {0, 9}}, {"z", {-5, 2}}};
   int proved = 0, hold = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(3000)) {
     Random random(seed);
     const Expr first = random.condition(), second = random.condition(), goal = random.condition();
     bool holds = true;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "drawn_seeds.h"
 #include "search/compare/replay.h"
 #include "search/toy_space.h"
 
@@ -75,7 +76,7 @@ TEST_F(EffortReplay, CompilersKeepTheBuildToo) {
 
 TEST_F(EffortReplay, TellsTheMeanOfSomeLaunchesAndInTheEndOfAll) {
   std::set<double> singles, pairs;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(200)) {
     run({at(0, 0.125), at(0, 0.25), at(0, 1)}, {}, seed);
     singles.insert(plan_->told[0].second);
     pairs.insert(plan_->told[1].second);
@@ -91,7 +92,7 @@ TEST_F(EffortReplay, TellsTheMeanOfSomeLaunchesAndInTheEndOfAll) {
 
 TEST_F(EffortReplay, AGuessCountsUntilMoreEffortSaysMore) {
   bool misled = false;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (const std::uint64_t seed : drawn_seeds(50)) {
     const Steps steps = run({at(0, 0.125), at(1, 0.125), at(0, 1), at(1, 1)}, {}, seed);
     const Landscape landscape(*space_);
     const double slower = landscape.rank(0), faster = landscape.rank(1);
