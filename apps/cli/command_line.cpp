@@ -86,7 +86,7 @@ Values values_of(const std::string& type) {
                               "SIZES",        "RATIO"};
   if (std::ranges::find(own, type) != own.end()) return {};
   if (std::ranges::find(files, type) != files.end()) return {.files = true};
-  if (type == "FILES|FOLDERS") return {.files = true, .folders = true};
+  if (type == "FILES|FOLDERS" || type == "FOLDER|FILE") return {.files = true, .folders = true};
   if (type == "FOLDER") return {.folders = true};
   if (type == "MODEL") return {.words = list_data("configs/models", ".yaml"), .files = true};
   if (type == "KERNEL") return {.words = list_data("configs/kernels", ".loop"), .files = true};

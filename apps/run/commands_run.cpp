@@ -106,9 +106,9 @@ void add_run(Command command, int& exit_code) {
       .seldom();
   command
       .option(
-          "--outputs", options.outputs, "PATH",
+          "--outputs", options.outputs, "FOLDER|FILE",
           "Write the outputs to this folder, as NumPy files of float32, int32, int64 or bool: 0.npy, 1.npy, …; of a "
-          "tile program or a kernel file NAME.npy. A PATH that ends in .npz becomes one archive of these files.")
+          "tile program or a kernel file NAME.npy. A FILE.npz becomes one archive of these files.")
       .seldom();
   command
       .flag("--fingerprint", options.fingerprint,
