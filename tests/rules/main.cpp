@@ -2,12 +2,10 @@
 
 #include <cstdio>
 
-#include "drawn_seeds.h"
 #include "rules/options.h"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  deplo::rules::test_options().seed = deplo::first_seed(1);
   const std::string wrong = deplo::rules::parse_options({argv + 1, argv + argc}, deplo::rules::test_options());
   if (!wrong.empty()) {
     std::fprintf(stderr, "%s\n", wrong.c_str());

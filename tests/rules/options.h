@@ -8,7 +8,7 @@ namespace deplo::rules {
 
 struct TestOptions {
   std::uint64_t cases = 1200;  // --cases N: random trails, over all targets
-  std::uint64_t seed = 1;      // --seed S, from 1 on: of each target's first; else what --gtest_random_seed says
+  std::uint64_t seed = 1;      // --seed S, from 1 on: of each target's first
   std::uint64_t jobs = 1;      // --jobs J: processes that try them
   std::string kernels;         // --kernels PREFIX: random trails of those whose names begin so; "": of all
 };

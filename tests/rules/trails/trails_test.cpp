@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/file.h"
+#include "drawn_seeds.h"
 #include "rules/options.h"
 #include "rules/trails/tile_case.h"
 #include "rules/trails/trail_case.h"
@@ -37,9 +38,10 @@ void expect_sound(const std::string& target, Draw draw, double share = 1) {
   const TestOptions& options = test_options();
   const auto cases = static_cast<std::uint64_t>(share * static_cast<double>(options.cases));
   const std::uint64_t count = (cases + targets().size() - 1) / targets().size();
-  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(options.seed),
-              static_cast<unsigned long long>(options.seed + count - 1));
-  std::vector<std::uint64_t> seeds = failing_seeds(target, options.seed, count, options.jobs, most_reports, draw);
+  const std::uint64_t first = first_seed(options.seed);
+  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(first + count - 1));
+  std::vector<std::uint64_t> seeds = failing_seeds(target, first, count, options.jobs, most_reports, draw);
   if (seeds.size() > most_reports) seeds.resize(most_reports);
   for (const std::uint64_t seed : seeds) {
     const TrailCase drawn = draw(target, seed);
