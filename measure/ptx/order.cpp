@@ -130,9 +130,23 @@ Actor Shadow::actor_of(std::size_t slot) const {
   return static_cast<Actor>(slot < warps_ ? first_warp_ + slot : first_product_ + slot - warps_);
 }
 
+Shadow::Write Shadow::write_of(const Access& access) {
+  return {access.epoch,
+          access.actor,
+          access.at,
+          access.is_async,
+          access.is_atomic,
+          access.lane,
+          access.lanes == nullptr ? 0 : access.lanes->epoch(access.lane)};
+}
+
 std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Access& access) {
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
-    if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
+    if (!is_ordered(writes_[g], access)) {
+      const auto same = same_.find(g);
+      const auto is_before = [&](const Write& write) { return is_ordered(write, access); };
+      if (same == same_.end() || std::ranges::none_of(same->second, is_before)) return conflict(writes_[g], access);
+    }
     if (Read* const own = own_read(g, access.actor)) {
       note(*own, access);
       continue;
@@ -147,7 +161,7 @@ std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Acc
   return std::nullopt;
 }
 
-std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Access& access) {
+std::optional<Conflict> Shadow::conflict_of_write(std::size_t g, const Access& access) const {
   // A copy by the asynchronous proxy may overtake reads by the generic one (PTX ISA, "Proxies").
   const auto needs_fence = [&](Actor actor, const Read& read) {
     const bool is_product = actor >= first_product_ && actor - first_product_ < warps_;
@@ -159,28 +173,40 @@ std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Ac
   const auto conflict_with = [&](Actor actor, const Read& read) {
     return Conflict{actor, read.at, false, access.before->seen.seen(actor) >= read.epoch};
   };
+  if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
+  if (const auto same = same_.find(g); same != same_.end())
+    for (const Write& write : same->second)
+      if (!is_ordered(write, access)) return conflict(write, access);
+  const Read* const reads = reads_.data() + g * 2 * warps_;
+  for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
+    if (unordered(actor_of(slot), reads[slot])) return conflict_with(actor_of(slot), reads[slot]);
+    if (actor_of(slot) == access.actor)
+      if (const auto lane = unordered_lane(reads[slot], access))
+        return Conflict{access.actor, reads[slot].at, false, false, lane};
+  }
+  if (const auto others = others_.find(g); others != others_.end())
+    for (const ActorRead& other : others->second)
+      if (unordered(other.actor, other.read)) return conflict_with(other.actor, other.read);
+  return std::nullopt;
+}
+
+std::optional<Conflict> Shadow::write(std::size_t at, std::size_t size, const Access& access, bool changes) {
   for (std::size_t g = at / granule_; g * granule_ < at + size; ++g) {
-    if (!is_ordered(writes_[g], access)) return conflict(writes_[g], access);
-    Read* const reads = reads_.data() + g * 2 * warps_;
-    for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
-      if (unordered(actor_of(slot), reads[slot])) return conflict_with(actor_of(slot), reads[slot]);
-      if (actor_of(slot) == access.actor)
-        if (const auto lane = unordered_lane(reads[slot], access))
-          return Conflict{access.actor, reads[slot].at, false, false, lane};
-      reads[slot] = {};
+    if (auto found = conflict_of_write(g, access)) {
+      if (changes) return found;
+      std::vector<Write>& same = same_[g];
+      const auto known = std::ranges::find_if(
+          same, [&](const Write& write) { return write.actor == access.actor && write.lane == access.lane; });
+      if (known == same.end())
+        same.push_back(write_of(access));
+      else
+        *known = write_of(access);
+      continue;
     }
-    if (const auto others = others_.find(g); others != others_.end()) {
-      for (const ActorRead& other : others->second)
-        if (unordered(other.actor, other.read)) return conflict_with(other.actor, other.read);
-      others_.erase(others);
-    }
-    writes_[g] = {access.epoch,
-                  access.actor,
-                  access.at,
-                  access.is_async,
-                  access.is_atomic,
-                  access.lane,
-                  access.lanes == nullptr ? 0 : access.lanes->epoch(access.lane)};
+    std::fill_n(reads_.begin() + static_cast<std::ptrdiff_t>(g * 2 * warps_), 2 * warps_, Read{});
+    if (!others_.empty()) others_.erase(g);
+    if (!same_.empty()) same_.erase(g);
+    writes_[g] = write_of(access);
   }
   return std::nullopt;
 }

@@ -119,7 +119,8 @@ class Shadow {
   Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product);
   /// At `at` bytes from the memory's beginning. Only the first conflict is returned.
   std::optional<Conflict> read(std::size_t at, std::size_t size, const Access&);
-  std::optional<Conflict> write(std::size_t at, std::size_t size, const Access&);
+  /// `changes`: whether memory has other bytes afterwards. A write of the same bytes conflicts with nothing.
+  std::optional<Conflict> write(std::size_t at, std::size_t size, const Access&, bool changes = true);
 
  private:
   struct Write {
@@ -140,11 +141,13 @@ class Shadow {
     Actor actor = 0;
     Read read;
   };
+  static Write write_of(const Access&);
   static bool is_ordered(const Write& last, const Access&);
   static bool is_of_another_lane(const Write& last, const Access&);
   static void note(Read&, const Access&);
   static std::optional<int> unordered_lane(const Read&, const Access&);
   static Conflict conflict(const Write& last, const Access&);
+  std::optional<Conflict> conflict_of_write(std::size_t granule, const Access&) const;
   Read* own_read(std::size_t granule, Actor);
   Actor actor_of(std::size_t slot) const;
 
@@ -153,6 +156,8 @@ class Shadow {
   std::vector<Write> writes_;
   std::vector<Read> reads_;                                         // of own warps, then of their products, by granule
   std::unordered_map<std::size_t, std::vector<ActorRead>> others_;  // of other blocks
+  // By granule: writes of the bytes that the last write left, which nothing orders with it or with reads since.
+  std::unordered_map<std::size_t, std::vector<Write>> same_;
 };
 
 }  // namespace deplo::measure::ptx

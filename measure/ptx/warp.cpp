@@ -345,8 +345,10 @@ std::byte* Warp::shared_at(std::uint64_t address, std::uint32_t size, std::size_
     made.lanes = &lane_order_;
     made.lane = static_cast<std::uint8_t>(lane);
   }
-  const auto conflict =
-      use == Use::read ? block->shadow().read(position, size, made) : block->shadow().write(position, size, made);
+  const bool changes = operation.written == nullptr || !block->shared().is_written(offset, size) ||
+                       std::memcmp(found, operation.written, size) != 0;
+  const auto conflict = use == Use::read ? block->shadow().read(position, size, made)
+                                         : block->shadow().write(position, size, made, changes);
   if (conflict) report(*conflict, use == Use::read ? "reads" : "writes", size, position);
   if (use == Use::write)
     block->shared().mark_written(offset, size);
