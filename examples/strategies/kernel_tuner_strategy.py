@@ -98,7 +98,7 @@ def main():
     strategy, options = strategy_of(sys.argv[1], given)
     space = deplo_search.connect("Kernel Tuner: " + sys.argv[1])
     random.seed(space.seed)
-    numpy.random.seed(space.seed % 2**32)
+    numpy.random.seed(space.seed)
     options.update(space.parameters)
     searchspace, names = searchspace_of(space)
     budget = Budget(max_fevals=space.trials or searchspace.size)

@@ -13,7 +13,7 @@ name = sys.argv[1] if len(sys.argv) > 1 else "TPESampler"
 if not hasattr(optuna.samplers, name):
     sys.exit("expected a sampler of Optuna, found '%s'" % name)
 space = deplo_search.connect("Optuna: " + name)
-study = optuna.create_study(sampler=getattr(optuna.samplers, name)(seed=space.seed % 2**32))
+study = optuna.create_study(sampler=getattr(optuna.samplers, name)(seed=space.seed))
 ordered = {knob.name: sorted(knob.options) for knob in space.knobs if knob.kind == "integer"}
 distributions = {
     knob.name: optuna.distributions.IntDistribution(0, len(knob.options) - 1)  # the place among the options

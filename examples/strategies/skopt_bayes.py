@@ -27,7 +27,7 @@ while True:
     if len(valid) < 4 or not pool:
         space.evaluate(space.random())
         continue
-    model = GaussianProcessRegressor(Matern(nu=2.5) + WhiteKernel(0.1), normalize_y=True, random_state=space.seed % 2**32)
+    model = GaussianProcessRegressor(Matern(nu=2.5) + WhiteKernel(0.1), normalize_y=True, random_state=space.seed)
     model.fit([point(each.config) for each in valid], [math.log(each.us) for each in valid])
     mean, deviation = model.predict([point(each.config) for each in pool], return_std=True)
     order = numpy.argsort(mean - 1.5 * deviation)[: max(1, len(valid) // 8)]  # a fit takes longer the more there is

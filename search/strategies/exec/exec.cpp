@@ -153,7 +153,7 @@ class Exec final : public Searcher {
     const Briefing& about = options.about;
     return {{"type", "hello"},
             {"protocol", protocol_version},
-            {"seed", options.seed},
+            {"seed", options.seed & 0xffffffff},  // what NumPy takes as a seed, too
             {"parameters", std::move(given)},
             {"budget",
              {{"trials", about.trials > 0 ? Message(about.trials) : Message()},

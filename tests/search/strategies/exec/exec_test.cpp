@@ -53,6 +53,12 @@ TEST_F(Exec, SameSeedSameTrials) {
   }
 }
 
+// deplo compare draws seeds of 64 bits, and NumPy takes no seed above 32 bits.
+TEST_F(Exec, SeedsHave32Bits) {
+  const Run told = run(program("assert space.seed == 9, space.seed\nspace.done()\n"), 20, {.seed = (1ULL << 40) + 9});
+  EXPECT_EQ(told.fault, "");
+}
+
 TEST_F(Exec, KnowsWhatItIsTold) {
   const SearchOptions options{
       .seed = 9, .parameters = {{"size", "12"}, {"word", "up"}}, .about = {"conv", "the text", "a device", 20, 300}};
