@@ -423,12 +423,29 @@ OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   const std::optional<std::int64_t> id = store_->find_kernel(kernel.identity());
   if (!id) return untuned(why_unknown(kernel));
   if (!device_) return untuned("tuned on another device, not on this one");
-  const std::optional<measure::TrialRecord> best = store_->best(*id, *device_, tolerance_);
+  std::optional<measure::TrialRecord> best = store_->best(*id, *device_, tolerance_);
   if (!best) return untuned("");
-  const search::PositionPtr candidate = kernel.space().find(parse_trail(best->trail));
-  if (candidate && digest(kernel.code(*candidate).source.text) == best->digest)
+  search::PositionPtr candidate = kernel.space().find(parse_trail(best->trail));
+  if (!candidate) {  // the user has changed the space since, or has several of this kernel
+    std::vector<measure::TrialRecord> trials = store_->valid_trials(*id, *device_, tolerance_);
+    std::ranges::stable_sort(trials, {}, [](const measure::TrialRecord& trial) {
+      return std::pair(trial.stage != measure::Stage::confirm, trial.timing.median_us);
+    });
+    for (const measure::TrialRecord& trial : trials)
+      if ((candidate = kernel.space().find(parse_trail(trial.trail)))) {
+        best = trial;
+        break;
+      }
+    if (!candidate)
+      return untuned(fmt::format("stale: {} of {} in {} is {}in this space",
+                                 trials.size() == 1
+                                     ? "the measured configuration"
+                                     : fmt::format("none of the {} measured configurations", trials.size()),
+                                 kernel.signature().name, file_, trials.size() == 1 ? "not " : ""));
+  }
+  if (digest(kernel.code(*candidate).source.text) == best->digest)
     return {Origin::tuned, candidate->trail(), best->timing.median_us, ""};
-  return untuned(stale(best->id, kernel.signature().name, candidate != nullptr));
+  return untuned(stale(best->id, kernel.signature().name, true));
 }
 
 GraphSchedule TunedCache::find_graph(const ir::torch::Graph& graph, const Passes& passes) {
