@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -61,13 +62,26 @@ bool differ(const ir::Numbers& a, const ir::Numbers& b) {
 /// The arrays as a kernel whose values the reference says: its inputs are what the expression reads, its outputs are all
 /// other arrays, or, where it reads all, what stands in these afterwards.
 ir::Program compared_kernel(const std::string& reference, const std::vector<ir::Buffer>& arrays) {
-  const ir::torch::Graph graph = ir::torch::parse_expression(reference, "--reference");
-  const auto is_read = [&](const ir::Buffer& array) {
-    return std::ranges::any_of(graph.nodes, [&](const ir::torch::Node& node) {
-      return (node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter) &&
-             node.name == array.name;
-    });
-  };
+  if (reference.ends_with(".npy") || reference.ends_with(".npz"))
+    throw Error(
+        fmt::format("--reference: expected a PyTorch expression, such as x = torch.randn(8); 2 * x, found the file {}; "
+                    "the Reference of a --space takes files (docs/kernel_files.md)",
+                    reference));
+  ir::Symbols elements;
+  for (const ir::Buffer& array : arrays) elements[array.name] = ir::element_count(array);
+  const ir::torch::Graph graph = ir::torch::parse_expression(reference, "--reference", ir::DType::f32, {}, elements);
+  std::set<std::string, std::less<>> read;
+  for (const ir::torch::Node& node : graph.nodes)
+    if (node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter)
+      read.insert(node.name);
+  for (const std::string& name : read) {
+    std::vector<std::string> names;
+    for (const ir::Buffer& array : arrays) names.push_back(array.name);
+    if (std::ranges::find(names, name) == names.end())
+      throw Error(fmt::format("--reference: expected an array of the kernel, found '{}'; its arrays are {}", name,
+                              join(names, ", ")));
+  }
+  const auto is_read = [&](const ir::Buffer& array) { return read.contains(array.name); };
   ir::Program kernel;
   for (const ir::Buffer& array : arrays)
     if (is_read(array)) kernel.buffers.emplace_back(array).role = ir::Role::input;
@@ -84,8 +98,8 @@ class CudaReference {
   CudaReference(const CudaCheckOptions& options, const std::vector<ir::Buffer>& arrays,
                 const std::vector<ir::Numbers>& before)
       : arrays_(arrays), tolerance_(options.tolerance) {
-    const ir::Program kernel = compared_kernel(options.reference, arrays);
-    expected_ = measure::evaluate_expression(options.reference, kernel, [&](const ir::Buffer& input) {
+    const ir::Program kernel = compared_kernel(*options.reference, arrays);
+    expected_ = measure::evaluate_expression(*options.reference, kernel, [&](const ir::Buffer& input) {
       return before[static_cast<std::size_t>(std::ranges::find(arrays, input.name, &ir::Buffer::name) -
                                              arrays.begin())];
     });
@@ -155,7 +169,7 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
   report.file = options.file;
   report.entry = kernel.entry();
   report.target = options.target;
-  if (!options.reference.empty()) compared_kernel(options.reference, buffers);
+  if (options.reference) compared_kernel(*options.reference, buffers);
   std::optional<CudaReference> reference;
   std::vector<ir::Numbers> first;
   for (std::int64_t run = 0; run < options.runs; ++run) {
@@ -163,7 +177,7 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
     fill(arrays, options.seed);
     std::vector<ir::Numbers> before, after;
     for (std::size_t i = 0; i < buffers.size(); ++i) before.push_back(arrays.read(i));
-    if (run == 0 && !options.reference.empty()) {
+    if (run == 0 && options.reference) {
       reference.emplace(options, buffers, before);
       report.compared = reference->compared();
     }

@@ -1,6 +1,7 @@
 // `deplo check --cuda`: runs a kernel of a CUDA file on the PTX machine, which finds its mistakes.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,10 @@ namespace deplo::apps {
 struct CudaCheckOptions {
   std::string file, entry, target = "sm_90a", grid = "1", threads = "128";
   std::vector<std::string> arguments;
-  std::int64_t shared_bytes = 0;  // dynamic
-  std::uint64_t seed = 0;         // of the arrays' values, and the first of the interleavings
-  std::int64_t runs = 8;          // interleavings
-  std::string reference = {};     // an expression; "": values are not compared
+  std::int64_t shared_bytes = 0;              // dynamic
+  std::uint64_t seed = 0;                     // of the arrays' values, and the first of the interleavings
+  std::int64_t runs = 8;                      // interleavings
+  std::optional<std::string> reference = {};  // an expression; nullopt: values are not compared
   double tolerance = measure::default_tolerance;
 };
 

@@ -185,6 +185,8 @@ struct KernelFile::Reader {
     to.space_text_ = read_file(files.space);
     const Config specification = config.at("KernelSpecification");
     check_keys(specification, specification_keys);
+    if (const Config entry = specification.at("KernelName"); entry.is_list())
+      entry.expected("one kernel, because each of several has a space of its own (docs/kernel_files.md, \"Limits\")");
     to.entry_ = specification.at("KernelName").text();
     if (const auto types = specification.find("KernelTypeNames")) {  // KTT's template arguments
       std::vector<std::string> names;
@@ -549,7 +551,10 @@ struct KernelFile::Reader {
       buffer.fill = fill_of(argument, fill, value, type);
       if (const std::string fault = buffer.fill ? ir::fault(*buffer.fill, type) : ""; !fault.empty())
         throw Error(fmt::format("{}: FillValue: {}", argument.place(), fault));
-      if (fill == "File") to.inputs_[name] = flat(array_file(argument.at("FillValue").text(), name), *count * lanes);
+      if (fill == "File") {
+        to.inputs_[name] = flat(array_file(argument.at("FillValue").text(), name), *count * lanes);
+        check_elements(to.inputs_[name], argument.at("FillValue"), buffer);
+      }
       if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
       if (fill == "Generator") to.inputs_[name] = generated_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
@@ -612,9 +617,18 @@ struct KernelFile::Reader {
     if (end == std::string::npos) return place_of(folder, text);
     const std::string archive = place_of(folder, text.substr(0, end + 4));
     const std::string array = text.size() > end + 5 ? text.substr(end + 5) : name;
-    const ir::torch::Zip zip{fs::path(archive)};
-    if (!zip.has(array + ".npy")) throw Error(fmt::format("{}: expected an array '{}', found none", archive, array));
-    return write_array(zip.read(array + ".npy"), archive);
+    return write_array(ir::torch::Zip(fs::path(archive)).read_array(array), archive);
+  }
+
+  /// That the file has an element for each of the buffer's. `given`: what names the file.
+  void check_elements(const std::string& file, const Config& given, const ir::Buffer& buffer) const {
+    const std::int64_t found = ir::element_count(measure::read_npy_header(file).shape);
+    const std::int64_t expected = ir::element_count(buffer);
+    if (found == expected) return;
+    const bool is_sum = to.summed_.contains(buffer.name);
+    if (is_sum && found == 1) return;
+    throw Error(fmt::format("{}: {}: expected {} elements of '{}'{}, found {}", given.place(), given.text(), expected,
+                            buffer.name, is_sum ? ", or their sum as one element" : "", found));
   }
 
   /// A file of the elements alone as .npy.
@@ -689,17 +703,27 @@ struct KernelFile::Reader {
     return raw_file(argument, buffer.dtype, buffer.shape[0]);
   }
 
+  /// Refuses the name of an output that is none.
+  [[noreturn]] void no_output(const std::string& name, const std::string& place) const {
+    std::vector<std::string> outputs;
+    for (const ir::Buffer& buffer : to.signature_.buffers)
+      if (to.is_compared(buffer)) outputs.push_back(buffer.name);
+    throw Error(fmt::format("{}: expected the name of an output ({}), found '{}'{}", place, join(outputs, ", "), name,
+                            did_you_mean(name, outputs)));
+  }
+
   /// T1's reference: arrays from files or of an expression.
   void read_reference_arguments(const Config& arguments) const {
     for (const Config& argument : arguments.items()) {
       const std::string name = argument.at("TargetName").text();
       const ir::Buffer* const buffer = to.signature_.find(name);
-      if (buffer == nullptr || !to.is_compared(*buffer)) argument.at("TargetName").expected("the name of an output");
+      if (buffer == nullptr || !to.is_compared(*buffer)) no_output(name, argument.at("TargetName").place());
       const std::string fill = argument.at("FillType").text();
       const std::int64_t elements = buffer->shape[0];
-      if (fill == "File")
+      if (fill == "File") {
         to.expected_[name] = array_file(argument.at("FillValue").text(), name);
-      else if (fill == "BinaryRaw")
+        check_elements(to.expected_[name], argument.at("FillValue"), *buffer);
+      } else if (fill == "BinaryRaw")
         to.expected_[name] = expected_file(argument, *buffer);
       else if (fill == "Generator")
         to.expected_[name] = generated_file(argument, buffer->dtype, elements);
@@ -733,8 +757,9 @@ struct KernelFile::Reader {
     if (const auto outputs = reference.find("Outputs"))
       for (const auto& [name, file] : outputs->entries()) {
         const ir::Buffer* const buffer = to.signature_.find(name);
-        if (buffer == nullptr || buffer->role != ir::Role::output) file.expected("the file of an output");
+        if (buffer == nullptr || buffer->role != ir::Role::output) no_output(name, file.place());
         to.expected_[name] = array_file(file.text(), name);
+        check_elements(to.expected_[name], file, *buffer);
       }
   }
 

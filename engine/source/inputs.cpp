@@ -38,11 +38,11 @@ bool is_scalar(std::string_view text) {
 
 /// As .npy file in the inputs' folder.
 std::string extract(Inputs& inputs, const ir::torch::Zip& zip, const std::string& array) {
-  if (!zip.has(array + ".npy")) throw Error(fmt::format("{}: expected an array '{}', found none", zip.where(), array));
+  const std::string bytes = zip.read_array(array);
   if (!inputs.folder) inputs.folder = std::make_shared<const measure::WorkFolder>();
   const std::string file = (inputs.folder->path() / fmt::format("{}.npy", inputs.by_name.size())).string();
   std::ofstream out(file, std::ios::binary);
-  if (!(out << zip.read(array + ".npy")).flush())
+  if (!(out << bytes).flush())
     throw Error(fmt::format("{}: the arrays of {} cannot be written", file, zip.where()), Exit::environment);
   return file;
 }

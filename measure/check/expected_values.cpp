@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
 
@@ -41,8 +42,9 @@ const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const
   std::vector<std::string> names;
   for (const ir::Buffer& each : kernel.buffers)
     if (has_contents(each)) names.push_back(each.name);
-  throw Error(
-      fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input, did_you_mean(input, names)));
+  const std::string hint = did_you_mean(input, names);
+  throw Error(fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input,
+                          hint.empty() && !names.empty() ? "; its inputs are " + join(names, ", ") : hint));
 }
 
 using Outputs = std::map<std::string, ir::Numbers, std::less<>>;
@@ -73,7 +75,9 @@ Outputs evaluate(const std::string& text, const ir::Program& kernel, const Input
 
 void check_expression(const std::string& text, const ir::Program& kernel, const InputFiles& files,
                       const std::string& place) {
-  const Graph graph = ir::torch::parse_expression(text, place);
+  ir::Symbols arrays;
+  for (const ir::Buffer& buffer : kernel.buffers) arrays[buffer.name] = ir::element_count(buffer);
+  const Graph graph = ir::torch::parse_expression(text, place, ir::DType::f32, {}, arrays);
   for (const Node& node : graph.nodes)
     if (is_given(node))
       check(ir::element_count(node.type.shape), find(kernel, files, node.name, place), "input", place);
@@ -86,8 +90,8 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
     check(ir::element_count(result.type.shape), buffer, "output", place);
   }
   if (output < graph.outputs.size())
-    throw Error(
-        fmt::format("{}: expected {} results, one for each output, found {}", place, output, graph.outputs.size()));
+    throw Error(fmt::format("{}: expected {}, one for each output, found {}", place,
+                            counted(static_cast<std::int64_t>(output), "result"), graph.outputs.size()));
 }
 
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,

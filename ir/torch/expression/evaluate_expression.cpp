@@ -90,6 +90,10 @@ Value Interpreter::name(const Expr& e, Scope& scope) {
   if (const Scope* found = find_scope(scope, globals_, e.text)) return found->variables.find(e.text)->second;
   Value found = find_global(e.text);
   if (!found.as<Missing>()) return found;
+  if (const auto array = arrays_.find(e.text); array != arrays_.end())
+    fail(where_, e.place,
+         fmt::format("expected a name that is defined, found `{}`; declare this array first: {} = torch.randn({})",
+                     e.text, e.text, array->second));
   std::vector<std::string> known = {"torch", "nn", "F", "math"};
   for (const Scope* s : {&scope, &globals_})
     for (const auto& [variable, value] : s->variables)

@@ -9,7 +9,8 @@
 
 namespace deplo::ir::torch::python {
 
-Interpreter::Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes) : where_(where) {
+Interpreter::Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes, const Symbols& arrays)
+    : where_(where), arrays_(arrays) {
   for (const auto& [name, size] : sizes) globals_.variables.insert_or_assign(name, Value{size});
   session_.default_dtype = default_dtype;
   session_.invoke = [this](const Value& f, Arguments arguments) { return invoke(f, std::move(arguments)); };
@@ -217,8 +218,9 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
 
 namespace deplo::ir::torch {
 
-Graph parse_expression(std::string_view text, std::string_view where, DType default_dtype, const Symbols& sizes) {
-  return python::Interpreter(where, default_dtype, sizes).run(python::parse(text, where));
+Graph parse_expression(std::string_view text, std::string_view where, DType default_dtype, const Symbols& sizes,
+                       const Symbols& arrays) {
+  return python::Interpreter(where, default_dtype, sizes, arrays).run(python::parse(text, where));
 }
 
 }  // namespace deplo::ir::torch

@@ -15,7 +15,7 @@ inline constexpr int most_statements = 1'000;   // nested statements, across cal
 
 class Interpreter {
  public:
-  Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes);
+  Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes, const Symbols& arrays);
   Graph run(const std::vector<Statement>&);
 
  private:
@@ -100,6 +100,7 @@ class Interpreter {
   Scope* bind(const Closure&, Arguments);
 
   std::string_view where_;
+  const Symbols& arrays_;  // that are not declared yet
   Session session_;
   Scope globals_;
   int calls_ = 0, expressions_ = 0, statements_ = 0;

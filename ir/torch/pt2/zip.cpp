@@ -6,6 +6,8 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/text/nearest.h"
+#include "core/text/text.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -71,6 +73,16 @@ std::vector<std::string> Zip::names() const {
   std::vector<std::string> names;
   for (const auto& [name, index] : entries_) names.push_back(name);
   return names;
+}
+
+std::string Zip::read_array(const std::string& name) const {
+  constexpr std::string_view suffix = ".npy";
+  if (has(name + std::string(suffix))) return read(name + std::string(suffix));
+  std::vector<std::string> arrays;
+  for (const auto& [entry, index] : entries_)
+    if (entry.ends_with(suffix)) arrays.push_back(entry.substr(0, entry.size() - suffix.size()));
+  throw Error(fmt::format("{}: expected an array '{}', found {}{}", where_, name,
+                          arrays.empty() ? "none" : join(arrays, ", "), did_you_mean(name, arrays)));
 }
 
 std::string Zip::find_suffix(std::string_view suffix) const {

@@ -29,6 +29,8 @@ class Zip {
   std::string find_suffix(std::string_view suffix) const;
   /// The bytes of an entry. Throws Error if it does not exist, or is damaged or too large.
   std::string read(std::string_view name) const;
+  /// The bytes of the entry NAME.npy of a .npz file. Throws Error if it does not exist, with the names that do.
+  std::string read_array(const std::string& name) const;
 
  private:
   struct Handle;

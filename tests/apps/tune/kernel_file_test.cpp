@@ -255,7 +255,10 @@ TEST_F(KernelFile, IsCheckedByAnExpression) {
   const auto slip = [&](const std::string& expression) { return with(expression).err; };
   EXPECT_THAT(slip("a = torch.randn(128, 129); a @ a.T"),
               HasSubstr("expected 16384 elements of the input 'a', found 16512"));
-  EXPECT_THAT(slip("x = torch.randn(128, 128); x + 1"), HasSubstr("expected an input of the kernel, found 'x'"));
+  EXPECT_THAT(slip("x = torch.randn(128, 128); x + 1"),
+              HasSubstr("expected an input of the kernel, found 'x'; its inputs are a, b"));
+  EXPECT_THAT(slip("a @ b"), HasSubstr("expected a name that is defined, found `a`; declare this array first: a = "
+                                       "torch.randn(16384)"));
   EXPECT_THAT(slip("a = torch.randn(128, 128); a.sum(0)"),
               HasSubstr("expected 16384 elements of the output 'c', found 128"));
   EXPECT_THAT(slip("a = torch.randn(128, 128); a +"), HasSubstr("e.yaml:"));

@@ -13,6 +13,7 @@
 namespace deplo::engine::foreign {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -251,7 +252,25 @@ TEST_F(KernelFileArguments, ArraysOfNpzFiles) {
   };
   EXPECT_EQ(value(own), 5.0 / 8);
   EXPECT_EQ(value(other), 1);
-  EXPECT_THAT(fault(x(":none")), HasSubstr("arrays.npz: expected an array 'none', found none"));
+  EXPECT_THAT(fault(x(":none")), HasSubstr("arrays.npz: expected an array 'none', found other, x"));
+  EXPECT_THAT(fault(x(":othr")), HasSubstr("found other, x; did you mean 'other'?"));
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: 8, FillType: File, FillValue: \"" + archive + "\"}\n"),
+              HasSubstr("arrays.npz: expected 8 elements of 'x', found 64"));
+}
+
+// Said when the space is read, with the space's line and the file as it is written there.
+TEST_F(KernelFileArguments, FilesOfTheReferenceFit) {
+  const std::string archive = DEPLO_SOURCE_DIR "/tests/data/kernel_files/arrays.npz";
+  const std::string n = "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 1}\n";
+  const auto outputs = [&](const std::string& text) {
+    return fault(n, "OpenCL", "k", "Reference: {Outputs: {" + text + "}}\n");
+  };
+  EXPECT_THAT(outputs("y: \"" + archive + ":other\""),
+              AllOf(HasSubstr("k.yaml:"), HasSubstr("arrays.npz:other: expected 960 elements of 'y', found 64")));
+  EXPECT_THAT(outputs("y: \"" + archive + "\""), HasSubstr("arrays.npz: expected an array 'y', found other, x"));
+  EXPECT_THAT(outputs("Y: y.npy"), HasSubstr("expected the name of an output (y), found 'Y'"));
+  EXPECT_THAT(outputs("n: y.npy"), HasSubstr("expected the name of an output (y), found 'n'"));
+  EXPECT_THAT(outputs("y: none.npy"), HasSubstr("none.npy: expected a .npy file, found none"));
 }
 
 TEST_F(KernelFileArguments, ArraysOfRawFiles) {

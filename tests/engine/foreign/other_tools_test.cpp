@@ -74,10 +74,12 @@ TEST_F(KernelFileOfOthers, MisspeltKeysAreRefusedAndOthersAreNot) {
 }
 
 TEST_F(KernelFileOfOthers, YamlHasNoUnknownKeys) {
-  const auto fault = [&](const std::string& space, const std::string& argument, const std::string& top) {
+  const auto fault = [&](const std::string& space, const std::string& argument, const std::string& top,
+                         const std::string& name = "k") {
     write("k.c", source_);
     write("k.yaml", "ConfigurationSpace:\n  TuningParameters:\n    - {Name: bx, Values: [32, 64]}\n" + space +
-                        "KernelSpecification:\n  KernelName: k\n  KernelFile: k.c\n  ProblemSize: [64]\n"
+                        "KernelSpecification:\n  KernelName: " + name +
+                        "\n  KernelFile: k.c\n  ProblemSize: [64]\n"
                         "  LocalSize: {X: bx}\n  Arguments:\n    - {Name: y, Type: float, Size: 64, " +
                         argument + "}\n" + top);
     try {
@@ -92,6 +94,8 @@ TEST_F(KernelFileOfOthers, YamlHasNoUnknownKeys) {
   EXPECT_THAT(fault("  Anything: []\n", "AccessType: WriteOnly", ""), HasSubstr("found the key 'Anything'"));
   EXPECT_THAT(fault("", "AcessType: WriteOnly", ""), HasSubstr("'AcessType'; did you mean 'AccessType'?"));
   EXPECT_THAT(fault("", "AccessType: WriteOnly", "Refrence: {}\n"), HasSubstr("did you mean 'Reference'?"));
+  EXPECT_THAT(fault("", "AccessType: WriteOnly", "", "[k, second]"),
+              HasSubstr("expected one kernel, because each of several has a space of its own"));
 }
 
 TEST_F(KernelFileOfOthers, GridsOfAbsurdSizeAreOneLine) {
