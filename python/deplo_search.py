@@ -52,6 +52,13 @@ class Knob:
         self.name, self.kind, self.options, self.meaning = name, kind, options, meaning
 
 
+def _number(value):
+    """The Python number of one of NumPy's, which many optimizers return."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError("expected numbers and texts in a wish, found %r" % (value,))
+
+
 class Space:
     """The space to search, and the measurements so far. Made by connect().
 
@@ -147,7 +154,7 @@ class Space:
         return message
 
     def _write(self, message):
-        self._out.write(json.dumps(message, separators=(",", ":")) + "\n")
+        self._out.write(json.dumps(message, separators=(",", ":"), default=_number) + "\n")
         self._out.flush()
 
     def _receive(self):

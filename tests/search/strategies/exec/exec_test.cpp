@@ -59,6 +59,16 @@ TEST_F(Exec, SeedsHave32Bits) {
   EXPECT_EQ(told.fault, "");
 }
 
+// Many optimizers return NumPy's numbers, which JSON has no form for.
+TEST_F(Exec, WishesHaveNumbersOfNumPy) {
+  const Run told =
+      run(program("class Int64:\n    def item(self):\n        return 3\n"
+                  "assert space.evaluate({\"toy.k0\": Int64()}).config[\"toy.k0\"] == 3\nspace.done()\n"));
+  EXPECT_EQ(told.fault, "");
+  EXPECT_THAT(run(program("space.evaluate({\"toy.k0\": {1}})\n")).fault,
+              HasSubstr("expected numbers and texts in a wish, found {1}"));
+}
+
 TEST_F(Exec, KnowsWhatItIsTold) {
   const SearchOptions options{
       .seed = 9, .parameters = {{"size", "12"}, {"word", "up"}}, .about = {"conv", "the text", "a device", 20, 300}};
