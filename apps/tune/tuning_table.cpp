@@ -228,7 +228,7 @@ std::string notes(const engine::Summary& summary) {
   if (left_out > 0) text += fmt::format("left out because of their bits: {}\n", counted(left_out, "schedule"));
   text += proofs(summary);
   if (!unfinished.empty())
-    text += fmt::format("not finished, {} of {}; the same command finishes {} first: {}\n", unfinished.size(),
+    text += fmt::format("not finished, {} of {}; the same command continues with {} first: {}\n", unfinished.size(),
                         counted(static_cast<std::int64_t>(summary.rows.size()), "kernel"),
                         unfinished.size() == 1 ? "it" : "these", join(unfinished, ", "));
   if (summary.interrupted) text += "interrupted: the same command continues from " + summary.store + "\n";

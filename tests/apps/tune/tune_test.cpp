@@ -260,7 +260,8 @@ TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
     EXPECT_FALSE(kernel["finished"]);
   }
   EXPECT_EQ(query("SELECT DISTINCT finished FROM search"), std::vector<std::string>{"0"});
-  EXPECT_THAT(run(command).out, HasSubstr("not finished, 2 of 2 kernels; the same command finishes these first: "));
+  EXPECT_THAT(run(command).out,
+              HasSubstr("not finished, 2 of 2 kernels; the same command continues with these first: "));
   EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, HasSubstr("unfinished"));
   // What is asked for is the same but for the time: all are finished, and a command without time asks the store.
   for (const Json& kernel : run_json({"--config", tiny_})["kernels"]) EXPECT_TRUE(kernel["finished"]);
