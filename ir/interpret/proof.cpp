@@ -149,8 +149,8 @@ Proof::Inputs known_inputs(const Program& meaning, Memory inputs) {
 Proof::Proof(const Program& meaning, Memory inputs, std::uint64_t seed)
     : Proof(meaning, known_inputs(meaning, std::move(inputs)), seed) {}
 
-Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed)
-    : meaning_(meaning), seed_(seed), ring_(meaning), inputs_(std::move(inputs)) {
+Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, Ring::Sigmoid sigmoid)
+    : meaning_(meaning), seed_(seed), ring_(meaning, sigmoid), inputs_(std::move(inputs)) {
   std::uint64_t number = (seed << 40) + 1;  // number of an input's first element
   for (const Buffer& buffer : meaning.buffers) {
     if (buffer.role == Role::output || !is_float(buffer.dtype)) continue;
@@ -181,8 +181,12 @@ Memory Proof::outputs(const Program& program, LazyInputs& inputs, const Limits& 
     if (buffer.role == Role::output)
       memory[buffer.name].assign(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
   interpret(program, inputs, memory, ring_, limits);
+  return canonical(std::move(memory));
+}
+
+Memory Proof::canonical(Memory memory) const {
   Memory outputs;
-  for (const Buffer& buffer : program.buffers) {
+  for (const Buffer& buffer : meaning_.buffers) {
     if (buffer.role != Role::output) continue;
     std::vector<double>& elements = outputs[buffer.name] = std::move(memory.find(buffer.name)->second);
     if (is_float(buffer.dtype))
@@ -191,10 +195,20 @@ Memory Proof::outputs(const Program& program, LazyInputs& inputs, const Limits& 
   return outputs;
 }
 
+std::vector<double> Proof::input(const Buffer& buffer) const {
+  std::vector<double> elements(static_cast<std::size_t>(span(buffer)));
+  inputs_.at(buffer.name)(0, elements);
+  return elements;
+}
+
 std::string Proof::difference(const Program& schedule, const Limits& limits) const {
-  CHECK(expected_.has_value());
   LazyInputs inputs = lazy_inputs();
-  const Memory found = outputs(schedule, inputs, limits);
+  return difference(outputs(schedule, inputs, limits));
+}
+
+std::string Proof::difference(Memory memory) const {
+  CHECK(expected_.has_value());
+  const Memory found = canonical(std::move(memory));
   std::size_t wrong = 0, all = 0;
   std::string first;
   for (const auto& [name, expected] : *expected_)

@@ -33,16 +33,25 @@ class Proof {
   Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
   /// The same with inputs that are computed when they are read, by their names.
   using Inputs = std::map<std::string, ComputeElements, std::less<>>;
-  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed);
+  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, Ring::Sigmoid = Ring::Sigmoid::hashed);
 
   /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
   /// Throws Error as interpret() does.
   std::string difference(const Program& schedule, const Limits& = {}) const;
+  /// The same of outputs that something else has computed in ring(). The program must not be too large to be compared
+  /// as a whole.
+  std::string difference(Memory found) const;
+  bool is_whole() const { return expected_.has_value(); }
+  const Ring& ring() const { return ring_; }
+  /// All elements of an input.
+  std::vector<double> input(const Buffer&) const;
+
   /// The same within seconds. What interpret() throws refutes a schedule.
   ProofVerdict verdict(const Program& schedule, const Limits& = {}) const;
 
  private:
   LazyInputs lazy_inputs() const;
+  Memory canonical(Memory) const;
   Memory outputs(const Program&, LazyInputs&, const Limits&) const;
   ProofVerdict verdict_in_part(const Program& schedule, Limits) const;
   std::optional<std::string> compare_some(const Memory& found, LazyInputs&, bool adds, std::size_t& compared) const;

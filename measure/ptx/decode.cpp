@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "measure/ptx/address.h"
+#include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/text/inline_calls.h"
 
@@ -322,7 +323,15 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
   const bool small = words.back().ends_with("8") || words.back().ends_with("16");
   if (small && !statement.opcode.starts_with("ldmatrix") && !statement.opcode.starts_with("mma"))
     program.granule = std::min<std::size_t>(program.granule, words.back().ends_with("16") ? 2 : 1);
-  const Row* const row = find_row(words);
+  const Row* row = find_row(words);
+  if (program.exact && row != nullptr && computes_with_floats(words)) {
+    row = find_exact_row(words);
+    if (row == nullptr)
+      throw Unproved(
+          fmt::format("PTX line {}: {} has no meaning but in numbers", statement.line, statement.opcode));
+  } else if (program.exact && row == nullptr) {
+    row = find_exact_row(words);
+  }
   if (row == nullptr)
     throw Error(fmt::format("PTX line {}: the PTX machine does not execute {}", statement.line, statement.opcode));
   Binder binder(program, names, statement, std::move(words), instruction);
@@ -368,9 +377,10 @@ const Function& find_entry(const Module& module, const std::string& entry) {
 
 }  // namespace
 
-Program decode(const Module& module, const std::string& entry) {
+Program decode(const Module& module, const std::string& entry, Values values) {
   const Function function = inline_calls(module, find_entry(module, entry));
   Program program;
+  program.exact = values == Values::exact;
   program.entry = function.name;
   program.target = module.target;
   program.most_threads = function.most_threads;

@@ -46,6 +46,7 @@ class Binder {
   void label(std::size_t i);
   Detail& detail();
   Program& program() { return program_; }
+  bool is_exact() const { return program_.exact; }
   Instruction& to() { return instruction_; }
   [[noreturn]] void fail(const std::string& expected) const;
 

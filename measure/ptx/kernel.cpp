@@ -77,6 +77,31 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
       source_(source),
       buffers_(std::move(buffers)),
       parameters_(std::move(parameters)) {
+  check_parameters();
+  for (const Launch::Symbol& symbol : symbols) constants_.push_back(constant(symbol));
+}
+
+namespace {
+
+Program decode_exactly(const std::string& text, const std::string& entry, Floats& floats) {
+  const Module module = parse(text);
+  for (const auto* functions : {&module.functions, &module.callees})
+    for (const Function& function : *functions) floats.reserve(function);
+  return decode(module, entry, Values::exact);
+}
+
+}  // namespace
+
+Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers, Floats& floats)
+    : program_(decode_exactly(text, source.entry, floats)),
+      source_(source),
+      buffers_(std::move(buffers)),
+      parameters_(parameters_of(source, buffers_.size())),
+      floats_(&floats) {
+  check_parameters();
+}
+
+void Kernel::check_parameters() const {
   if (program_.parameters.size() != parameters_.size())
     throw Error(fmt::format("expected {} arguments of '{}', found {}", program_.parameters.size(), program_.entry,
                             parameters_.size()));
@@ -87,11 +112,10 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of this size, found one of {}",
                               i + 1, program_.entry, size, expected_bytes(p, size)));
   }
-  if (program_.most_threads > 0 && program_.most_threads < source.threads)
-    throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source.threads));
-  if (program_.cluster != source.cluster)
-    throw Error(fmt::format("expected clusters of {} blocks, found {}", source.cluster, program_.cluster));
-  for (const Launch::Symbol& symbol : symbols) constants_.push_back(constant(symbol));
+  if (program_.most_threads > 0 && program_.most_threads < source_.threads)
+    throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source_.threads));
+  if (program_.cluster != source_.cluster)
+    throw Error(fmt::format("expected clusters of {} blocks, found {}", source_.cluster, program_.cluster));
 }
 
 Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {
@@ -162,6 +186,7 @@ LaunchResult Kernel::launch(const HostArrays& arrays, std::int64_t blocks, std::
 LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape) const {
   CHECK(arrays.count() == buffers_.size());
   LaunchOptions options = shape;
+  options.floats = floats_;
   options.dynamic_shared_bytes = source_.dynamic_shared ? source_.shared_bytes : 0;
   const std::vector<std::vector<std::byte>> before = copy_of(arrays);
   Run run(*this, arrays, options, std::byte{0xcd});

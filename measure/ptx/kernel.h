@@ -7,6 +7,7 @@
 #include "ir/emit/emit.h"
 #include "measure/host_arrays.h"
 #include "measure/launch.h"
+#include "measure/ptx/floats.h"
 #include "measure/ptx/machine.h"
 
 namespace deplo::measure::ptx {
@@ -31,6 +32,9 @@ class Kernel {
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
          std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols = {});
 
+  /// With floats that are elements of an arithmetic. `floats` must outlive the kernel. Throws Unproved, too.
+  Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers, Floats& floats);
+
   /// Runs the first `blocks` blocks on these arrays. Throws Finding.
   LaunchResult launch(const HostArrays&, std::int64_t blocks, std::uint64_t seed) const;
   /// The same with a grid and blocks of several dimensions.
@@ -47,11 +51,14 @@ class Kernel {
   Constant constant(const Launch::Symbol&) const;
   std::vector<std::byte> parameters(const HostArrays&, GlobalMemory&, std::vector<TensorMap>&) const;
 
+  void check_parameters() const;
+
   Program program_;
   ir::KernelSource source_;
   std::vector<ir::Buffer> buffers_;
   std::vector<Parameter> parameters_;
   std::vector<Constant> constants_;
+  Floats* floats_ = nullptr;
 };
 
 }  // namespace deplo::measure::ptx

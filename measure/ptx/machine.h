@@ -17,6 +17,8 @@
 
 namespace deplo::measure::ptx {
 
+class Floats;
+
 /// When copies and products that nothing waits for yet are done: as they are issued, as late as a wait allows, or in
 /// between, as the seed draws.
 enum class Timing { early, late, random };
@@ -32,6 +34,7 @@ struct LaunchOptions {
   std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 100 million
   /// Matrix instructions add as tensor cores do (tensor_sum.h). Otherwise they add exactly and round once.
   bool truncates = false;
+  Floats* floats = nullptr;  // of a program of Values::exact
 };
 
 struct LaunchResult {

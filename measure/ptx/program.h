@@ -129,12 +129,18 @@ struct Program {
   std::vector<Variable> globals;  // of the module, in memory at global_address(number)
   std::int64_t most_threads = 0, least_blocks = 1, cluster = 1;
   bool has_wgmma = false;
+  bool exact = false;       // of Values::exact
   std::size_t granule = 4;  // bytes of the smallest access to memory, at most 4
 };
+
+/// What the bits of a float stand for: its number, or an element of LaunchOptions::floats.
+enum class Values : std::uint8_t { numbers, exact };
 
 /// Throws Error in one line: an instruction that the machine does not execute, with its name and line, an entry that
 /// the module lacks (with those it has), operands of other types. `entry`: as the source names it, such as "k" or
 /// "space::k<float, 4>", or mangled; "": the only one.
-Program decode(const Module&, const std::string& entry);
+/// With Values::exact it throws Unproved for an instruction that computes with floats and has no meaning in an
+/// arithmetic.
+Program decode(const Module&, const std::string& entry, Values = Values::numbers);
 
 }  // namespace deplo::measure::ptx

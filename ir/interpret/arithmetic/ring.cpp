@@ -269,6 +269,8 @@ double unary(Op op, double a) {
   }
 }
 
+double expanded_sigmoid(double a) { return divide(encode(one), add(encode(one), unary(Op::exp, negative(a)))); }
+
 double binary(Op op, double a, double b) {
   switch (op) {
     case Op::subtract:
@@ -289,7 +291,7 @@ double binary(Op op, double a, double b) {
 
 }  // namespace
 
-Ring::Ring(const Program& meaning) {
+Ring::Ring(const Program& meaning, Sigmoid sigmoid) : sigmoid_(sigmoid) {
   const auto note = [&](double factor) { powers_.emplace(factor * std::numbers::log2e, factor); };
   for_each(meaning.body, [&](const Stmt& stmt) {
     const auto* assign = stmt.as<Assign>();
@@ -318,6 +320,9 @@ void Ring::apply(Op op, std::int64_t n, double* out, const double* a, const doub
       return each(n, out, [=](auto i) { return maximum(a[i], b[i]); });
     case Op::select:
       return each(n, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
+    case Op::sigmoid:
+      if (sigmoid_ == Sigmoid::expanded) return each(n, out, [=](auto i) { return expanded_sigmoid(a[i]); });
+      return each(n, out, [=](auto i) { return unary(op, a[i]); });
     default:
       if (arity(op) == 1) return each(n, out, [=](auto i) { return unary(op, a[i]); });
       return each(n, out, [=](auto i) { return binary(op, a[i], b[i]); });

@@ -18,8 +18,11 @@ struct Program;
 /// 2^64 on stay themselves, so that they remain below or above all others.
 class Ring final : public Arithmetic {
  public:
+  /// Whether sigmoid(x) is a hash, or 1 / (1 + exp(-x)), as the emitter writes it. An exponential of the latter does not
+  /// depend on x.
+  enum class Sigmoid : std::uint8_t { hashed, expanded };
   /// `meaning`: the program that is proved. A schedule multiplies its factors by log2(e), and rounds the product.
-  explicit Ring(const Program& meaning);
+  explicit Ring(const Program& meaning, Sigmoid sigmoid = Sigmoid::hashed);
 
   double constant(double value) const override;
   void apply(Op, std::int64_t n, double* out, const double* a, const double* b, const double* c) const override;
@@ -37,6 +40,7 @@ class Ring final : public Arithmetic {
   double canonical(double value) const;
 
  private:
+  Sigmoid sigmoid_;
   std::map<double, double> powers_;  // a factor times log2(e), rounded to double → the factor
 };
 

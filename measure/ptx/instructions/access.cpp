@@ -241,7 +241,9 @@ Meaning atomic_of(const Binder& b) {
   b.fail("an operation of this type");
 }
 
-void atomic(Binder& b) {
+}  // namespace
+
+void bind_atomic(Binder& b) {
   const bool gives = b.word(0) == "atom", swaps = b.has("cas");
   const std::size_t first = gives ? 1 : 0, count = first + (swaps ? 3 : 2);
   b.expect_operands(count, count);
@@ -264,6 +266,13 @@ void atomic(Binder& b) {
       b.detail().d.push_back(place);
     }
   }
+}
+
+namespace {
+
+void atomic(Binder& b) {
+  bind_atomic(b);
+  const int bits = type_bits(b.type());
   const std::string_view type = b.type();
   if (type == "f32")
     b.to().run = atomic_of<float>(b);

@@ -7,8 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <tuple>
 
 #include "ir/types/float16.h"
+#include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/instructions/tensor_sum.h"
 #include "measure/ptx/machine.h"
@@ -71,29 +74,47 @@ void matrix_copy(Binder& b) {
 // ---- elements of fragments
 enum class Element { bf16, f16, tf32 };
 
-double value_of(std::uint16_t bits, Element type) {
-  return ir::float16_value(bits, type == Element::bf16 ? ir::DType::bf16 : ir::DType::f16);
-}
-// PTX ISA, "Alternate floating point data formats": of a tf32 the lower 13 bits are not read.
-double tf32_value(std::uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000U); }
+ir::DType dtype(Element type) { return type == Element::bf16 ? ir::DType::bf16 : ir::DType::f16; }
+
+/// What the bits of elements stand for: numbers.
+class Numbers {
+ public:
+  explicit Numbers(const Warp&) {}
+  double value(std::uint16_t bits, Element type) const { return ir::float16_value(bits, dtype(type)); }
+  // PTX ISA, "Alternate floating point data formats": of a tf32 the lower 13 bits are not read.
+  double tf32(std::uint32_t bits) const { return std::bit_cast<float>(bits & 0xffffe000U); }
+};
+
+/// … elements of an arithmetic (LaunchOptions::floats).
+class Exact {
+ public:
+  explicit Exact(const Warp& w) : floats_(*w.machine().options().floats) {}
+  double value(std::uint16_t bits, Element type) const { return floats_.decode(bits, dtype(type)); }
+  double tf32(std::uint32_t bits) const { return floats_.decode(bits); }
+
+ private:
+  Floats& floats_;
+};
 
 using Elements = std::array<double, 16>;  // up to 16 elements along k
 
 /// The rows g and g + 8 of operand a that a warp's registers hold (PTX ISA, "Matrix Fragments for mma.m16n8k16"): row
 /// g of
 /// 16-bit elements 2 t, 2 t + 1 in register 0, row g + 8 in 1, and k + 8 in 2 and 3; of tf32 element t, and t + 4.
+template <class Values>
 std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+  const Values values(w);
   std::array<Elements, 16> rows{};
   for (std::size_t r = 0; r < registers.size(); ++r) {
     const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
     for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
       Elements& row = rows[lane / 4 + 8 * (r % 2)];
       if (type == Element::tf32) {
-        row[lane % 4 + 4 * (r / 2)] = tf32_value(word[lane]);
+        row[lane % 4 + 4 * (r / 2)] = values.tf32(word[lane]);
       } else {
         const std::size_t k = 2 * (lane % 4) + 8 * (r / 2);
-        row[k] = value_of(static_cast<std::uint16_t>(word[lane]), type);
-        row[k + 1] = value_of(static_cast<std::uint16_t>(word[lane] >> 16), type);
+        row[k] = values.value(static_cast<std::uint16_t>(word[lane]), type);
+        row[k + 1] = values.value(static_cast<std::uint16_t>(word[lane] >> 16), type);
       }
     }
   }
@@ -101,18 +122,20 @@ std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& re
 }
 
 /// Column n of operand b: lane 4 n + t has elements 2 t, 2 t + 1 (and 8 more in register 1), of tf32 t (and t + 4).
+template <class Values>
 std::array<Elements, 8> columns_of_b(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+  const Values values(w);
   std::array<Elements, 8> columns{};
   for (std::size_t r = 0; r < registers.size(); ++r) {
     const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
     for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
       Elements& column = columns[lane / 4];
       if (type == Element::tf32) {
-        column[lane % 4 + 4 * r] = tf32_value(word[lane]);
+        column[lane % 4 + 4 * r] = values.tf32(word[lane]);
       } else {
         const std::size_t k = 2 * (lane % 4) + 8 * r;
-        column[k] = value_of(static_cast<std::uint16_t>(word[lane]), type);
-        column[k + 1] = value_of(static_cast<std::uint16_t>(word[lane] >> 16), type);
+        column[k] = values.value(static_cast<std::uint16_t>(word[lane]), type);
+        column[k + 1] = values.value(static_cast<std::uint16_t>(word[lane] >> 16), type);
       }
     }
   }
@@ -133,10 +156,11 @@ std::array<Aligned, 16> aligned(const Elements& elements, Element type) {
   return result;
 }
 
-/// Adds products as the launch's options say.
-class Adder {
+/// Adds products as the launch's options say. Registers have sums as float.
+class RoundedSum {
  public:
-  Adder(const Warp& w, Element type) : type_(type) {
+  using Register = float;
+  RoundedSum(const Warp& w, Element type, std::size_t) : type_(type) {
     const Machine& machine = w.block().machine();
     if (machine.options().truncates) tensor_sum_ = tensor_sum_of(machine.program().target);
   }
@@ -154,17 +178,38 @@ class Adder {
   std::optional<TensorSum> tensor_sum_;
 };
 
-// ---- mma.sync
+/// Adds the first `depth` products in an arithmetic. Registers have the bits of elements.
+class ExactSum {
+ public:
+  using Register = std::uint32_t;
+  ExactSum(const Warp& w, Element, std::size_t depth) : floats_(*w.machine().options().floats), depth_(depth) {}
+
+  std::uint32_t operator()(const Elements& a, const Elements& b, double sign, std::uint32_t c) const {
+    Elements signed_a = a;
+    const auto n = static_cast<std::int64_t>(depth_);
+    if (sign < 0) floats_.arithmetic().apply(ir::Op::negative, n, signed_a.data(), a.data(), nullptr, nullptr);
+    return floats_.encode(
+        floats_.arithmetic().dot(floats_.decode(c), std::span(signed_a).first(depth_), std::span(b).first(depth_)));
+  }
+
+ private:
+  Floats& floats_;
+  std::size_t depth_;
+};
+
+// ---- mma.sync. detail.k: the depth.
+template <class Values, class Adder>
 Flow run_mma(Warp& w, const Instruction& i, Lanes) {
+  using Register = typename Adder::Register;
   const Detail& t = *i.detail;
   const auto type = static_cast<Element>(t.format);
-  const std::array<Elements, 16> a = rows_of_a(w, t.a, type);
-  const std::array<Elements, 8> b = columns_of_b(w, t.b, type);
-  const Adder add(w, type);
-  std::array<PerLane<float>, 4> d;
+  const std::array<Elements, 16> a = rows_of_a<Values>(w, t.a, type);
+  const std::array<Elements, 8> b = columns_of_b<Values>(w, t.b, type);
+  const Adder add(w, type, static_cast<std::size_t>(t.k));
+  std::array<PerLane<Register>, 4> d;
   for (std::size_t r = 0; r < 4; ++r)
     for (std::size_t lane = 0; lane < warp_lanes; ++lane)
-      d[r][lane] = add(a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2], 1, w.lanes<float>(t.c[r])[lane]);
+      d[r][lane] = add(a[lane / 4 + 8 * (r / 2)], b[2 * (lane % 4) + r % 2], 1, w.lanes<Register>(t.c[r])[lane]);
   for (std::size_t r = 0; r < 4; ++r) w.store(t.d[r], d[r], all_lanes);
   return Flow::next;
 }
@@ -191,10 +236,12 @@ void mma(Binder& b) {
   bind(3, 4, &Detail::c, false);
   b.detail().format = static_cast<int>(element_of(b));
   b.to().together = Together::warp;
-  b.to().run = run_mma;
+  b.detail().k = b.has("m16n8k16") ? 16 : b.has("m16n8k8") ? 8 : 4;
+  b.to().run = b.is_exact() ? run_mma<Exact, ExactSum> : run_mma<Numbers, RoundedSum>;
 }
 
 // ---- wgmma. A matrix in shared memory is described by 64 bits (PTX ISA, "Matrix Descriptor Format").
+template <class Values>
 class SharedMatrix {
  public:
   SharedMatrix(std::uint64_t bits, bool transposed, Warp& w, const Access& access)
@@ -204,7 +251,8 @@ class SharedMatrix {
         transposed_(transposed),
         warp_(w),
         access_(access),
-        memory_(w.block().shared()) {
+        memory_(w.block().shared()),
+        values_(w) {
     const std::uint64_t layout = bits >> 62;
     swizzle_ = layout == 0 ? 0 : 256 >> layout;  // 1: 128, 2: 64, 3: 32 bytes
     if ((bits >> 49 & 7) != 0) throw Finding("the machine executes matrix descriptors with a base offset of 0 only");
@@ -213,7 +261,7 @@ class SharedMatrix {
   /// The 16 elements along k of row `mn` (of a; a column of b).
   Elements row(std::size_t mn, Element type) const {
     Elements values;
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_of(element(mn, k), type);
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = values_.value(element(mn, k), type);
     return values;
   }
 
@@ -257,6 +305,7 @@ class SharedMatrix {
   Warp& warp_;
   const Access& access_;
   SharedMemory& memory_;
+  Values values_;
 };
 
 struct Product {
@@ -270,31 +319,34 @@ struct Product {
 
 // A warp multiplies 16 rows of a by all columns of b. Sum d[4 j + 2 r + v] of lane 4 g + t is of row g + 8 r and column
 // 8 j + 2 t + v (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
+template <class Values, class Adder>
 void multiply(Warp& w, const Detail& t, const Product& product) {
+  using Register = typename Adder::Register;
   const auto type = static_cast<Element>(t.format);
   const Access access{
       w.block().cluster().actors().products(w.actor()), product.group, product.at, true, false, &product.before};
   std::array<Elements, 16> rows;
   if (t.a.empty()) {
-    const SharedMatrix a(product.a, t.a_transposed, w, access);
+    const SharedMatrix<Values> a(product.a, t.a_transposed, w, access);
     const auto first = static_cast<std::size_t>(16 * (w.index() % 4));
     for (std::size_t g = 0; g < rows.size(); ++g) rows[g] = a.row(first + g, type);
   } else {
-    rows = rows_of_a(w, t.a, type);
+    rows = rows_of_a<Values>(w, t.a, type);
   }
-  const SharedMatrix b(product.b, t.b_transposed, w, access);
-  const Adder add(w, type);
+  const SharedMatrix<Values> b(product.b, t.b_transposed, w, access);
+  const Adder add(w, type, std::tuple_size_v<Elements>);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.n); ++n) {
     const Elements column = b.row(n, type);
     const std::size_t j = n / 8, lane_part = n % 8 / 2, v = n % 2;
     for (std::size_t g = 0; g < rows.size(); ++g) {
-      float& d = w.lanes<float>(t.d[4 * j + 2 * (g / 8) + v])[4 * (g % 8) + lane_part];
-      d = add(rows[g], column, product.sign, product.adds ? d : 0.0F);
+      Register& d = w.lanes<Register>(t.d[4 * j + 2 * (g / 8) + v])[4 * (g % 8) + lane_part];
+      d = add(rows[g], column, product.sign, product.adds ? d : Register{0});
     }
   }
 }
 
 // i.a and i.b: the descriptors; i.c: whether to add, a predicate.
+template <class Values, class Adder>
 Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   Product product;
@@ -310,7 +362,8 @@ Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   for (const RegisterPlace place : t.d) w.check_fenced(place);
   for (const RegisterPlace place : t.a) w.check_fenced(place);
   w.note_product_sums(t);
-  w.products.push_back({w.committed_products + 1, w.at(), [&w, &t, product] { multiply(w, t, product); }});
+  w.products.push_back(
+      {w.committed_products + 1, w.at(), [&w, &t, product] { multiply<Values, Adder>(w, t, product); }});
   const Timing timing = w.machine().timing();
   if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
     w.run_products(w.committed_products + 1);
@@ -348,7 +401,7 @@ void wgmma(Binder& b) {
   detail.reads.clear();  // products of one warpgroup are in order
   detail.writes.clear();
   b.to().together = Together::warp;
-  b.to().run = run_wgmma;
+  b.to().run = b.is_exact() ? run_wgmma<Exact, ExactSum> : run_wgmma<Numbers, RoundedSum>;
 }
 
 Flow run_wgmma_fence(Warp& w, const Instruction&, Lanes) {

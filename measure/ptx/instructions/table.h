@@ -19,13 +19,21 @@ std::span<const Row> conversion_rows();
 std::span<const Row> control_rows();
 std::span<const Row> memory_rows();
 std::span<const Row> warp_rows();
+/// The operands of an atom or red, in its Detail (access.cpp).
+void bind_atomic(Binder&);
 std::span<const Row> async_rows();
 std::span<const Row> matrix_rows();
+/// The meaning of instructions in an arithmetic (floats.h), and of those of exact_prelude().
+std::span<const Row> exact_rows();
 
 /// Whether an opcode, split into words, is of the row.
 bool matches(std::string_view pattern, std::span<const std::string_view> words);
 
 /// The row of an opcode; null: the machine does not execute it.
 const Row* find_row(std::span<const std::string_view> words);
+/// The same among exact_rows().
+const Row* find_exact_row(std::span<const std::string_view> words);
+/// Whether an instruction does more with floats than to move their bits.
+bool computes_with_floats(std::span<const std::string_view> words);
 
 }  // namespace deplo::measure::ptx

@@ -1,0 +1,321 @@
+// Instructions on floats that are elements of an arithmetic (measure/ptx/floats.h).
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "measure/ptx/floats.h"
+#include "measure/ptx/instructions/lanes.h"
+#include "measure/ptx/instructions/table.h"
+#include "measure/ptx/machine.h"
+
+namespace deplo::measure::ptx {
+namespace {
+
+using ir::DType;
+using ir::Op;
+using Bits = std::uint32_t;
+
+Floats& floats_of(const Warp& w) { return *w.machine().options().floats; }
+
+template <class Visit>
+void for_each_lane(Lanes active, const Visit& visit) {
+  for (std::size_t l = 0; l < warp_lanes; ++l)
+    if ((active >> l & 1) != 0) visit(l);
+}
+
+// Of lanes that do not take part a register may have any bits, which shall not become elements.
+PerLane<double> load(Warp& w, RegisterPlace place, Lanes active) {
+  Floats& floats = floats_of(w);
+  const PerLane<Bits>& bits = w.lanes<Bits>(place);
+  PerLane<double> values{};
+  for_each_lane(active, [&](std::size_t l) { values[l] = floats.decode(bits[l]); });
+  return values;
+}
+void store(Warp& w, RegisterPlace place, const PerLane<double>& values, Lanes active) {
+  Floats& floats = floats_of(w);
+  PerLane<Bits>& bits = w.lanes<Bits>(place);
+  for_each_lane(active, [&](std::size_t l) { bits[l] = floats.encode(values[l]); });
+}
+
+template <Op op, int arity>
+Flow run_op(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active);
+  PerLane<double> b{}, c{}, d{};
+  if constexpr (arity > 1) b = load(w, i.b, active);
+  if constexpr (arity > 2) c = load(w, i.c, active);
+  floats_of(w).arithmetic().apply(op, warp_lanes, d.data(), a.data(), b.data(), c.data());
+  store(w, i.d, d, active);
+  return Flow::next;
+}
+
+template <int arity>
+void bind_operands(Binder& b) {
+  if (b.has("sat")) b.fail("no .sat where floats are no numbers");
+  b.expect_operands(arity + 1, arity + 1);
+  b.to().d = b.write(0, 32);
+  b.to().a = b.read(1, 32);
+  if constexpr (arity > 1) b.to().b = b.read(2, 32);
+  if constexpr (arity > 2) b.to().c = b.read(3, 32);
+}
+template <Op op, int arity>
+void operation(Binder& b) {
+  bind_operands<arity>(b);
+  b.to().run = run_op<op, arity>;
+}
+
+// PTX ISA, "min": without .NaN the other operand, if one is NaN.
+template <Op op>
+Flow run_extremum(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
+  PerLane<double> d{};
+  floats_of(w).arithmetic().apply(op, warp_lanes, d.data(), a.data(), b.data(), nullptr);
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    if (std::isnan(a[l])) d[l] = b[l];
+    if (std::isnan(b[l])) d[l] = a[l];
+  }
+  store(w, i.d, d, active);
+  return Flow::next;
+}
+template <Op op>
+Flow run_extremum_of_nan(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
+  PerLane<double> d{};
+  floats_of(w).arithmetic().apply(op, warp_lanes, d.data(), a.data(), b.data(), nullptr);
+  for (std::size_t l = 0; l < warp_lanes; ++l)
+    if (std::isnan(a[l]) || std::isnan(b[l])) d[l] = std::numeric_limits<double>::quiet_NaN();
+  store(w, i.d, d, active);
+  return Flow::next;
+}
+template <Op op>
+void extremum(Binder& b) {
+  bind_operands<2>(b);
+  b.to().run = b.has("NaN") ? run_extremum_of_nan<op> : run_extremum<op>;
+}
+
+// ---- setp: as run_setp() of arithmetic.cpp. Elements compare as doubles.
+enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
+
+template <Relation relation, bool unordered>
+Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
+  Lanes result = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) {
+    using enum Relation;
+    const bool is_nan = std::isnan(a[l]) || std::isnan(b[l]);
+    bool truth = relation == nan;
+    if (!is_nan)
+      truth = relation == eq   ? a[l] == b[l]
+              : relation == ne ? a[l] != b[l]
+              : relation == lt ? a[l] < b[l]
+              : relation == le ? a[l] <= b[l]
+              : relation == gt ? a[l] > b[l]
+              : relation == ge ? a[l] >= b[l]
+                               : relation == num;
+    else if (relation != nan)
+      truth = unordered;
+    result |= Lanes{truth} << l;
+  }
+  const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
+  const auto combine = [&](Lanes x) {
+    return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
+  };
+  w.store_predicate(i.d, combine(result), active);
+  if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
+  return Flow::next;
+}
+
+template <bool unordered>
+Meaning setp_of(std::string_view name) {
+  using enum Relation;
+  if (name == "eq") return run_setp<eq, unordered>;
+  if (name == "ne") return run_setp<ne, unordered>;
+  if (name == "lt") return run_setp<lt, unordered>;
+  if (name == "le") return run_setp<le, unordered>;
+  if (name == "gt") return run_setp<gt, unordered>;
+  if (name == "ge") return run_setp<ge, unordered>;
+  return nullptr;
+}
+
+void setp(Binder& b) {
+  const bool combined = b.has("and") || b.has("or") || b.has("xor");
+  b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);
+  const Operand& d = b.operand(0);
+  const bool both = d.kind == Operand::Kind::alternatives;
+  b.to().d = b.write(both ? d.parts[0] : d, 1);
+  if (both) b.to().e = b.write(d.parts[1], 1), b.to().size = 1;
+  b.to().a = b.read(1, 32), b.to().b = b.read(2, 32);
+  if (combined) b.to().c = b.read(3, 1);
+  b.to().number = b.has("and") ? 1 : b.has("or") ? 2 : b.has("xor") ? 3 : 0;
+  const std::string_view word = b.word(1);
+  if (word == "num" || word == "nan")
+    b.to().run = word == "num" ? run_setp<Relation::num, false> : run_setp<Relation::nan, false>;
+  else
+    b.to().run = word.size() == 3 ? setp_of<true>(word.substr(0, 2)) : setp_of<false>(word);
+}
+
+// ---- cvt between floats. Rounding is the arithmetic's.
+template <DType type>
+Flow run_widen(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<std::uint16_t> a = w.lanes<std::uint16_t>(i.a);
+  PerLane<double> d{};
+  for_each_lane(active, [&](std::size_t l) { d[l] = floats_of(w).decode(a[l], type); });
+  store(w, i.d, d, active);
+  return Flow::next;
+}
+
+double positive(double value) { return std::isnan(value) || value > 0 ? value : 0; }
+
+template <DType type, bool relu>
+std::uint16_t narrowed(Floats& floats, double value) {
+  return floats.encode(floats.arithmetic().stored(relu ? positive(value) : value, type), type);
+}
+
+template <DType type, bool relu>
+Flow run_narrow(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active);
+  PerLane<std::uint16_t>& d = w.lanes<std::uint16_t>(i.d);
+  for_each_lane(active, [&](std::size_t l) { d[l] = narrowed<type, relu>(floats_of(w), a[l]); });
+  return Flow::next;
+}
+
+// PTX ISA, "cvt": the first operand is the upper half.
+template <DType type, bool relu>
+Flow run_narrow_pair(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
+  PerLane<Bits>& d = w.lanes<Bits>(i.d);
+  for_each_lane(active, [&](std::size_t l) {
+    const Bits high = narrowed<type, relu>(floats_of(w), a[l]), low = narrowed<type, relu>(floats_of(w), b[l]);
+    d[l] = high << 16 | low;
+  });
+  return Flow::next;
+}
+
+template <DType type>
+void widen(Binder& b) {
+  b.expect_operands(2, 2);
+  b.to().d = b.write(0, 32), b.to().a = b.read(1, 16);
+  b.to().run = run_widen<type>;
+}
+template <DType type>
+void narrow(Binder& b) {
+  b.expect_operands(2, 2);
+  b.to().d = b.write(0, 16), b.to().a = b.read(1, 32);
+  b.to().run = b.has("relu") ? run_narrow<type, true> : run_narrow<type, false>;
+}
+template <DType type>
+void narrow_pair(Binder& b) {
+  b.expect_operands(3, 3);
+  b.to().d = b.write(0, 32), b.to().a = b.read(1, 32), b.to().b = b.read(2, 32);
+  b.to().run = b.has("relu") ? run_narrow_pair<type, true> : run_narrow_pair<type, false>;
+}
+
+// ---- cvt from and to integers
+template <class Integer>
+Flow run_from_integer(Warp& w, const Instruction& i, Lanes active) {
+  using Register = std::conditional_t<sizeof(Integer) < 2, std::uint16_t, std::make_unsigned_t<Integer>>;
+  PerLane<double> d{};
+  for_each_lane(active, [&](std::size_t l) {
+    const auto value = static_cast<Integer>(w.lanes<Register>(i.a)[l]);
+    d[l] = value == 0 ? 0 : floats_of(w).arithmetic().constant(static_cast<double>(value));
+  });
+  store(w, i.d, d, active);
+  return Flow::next;
+}
+void from_integer(Binder& b) {
+  b.expect_operands(2, 2);
+  b.to().d = b.write(0, 32);
+  const int bits = std::max(type_bits(b.type()), 16);
+  if (b.bits_of(b.operand(1), bits) != bits) b.fail("a register of the type's bits");
+  b.to().a = b.read(1, bits);
+  with_integer(b.type(), [&](auto t) { b.to().run = run_from_integer<typename decltype(t)::type>; });
+}
+
+template <class Integer, DType type>
+Flow run_to_integer(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<double> a = load(w, i.a, active);
+  PerLane<Integer>& d = w.lanes<Integer>(i.d);
+  for_each_lane(active,
+                [&](std::size_t l) { d[l] = static_cast<Integer>(floats_of(w).arithmetic().integer(a[l], type)); });
+  return Flow::next;
+}
+void to_integer(Binder& b) {
+  b.expect_operands(2, 2);
+  const bool wide = b.has("s64");
+  b.to().d = b.write(0, wide ? 64 : 32), b.to().a = b.read(1, 32);
+  b.to().run = wide ? run_to_integer<std::int64_t, DType::i64> : run_to_integer<std::int32_t, DType::i32>;
+}
+
+// ---- atom.add and red.add
+Flow run_atomic_add(Warp& w, const Instruction& i, Lanes active) {
+  const Detail& t = *i.detail;
+  Floats& floats = floats_of(w);
+  for_each_lane(active, [&](std::size_t l) {
+    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, {Use::update, i.order});
+    for (std::size_t k = 0; k < t.b.size(); ++k) {
+      Bits old = 0;
+      std::memcpy(&old, at + k * sizeof old, sizeof old);
+      const double a = floats.decode(old), b = floats.decode(w.lanes<Bits>(t.b[k])[l]);
+      double sum = 0;
+      floats.arithmetic().apply(Op::add, 1, &sum, &a, &b, nullptr);
+      const Bits result = floats.encode(sum);
+      std::memcpy(at + k * sizeof result, &result, sizeof result);
+      if (!t.d.empty()) w.lanes<Bits>(t.d[k])[l] = old;
+    }
+    w.release(i, l, true);
+  });
+  return Flow::next;
+}
+void atomic_add(Binder& b) {
+  bind_atomic(b);
+  b.to().run = run_atomic_add;
+}
+
+constexpr Row rows[] = {
+    {"add.{rn}.{ftz}.f32", operation<Op::add, 2>},
+    {"sub.{rn}.{ftz}.f32", operation<Op::subtract, 2>},
+    {"mul.{rn}.{ftz}.f32", operation<Op::multiply, 2>},
+    {"fma.rn.{ftz}.f32", operation<Op::fma, 3>},
+    {"div.rn|full|approx.{ftz}.f32", operation<Op::divide, 2>},
+    {"min.{ftz}.{NaN}.f32", extremum<Op::minimum>},
+    {"max.{ftz}.{NaN}.f32", extremum<Op::maximum>},
+    {"abs.{ftz}.f32", operation<Op::absolute, 1>},
+    {"neg.{ftz}.f32", operation<Op::negative, 1>},
+    {"rcp.rn|approx.{ftz}.f32", operation<Op::reciprocal, 1>},
+    {"sqrt.rn|approx.{ftz}.f32", operation<Op::sqrt, 1>},
+    {"rsqrt.approx.{ftz}.f32", operation<Op::rsqrt, 1>},
+    {"ex2.approx.{ftz}.f32", operation<Op::exp2, 1>},
+    {"sin.approx.{ftz}.f32", operation<Op::sin, 1>},
+    {"cos.approx.{ftz}.f32", operation<Op::cos, 1>},
+    {"tanh.approx.f32", operation<Op::tanh, 1>},
+    {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.{and|or|xor}.{ftz}.f32", setp},
+    {"cvt.f32.f16", widen<DType::f16>},
+    {"cvt.f32.bf16", widen<DType::bf16>},
+    {"cvt.rn.{relu}.f16.f32", narrow<DType::f16>},
+    {"cvt.rn.{relu}.bf16.f32", narrow<DType::bf16>},
+    {"cvt.rn.{relu}.f16x2.f32", narrow_pair<DType::f16>},
+    {"cvt.rn.{relu}.bf16x2.f32", narrow_pair<DType::bf16>},
+    {"cvt.rna.tf32.f32", operation<Op::round_tf32, 1>},
+    {"cvt.rn.f32.s8|s16|s32|s64|u8|u16|u32|u64", from_integer},
+    {"cvt.rzi.s32|s64.f32", to_integer},
+    {"atom.{relaxed|acquire|release|acq_rel}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}"
+     ".add.{v2|v4}.f32",
+     atomic_add},
+    {"red.{relaxed|release}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}.add.{v2|v4}.f32",
+     atomic_add},
+    // of exact_prelude()
+    {"deplo.exp.f32", operation<Op::exp, 1>},
+    {"deplo.log.f32", operation<Op::log, 1>},
+    {"deplo.sqrt.f32", operation<Op::sqrt, 1>},
+    {"deplo.rsqrt.f32", operation<Op::rsqrt, 1>},
+    {"deplo.tanh.f32", operation<Op::tanh, 1>},
+    {"deplo.erf.f32", operation<Op::erf, 1>},
+    {"deplo.sin.f32", operation<Op::sin, 1>},
+    {"deplo.cos.f32", operation<Op::cos, 1>},
+    {"deplo.pow.f32", operation<Op::power, 2>},
+};
+
+}  // namespace
+
+std::span<const Row> exact_rows() { return rows; }
+
+}  // namespace deplo::measure::ptx
