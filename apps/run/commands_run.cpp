@@ -26,6 +26,7 @@ struct RunFlags {
   std::string inputs;
   bool is_bench = false;  // for --help: apps/cli/cli.cpp has made `deplo bench` of such a command line
   bool json = false;
+  bool prove = false;
 };
 
 /// As `deplo check` does.
@@ -59,11 +60,19 @@ int run_source(RunFlags& flags) {
     if (options.whole) throw Error("--whole requires a device that has times, found " + options.device);
     options.no_measure = true;
   }
+  if (flags.prove && !options.device.starts_with("ptx:"))
+    throw Error("--prove requires a device of the PTX machine, such as ptx:sm_90, found " + options.device);
   if (options.source.options.blocks.value_or(false) && interpreted)
     throw Error("--blocks requires a device of OpenCL or CUDA");
   if (const engine::TileSource* tile = options.source.tile(); tile != nullptr && interpreted && !flags.as_kernels)
     return run_on_interpreter(flags, *tile);
   Progress progress(stderr, flags.json);
+  if (flags.prove) {
+    const ProofReport report = prove_emitted(options, progress);
+    progress.end();
+    print_result(print_lines(report));
+    return report.refuted() ? 1 : 0;
+  }
   const RunReport report = run(options, progress);
   progress.end();
   print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
@@ -114,6 +123,13 @@ void add_run(Command command, int& exit_code) {
       .flag("--fingerprint", options.fingerprint,
             "Print a digest of each kernel's order of operations. Equal ones mean equal bits (docs/determinism.md).")
       .seldom();
+  command
+      .flag(
+          "--prove", flags->prove,
+          "With --device ptx:ARCHITECTURE: prove in exact arithmetic that the CUDA source of each kernel computes its "
+          "Loop IR (docs/proofs.md).")
+      .seldom();
+  command.excludes("--prove", {"--space", "--whole", "--outputs", "--fingerprint", "--reference", "--bench", "--json"});
   command
       .flag("--whole", options.whole,
             "Time the graph as a whole, its kernels one after the other, and compare with these one by one instead of "

@@ -23,6 +23,8 @@
 #include "measure/check/prove.h"
 #include "measure/host_memory.h"
 #include "measure/protocol/operand_sets.h"
+#include "measure/ptx/device.h"
+#include "measure/ptx/prove.h"
 #include "measure/store/store.h"
 
 namespace deplo::apps {
@@ -69,6 +71,21 @@ class Runner {
       });
   }
 
+  ProofReport prove() {
+    build_schedules();
+    const measure::PtxName name = measure::parse_ptx_name(options_.device);
+    ProofReport report;
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+      if (compiled_.launches[i].kernel != report.lines.size()) continue;  // equal to one before it
+      const engine::Schedule& schedule = compiled_.kernels[report.lines.size()];
+      const std::string& kernel = module_.kernels[i].name;
+      progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), kernel), "proving");
+      const measure::ptx::EmittedProof proof(measure::with_index_ranges(schedule.loop), options_.seed);
+      report.lines.push_back({kernel, proof.verdict(schedule.compiled.code, name.architecture, name.seed)});
+    }
+    return report;
+  }
+
   RunReport run() {
     check_memory(*subject_, options_.whole, plan_, device_->info());
     build_all();
@@ -87,6 +104,7 @@ class Runner {
   }
 
  private:
+  void build_schedules();
   void build_all();
   std::unique_ptr<measure::Executable> build(const std::string& name, const engine::Schedule&);
   std::vector<ir::Buffer> slot_buffers() const;
@@ -122,10 +140,14 @@ class Runner {
   RunReport report_;
 };
 
-void Runner::build_all() {
+void Runner::build_schedules() {
   if (options_.require_tuned) cache_.require_tuned_or_foreign(module_.kernels, "--require-tuned");
   compiled_ = engine::compile(module_, [&](const ir::Program& loop) { return cache_.find(loop); });
   if (options_.require_tuned) cache_.require_tuned("--require-tuned");
+}
+
+void Runner::build_all() {
+  build_schedules();
   report_.graph_trail = print(graph_.trail);
   report_.graph_note = graph_.note;
   for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
@@ -399,6 +421,26 @@ RunReport run(const RunOptions& options, Progress& progress) {
   auto subject = read_tile_subject(*tile, options);
   if (const auto* refused = std::get_if<rules::NotRaised>(&subject)) return run_blocks(options, refused->why, progress);
   return Runner(options, std::get<std::unique_ptr<Subject>>(std::move(subject)), progress).run();
+}
+
+bool ProofReport::refuted() const {
+  return std::ranges::any_of(lines,
+                             [](const Line& line) { return line.verdict.kind == ir::ProofVerdict::Kind::refuted; });
+}
+
+ProofReport prove_emitted(const RunOptions& options, Progress& progress) {
+  const engine::TileSource* const tile = options.source.tile();
+  if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).prove();
+  auto subject = read_tile_subject(*tile, options);
+  if (const auto* refused = std::get_if<rules::NotRaised>(&subject))
+    throw Error("--prove: expected a tile program that becomes kernels, found: " + refused->why);
+  return Runner(options, std::get<std::unique_ptr<Subject>>(std::move(subject)), progress).prove();
+}
+
+std::string print_lines(const ProofReport& report) {
+  std::string text;
+  for (const ProofReport::Line& line : report.lines) text += fmt::format("{}: {}\n", line.kernel, print(line.verdict));
+  return text;
 }
 
 }  // namespace deplo::apps

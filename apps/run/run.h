@@ -12,6 +12,7 @@
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/source.h"
+#include "ir/interpret/proof.h"
 #include "ir/types/types.h"
 #include "measure/check/problem.h"
 #include "measure/protocol/interval.h"
@@ -91,6 +92,20 @@ struct RunReport {
   std::optional<WholeBaseline> beside;   // for a tile program on a CUDA device
   bool right() const;
 };
+
+/// What the PTX machine proves of each kernel's source (measure/ptx/prove.h).
+struct ProofReport {
+  struct Line {
+    std::string kernel;
+    ir::ProofVerdict verdict;
+  };
+  std::vector<Line> lines;
+  bool refuted() const;
+};
+
+/// The same source on a device of the PTX machine, in exact arithmetic. Throws Error as run() does.
+ProofReport prove_emitted(const RunOptions&, Progress&);
+std::string print_lines(const ProofReport&);
 
 /// Throws Error if the source or the options are wrong; Error(environment) with the kernel's name if the device, memory
 /// or a compiler fails.

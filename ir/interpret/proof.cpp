@@ -149,16 +149,22 @@ Proof::Inputs known_inputs(const Program& meaning, Memory inputs) {
 Proof::Proof(const Program& meaning, Memory inputs, std::uint64_t seed)
     : Proof(meaning, known_inputs(meaning, std::move(inputs)), seed) {}
 
-Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, Ring::Sigmoid sigmoid)
-    : meaning_(meaning), seed_(seed), ring_(meaning, sigmoid), inputs_(std::move(inputs)) {
+Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed)
+    : Proof(meaning, std::move(inputs), seed, Options{}) {}
+
+Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, const Options& options)
+    : meaning_(meaning), seed_(seed), ring_(meaning, options.sigmoid), inputs_(std::move(inputs)) {
   std::uint64_t number = (seed << 40) + 1;  // number of an input's first element
   for (const Buffer& buffer : meaning.buffers) {
     if (buffer.role == Role::output || !is_float(buffer.dtype)) continue;
     ComputeElements& compute = inputs_.at(buffer.name);
-    compute = [ring = ring_, drawn = std::move(compute), number](std::size_t first, std::span<double> elements) {
+    const std::uint64_t most = is_float16(buffer.dtype) && options.different_in_16_bits > 0
+                                   ? options.different_in_16_bits
+                                   : std::numeric_limits<std::uint64_t>::max();
+    compute = [ring = ring_, drawn = std::move(compute), number, most](std::size_t first, std::span<double> elements) {
       drawn(first, elements);
       for (std::size_t i = 0; i < elements.size(); ++i)
-        elements[i] = is_exact(elements[i]) ? ring.constant(elements[i]) : Ring::element(number + first + i);
+        elements[i] = is_exact(elements[i]) ? ring.constant(elements[i]) : Ring::element(number + (first + i) % most);
     };
     number += static_cast<std::uint64_t>(span(buffer));
   }

@@ -33,7 +33,13 @@ class Proof {
   Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
   /// The same with inputs that are computed when they are read, by their names.
   using Inputs = std::map<std::string, ComputeElements, std::less<>>;
-  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, Ring::Sigmoid = Ring::Sigmoid::hashed);
+  struct Options {
+    Ring::Sigmoid sigmoid = Ring::Sigmoid::hashed;
+    /// An input of 16 bits has at most so many different elements, each of them many times. 0: all are different.
+    std::uint64_t different_in_16_bits = 0;
+  };
+  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, const Options&);
+  Proof(const Program& meaning, Inputs inputs, std::uint64_t seed);
 
   /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
   /// Throws Error as interpret() does.

@@ -56,16 +56,9 @@ LaunchOptions shape_of(const Launch& launch) {
   return shape;
 }
 
-/// "ptx:sm_90:7:truncated" in its parts.
-struct Name {
-  std::string architecture;
-  std::uint64_t seed = 0;
-  bool truncates = false;
-};
-
 class PtxExecutable final : public Executable {
  public:
-  PtxExecutable(Kernel kernel, const KernelCode& code, const Name& device)
+  PtxExecutable(Kernel kernel, const KernelCode& code, const PtxName& device)
       : kernel_(std::move(kernel)),
         zeroed_(code.source.zeroed),
         restored_(code.source.restored),
@@ -107,7 +100,7 @@ class PtxExecutable final : public Executable {
 
 class PtxDevice final : public Device {
  public:
-  explicit PtxDevice(Name name) : name_(std::move(name)) {
+  explicit PtxDevice(PtxName name) : name_(std::move(name)) {
     const std::string& architecture = name_.architecture;
     const cuda::Nvrtc& nvrtc = cuda::Nvrtc::get();
     if (!nvrtc.supports(architecture))
@@ -152,14 +145,14 @@ class PtxDevice final : public Device {
   }
 
  private:
-  Name name_;
+  PtxName name_;
   DeviceInfo info_;
 };
 
 }  // namespace
 }  // namespace ptx
 
-std::unique_ptr<Device> open_ptx(std::string_view name) {
+PtxName parse_ptx_name(std::string_view name) {
   const auto fail = [&] {
     throw Error(fmt::format(
         "expected ptx:ARCHITECTURE, and behind it perhaps :SEED and :truncated, such as ptx:sm_90, found '{}'", name));
@@ -167,7 +160,7 @@ std::unique_ptr<Device> open_ptx(std::string_view name) {
   constexpr std::string_view backend = "ptx:", truncated = ":truncated";
   if (!name.starts_with(backend)) fail();
   std::string_view rest = name.substr(backend.size());
-  ptx::Name parts;
+  PtxName parts;
   parts.truncates = rest.ends_with(truncated);
   if (parts.truncates) rest.remove_suffix(truncated.size());
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
@@ -178,7 +171,11 @@ std::unique_ptr<Device> open_ptx(std::string_view name) {
   }
   if (!rest.starts_with("sm_")) fail();
   parts.architecture = rest;
-  return std::make_unique<ptx::PtxDevice>(std::move(parts));
+  return parts;
+}
+
+std::unique_ptr<Device> open_ptx(std::string_view name) {
+  return std::make_unique<ptx::PtxDevice>(parse_ptx_name(name));
 }
 
 }  // namespace deplo::measure

@@ -104,7 +104,8 @@ std::uint32_t Floats::encode(double element) {
   const std::size_t at = find(element);
   if (slots_[at] == 0) {
     if (elements_.size() == most_patterns)
-      throw Unproved(fmt::format("it computes more than {} different values of f32", most_patterns));
+      throw Unproved(
+          fmt::format("it computes more than {} different values of f32; choose smaller extents", most_patterns));
     const double opposite = negative(element);
     const bool is_negative = std::signbit(element) && !std::signbit(opposite);
     const auto number = static_cast<std::uint32_t>(elements_.size());
@@ -128,8 +129,7 @@ std::size_t Floats::find(double element) const {
   return at;
 }
 
-// An element may be its own negative in no field, but a pattern of another one's negative where sizes collide: the first
-// stays.
+// An element keeps its first pattern.
 void Floats::insert(std::uint32_t number, std::uint32_t with_sign) {
   const std::size_t at = find(elements_[number][with_sign]);
   if (slots_[at] != 0) return;
@@ -160,24 +160,18 @@ double Floats::Half::decode(Floats& floats, std::uint16_t bits) {
   return floats.number(static_cast<double>(ir::float16_value(bits, type_)));
 }
 
-std::uint16_t Floats::Half::encode(Floats& floats, double element) {
+std::uint16_t Floats::Half::encode(double element) {
   if (is_known(element)) return ir::float16_bits(static_cast<float>(element), type_);
   if (const auto found = patterns_.find(bits_of(element)); found != patterns_.end()) return found->second;
-  while (next_ < half_sign &&
-         (kinds_[next_] != Kind::unknown || kinds_[static_cast<std::size_t>(next_ | half_sign)] != Kind::unknown))
-    ++next_;
-  if (next_ == half_sign)
-    throw Unproved(fmt::format("it has more different values of {} than its patterns", name(type_)));
-  const double opposite = floats.negative(element);
-  const bool is_negative = std::signbit(element) && !std::signbit(opposite);
-  const auto plain = static_cast<std::uint16_t>(next_), other = static_cast<std::uint16_t>(next_ | half_sign);
-  for (const auto& [pattern, value] :
-       {std::pair(plain, is_negative ? opposite : element), std::pair(other, is_negative ? element : opposite)}) {
-    kinds_[pattern] = Kind::element;
-    elements_[pattern] = value;
-    patterns_.try_emplace(bits_of(value), pattern);
-  }
-  return patterns_.at(bits_of(element));
+  while (next_ < kinds_.size() && kinds_[next_] != Kind::unknown) ++next_;
+  if (next_ == kinds_.size())
+    throw Unproved(
+        fmt::format("it has more different values of {} than its patterns; choose smaller extents", name(type_)));
+  const auto pattern = static_cast<std::uint16_t>(next_);
+  kinds_[pattern] = Kind::element;
+  elements_[pattern] = element;
+  patterns_.emplace(bits_of(element), pattern);
+  return pattern;
 }
 
 }  // namespace deplo::measure::ptx

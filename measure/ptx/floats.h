@@ -46,7 +46,7 @@ class Floats {
   std::uint32_t encode(double element);
   /// `type`: f16 or bf16. The element is not rounded.
   double decode(std::uint16_t bits, ir::DType type) { return half(type).decode(*this, bits); }
-  std::uint16_t encode(double element, ir::DType type) { return half(type).encode(*this, element); }
+  std::uint16_t encode(double element, ir::DType type) { return half(type).encode(element); }
 
  private:
   /// The patterns of one type of 16 bits.
@@ -55,7 +55,7 @@ class Floats {
     explicit Half(ir::DType type);
     void reserve(std::uint16_t bits) { kinds_[bits] = Kind::number; }
     double decode(Floats&, std::uint16_t bits);
-    std::uint16_t encode(Floats&, double element);
+    std::uint16_t encode(double element);
 
    private:
     enum class Kind : std::uint8_t { unknown, number, element };
@@ -63,7 +63,7 @@ class Floats {
     std::vector<Kind> kinds_;
     std::vector<double> elements_;
     std::unordered_map<std::uint64_t, std::uint16_t> patterns_;
-    std::uint16_t next_ = 1;  // without the sign bit
+    std::size_t next_ = 1;
   };
 
   Half& half(ir::DType type) { return type == ir::DType::f16 ? f16_ : bf16_; }

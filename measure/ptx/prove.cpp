@@ -22,6 +22,17 @@ using Kind = ir::ProofVerdict::Kind;
 
 constexpr double most_flops = 1e8;  // about a minute
 
+/// Whether each element of the arrays may have a pattern of 16 bits of its own (Floats), and some values between them.
+bool fits_16_bits(const ir::Program& loop) {
+  std::int64_t elements = 0;
+  for (const ir::Buffer& buffer : loop.buffers)
+    if (ir::is_float16(buffer.dtype)) elements += ir::span(buffer);
+  constexpr std::int64_t patterns = 1 << 16;
+  return elements <= patterns / 2;
+}
+// A prime: neighbours along a stride are different.
+constexpr std::uint64_t fewer_elements = 4093;
+
 /// The floats among the arguments of a program's operations.
 std::vector<double> constants_of(const ir::Program& program) {
   std::vector<double> constants;
@@ -95,7 +106,9 @@ EmittedProof::EmittedProof(const ir::Program& loop, std::uint64_t seed, const In
   ir::Proof::Inputs inputs;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
     if (loop.buffers[i].role == ir::Role::input) inputs[loop.buffers[i].name] = input_elements(loop, i, seed, files);
-  proof_.emplace(loop, std::move(inputs), seed, ir::Ring::Sigmoid::expanded);
+  proof_.emplace(loop, std::move(inputs), seed,
+                 ir::Proof::Options{.sigmoid = ir::Ring::Sigmoid::expanded,
+                                    .different_in_16_bits = fits_16_bits(loop) ? 0 : fewer_elements});
   if (!proof_->is_whole()) too_large_ = "its statements are too many to execute all of them";
 }
 

@@ -107,15 +107,17 @@ struct RunLoadApart {
 
 struct RunIndex {
   std::size_t dst;
-  bool truth;
+  DType dtype;
   std::vector<Index> lanes;
 
   void operator()(Machine& m, Mask) {
     for (std::size_t w = 0; w < lanes.size(); ++w) {
       double* out = m.lanes.element(dst, static_cast<int>(w));
       m.lanes.evaluate(lanes[w], m.index.data());
-      for (std::size_t l = 0; l < m.index.size(); ++l)
-        out[l] = truth ? (m.index[l] != 0 ? 1 : 0) : static_cast<double>(m.index[l]);
+      for (std::size_t l = 0; l < m.index.size(); ++l) {
+        out[l] = dtype == DType::boolean ? (m.index[l] != 0 ? 1 : 0) : static_cast<double>(m.index[l]);
+        if (is_float(dtype)) out[l] = m.arithmetic.constant(out[l]);
+      }
     }
   }
 };
@@ -239,7 +241,7 @@ void compile(Compiler& c, const Load& s) {
 }
 
 void compile(Compiler& c, const ir::Index& s) {
-  RunIndex run{c.define(s.dst, s.type.lanes), s.type.dtype == DType::boolean, {}};
+  RunIndex run{c.define(s.dst, s.type.lanes), s.type.dtype, {}};
   for (int w = 0; w < s.type.lanes; ++w)
     run.lanes.push_back(c.index(s.type.lanes == 1 ? s.value : substitute(s.value, {{lane_variable, Expr(w)}})));
   c.emit(std::move(run));
