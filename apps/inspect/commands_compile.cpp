@@ -61,7 +61,10 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
-  command.flag("--prove", options.prove, "Prove schedules in exact arithmetic.");
+  command.flag(
+      "--prove", options.prove,
+      "Prove schedules in exact arithmetic: their Kernel IR, or with --ir ptx what NVRTC makes of their CUDA source "
+      "(docs/proofs.md).");
   command
       .flag(
           "--resources", options.resources,
@@ -84,7 +87,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
 void relate_flags(Command command) {
   // Each prints something else.
   command.excludes("--smem", {"--ir", "--summary", "--prove", "--resources", "--instructions"});
-  command.excludes("--prove", {"--ir", "--summary", "--resources", "--instructions"});
+  command.excludes("--prove", {"--summary", "--resources", "--instructions"});
   command.excludes("--resources", {"--ir", "--summary", "--instructions"});
   command.excludes("--instructions", {"--ir", "--summary"});
   command.needs("--tileiras", "--tile");

@@ -25,6 +25,7 @@
 #include "measure/check/prove.h"
 #include "measure/cuda/compiler/tileiras.h"
 #include "measure/device.h"
+#include "measure/ptx/prove.h"
 #include "rules/cost/banks_drawing.h"
 #include "rules/lower.h"
 
@@ -123,10 +124,10 @@ std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCac
 /// What takes a kernel's name and source in place of printing it.
 using Table = std::function<void(const std::string&, const measure::KernelCode&)>;
 
+constexpr std::uint64_t proof_seed = 1;
+
 /// "matmul: proved". Throws Error if the schedule is refuted.
-std::string proof_line(const ir::Program& loop, const ir::Program& kernel) {
-  constexpr std::uint64_t seed = 1;
-  const ir::ProofVerdict verdict = measure::prove(measure::with_index_ranges(loop), kernel, seed);
+std::string proof_line(const ir::Program& loop, const ir::ProofVerdict& verdict) {
   const std::string line = fmt::format("{}: {}", loop.name, print(verdict));
   if (verdict.kind == ir::ProofVerdict::Kind::refuted) throw Error(line);
   return line + "\n";
@@ -150,8 +151,15 @@ std::string lower(const ir::Program& loop, const Target& target, const Trail& tr
   if (options.verbose > 0) text += fmt::format("schedule: {}\n", print(lowering.trail()));
   if (options.smem) return text + rules::draw_banks(lowering.program(), target);
   if (options.level == "tile") return text + print(lowering.program());
-  if (options.prove) return text + proof_line(loop, rules::materialize(lowering.program(), target));
+  if (options.prove && options.level == "kernel")
+    return text + proof_line(loop, measure::prove(measure::with_index_ranges(loop),
+                                                  rules::materialize(lowering.program(), target), proof_seed));
   const measure::KernelCode code = engine::compile(lowering).code;
+  if (options.prove)
+    return text +
+           proof_line(
+               loop,
+               measure::ptx::EmittedProof(measure::with_index_ranges(loop), proof_seed).verdict(code, target.name));
   if (options.level == "kernel") return text + print(code.kernel);
   if (table) table(loop.name, code);
   if (table) return text;
@@ -359,7 +367,10 @@ std::string compile(CompileOptions options) {
   if (options.level == "cubin" && options.verbose > 0)
     throw Error("-v: expected a level that is text, found --ir cubin");
   if (options.smem) options.level = "tile";
-  if (options.prove) options.level = "kernel";
+  const bool proves_ptx = options.prove && options.level == "ptx";
+  if (options.prove && !options.level.empty() && options.level != "kernel" && !proves_ptx)
+    throw Error("--prove: expected --ir kernel or ptx, found --ir " + options.level);
+  if (options.prove && !proves_ptx) options.level = "kernel";
   if (options.resources || options.instructions) options.level = "cuda";
   if (options.level.empty() && source.kernel_file() == nullptr) options.level = options.summary ? "loop" : "opencl";
   if (!options.level.empty()) check_options(options);

@@ -129,7 +129,6 @@ void add_run(Command command, int& exit_code) {
           "With --device ptx:ARCHITECTURE: prove in exact arithmetic that the CUDA source of each kernel computes its "
           "Loop IR (docs/proofs.md).")
       .seldom();
-  command.excludes("--prove", {"--space", "--whole", "--outputs", "--fingerprint", "--reference", "--bench", "--json"});
   command
       .flag("--whole", options.whole,
             "Time the graph as a whole, its kernels one after the other, and compare with these one by one instead of "
@@ -142,6 +141,7 @@ void add_run(Command command, int& exit_code) {
   command.flag("--bench", flags->is_bench,
                "Time the kernels instead: another spelling of `deplo bench`, with its flags.");
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
+  command.excludes("--prove", {"--space", "--whole", "--outputs", "--fingerprint", "--reference", "--bench", "--json"});
   command.examples(
       "deplo run -c \"F.softmax(torch.randn(4, 1000), dim=-1)\"\n"
       "deplo run --space examples/kernel_files/matmul.T1.json --configuration BLOCK_X=32,WPT=2\n"

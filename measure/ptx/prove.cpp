@@ -36,10 +36,13 @@ constexpr std::uint64_t fewer_elements = 4093;
 /// The floats among the arguments of a program's operations.
 std::vector<double> constants_of(const ir::Program& program) {
   std::vector<double> constants;
+  const auto note = [&](const std::vector<ir::Arg>& args) {
+    for (const ir::Arg& arg : args)
+      if (const auto* value = std::get_if<double>(&arg)) constants.push_back(*value);
+  };
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* assign = stmt.as<ir::Assign>())
-      for (const ir::Arg& arg : assign->args)
-        if (const auto* value = std::get_if<double>(&arg)) constants.push_back(*value);
+    if (const auto* assign = stmt.as<ir::Assign>()) note(assign->args);
+    if (const auto* accum = stmt.as<ir::Accum>()) note(accum->args);
   });
   return constants;
 }

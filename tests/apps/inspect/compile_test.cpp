@@ -7,6 +7,7 @@
 #include "apps/cli/columns.h"
 #include "apps/run_program.h"
 #include "core/text/text.h"
+#include "measure/cuda/compiler/nvrtc.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing::compile_test {
@@ -75,10 +76,17 @@ TEST(CompileKernel, ProvesSchedules) {
   gpu.insert(gpu.end(), {"--target", "sm_90"});
   EXPECT_EQ(good(gpu), "matmul: proved\n");
   bits.insert(bits.end(), {"--ir", "tile"});
-  expect_error(bits, "--ir cannot be combined with --prove");
+  expect_error(bits, "--prove: expected --ir kernel or ptx, found --ir tile");
   const std::string two = good({"-c", two_kernels, "--prove", "--target", "sm_80"});
   EXPECT_THAT(two, StartsWith("matmul: proved\n"));
   EXPECT_EQ(std::ranges::count(two, '\n'), 3) << two;
+}
+
+TEST(CompileKernel, ProvesPtx) {
+  if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
+  const std::vector<std::string> matmul{"-k", "matmul", "-s",   "M=33", "-s",     "N=20",
+                                        "-s", "K=65",   "--ir", "ptx",  "--prove"};
+  EXPECT_EQ(good(matmul), "matmul: proved\n");
 }
 
 TEST(CompileGraph, PassesAndGuard) {
