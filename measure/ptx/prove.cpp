@@ -103,7 +103,7 @@ std::string exact_prelude() {
 
 EmittedProof::EmittedProof(const ir::Program& loop, std::uint64_t seed, const InputFiles& files) : loop_(loop) {
   if (const double flops = ir::work(loop).flops; flops > most_flops) {
-    too_large_ = fmt::format("it has {:.2g} operations, the most is {:.2g}", flops, most_flops);
+    too_large_ = fmt::format("it has {:.4g} operations, the most is {:.4g}; choose smaller extents", flops, most_flops);
     return;
   }
   ir::Proof::Inputs inputs;
@@ -112,7 +112,7 @@ EmittedProof::EmittedProof(const ir::Program& loop, std::uint64_t seed, const In
   proof_.emplace(loop, std::move(inputs), seed,
                  ir::Proof::Options{.sigmoid = ir::Ring::Sigmoid::expanded,
                                     .different_in_16_bits = fits_16_bits(loop) ? 0 : fewer_elements});
-  if (!proof_->is_whole()) too_large_ = "its statements are too many to execute all of them";
+  if (!proof_->is_whole()) too_large_ = "it has too many statements to execute all of them; choose smaller extents";
 }
 
 Result<std::string> EmittedProof::compile(const KernelCode& code, std::string_view architecture) {
