@@ -327,8 +327,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
   if (program.exact && row != nullptr && computes_with_floats(words)) {
     row = find_exact_row(words);
     if (row == nullptr)
-      throw Unproved(
-          fmt::format("PTX line {}: {} has no meaning but in numbers", statement.line, statement.opcode));
+      throw Unproved(fmt::format("PTX line {}: {} has no meaning but in numbers", statement.line, statement.opcode));
   } else if (program.exact && row == nullptr) {
     row = find_exact_row(words);
   }

@@ -8,6 +8,7 @@
 #include "apps/run_program.h"
 #include "ir/torch/pt2/zip.h"
 #include "measure/check/npy.h"
+#include "measure/cuda/compiler/nvrtc.h"
 #include "measure/host_memory.h"
 #include "measure/store_fixture.h"
 
@@ -296,6 +297,16 @@ TEST(Run, SchedulesOfKeysInParts) {
   ASSERT_EQ(tuned["kernels"].size(), 2);
   for (const Json& kernel : tuned["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned") << kernel.dump();
   EXPECT_TRUE(tuned["right"]);
+}
+
+TEST(Run, ProvesTheEmittedSource) {
+  const std::string code = "F.relu(torch.randn(8, 8) @ torch.randn(8, 8))";
+  expect_error({"-c", code, "--prove", "--device", "interpreter"}, 1, "--prove requires a device of the PTX machine");
+  expect_error({"-c", code, "--prove", "--json", "--device", "ptx:sm_90"}, 1, "cannot be combined with");
+  if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
+  const Ran ran = run({"-c", code, "--prove", "--device", "ptx:sm_90:3"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "relu: proved\n");
 }
 
 TEST(Run, BadInput) {

@@ -141,6 +141,18 @@ TEST(Proof, SeesWhatNoToleranceSees) {
   EXPECT_NE(difference(whole, ending("  v9 = multiply(acc0, 1.0000000000000002)\n", "= v9")), "");
 }
 
+// The machine of PTX found that they were not.
+TEST(Proof, IndicesAreTheNumbersThatTheyAre) {
+  const auto with = [](const std::string& statements) {
+    return of_row("  for a1 in 0..16: # free\n" + statements + "    in0 = load x[a1]\n    v2 = multiply(v1, in0)\n" +
+                  "    y[a1] = v2\n");
+  };
+  const std::string as_float = with("    v1 = index (a1 - 8)\n");
+  const std::string converted = with("    v0:i32 = index (a1 - 8)\n    v1 = copy(v0)\n");
+  EXPECT_EQ(difference(as_float, converted), "");
+  EXPECT_NE(difference(as_float, with("    v1 = index (a1 - 7)\n")), "");
+}
+
 TEST(Proof, SeesAMissingFunction) {
   const auto with = [](const char* function) {
     return of_row(
