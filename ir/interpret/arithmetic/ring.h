@@ -1,5 +1,6 @@
 // Exact arithmetic: two programs whose floats agree in it are equal as formulas, up to rounding (docs/proofs.md).
 #pragma once
+#include <cstdint>
 #include <map>
 
 #include "ir/interpret/arithmetic/arithmetic.h"
@@ -18,8 +19,8 @@ struct Program;
 /// 2^64 on stay themselves, so that they remain below or above all others.
 class Ring final : public Arithmetic {
  public:
-  /// Whether sigmoid(x) is a hash, or 1 / (1 + exp(-x)), as the emitter writes it. An exponential of the latter does not
-  /// depend on x.
+  /// Whether sigmoid(x) is a hash, or 1 / (1 + exp(-x)), as the emitter writes it. An exponential of the latter does
+  /// not depend on x.
   enum class Sigmoid : std::uint8_t { hashed, expanded };
   /// `meaning`: the program that is proved. A schedule multiplies its factors by log2(e), and rounds the product.
   explicit Ring(const Program& meaning, Sigmoid sigmoid = Sigmoid::hashed);

@@ -1,7 +1,9 @@
 // Instructions on floats that are elements of an arithmetic (measure/ptx/floats.h).
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/lanes.h"
