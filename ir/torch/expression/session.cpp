@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ir/torch/expression/sequence.h"
+
 namespace deplo::ir::torch::python {
 namespace {
 
@@ -154,12 +156,25 @@ void Session::add_output(const Value& value, std::vector<Id>& outputs) {
 
 Graph Session::finish(const Value& output) {
   std::vector<Id> outputs;
-  if (const List* list = output.as<List>()) {
-    for (const Value& item : *list->items) add_output(item, outputs);
-    if (outputs.empty()) throw Error("expected a tensor as output, found nothing");
-  } else {
-    add_output(output, outputs);
+  // The next value is the last of `rest`. A list may hold itself, so this is no recursion, and spend() ends it.
+  Values rest{output};
+  for (bool nested = false; !rest.empty(); nested = true) {
+    const Value value = std::move(rest.back());
+    rest.pop_back();
+    Values items;
+    if (const List* list = value.as<List>()) {
+      items = *list->items;
+    } else if (auto* const* dict = value.as<Dict*>()) {
+      for (const auto& [key, item] : (*dict)->items) items.push_back(item);
+    } else if (const Tensor* tensor = value.as<Tensor>(); tensor && tensor->pair) {
+      items = items_to_unpack(*this, value);
+    } else if (!value.as<None>() || (outputs.empty() && rest.empty())) {
+      add_output(value, outputs);
+    }
+    if (nested) spend(items.size());
+    rest.insert(rest.end(), items.rbegin(), items.rend());
   }
+  if (outputs.empty()) throw Error("expected a tensor as output, found nothing");
   return builder_.finish(outputs);
 }
 

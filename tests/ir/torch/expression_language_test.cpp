@@ -255,6 +255,22 @@ TEST(ExpressionLanguage, WhatIsMadeOfSeveralOperationsHasTheValuesOfPytorch) {
   EXPECT_EQ(computed("v, _ = torch.max(x, 0); v - torch.min(x, 0).values"), (Values{3, 3, 3}));
 }
 
+TEST(ExpressionLanguage, OutputsInsideOfOutputs) {
+  const auto shapes = [](std::string_view text) {
+    const Graph g = parse_expression(text);
+    std::vector<Shape> all;
+    for (const int output : g.outputs) all.push_back(g.nodes[static_cast<std::size_t>(output)].type.shape);
+    return all;
+  };
+  using Shapes = std::vector<Shape>;
+  EXPECT_EQ(shapes("nn.LSTM(4, 5)(torch.randn(3, 2, 4))"), (Shapes{{3, 2, 5}, {1, 2, 5}, {1, 2, 5}}));
+  EXPECT_EQ(shapes("torch.max(torch.randn(3, 4), -1)"), (Shapes{{3}, {3}}));
+  EXPECT_EQ(shapes("torch.max(torch.randn(3, 4), -1)[0]"), Shapes{{3}});
+  EXPECT_EQ(shapes("torch.max(torch.randn(3, 4))"), Shapes{{}});
+  EXPECT_EQ(shapes("x = torch.randn(3); (x, None, [x[:2], {'a': x[:1], 'b': (None, x + 1)}])"),
+            (Shapes{{3}, {2}, {1}, {3}}));
+}
+
 TEST(ExpressionLanguage, TheDefaultTypeOfFloats) {
   const auto type = [](std::string_view text, DType dtype = DType::f32) {
     const Graph g = parse_expression(text, "test", dtype);
