@@ -91,10 +91,10 @@ struct Pack {
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const Pack&) const = default;
 };
-/// Four neighbouring threads, whose numbers differ only in the two low bits, transpose their values: the pair of lanes t
-/// of thread r's `dst` is thread t's values[r]. So a thread gets the eight neighbours of a row that the four of them have
-/// of 16 x 8 sums. An f32 is rounded to nearest even to the type, f16 or bf16, of 8 lanes. Each of the four values has
-/// two lanes.
+/// Four neighbouring threads, whose numbers differ only in the two low bits, transpose their values: the pair of lanes
+/// t of thread r's `dst` is thread t's values[r]. So a thread gets the eight neighbours of a row that the four of them
+/// have of 16 x 8 sums. An f32 is rounded to nearest even to the type, f16 or bf16, of 8 lanes. Each of the four values
+/// has two lanes.
 struct QuadTranspose {
   std::string dst;
   Type type;

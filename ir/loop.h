@@ -117,8 +117,9 @@ struct SoftmaxSum {
   bool operator==(const SoftmaxSum&) const = default;
 };
 
-/// buffer[index…] = value, or += value. With lanes > 1, lane l is the l-th of consecutive elements of the last dimension.
-/// In Kernel IR for CPUs the index of an assignment to global memory may use the variable `lane`, as a Load's does.
+/// buffer[index…] = value, or += value. With lanes > 1, lane l is the l-th of consecutive elements of the last
+/// dimension. In Kernel IR for CPUs the index of an assignment to global memory may use the variable `lane`, as a
+/// Load's does.
 /// `=`, `+=`, and in Kernel IR `+=` of all lanes in one access, whose first element is at a multiple of the lanes.
 enum class WriteMode : std::uint8_t { assign, add, add_together };
 inline bool adds(WriteMode mode) { return mode != WriteMode::assign; }

@@ -40,8 +40,8 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  // Defined in stmt.cpp, like the private constructor: each is a table over all statements, which otherwise every file that
-  // makes or copies a statement would compile.
+  // Defined in stmt.cpp, like the private constructor: each is a table over all statements, which otherwise every file
+  // that makes or copies a statement would compile.
   Stmt(const Stmt&);
   Stmt(Stmt&&) noexcept;
   Stmt& operator=(const Stmt&);

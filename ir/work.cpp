@@ -17,7 +17,8 @@ double cost(Op op) { return op == Op::copy ? 0 : op == Op::fma ? 2 : 1; }
 using Axes = std::set<std::string>;
 
 /// Every operation as often as its loops run, with one exception: what the scores of a softmax are made of counts for
-/// the axes that these depend on. Schedules compute scores once for all sums that they weigh, and none that a mask hides.
+/// the axes that these depend on. Schedules compute scores once for all sums that they weigh, and none that a mask
+/// hides.
 class Counter {
  public:
   explicit Counter(const Body& body) {

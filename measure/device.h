@@ -119,8 +119,8 @@ class Device {
   virtual EnergyCounter& energy();
 };
 
-/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", "interpreter", or "ptx:sm_N". Throws
-/// Error(environment) in one line: what is missing and how to get it.
+/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", "interpreter", or "ptx:sm_N".
+/// Throws Error(environment) in one line: what is missing and how to get it.
 std::unique_ptr<Device> open_device(std::string_view name);
 /// Every usable device, with the name that open_device() takes. A missing driver is not an error.
 std::vector<std::pair<std::string, DeviceInfo>> list_devices();

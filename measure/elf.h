@@ -1,5 +1,5 @@
-// Reads the sections of an ELF file in memory: machine code of a GPU, or a shared library. Accepts any bytes, because the
-// file may be damaged.
+// Reads the sections of an ELF file in memory: machine code of a GPU, or a shared library. Accepts any bytes, because
+// the file may be damaged.
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -17,7 +17,8 @@ std::size_t name_column(const std::vector<bool>& right) {
   return static_cast<std::size_t>(std::ranges::find(right, false) - right.begin());
 }
 
-/// Each row as a paragraph, with an empty line between them. A cell with spaces in it begins a line where it does not fit the one before; none is cut.
+/// Each row as a paragraph, with an empty line between them. A cell with spaces in it begins a line where it does not
+/// fit the one before; none is cut.
 std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right,
                        std::size_t width) {
   constexpr std::size_t indent = 2;

@@ -159,8 +159,8 @@ Spaces read_spaces(search::SpaceFiles& files, const CompareFlags& flags) {
   return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic", regret);
 }
 
-/// Without the spaces that cannot rate strategies: a folder, and a log of many kernels, has small ones, too. Throws Error
-/// if no space is left, or if the user named one.
+/// Without the spaces that cannot rate strategies: a folder, and a log of many kernels, has small ones, too. Throws
+/// Error if no space is left, or if the user named one.
 Spaces without_easy(Spaces spaces, const compare::Contest& contest, Progress& progress) {
   Spaces kept;
   search::LeftOut left_out;

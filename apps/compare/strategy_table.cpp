@@ -36,8 +36,8 @@ std::string left(const std::string& text, std::size_t width) {
   return wide > width ? text + "\n" + std::string(width, ' ') : text + std::string(width - wide, ' ');
 }
 
-/// A label and right-aligned cells for each line; `least`: the smallest widths of the columns. A column is wider if a cell
-/// would leave no blank before it.
+/// A label and right-aligned cells for each line; `least`: the smallest widths of the columns. A column is wider if a
+/// cell would leave no blank before it.
 class Grid {
  public:
   explicit Grid(std::vector<std::size_t> least) : widths_(std::move(least)) {}

@@ -146,7 +146,8 @@ std::vector<NamedSpace> with_names(std::vector<engine::StoredSpace> spaces) {
   return named;
 }
 
-/// Removes the spaces of a kernel on a device that were also measured later, with another reference, inputs or protocol.
+/// Removes the spaces of a kernel on a device that were also measured later, with another reference, inputs or
+/// protocol.
 void keep_latest(std::vector<NamedSpace>& spaces) {
   Progress progress(stderr);
   const auto is_older = [&](const NamedSpace& named) {

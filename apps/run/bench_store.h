@@ -18,7 +18,8 @@ class BenchStore {
   /// Creates the file if it does not exist.
   BenchStore(const std::string& file, const measure::DeviceInfo&, const BenchOptions&);
 
-  /// Selects the kernel with this text (engine::stored_text) for the methods below, and the protocol by which it is timed.
+  /// Selects the kernel with this text (engine::stored_text) for the methods below, and the protocol by which it is
+  /// timed.
   void enter(const std::string& name, const std::string& text, std::string protocol);
   /// Adds the time of deplo's kernel, as a trial of a confirmation. `changes`: as in TrialRecord.
   void add(const engine::Compiled&, std::int64_t changes, const measure::worker::Reply&);

@@ -59,8 +59,8 @@ bool differ(const ir::Numbers& a, const ir::Numbers& b) {
   return false;
 }
 
-/// The arrays as a kernel whose values the reference says: its inputs are what the expression reads, its outputs are all
-/// other arrays, or, where it reads all, what stands in these afterwards.
+/// The arrays as a kernel whose values the reference says: its inputs are what the expression reads, its outputs are
+/// all other arrays, or, where it reads all, what stands in these afterwards.
 ir::Program compared_kernel(const std::string& reference, const std::vector<ir::Buffer>& arrays) {
   if (reference.ends_with(".npy") || reference.ends_with(".npz"))
     throw Error(

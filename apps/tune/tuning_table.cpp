@@ -60,8 +60,8 @@ std::string label(const engine::Row& row, std::size_t width) {
 
 std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(row.name) + 24)); }
 
-// Every kernel of the heuristic's decisions of fusion as often as it stands for one; all zero while such a kernel has no
-// valid time. Of the best times, a graph has those of the kernels that it becomes.
+// Every kernel of the heuristic's decisions of fusion as often as it stands for one; all zero while such a kernel has
+// no valid time. Of the best times, a graph has those of the kernels that it becomes.
 engine::Row total(const engine::Summary& summary) {
   engine::Row sum;
   sum.name = "total";

@@ -1,5 +1,5 @@
-// Builds a document from JSON that nobody vouches for. (nlohmann's parser with a callback looks at all members of a list or
-// an object once more after each object in it, so its time grows with the square of the list.)
+// Builds a document from JSON that nobody vouches for. (nlohmann's parser with a callback looks at all members of a
+// list or an object once more after each object in it, so its time grows with the square of the list.)
 #pragma once
 #include <fmt/format.h>
 

@@ -27,8 +27,8 @@ struct NamedKernel {
   ir::Program loop;
   std::vector<std::size_t> arguments;  // [i]: the buffer of the kernel that is the i-th of `loop`
 };
-/// `theirs` with the sizes of `kernel`; their forms have the same mask. Knobs name buffers and axes, so a schedule of one
-/// kernel of a family needs its names in the others. nullopt: the texts differ in more than numbers.
+/// `theirs` with the sizes of `kernel`; their forms have the same mask. Knobs name buffers and axes, so a schedule of
+/// one kernel of a family needs its names in the others. nullopt: the texts differ in more than numbers.
 std::optional<NamedKernel> with_names_of(const ir::Program& kernel, const ir::Program& theirs);
 
 struct DispatchRule {

@@ -14,12 +14,13 @@ namespace deplo::engine {
 /// The kernels of a store with a valid time: one entry for each kernel and device.
 class Entries {
  public:
-  /// `device`: the device that schedules are wanted for. `id`: its id in the store; nullopt if nothing was measured on it.
+  /// `device`: the device that schedules are wanted for. `id`: its id in the store; nullopt if nothing was measured on
+  /// it.
   Entries(measure::Store&, measure::DeviceInfo device, std::optional<std::int64_t> id);
 
-  /// "the nearest entry is NAME: its sizes are …, not …". It is the entry with the fewest differences from the kernel among
-  /// device, dtypes, permission of tf32, and sizes. Of several, one of this device wins, then the nearest sizes. `kernel`
-  /// must be verified Loop IR.
+  /// "the nearest entry is NAME: its sizes are …, not …". It is the entry with the fewest differences from the kernel
+  /// among device, dtypes, permission of tf32, and sizes. Of several, one of this device wins, then the nearest sizes.
+  /// `kernel` must be verified Loop IR.
   std::string nearest(const ir::Program& kernel) const;
 
  private:

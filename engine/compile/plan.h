@@ -15,9 +15,9 @@ struct Plan {
   double bytes() const;                                       // of all slots
 };
 
-/// Inputs, parameters and outputs have slots of their own. A computed tensor is live from the kernel that writes it to the
-/// last kernel that reads it, inclusive. It gets the free slot that fits best; if none is large enough, the largest free
-/// slot grows.
+/// Inputs, parameters and outputs have slots of their own. A computed tensor is live from the kernel that writes it to
+/// the last kernel that reads it, inclusive. It gets the free slot that fits best; if none is large enough, the largest
+/// free slot grows.
 Plan plan_buffers(const ir::Module&);
 
 /// The bytes of a tensor's slot: at least 4, and a multiple of 4.

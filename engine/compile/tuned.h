@@ -1,5 +1,5 @@
-// Chooses the schedule that a kernel is run with, and says why: one that a tuning run measured if there is one, else the
-// heuristic's.
+// Chooses the schedule that a kernel is run with, and says why: one that a tuning run measured if there is one, else
+// the heuristic's.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -63,12 +63,12 @@ Schedule heuristic_schedule(const ir::Program& kernel, const Target&);
 /// The user's own store, which `deplo tune`, `compile` and `run` use by default: $XDG_CACHE_HOME/deplo/tuned.db, below
 /// ~/.cache if the variable is not set.
 std::string default_store();
-/// If `file` is the user's own store, creates its folder. Throws Error(environment), which names --store, if the user's own
-/// store cannot be written. The folder of any other file must exist already.
+/// If `file` is the user's own store, creates its folder. Throws Error(environment), which names --store, if the user's
+/// own store cannot be written. The folder of any other file must exist already.
 void make_default_folder(const std::string& file);
 
-/// The store's device for this target, among the devices whose name contains `name`. A device's sources were made for its
-/// own target (measure::target_of). Throws Error if there is no such device, or more than one.
+/// The store's device for this target, among the devices whose name contains `name`. A device's sources were made for
+/// its own target (measure::target_of). Throws Error if there is no such device, or more than one.
 measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
 /// The same for any target, if the device runs this language.
 measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name);
@@ -92,13 +92,13 @@ class TunedCache {
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
   OpaqueSchedule find(const OpaqueKernel&);
-  /// The decisions that a tuning run on this device chose for the graph, or for the source, which must be one. They count
-  /// only if they still lead to exactly the kernels that were measured.
+  /// The decisions that a tuning run on this device chose for the graph, or for the source, which must be one. They
+  /// count only if they still lead to exactly the kernels that were measured.
   GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
   GraphSchedule find_graph(const Source&, const Target& for_fusion);
   /// Throws Error if find() returned a schedule that was not measured on this device, or if find_graph() returned a
-  /// note. A foreign schedule that decide_foreign() returned counts as measured. The Error begins with `place` and names
-  /// each such kernel, the nearest entry of the store, and why that entry does not fit.
+  /// note. A foreign schedule that decide_foreign() returned counts as measured. The Error begins with `place` and
+  /// names each such kernel, the nearest entry of the store, and why that entry does not fit.
   void require_tuned(std::string_view place);
   /// Throws the same Error before find() has any foreign schedule timed: if one of these kernels has neither a schedule
   /// that was measured on this device nor a foreign one. Does nothing if find() would have nothing timed.

@@ -13,8 +13,8 @@ struct DeclaredParameter {
   bool is_known = false;    // false: the type may be a macro, a typedef or a parameter of a template
 };
 
-/// Reads the text, which is not preprocessed. `entry`: without namespaces and template arguments. nullopt: the source has
-/// no declaration of the kernel, several different ones, or one that preprocessor directives or macros make.
+/// Reads the text, which is not preprocessed. `entry`: without namespaces and template arguments. nullopt: the source
+/// has no declaration of the kernel, several different ones, or one that preprocessor directives or macros make.
 std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry);
 
 }  // namespace deplo::engine::foreign

@@ -25,7 +25,8 @@ bool equal(const Scalar&, const Scalar&);
 
 /// A parsed expression. Immutable, cheap to copy.
 ///   x if c else y     or and not || && !     == != < <= > >= in     | ^ & << >>     + - * / // % **     a[i]
-///   numbers, texts, True, False, lists [..], (..) and [x for i in list if c], min max abs int float len round ceil floor sqrt log2 range
+///   numbers, texts, True, False, lists [..], (..) and [x for i in list if c], min max abs int float len round ceil
+///   floor sqrt log2 range
 /// Comparisons may be chained. / gives a fraction, // and % are Python's. An integer that leaves 64 bits is an error.
 class Expression {
  public:

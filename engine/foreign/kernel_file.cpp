@@ -418,8 +418,8 @@ struct KernelFile::Reader {
       if (argument.is_symbol && are_few) argument.is_parameter = false;
   }
 
-  /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is checked
-  /// when the kernel is built.
+  /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is
+  /// checked when the kernel is built.
   void check_types(const std::vector<DeclaredParameter>& declared) const {
     const auto passed = std::ranges::count(to.arguments_, true, &Argument::is_parameter);
     if (std::ssize(declared) != passed) return;

@@ -33,8 +33,8 @@ Trail parse_configuration(std::string_view text, std::string_view place);
 
 class ParameterSpace final : public search::Space {
  public:
-  /// Throws Error if a constraint names no parameter of these, if no configuration is legal, if a group has more than 20
-  /// million legal configurations, or if a constraint cannot be evaluated for a configuration that meets all others.
+  /// Throws Error if a constraint names no parameter of these, if no configuration is legal, if a group has more than
+  /// 20 million legal configurations, or if a constraint cannot be evaluated for a configuration that meets all others.
   /// `place` begins messages.
   ParameterSpace(std::vector<Parameter>, const std::vector<Expression>& constraints, const std::string& place);
 

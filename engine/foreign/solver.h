@@ -25,8 +25,8 @@ struct Condition {
 /// `constraint` has parameters, and all are among these.
 std::vector<Condition> conditions_of(const Expression& constraint, const std::vector<Parameter>&);
 
-/// The rows of ParameterSpace::Group. Throws Error, prefixed by `place`, if they are too many or the user interrupts the search,
-/// and a condition's Error if it cannot be evaluated for a configuration that meets all other conditions.
+/// The rows of ParameterSpace::Group. Throws Error, prefixed by `place`, if they are too many or the user interrupts
+/// the search, and a condition's Error if it cannot be evaluated for a configuration that meets all other conditions.
 std::vector<std::uint16_t> solve(const std::vector<Parameter>&, const std::vector<std::size_t>& group,
                                  const std::vector<const Condition*>&, const std::string& place);
 

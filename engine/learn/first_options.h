@@ -1,5 +1,5 @@
-// Which first options of the rules lose, by the trials of a store: what tuning always finds the same, the compiler could
-// pick at once.
+// Which first options of the rules lose, by the trials of a store: what tuning always finds the same, the compiler
+// could pick at once.
 #pragma once
 #include <cstddef>
 #include <cstdint>

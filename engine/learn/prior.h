@@ -29,8 +29,8 @@ inline constexpr std::size_t least_to_learn_from = 20;
 /// sets, the prior returns an empty vector.
 Prior learned_prior(std::vector<search::model::Labelled> sets, std::uint64_t seed);
 
-/// The prior's times of the heuristic's candidate and of `count` random candidates, without duplicates. A candidate takes
-/// about 2 ms of one core, mostly for its lowering.
+/// The prior's times of the heuristic's candidate and of `count` random candidates, without duplicates. A candidate
+/// takes about 2 ms of one core, mostly for its lowering.
 search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std::size_t count, std::uint64_t seed,
                                 const Prior&);
 
@@ -38,9 +38,9 @@ search::SourceTask prior_source(const KernelSpace&, const rules::Ceilings&, std:
 /// kernel, that of the store's first trial, with which a tune began. nullopt if the kernel is imported.
 std::optional<std::uint32_t> untuned_record(const StoredSpace&);
 
-/// The space's schedules with the prior's times, for the ceilings that the store has for the device. `name`: the prior's
-/// name, for tables. Schedules that the rules no longer offer are left out. nullptr if none is left, if the prior has no
-/// times, or if the kernel is imported.
+/// The space's schedules with the prior's times, for the ceilings that the store has for the device. `name`: the
+/// prior's name, for tables. Schedules that the rules no longer offer are left out. nullptr if none is left, if the
+/// prior has no times, or if the kernel is imported.
 std::shared_ptr<const search::Records> prior_records(const StoredSpace&, const Prior&, std::string_view name);
 
 }  // namespace deplo::engine

@@ -20,16 +20,17 @@ namespace deplo::engine {
 /// The value of a knob that is not in a trail, because other choices left it undecided.
 inline constexpr std::string_view absent = "-";
 
-/// Appends the records to the store as one run of the searcher "imported" (protocol "recorded"), and returns their number.
-/// Creates the store if it does not exist. The kernel's text lists the knobs and their values, the problem size and the
-/// objective. If the objective is not a duration, its value stands in place of the time (negated if higher is better), and
-/// its label is part of the protocol. Costs of running are dropped, because the store has no column for them. Throws Error.
+/// Appends the records to the store as one run of the searcher "imported" (protocol "recorded"), and returns their
+/// number. Creates the store if it does not exist. The kernel's text lists the knobs and their values, the problem size
+/// and the objective. If the objective is not a duration, its value stands in place of the time (negated if higher is
+/// better), and its label is part of the protocol. Costs of running are dropped, because the store has no column for
+/// them. Throws Error.
 std::size_t import_records(const search::Records&, const std::string& store);
 
-/// One recorded space for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail. Knobs
-/// are those that were imported, or else those of the trails (TrailRecords). The cost of running is the sum of the samples.
-/// Records.name is the store's file name and the kernel's name. The store may be a .gz file. Throws Error, also if there is
-/// no such file.
+/// One recorded space for each of the store_keys() (engine/learn/store_keys.h), with the latest trial of each trail.
+/// Knobs are those that were imported, or else those of the trails (TrailRecords). The cost of running is the sum of
+/// the samples. Records.name is the store's file name and the kernel's name. The store may be a .gz file. Throws Error,
+/// also if there is no such file.
 std::vector<search::Records> read_store(const std::string& store);
 /// The same, with the numbers of kernel and device in the store, and what is needed to lower a deplo kernel again.
 struct StoredSpace {
@@ -44,8 +45,9 @@ struct StoredSpace {
 };
 std::vector<StoredSpace> read_stored_spaces(const std::string& store);
 
-/// Converts the trails of one kernel to records. Knobs are those that were imported, or else those of the trails: each new
-/// knob is inserted after the one that precedes it in its trail. Throws Error, prefixed by `place`, if there are too many.
+/// Converts the trails of one kernel to records. Knobs are those that were imported, or else those of the trails: each
+/// new knob is inserted after the one that precedes it in its trail. Throws Error, prefixed by `place`, if there are
+/// too many.
 class TrailRecords {
  public:
   /// `kernel_text`: for an imported kernel it declares the knobs.

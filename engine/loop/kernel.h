@@ -8,8 +8,8 @@
 
 namespace deplo::engine {
 
-/// `kernel` names configs/kernels/NAME.loop or is the path of a .loop file. Throws Error: prefixed by `place` if the caller
-/// is wrong (an unknown kernel, an unknown or missing symbol), prefixed by the file if the text is wrong.
+/// `kernel` names configs/kernels/NAME.loop or is the path of a .loop file. Throws Error: prefixed by `place` if the
+/// caller is wrong (an unknown kernel, an unknown or missing symbol), prefixed by the file if the text is wrong.
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place);
 
 /// Parses a kernel's text from a store or a file. Throws Error, prefixed by `place`, unless it is a well-formed Loop IR

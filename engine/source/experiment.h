@@ -1,5 +1,5 @@
-// An experiment: which kernels to tune, where, how, and for how long. It is one YAML file; experiments/smoke.yaml documents
-// the format.
+// An experiment: which kernels to tune, where, how, and for how long. It is one YAML file; experiments/smoke.yaml
+// documents the format.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -108,8 +108,8 @@ struct Place {
   /// The decisions of fusion of a graph; empty: the heuristic's.
   std::function<Trail(const Source&, const Target&)> fusion = {};
 };
-/// `inputs` go to every kernel and graph that has inputs of these names, and override what their entries say. `options` and
-/// `place` override the experiment's own. Throws Error `file:line: expected …, found …`.
+/// `inputs` go to every kernel and graph that has inputs of these names, and override what their entries say. `options`
+/// and `place` override the experiment's own. Throws Error `file:line: expected …, found …`.
 Experiment load_experiment(const std::filesystem::path& file, Inputs inputs = {}, const SourceOptions& options = {},
                            const Place& place = {});
 /// The same for a text. `file` is for messages. Other files may be named relative to `folder`.
@@ -120,8 +120,8 @@ void check_name(std::string_view place, std::string_view what, const std::string
                 const std::vector<std::string>& names);
 /// check_strategy, check_target and check_device throw Error, prefixed by `place`, that lists the valid names.
 void check_strategy(const std::string& name, std::string_view place);
-/// Throws Error if a restriction names a parameter that no kernel file among those that have the restriction has, or none of
-/// its values.
+/// Throws Error if a restriction names a parameter that no kernel file among those that have the restriction has, or
+/// none of its values.
 void check_parameters(const std::vector<KernelCase>&);
 /// `assignment`: NAME=VALUE for a hyperparameter of the experiment's strategy. Throws Error.
 void set_parameter(Experiment&, const std::string& assignment, std::string_view place);

@@ -23,9 +23,9 @@ struct Entry {
 };
 /// The options that the map's keys set.
 SourceOptions read_source_options(const Config&);
-/// Files may be named relative to `folder`. `all`: options for what the entry does not say itself. The entry's name gets
-/// the type that `all` says as a suffix, unless it is f32. Kernels that may use tf32 because of `all` get the suffix tf32.
-/// Throws Error `file:line: …`.
+/// Files may be named relative to `folder`. `all`: options for what the entry does not say itself. The entry's name
+/// gets the type that `all` says as a suffix, unless it is f32. Kernels that may use tf32 because of `all` get the
+/// suffix tf32. Throws Error `file:line: …`.
 Entry read_entry(const Config&, const std::filesystem::path& folder, const SourceOptions& all = {});
 
 /// The entry's kernel, or all kernels that its graph or its tile program becomes for the target. `inputs` override the

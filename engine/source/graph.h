@@ -25,11 +25,11 @@ struct Passes {
 Passes parse_passes(const std::string& text);
 
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
-/// All kernels are verified. Throws Error if the graph needs more memory than any device has, or a type that kernels cannot
-/// hold.
+/// All kernels are verified. Throws Error if the graph needs more memory than any device has, or a type that kernels
+/// cannot hold.
 ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::AttentionObserver& = {});
-/// The same, with the decisions of fusion that `taken` names; the heuristic takes the others. A failure: `taken` does not
-/// fit this graph.
+/// The same, with the decisions of fusion that `taken` names; the heuristic takes the others. A failure: `taken` does
+/// not fit this graph.
 Result<rules::Fused> lower_by_trail(const ir::torch::Graph&, const Passes&, const Trail& taken,
                                     const rules::AttentionObserver& = {});
 /// A graph lowered with decisions of fusion that are not the heuristic's.
@@ -37,8 +37,8 @@ struct Variation {
   Trail changes;  // these decisions; empty: all are the heuristic's
   rules::Fused fused;
 };
-/// The heuristic's kernels, then those of each other option of each decision, with the heuristic's options for the other
-/// decisions. At most `max_variations`.
+/// The heuristic's kernels, then those of each other option of each decision, with the heuristic's options for the
+/// other decisions. At most `max_variations`.
 std::vector<Variation> vary_decisions(const ir::torch::Graph&, const Passes&, std::size_t max_variations = 32);
 
 /// Identifies a graph and what is fixed about its kernels, in stores.

@@ -32,11 +32,11 @@ struct Inputs {
   std::shared_ptr<const measure::WorkFolder> folder = {};  // of arrays from .npz files
 };
 
-/// Parses "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 100)", "distinct(0, 100)" or "constant(2)". Throws Error, prefixed
-/// by `place`.
+/// Parses "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 100)", "distinct(0, 100)" or "constant(2)". Throws Error,
+/// prefixed by `place`.
 ir::Fill parse_fill(std::string_view text, std::string_view place);
-/// Reads a map from names to such texts, to .npy files, to arrays of .npz files ("x.npz", "x.npz:NAME"), or to values of
-/// scalars. Files are relative to the working folder or to `folder`. Throws Error `file:line: …`.
+/// Reads a map from names to such texts, to .npy files, to arrays of .npz files ("x.npz", "x.npz:NAME"), or to values
+/// of scalars. Files are relative to the working folder or to `folder`. Throws Error `file:line: …`.
 Inputs read_inputs(const Config&, const std::filesystem::path& folder);
 /// The same of a YAML file; or all arrays of a .npz file.
 Inputs load_inputs(const std::string& file);

@@ -26,9 +26,9 @@ struct LoadedKernel {
   const std::string& name() const;
 };
 
-/// The kernels that a source becomes for a target, after all passes. `inputs` are applied in order; a later one overrides an
-/// earlier one. The caller must check that all their names were met (check_met). Throws Error; errors in the source are
-/// prefixed by `place`, unless it is empty.
+/// The kernels that a source becomes for a target, after all passes. `inputs` are applied in order; a later one
+/// overrides an earlier one. The caller must check that all their names were met (check_met). Throws Error; errors in
+/// the source are prefixed by `place`, unless it is empty.
 std::vector<LoadedKernel> load(const Source&, const Target&, std::span<Inputs* const> inputs,
                                const std::string& place = {});
 

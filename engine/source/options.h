@@ -1,5 +1,5 @@
-// Options of a source besides its origin: the type of its floats, and how it is cut into kernels. The command line's flags,
-// the keys of experiments and the text of stored experiments are all generated from one list.
+// Options of a source besides its origin: the type of its floats, and how it is cut into kernels. The command line's
+// flags, the keys of experiments and the text of stored experiments are all generated from one list.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -30,8 +30,8 @@ const Restriction* restriction_of(std::string_view knob, const Restrictions& res
   return found == restrictions.rend() ? nullptr : &*found;
 }
 
-// Knobs of schedules are named after the axes and buffers of a kernel; only the rule's part of a name is known beforehand.
-// A name without a dot is a parameter of a kernel file: check_parameters().
+// Knobs of schedules are named after the axes and buffers of a kernel; only the rule's part of a name is known
+// beforehand. A name without a dot is a parameter of a kernel file: check_parameters().
 void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t dot = knob.find('.');
   const std::size_t star = knob.find('*');

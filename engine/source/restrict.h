@@ -1,5 +1,5 @@
-// Restricts the values that a knob may have, so that a space is small enough to be measured completely, or contains only
-// what is of interest. experiments/smoke.yaml documents the format.
+// Restricts the values that a knob may have, so that a space is small enough to be measured completely, or contains
+// only what is of interest. experiments/smoke.yaml documents the format.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -35,14 +35,14 @@ bool is_of_kernel_file(const Restriction&);
 /// Does it match one of these knobs, and name an option of it?
 bool restricts(const Restriction&, std::span<const search::KnobInfo>);
 
-/// Reads a map from knobs to lists of values, in the order of the file. Throws Error `file:line: …`, also for an unknown
-/// rule.
+/// Reads a map from knobs to lists of values, in the order of the file. Throws Error `file:line: …`, also for an
+/// unknown rule.
 Restrictions read_restrictions(const Config&);
 /// Parses `KNOB=VALUE,VALUE,…`. Throws Error, prefixed by `place`.
 Restriction parse_restriction(const std::string& text, std::string_view place);
 
-/// The restrictions in configs/restrictions/NAME.yaml; none for "none". Throws Error, prefixed by `place`, that lists the
-/// valid names.
+/// The restrictions in configs/restrictions/NAME.yaml; none for "none". Throws Error, prefixed by `place`, that lists
+/// the valid names.
 Restrictions load_restrictions(const std::string& name, std::string_view place);
 /// The name of the restrictions that tuning uses by default: "gpu" on GPUs, "none" on CPUs.
 std::string_view default_restrictions(const Target&);

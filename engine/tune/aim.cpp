@@ -48,9 +48,9 @@ double Aim::operator()(std::span<const double> values) const {
   return is_positive_ ? values[number_] : 1 + values[number_];  // no spills are 1, not 0
 }
 
-/// The augmented Chebyshev distance from the point that is best in each objective (Knowles, "ParEGO", IEEE Transactions on
-/// Evolutionary Computation 10(1), 2006, equation 2, with its 0.05). The weights are equal: other ones would lead to the
-/// ends, which have searches of their own.
+/// The augmented Chebyshev distance from the point that is best in each objective (Knowles, "ParEGO", IEEE Transactions
+/// on Evolutionary Computation 10(1), 2006, equation 2, with its 0.05). The weights are equal: other ones would lead to
+/// the ends, which have searches of their own.
 double Aim::compromise(std::span<const double> values) const {
   constexpr double augmentation = 0.05;
   double largest = 0, sum = 0;

@@ -1,5 +1,5 @@
-// What a search minimises if a kernel has several objectives. Each objective has a search of its own, which finds an end
-// of the Pareto front; one more looks for compromises between the ends.
+// What a search minimises if a kernel has several objectives. Each objective has a search of its own, which finds an
+// end of the Pareto front; one more looks for compromises between the ends.
 #pragma once
 #include <cstddef>
 #include <span>

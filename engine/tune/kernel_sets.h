@@ -1,5 +1,5 @@
-// The sets of kernels that a graph may become, by the decisions of fusion (rules/fusion/fuse.h). Tuning measures them and
-// chooses the one whose kernels take the least time together.
+// The sets of kernels that a graph may become, by the decisions of fusion (rules/fusion/fuse.h). Tuning measures them
+// and chooses the one whose kernels take the least time together.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,8 +24,8 @@ struct KernelSet {
 
 class KernelSets {
  public:
-  /// Varies each decision of the graph once, with the heuristic's options for the others, and adds to the experiment the
-  /// kernels that it does not have yet. It must have the kernels of the graph. Throws Error with the graph's place.
+  /// Varies each decision of the graph once, with the heuristic's options for the others, and adds to the experiment
+  /// the kernels that it does not have yet. It must have the kernels of the graph. Throws Error with the graph's place.
   KernelSets(const GraphCase&, const Target&, Experiment&);
 
   const std::string& name() const { return name_; }
@@ -40,12 +40,12 @@ class KernelSets {
   /// The time of a kernel of the experiment; 0: it has none.
   using TimeOf = std::function<double(const std::string& kernel)>;
   /// The set with the least sum of times. If several are equally fast (engine/tune/ties.h), the one with the fewest
-  /// changes. Changes that help are also combined, if all kernels of the combination have times. nullopt: the heuristic's
-  /// set has no time.
+  /// changes. Changes that help are also combined, if all kernels of the combination have times. nullopt: the
+  /// heuristic's set has no time.
   std::optional<Chosen> choose(const TimeOf&) const;
-  /// The shares of time that the kernels deserve, as numbers of rows, before they are tuned: together at most one row for
-  /// each set. A set gets less if it takes longer than the fastest one, and nothing if it takes more than `max_behind`
-  /// times as long: tuning makes most kernels faster by less than that.
+  /// The shares of time that the kernels deserve, as numbers of rows, before they are tuned: together at most one row
+  /// for each set. A set gets less if it takes longer than the fastest one, and nothing if it takes more than
+  /// `max_behind` times as long: tuning makes most kernels faster by less than that.
   std::map<std::string, double> weights(const TimeOf&) const;
   static constexpr double max_behind = 3;
 

@@ -1,9 +1,8 @@
 // The best of n trials gains about slope * ln(1 + n / first_trials): a few trials bring much of what many do. Of the
-// kernels of suite84 (AVX2, screened times) the mean slope was 0.26, 0.17, 0.16, 0.22, 0.21 and 0.19 for n = 2, 4, 8, 16,
-// 32 and 64. So the next second of a kernel gains
-// slope / (first_trials + n) / (seconds a trial), and of two kernels that gain alike the one with more rows, or with
-// fewer or cheaper trials so far, comes first. Ansor (Zheng et al., OSDI 2020, section 6) shares trials between tasks by
-// such a gradient.
+// kernels of suite84 (AVX2, screened times) the mean slope was 0.26, 0.17, 0.16, 0.22, 0.21 and 0.19 for n = 2, 4, 8,
+// 16, 32 and 64. So the next second of a kernel gains slope / (first_trials + n) / (seconds a trial), and of two
+// kernels that gain alike the one with more rows, or with fewer or cheaper trials so far, comes first. Ansor (Zheng et
+// al., OSDI 2020, section 6) shares trials between tasks by such a gradient.
 #include "engine/tune/shares.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Picks the winner of several equally fast schedules: the store's rule (docs/database.md, "Ties"), for times that are not
-// in the store yet.
+// Picks the winner of several equally fast schedules: the store's rule (docs/database.md, "Ties"), for times that are
+// not in the store yet.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace deplo::engine {
 
-/// The number of decisions in `trail` that differ from the heuristic's: other values, and knobs that the heuristic's trail
-/// does not have. 0 only for the heuristic's own trail.
+/// The number of decisions in `trail` that differ from the heuristic's: other values, and knobs that the heuristic's
+/// trail does not have. 0 only for the heuristic's own trail.
 std::int64_t changes(const Trail& trail, const Trail& heuristic);
 
 struct Timed {

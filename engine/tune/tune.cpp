@@ -152,8 +152,8 @@ class Tuner {
     }
   }
 
-  /// Measures the heuristic's schedules of all kernels that a graph may become, and gives those that the heuristic would
-  /// not make the time that they deserve.
+  /// Measures the heuristic's schedules of all kernels that a graph may become, and gives those that the heuristic
+  /// would not make the time that they deserve.
   void screen_sets() {
     std::map<std::size_t, double> weights;
     for (const KernelSets& graph : graphs_)

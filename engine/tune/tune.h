@@ -40,13 +40,13 @@ struct TuneOptions {
 std::string_view stop_text(std::string_view stop);
 
 /// Tunes every kernel of the experiment, and the kernels that its graphs may become by other decisions of fusion
-/// (engine/tune/kernel_sets.h); stores which are the fastest for each graph. If a kernel cannot be tuned, its row says why. Each trial is stored before the
-/// next one is measured. Stops early once interrupted() (core/interrupt.h). The results so far are on the board at any
-/// time.
+/// (engine/tune/kernel_sets.h); stores which are the fastest for each graph. If a kernel cannot be tuned, its row says
+/// why. Each trial is stored before the next one is measured. Stops early once interrupted() (core/interrupt.h). The
+/// results so far are on the board at any time.
 void tune(Experiment, const TuneOptions&, Progress&, Board&);
 
-/// For a thread that ends the process while tune() runs. The candidate in flight is left as if it had not been begun, so
-/// that the next run measures it. Throws Error if the store cannot be written.
+/// For a thread that ends the process while tune() runs. The candidate in flight is left as if it had not been begun,
+/// so that the next run measures it. Throws Error if the store cannot be written.
 void abandon(const TuneOptions&);
 
 }  // namespace deplo::engine

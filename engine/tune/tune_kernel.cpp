@@ -89,8 +89,8 @@ class KernelTuner {
     narrator_.publish(row_);
   }
 
-  /// Why the searches ended, as in Row::stop. Each gets an equal share of what the ones before it left. Time that ran out
-  /// for one of them ran out.
+  /// Why the searches ended, as in Row::stop. Each gets an equal share of what the ones before it left. Time that ran
+  /// out for one of them ran out.
   std::string search() {
     const std::size_t searches = searches_of(objectives_);
     std::string ended;

@@ -34,8 +34,8 @@ struct Narrator {
 /// True if the search would go on with more time, by its Row::stop.
 bool wants_time(std::string_view stop);
 
-/// The best is the winner (ties.h) of the confirmed schedules. The heuristic is one of them, so the best is never slower.
-/// The prospect comes from earlier passes and is updated.
+/// The best is the winner (ties.h) of the confirmed schedules. The heuristic is one of them, so the best is never
+/// slower. The prospect comes from earlier passes and is updated.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&, Prospect&);
 
 /// Measures only the heuristic's schedule.

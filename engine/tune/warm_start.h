@@ -1,4 +1,5 @@
-// Schedules that were fast elsewhere: those of kernels in a store, for a warm start, and those of a run's other kernels.
+// Schedules that were fast elsewhere: those of kernels in a store, for a warm start, and those of a run's other
+// kernels.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -16,9 +17,9 @@ struct WarmSource {
   search::SourceTask trials;   // the latest trial of each trail; at least two have valid times
 };
 
-/// The sources for the kernel with this text: first the same kernel on every device of the store, then the nearest other
-/// shapes. At most `most` of the store_keys() (engine/learn/store_keys.h), nearest first. Throws Error if the file does not
-/// exist or is not a store.
+/// The sources for the kernel with this text: first the same kernel on every device of the store, then the nearest
+/// other shapes. At most `most` of the store_keys() (engine/learn/store_keys.h), nearest first. Throws Error if the
+/// file does not exist or is not a store.
 std::vector<WarmSource> warm_sources(const std::string& store, const std::string& kernel_text, std::size_t most);
 
 /// The `each` fastest schedules of every source that exist in this space, without duplicates: first the fastest of each
@@ -32,9 +33,9 @@ struct Winner {
 };
 
 /// The winners as schedules of this space, nearest first, without duplicates and without the `heuristic`'s. Distance: a
-/// knob that is only in the winner's or only in the heuristic's trail counts as much as a factor e of work. A choice that
-/// is not offered becomes the nearest one (trails.h). Winners whose first decision is about another knob are left out, for
-/// example a matmul's winners for a softmax.
+/// knob that is only in the winner's or only in the heuristic's trail counts as much as a factor e of work. A choice
+/// that is not offered becomes the nearest one (trails.h). Winners whose first decision is about another knob are left
+/// out, for example a matmul's winners for a softmax.
 std::vector<search::Candidate> replayed(const std::vector<Winner>&, const search::Space&, const Trail& heuristic,
                                         const ir::Work&, std::size_t most);
 

@@ -25,8 +25,8 @@ Canonical canonical(Program loop);
 /// operation, and the comparisons to another. It computes something else.
 Canonical schedule_form(Program loop);
 
-/// The program with buffers, axes and values named and listed in order of appearance. Unlike in the canonical form, nothing
-/// is dropped and no statement is moved, so programs that differ in sizes only differ in numbers only.
+/// The program with buffers, axes and values named and listed in order of appearance. Unlike in the canonical form,
+/// nothing is dropped and no statement is moved, so programs that differ in sizes only differ in numbers only.
 Canonical renamed(Program loop);
 
 /// Matches the buffers of the two original programs. [i]: number of the buffer of `mine`'s original that corresponds to

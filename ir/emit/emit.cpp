@@ -27,8 +27,8 @@ std::int64_t producer_threads(const Body& body) {
   return threads;
 }
 
-// ptxas ignores setmaxnreg unless it knows how many registers the launch deals out (its message C7508). The least number
-// of blocks of a unit says that.
+// ptxas ignores setmaxnreg unless it knows how many registers the launch deals out (its message C7508). The least
+// number of blocks of a unit says that.
 bool moves_registers(const Body& body) {
   return std::ranges::any_of(body, [](const Stmt& s) {
     const auto* produce = s.as<Produce>();

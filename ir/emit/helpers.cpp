@@ -105,7 +105,8 @@ std::string prefetch_tensor_map() {
 }
 
 // One of the threads in the mask, all of which call it.
-// A transposition of 4 x 4 words in two steps: blocks of one word, then of two words, change places across the diagonal.
+// A transposition of 4 x 4 words in two steps: blocks of one word, then of two words, change places across the
+// diagonal.
 std::string quad_transpose() {
   return fmt::format(R"({} uint4 quad_transpose(unsigned w0, unsigned w1, unsigned w2, unsigned w3) {{
   const unsigned low = threadIdx.x & 1, high = threadIdx.x & 2;
@@ -162,9 +163,9 @@ std::string mbarrier_arrive() {
                      inlined);
 }
 
-// The same barrier of another block of the cluster, as CUTLASS's ClusterBarrier arrives there. What follows the phase are
-// copies over elements that these threads have read; `.release.cluster` would make each arrival wait for all that the
-// thread ever stored (MEMBAR.ALL.GPU).
+// The same barrier of another block of the cluster, as CUTLASS's ClusterBarrier arrives there. What follows the phase
+// are copies over elements that these threads have read; `.release.cluster` would make each arrival wait for all that
+// the thread ever stored (MEMBAR.ALL.GPU).
 std::string mbarrier_arrive_afar() {
   return fmt::format(R"({} void mbarrier_arrive_afar(unsigned long long* barrier, int block) {{
   unsigned afar;
@@ -201,9 +202,9 @@ struct Coordinates {
   std::string parameters, places, values;
 };
 
-// The destination is of the own block. PTX says so from version 8.6 on; before, shared::cluster takes its addresses too,
-// but an architecture whose blocks share no memory (sm_120) calls a function to look whose an address is. The compilers
-// of sm_100 and later know 8.6.
+// The destination is of the own block. PTX says so from version 8.6 on; before, shared::cluster takes its addresses
+// too, but an architecture whose blocks share no memory (sm_120) calls a function to look whose an address is. The
+// compilers of sm_100 and later know 8.6.
 std::string tma_load(int rank) {
   const Coordinates of(rank, 3);
   return fmt::format(

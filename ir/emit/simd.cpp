@@ -7,10 +7,10 @@
 namespace deplo::ir {
 namespace {
 
-// a = 2 n ln 2 + r, |r| <= ln 2, exp(a) = s^2 (1 + p), s = 2^n. The polynomial r + r^2 (1/2 + …) has the least relative error
-// of exp(r), 1.4e-8, found by reweighted least squares (C. L. Lawson); 2 ln 2 is in two parts (W. J. Cody, W. Waite). Adding
-// 1.5 * 2^23 + 127 rounds to an integer and leaves n + 127 in the low bits (H. S. Warren, Hacker's Delight, 17-3), which a
-// shift makes the exponent of s. {0}: lanes, none of a scalar.
+// a = 2 n ln 2 + r, |r| <= ln 2, exp(a) = s^2 (1 + p), s = 2^n. The polynomial r + r^2 (1/2 + …) has the least relative
+// error of exp(r), 1.4e-8, found by reweighted least squares (C. L. Lawson); 2 ln 2 is in two parts (W. J. Cody, W.
+// Waite). Adding 1.5 * 2^23 + 127 rounds to an integer and leaves n + 127 in the low bits (H. S. Warren, Hacker's
+// Delight, 17-3), which a shift makes the exponent of s. {0}: lanes, none of a scalar.
 constexpr const char* reduce_and_approximate =
     R"(  const float{0} t = fma(a, (float{0})(0.72134752f), (float{0})(12583039.0f));
   const float{0} n = t - 12583039.0f;
@@ -24,8 +24,8 @@ constexpr const char* reduce_and_approximate =
   const float{0} s = as_float{0}(as_int{0}(t) << 23);
 )";
 
-// The result is subnormal from n = -63 down, infinite at n = 64; s is neither. From -176 down n is -127 and s is 0: results
-// that the hardware rounds to 0 by itself take it long. Both comparisons keep a NaN.
+// The result is subnormal from n = -63 down, infinite at n = 64; s is neither. From -176 down n is -127 and s is 0:
+// results that the hardware rounds to 0 by itself take it long. Both comparisons keep a NaN.
 constexpr const char* exp_text = R"(float{0} simd_exp{0}(const float{0} x) {{
   const float{0} least = -176.0f > x ? (float{0})(-176.0f) : x;
   const float{0} a = 89.0f < least ? (float{0})(89.0f) : least;
@@ -48,10 +48,10 @@ constexpr const char* divide_text = R"(float{0} simd_divide{0}(const float{0} x,
 }}
 )";
 
-// x86 has one instruction for `b > a ? b : a`, which gives a if one of them is NaN (Intel SDM, MAXPS). That is right if b is
-// a constant. If not, `b == b` chooses b first: a second instruction with AVX-512, which masks the first one. `b != b ? b`
-// would take four, because LLVM 15 joins two choices of b. A reduction's a is what it has so far, so the test of b is not
-// on the path from one step to the next.
+// x86 has one instruction for `b > a ? b : a`, which gives a if one of them is NaN (Intel SDM, MAXPS). That is right if
+// b is a constant. If not, `b == b` chooses b first: a second instruction with AVX-512, which masks the first one. `b
+// != b ? b` would take four, because LLVM 15 joins two choices of b. A reduction's a is what it has so far, so the test
+// of b is not on the path from one step to the next.
 std::string choose(Op op, std::string_view a, std::string_view b) {
   return fmt::format("{1} {2} {0} ? {1} : {0}", a, b, op == Op::maximum ? '>' : '<');
 }
@@ -91,8 +91,8 @@ constexpr const char* any_lane_text = R"(#ifdef __has_builtin
 
 )";
 
-// Halves against halves, as a tree: fewer dependent operations than lane by lane. A choice loses a NaN, so all lanes are
-// looked at once.
+// Halves against halves, as a tree: fewer dependent operations than lane by lane. A choice loses a NaN, so all lanes
+// are looked at once.
 std::string fold_definition(Op op, int lanes) {
   std::string text = is_extremum(op) ? any_lane_text : "", whole = "x";
   text += fmt::format("float simd_{}{}(const float{} x) {{\n", name(op), lanes, lanes);

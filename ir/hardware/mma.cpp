@@ -45,8 +45,8 @@ bool steps(const std::vector<Expr>& index, int dimension, const std::string& axi
          coefficient(index[static_cast<std::size_t>(dimension)], axis) == by;
 }
 
-/// Along one dimension the index steps by 1 with `unit`, by `wide` with `outer`; along another by 1 with `depth`; one of
-/// them is the last. Sets whether that is the depth's.
+/// Along one dimension the index steps by 1 with `unit`, by `wide` with `outer`; along another by 1 with `depth`; one
+/// of them is the last. Sets whether that is the depth's.
 bool walks(const std::vector<Expr>& index, const std::string& unit, const std::string& outer, std::int64_t wide,
            const std::string& depth, bool& by_depth) {
   const int along = dimension_of(index, unit), deep = dimension_of(index, depth);
@@ -176,9 +176,9 @@ std::int64_t multiply_adds_per_cycle(std::string_view architecture) {
 }
 
 double tensor_cycles(const Atom& atom, std::string_view architecture) {
-  // NVIDIA A100 Tensor Core GPU Architecture, table 1: of tf32 half as many. Luo et al., Benchmarking and Dissecting the
-  // Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak on 9.0;
-  // the same is taken for 10.0, whose peak is of another instruction, too.
+  // NVIDIA A100 Tensor Core GPU Architecture, table 1: of tf32 half as many. Luo et al., Benchmarking and Dissecting
+  // the Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak
+  // on 9.0; the same is taken for 10.0, whose peak is of another instruction, too.
   constexpr double schedulers = 4, tf32 = 0.5, reached_by_warps = 0.63;
   const int capability = compute_capability(architecture);
   double rate = static_cast<double>(multiply_adds_per_cycle(architecture)) / schedulers;

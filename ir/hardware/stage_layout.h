@@ -21,8 +21,8 @@ std::vector<Expr> physical_index(const Stage&, const std::vector<Expr>& index, c
 /// Elements of the whole buffer, and of one slot.
 std::int64_t physical_count(const Stage&);
 inline std::int64_t slot_count(const Stage& s) { return physical_count(s) / s.slots; }
-/// The slab's axes in the order in which its copies walk the source: the contiguous one last, those that the origin names
-/// first.
+/// The slab's axes in the order in which its copies walk the source: the contiguous one last, those that the origin
+/// names first.
 std::vector<std::size_t> source_order(const Stage&, const Buffer& source);
 /// Whether the slab transposes the source (its last but one dimension walks the source's last), in blocks of f32 that
 /// CopyTransposed can copy. Such copies have 16 lanes.

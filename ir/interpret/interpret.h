@@ -48,9 +48,9 @@ void interpret(const Program&, Memory& memory, const Arithmetic&, const Limits& 
 /// element of each output, before it is rounded to 16 bits.
 Memory interpret_rounding(const Program& loop, Memory& memory);
 
-/// Executes a kernel that is lowered block by block (ir/block.h) on the bytes of its buffers, in place. Returns what its
-/// blocks print. Throws Error as interpret() does; for undefined behaviour of an operation; for an access outside of an array; for a
-/// race between threads of a block in global memory; and if blocks wait forever.
+/// Executes a kernel that is lowered block by block (ir/block.h) on the bytes of its buffers, in place. Returns what
+/// its blocks print. Throws Error as interpret() does; for undefined behaviour of an operation; for an access outside
+/// of an array; for a race between threads of a block in global memory; and if blocks wait forever.
 std::string interpret_blocks(const Program& kernel, std::vector<tile_program::Array>& buffers, const Limits& = {});
 
 /// One output element of a Loop program.

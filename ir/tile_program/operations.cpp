@@ -8,8 +8,8 @@
 // brought a part. The order of operands, attributes and results is that of the bytecode.
 //
 // The text of an operation is words, `$operand`, `@attribute` and `:value`, a type. `:*value` is one type for all of a
-// list, `:+value` one for all or one for each. What stands in `{ }` is left out where its operand or attribute is. `#NAME`
-// is a text that has a function of its own.
+// list, `:+value` one for all or one for each. What stands in `{ }` is left out where its operand or attribute is.
+// `#NAME` is a text that has a function of its own.
 #include "ir/tile_program/operations.h"
 
 #include <fmt/format.h>
@@ -304,7 +304,7 @@ const std::vector<Enumeration>& enumerations() {
   return all;
 }
 
-// --- Reading a row -------------------------------------------------------------------------------------------------------
+// --- Reading a row ---------------------------------------------------------------------------------------------------
 
 std::vector<std::string_view> split(std::string_view text, std::string_view by) {
   std::vector<std::string_view> parts;

@@ -25,8 +25,8 @@ std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
     const std::string& text, const ir::Program& kernel, const std::function<ir::Numbers(const ir::Buffer&)>& input);
 
 /// The program of Loop IR with the kernel's buffers, in their order, so that its inputs have the values that the kernel
-/// gets. Its own buffers are the kernel's inputs that it reads, and all outputs. Shapes may differ if the elements are as
-/// many. Signed integers stand for unsigned ones. Throws Error, prefixed by `place`, if a buffer does not fit.
+/// gets. Its own buffers are the kernel's inputs that it reads, and all outputs. Shapes may differ if the elements are
+/// as many. Signed integers stand for unsigned ones. Throws Error, prefixed by `place`, if a buffer does not fit.
 ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place);
 /// program_for() where only the Error is of interest.
 void check_program(const std::string& text, const ir::Program& kernel, const std::string& place);

@@ -20,13 +20,13 @@ NpyHeader read_npy_header(const std::string& file);
 std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t bytes);
 
 /// Reads the values of a tensor of this type, row-major. The file must have the same shape, in C order, and elements of
-/// bool, integers of 8 to 64 bits, float16, float32 or float64. A float type accepts every number in its range, infinities
-/// and NaN.
-/// An integer type or bool accepts only whole numbers that it represents exactly. Throws Error that names the file.
+/// bool, integers of 8 to 64 bits, float16, float32 or float64. A float type accepts every number in its range,
+/// infinities and NaN. An integer type or bool accepts only whole numbers that it represents exactly. Throws Error that
+/// names the file.
 ir::Numbers read_npy(const std::string& file, const ir::TensorType&);
 
-/// The bytes of a .npy file (version 1.0). Its elements have the type itself if it is bool, float64 or an integer of whole
-/// bytes, else they are float32.
+/// The bytes of a .npy file (version 1.0). Its elements have the type itself if it is bool, float64 or an integer of
+/// whole bytes, else they are float32.
 std::string npy_bytes(const ir::Numbers& values, const ir::TensorType&);
 
 }  // namespace deplo::measure

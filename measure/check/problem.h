@@ -73,8 +73,8 @@ inline constexpr double tf32_tolerance = 5e-3;
 inline constexpr double small_problem = 4e6;
 
 /// The inputs are those of `files`, else random (random_input in measure/check/inputs.h). They are the same for the
-/// same seed, and in each set of operands. An output that has a file or a fill begins with its values (KernelSource::restored). The
-/// device and the probe must outlive it. Not thread-safe.
+/// same seed, and in each set of operands. An output that has a file or a fill begins with its values
+/// (KernelSource::restored). The device and the probe must outlive it. Not thread-safe.
 class Problem {
  public:
   /// `loop` must be verified Loop IR. `probe`: of the device; without it no time is implausible. Throws

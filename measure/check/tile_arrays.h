@@ -14,8 +14,8 @@ ir::Numbers numbers_of(const ir::tile_program::Array&, ir::DType);
 
 /// The largest difference from each number that rounding explains. `reference` is rounded to the array's type `stored`;
 /// if that has 16 bits, a sum in f32 may round to the next number. `reference` also includes the program's intermediate
-/// roundings, such as those of an attention's weights. A device may round these differently or not at all, so `exact` is
-/// computed without them (Launch::exact16).
+/// roundings, such as those of an attention's weights. A device may round these differently or not at all, so `exact`
+/// is computed without them (Launch::exact16).
 std::vector<double> rounding_of(const std::vector<double>& reference, const std::vector<double>& exact,
                                 ir::DType stored);
 

@@ -51,8 +51,8 @@ std::vector<fs::path> path_folders() {
   return folders;
 }
 
-// What `pip install nvidia-…` makes: PREFIX/lib/python3.11/site-packages/nvidia/cu13, for each PREFIX/bin that the shell
-// looks in, be it a virtual environment's or the system's, and where `pip install --user` puts packages.
+// What `pip install nvidia-…` makes: PREFIX/lib/python3.11/site-packages/nvidia/cu13, for each PREFIX/bin that the
+// shell looks in, be it a virtual environment's or the system's, and where `pip install --user` puts packages.
 std::vector<fs::path> wheels() {
   std::vector<fs::path> prefixes;
   for (const fs::path& bin : path_folders()) prefixes.push_back(bin.parent_path());

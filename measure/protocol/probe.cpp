@@ -125,8 +125,8 @@ Probe::Load multiply_add(Device& device) {
                {blocks, threads, 2.0 * chains * steps * static_cast<double>(elements)});
 }
 
-/// NaN everywhere, with which adding is as fast as with other numbers, but for subnormal ones. Pages are touched, so that
-/// none is made while time is taken.
+/// NaN everywhere, with which adding is as fast as with other numbers, but for subnormal ones. Pages are touched, so
+/// that none is made while time is taken.
 std::unique_ptr<Arrays> touched(Device& device, const std::vector<ir::Buffer>& buffers) {
   auto arrays = device.allocate(buffers);
   for (std::size_t i = 0; i < buffers.size(); ++i) arrays->poison(i);

@@ -16,7 +16,8 @@ class Probe {
   /// source), its ceiling stays unknown. `known`: ceilings of the device from another process or another day.
   explicit Probe(Device&, const rules::Ceilings& known = {});
   /// From now on the rates of memory count, too. Measures them unless they are known, which takes seconds if the
-  /// last-level cache is large: two arrays of its size are made. Throws Error(environment) if there is not enough memory.
+  /// last-level cache is large: two arrays of its size are made. Throws Error(environment) if there is not enough
+  /// memory.
   void include_memory();
   /// The highest of all measurements and of `known`.
   rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }

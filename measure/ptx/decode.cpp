@@ -345,8 +345,8 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
 }
 
 /// Itanium C++ ABI, "External Names": "_Z", and the name's length and the name; of "space::k" "_ZN", each part in this
-/// form, and at the end "E". Then the parameters. Of an instance of a template, "I" and the arguments follow the name. A
-/// text has one instance.
+/// form, and at the end "E". Then the parameters. Of an instance of a template, "I" and the arguments follow the name.
+/// A text has one instance.
 std::string mangled_start(const std::string& entry) {
   std::string_view plain = std::string_view(entry).substr(0, entry.find('<'));
   const bool is_template = plain.size() < entry.size(), is_nested = plain.find("::") != std::string_view::npos;

@@ -32,7 +32,8 @@ class Clock {
   std::vector<Epoch> epochs_;
 };
 
-/// `proxy`: the accesses of the generic proxy that come before those of the asynchronous proxy, too (PTX ISA, "Proxies").
+/// `proxy`: the accesses of the generic proxy that come before those of the asynchronous proxy, too (PTX ISA,
+/// "Proxies").
 struct ProxyClocks {
   Clock seen, proxy;
   void join(const ProxyClocks& other) {

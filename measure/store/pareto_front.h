@@ -29,8 +29,8 @@ struct Front {
   std::size_t valid = 0;            // trials among which they were chosen
   std::vector<TrialRecord> trials;  // in the order of their values
 };
-/// `valid`: valid trials, one for each trail. Trials that lack a value are left out, and those that are only screened if
-/// others are confirmed.
+/// `valid`: valid trials, one for each trail. Trials that lack a value are left out, and those that are only screened
+/// if others are confirmed.
 Front front_of(std::vector<TrialRecord> valid, const Objectives&);
 
 }  // namespace deplo::measure

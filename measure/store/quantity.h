@@ -26,8 +26,8 @@ std::span<const Quantity> quantities();
 /// Distinct quantities, the most important first. Empty: the time alone.
 using Objectives = std::vector<const Quantity*>;
 
-/// Throws Error `place: expected …, found …` for an unknown name, for one that comes twice, and if there is none. The time
-/// alone becomes an empty list.
+/// Throws Error `place: expected …, found …` for an unknown name, for one that comes twice, and if there is none. The
+/// time alone becomes an empty list.
 Objectives objectives_of(const std::vector<std::string>& names, const std::string& place);
 /// "time, code_size"; "" for an empty list.
 std::string print(const Objectives&);

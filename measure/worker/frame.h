@@ -32,8 +32,8 @@ struct Frame {
 /// Header: magic, version, type, job, length, checksum (XXH3-64 of the fields before it and the payload), little
 /// endian.
 inline constexpr std::size_t frame_header_bytes = 32;
-/// A longer payload is refused. The largest kernel's text is below 1 MiB, and a confirmation has sixteen kernels unless an
-/// experiment wants more (WorkerRunner::confirm() refuses what does not fit).
+/// A longer payload is refused. The largest kernel's text is below 1 MiB, and a confirmation has sixteen kernels unless
+/// an experiment wants more (WorkerRunner::confirm() refuses what does not fit).
 inline constexpr std::size_t most_payload = std::size_t{64} << 20;
 
 std::string encode(const Frame&);

@@ -80,10 +80,10 @@ int above_the_given(int descriptor) {
   return moved;
 }
 
-/// Ours, but for where temporary files go, and how long libgomp's threads wait for a library's next call by spinning: by
-/// default 5 to 20 ms, in which they would take the cores of the next kernel (which took up to 1.4 times as long). Now it
-/// is 0.2 to 1 ms (40 to 140 cycles each), so that they are awake within a batch (baselines/onednn.cpp waits behind it).
-/// libgomp reads it when it is loaded, with the program.
+/// Ours, but for where temporary files go, and how long libgomp's threads wait for a library's next call by spinning:
+/// by default 5 to 20 ms, in which they would take the cores of the next kernel (which took up to 1.4 times as long).
+/// Now it is 0.2 to 1 ms (40 to 140 cycles each), so that they are awake within a batch (baselines/onednn.cpp waits
+/// behind it). libgomp reads it when it is loaded, with the program.
 std::vector<std::string> environment_in(const std::filesystem::path& folder) {
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);

@@ -31,8 +31,8 @@ class SharedFile {
 struct SingleLaunch {
   KernelCode code;
   Contents contents;
-  /// Paths of files. `memory` has the bytes of the contents, one after the other; after the launch the worker overwrites
-  /// it with the new ones. `printed` receives what the blocks print.
+  /// Paths of files. `memory` has the bytes of the contents, one after the other; after the launch the worker
+  /// overwrites it with the new ones. `printed` receives what the blocks print.
   std::string memory, printed;
   bool timed = true;
 };

@@ -21,14 +21,15 @@ std::optional<Matmul> find_matmul(const ir::Program&);  // nullopt also if matri
 bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);
 /// The same for instructions of warpgroups, which take 64 rows and elements of 16 bits.
 bool multiplies_matrices_by_warpgroups(const ir::Program&, const Matmul&, const Target&);
-/// Is n not the contiguous axis of an operand that walks n? Vector loads of such an operand need a copy in shared memory.
+/// Is n not the contiguous axis of an operand that walks n? Vector loads of such an operand need a copy in shared
+/// memory.
 bool is_transposed(const ir::Program&, const Matmul&);
-/// If a block on a CPU has at most this many rows, they reuse a panel too rarely to pay for its copy or for its place in
-/// the cache. The value lies between two measured sizes: this is true of blocks of 32 rows, but not of 128
+/// If a block on a CPU has at most this many rows, they reuse a panel too rarely to pay for its copy or for its place
+/// in the cache. The value lies between two measured sizes: this is true of blocks of 32 rows, but not of 128
 /// (docs/performance.md, "TinyLlama's matmuls").
 inline constexpr std::int64_t few_rows = 64;
-/// An axis of a batch of products that all read the same columns, or whose columns loaded numbers choose (the blocks of a
-/// routed MLP, where neighbours use one expert). Returns its position in the tile's axes; the last one of several.
+/// An axis of a batch of products that all read the same columns, or whose columns loaded numbers choose (the blocks of
+/// a routed MLP, where neighbours use one expert). Returns its position in the tile's axes; the last one of several.
 std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// On CPUs: does the matmul read the operand along n in place, without copying a panel of it? It does if the operand is
 /// not transposed, `rows` (of a block) is at most few_rows, and one of these holds:

@@ -24,7 +24,8 @@ inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& ind
 std::set<std::int64_t> divisors_of(const ir::Body&, const std::string& axis);
 /// The names that a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
-/// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of x.
+/// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of
+/// x.
 std::string fresh_name(std::set<std::string, std::less<>>& names, const std::string& stem, int n = 0);
 std::string slab_name(std::set<std::string, std::less<>>& names, const std::string& source);
 

@@ -19,8 +19,8 @@ namespace deplo::rules {
 
 /// A kernel for one launch: arguments and grid are compiled into it.
 struct BlockKernel {
-  /// Kernel IR. The buffers are the arrays in order, then the kernel's own. Arrays of element types that Loop IR lacks are
-  /// words of 32 bits. Arrays that the program does not write are inputs.
+  /// Kernel IR. The buffers are the arrays in order, then the kernel's own. Arrays of element types that Loop IR lacks
+  /// are words of 32 bits. Arrays that the program does not write are inputs.
   ir::Program kernel;
   ir::KernelSource source;
   /// The contents that one of the kernel's own buffers must have before each launch.
@@ -37,8 +37,9 @@ struct BlockKernel {
 };
 
 /// `arrays`: the arrays that the launch's arguments name; their types and sizes matter, but not their values.
-/// The schedule's number of threads must be a power of two that the target supports. Throws Error in one line if the arguments do not fit the entry,
-/// and, with the operation's place, if the target's language cannot express an operation.
+/// The schedule's number of threads must be a power of two that the target supports. Throws Error in one line if the
+/// arguments do not fit the entry, and, with the operation's place, if the target's language cannot express an
+/// operation.
 BlockKernel lower_blocks(const ir::tile_program::Program&, const ir::tile_program::Launch&,
                          std::span<const ir::tile_program::Array> arrays, const BlockSchedule&, const Target&);
 
@@ -51,8 +52,8 @@ std::vector<std::vector<std::uint8_t>> contents_of(const BlockKernel&, std::span
 void take_contents(const BlockKernel&, std::span<const std::vector<std::uint8_t>> contents,
                    std::vector<ir::tile_program::Array>& arrays);
 
-/// Runs the kernel on the arrays with the interpreter of Kernel IR (ir::interpret_blocks). Returns what its blocks print.
-/// Throws Error as that does, and if an assertion failed.
+/// Runs the kernel on the arrays with the interpreter of Kernel IR (ir::interpret_blocks). Returns what its blocks
+/// print. Throws Error as that does, and if an assertion failed.
 std::string interpret(const BlockKernel&, std::vector<ir::tile_program::Array>& arrays, const ir::Limits& = {});
 
 }  // namespace deplo::rules

@@ -21,7 +21,8 @@ struct Dealing {
         rows(std::max<std::int64_t>(1, ir::tile_program::element_count(sums) / threads / columns)) {}
 };
 
-/// Rows that are written out one after the other, so that an element of the right factor is loaded once for all of them.
+/// Rows that are written out one after the other, so that an element of the right factor is loaded once for all of
+/// them.
 inline constexpr std::int64_t max_rows = 8;
 /// Columns of a CPU's vector of f32 (AVX2).
 inline constexpr std::int64_t least_columns = 8;

@@ -72,7 +72,7 @@ void Lowering::refuse(const Operation& op, const std::string& message) const {
   throw Error(fmt::format("{}: {}: {}", tp::place(program, op.location), op.form->name, message));
 }
 
-// --- Statements ----------------------------------------------------------------------------------------------------------
+// --- Statements ------------------------------------------------------------------------------------------------------
 
 void Lowering::add(ir::Stmt stmt) { out_->push_back(std::move(stmt)); }
 
@@ -155,7 +155,7 @@ Name Lowering::select(const Name& condition, DType dtype, const Name& yes, const
   return compute("select", dtype, {condition, yes, no});
 }
 
-// --- Values --------------------------------------------------------------------------------------------------------------
+// --- Values ----------------------------------------------------------------------------------------------------------
 
 Name Lowering::element(ValueId id, const At& at) {
   if (const auto value = names_.find(id); value != names_.end()) return value->second;
@@ -248,7 +248,7 @@ Name Lowering::table(const Operation& constant) {
   return name;
 }
 
-// --- Threads -------------------------------------------------------------------------------------------------------------
+// --- Threads ---------------------------------------------------------------------------------------------------------
 
 Body Lowering::within(const std::function<void()>& inner) {
   Body body;
@@ -410,7 +410,7 @@ Resources Lowering::arrays_behind(ValueId id) const {
   return both;
 }
 
-// --- Control -------------------------------------------------------------------------------------------------------------
+// --- Control ---------------------------------------------------------------------------------------------------------
 
 void Lowering::operation(const Operation& op) {
   const Row& how = row(*op.form);
@@ -494,7 +494,7 @@ void Lowering::assign(const std::vector<ValueId>& to, const std::vector<ValueId>
   }
 }
 
-// --- The kernel ----------------------------------------------------------------------------------------------------------
+// --- The kernel ------------------------------------------------------------------------------------------------------
 
 void Lowering::place_globals() {
   for (const tp::Global& global : program.globals) {

@@ -57,7 +57,7 @@ void when(Lowering& l, const Place& place, const std::function<void()>& body) {
     l.branch(place.condition, false, body);
 }
 
-// --- Where elements lie --------------------------------------------------------------------------------------------------
+// --- Where elements lie ----------------------------------------------------------------------------------------------
 
 Name zero(Lowering& l, ValueId id) { return l.constant(l.dtype(id), 0); }
 
@@ -158,7 +158,7 @@ Name padding(Lowering& l, const Type& view) {
   return l.constant(e, ir::encode_float(value, e));
 }
 
-// --- Loads and stores ----------------------------------------------------------------------------------------------------
+// --- Loads and stores ------------------------------------------------------------------------------------------------
 
 using NameOf = std::function<Name(const At&)>;
 
@@ -222,7 +222,7 @@ void store_view(Lowering& l, const Operation& op) {
   store(l, op, op.operand("tile"), through_view(l, op));
 }
 
-// --- Atomics -------------------------------------------------------------------------------------------------------------
+// --- Atomics ---------------------------------------------------------------------------------------------------------
 
 /// One element is updated once, by the first thread, and all get what was there.
 void update(Lowering& l, const Operation& op, const std::function<void(const At&)>& update_at) {
@@ -278,7 +278,7 @@ void atomic_red_view(Lowering& l, const Operation& op) {
   });
 }
 
-// --- Views ---------------------------------------------------------------------------------------------------------------
+// --- Views -----------------------------------------------------------------------------------------------------------
 
 void make_tensor_view(Lowering& l, const Operation& op) {
   const Type& t = l.result_type(op);

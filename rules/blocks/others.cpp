@@ -8,7 +8,7 @@
 namespace deplo::rules::blocks {
 namespace {
 
-// --- Printing ------------------------------------------------------------------------------------------------------------
+// --- Printing --------------------------------------------------------------------------------------------------------
 
 /// A pointer is printed as a number without a sign.
 ir::Print::Piece printed(const Lowering& l, ValueId id, const std::string& conversion, Name value) {
@@ -62,7 +62,7 @@ void print_values(Lowering& l, const Operation& op) {
   });
 }
 
-// --- The rest ------------------------------------------------------------------------------------------------------------
+// --- The rest --------------------------------------------------------------------------------------------------------
 
 void block_id(Lowering& l, const Operation& op) {
   for (std::size_t d = 0; d < 3; ++d) l.bind(op.results[d], l.index(l.block_id.at(d)));

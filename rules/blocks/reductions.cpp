@@ -19,8 +19,8 @@ struct Rows {
   bool in_place() const { return step == rows; }  // column-major: element k rows + r is that of k and r
 };
 
-/// Halves of what is left are combined, in the interpreter's order. Element e = k rows + r is dealt out as any tile's, so
-/// while the halves are at least as long as there are threads, a thread combines its own; then threads exchange.
+/// Halves of what is left are combined, in the interpreter's order. Element e = k rows + r is dealt out as any tile's,
+/// so while the halves are at least as long as there are threads, a thread combines its own; then threads exchange.
 class Reduction {
  public:
   Reduction(Lowering& l, const Operation& op) : l_(l), op_(op), rows_(l.type(op.operands[0]), op.number("dim")) {}

@@ -117,7 +117,7 @@ Name offset(Lowering& l, const Operation& op, const At& at) {
   return l.compute("addi", DType::i64, {base, l.compute("muli", DType::i64, {by, bytes})});
 }
 
-// --- Bytes ---------------------------------------------------------------------------------------------------------------
+// --- Bytes -----------------------------------------------------------------------------------------------------------
 
 DType integer_of(int bits) {
   return bits == 4 ? DType::i4 : bits == 8 ? DType::i8 : bits == 16 ? DType::i16 : bits == 32 ? DType::i32 : DType::i64;

@@ -1,6 +1,6 @@
-// Bank conflicts of shared memory: how many wavefronts one access of a warp takes. A wavefront takes a cycle. There are 32
-// banks of 4 bytes, with neighbouring words in neighbouring banks. A bank delivers one word per cycle; a word that several
-// threads read is read once (CUDA C++ Programming Guide, "Shared Memory").
+// Bank conflicts of shared memory: how many wavefronts one access of a warp takes. A wavefront takes a cycle. There are
+// 32 banks of 4 bytes, with neighbouring words in neighbouring banks. A bank delivers one word per cycle; a word that
+// several threads read is read once (CUDA C++ Programming Guide, "Shared Memory").
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,11 +19,11 @@ using WarpValues = std::array<std::int64_t, ir::gpu::warp>;
 
 enum class Moves : std::uint8_t { load, store };
 
-/// How many threads are served together if each moves `lanes` consecutive words, starting at `words[thread]`. They are as
-/// many as move 32 words: half-warps for 8 bytes and quarter-warps for 16. But a load of 16 bytes is served by half-warps
-/// if in every pair of threads t and t ^ 1 both have the same address, or in every pair t and t ^ 2. That is a claim in
-/// NVIDIA's forum ("Unexpected shared memory bank conflict", 77228) for compute capability 7.0 to 7.5. No manual states
-/// it; no source contradicts it for later devices.
+/// How many threads are served together if each moves `lanes` consecutive words, starting at `words[thread]`. They are
+/// as many as move 32 words: half-warps for 8 bytes and quarter-warps for 16. But a load of 16 bytes is served by
+/// half-warps if in every pair of threads t and t ^ 1 both have the same address, or in every pair t and t ^ 2. That is
+/// a claim in NVIDIA's forum ("Unexpected shared memory bank conflict", 77228) for compute capability 7.0 to 7.5. No
+/// manual states it; no source contradicts it for later devices.
 int served_together(std::span<const std::int64_t> words, int lanes, Moves);
 /// Wavefronts of one access, summed over the parts of the warp.
 int wavefronts(std::span<const std::int64_t> words, int lanes, Moves);
@@ -80,7 +80,8 @@ inline int width_in_words(const ir::Stage& s, int lanes) {
 /// The first word that each thread of the warp accesses in one of the samples.
 std::vector<std::int64_t> words_of(const WarpAccess&, const ir::Stage& layout, std::size_t sample, int lanes);
 
-/// The position in a slot's memory of the element `index` (one number per slab dimension): physical_index() for numbers.
+/// The position in a slot's memory of the element `index` (one number per slab dimension): physical_index() for
+/// numbers.
 std::int64_t physical_offset(const ir::Stage&, std::span<const std::int64_t> index);
 
 }  // namespace deplo::rules

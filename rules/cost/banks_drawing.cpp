@@ -54,7 +54,8 @@ std::string layout_line(const ir::Stage& stage) {
   return line + "\n";
 }
 
-// Which column of a row lies in which bank, of 16 bits which pair of columns; the 33rd is where the first would be again.
+// Which column of a row lies in which bank, of 16 bits which pair of columns; the 33rd is where the first would be
+// again.
 std::string ladder(const ir::Stage& stage) {
   const std::int64_t columns = ir::row_elements(stage);
   std::int64_t rows = 1;

@@ -11,10 +11,10 @@
 
 namespace deplo::rules {
 
-/// How often the whole launch executes each kind of operation: each statement of the Kernel IR times the turns of the loops
-/// around it, the threads and the blocks. A statement under a condition counts for the share of turns at which the
-/// condition holds (share_that_holds). An instruction works on one lane on GPUs, and on up to `vector_lanes` on CPUs;
-/// memory is accessed by vectors on both.
+/// How often the whole launch executes each kind of operation: each statement of the Kernel IR times the turns of the
+/// loops around it, the threads and the blocks. A statement under a condition counts for the share of turns at which
+/// the condition holds (share_that_holds). An instruction works on one lane on GPUs, and on up to `vector_lanes` on
+/// CPUs; memory is accessed by vectors on both.
 struct Mix {
   double flops = 0;                            // of f32, each lane; fma: 2
   double arithmetic = 0, special = 0;          // instructions; special: division, roots, exp, …
@@ -35,15 +35,15 @@ struct Mix {
 };
 Mix count_mix(const ir::Program& kernel, const Target&);
 
-/// The bytes that the whole launch moves from beyond a cache, in lines of 64 bytes. Loops, the grid and the threads of a
-/// CPU form a nest. If one turn of a loop touches no more than the cache holds, the loop loads what it touches once;
+/// The bytes that the whole launch moves from beyond a cache, in lines of 64 bytes. Loops, the grid and the threads of
+/// a CPU form a nest. If one turn of a loop touches no more than the cache holds, the loop loads what it touches once;
 /// otherwise each turn loads again. Cache conflicts and sharing between units are ignored. After Wolf and Lam, A data
 /// locality optimizing algorithm, PLDI 1991, and McKinley, Carr and Tseng, TOPLAS 18 (1996).
 class Traffic {
  public:
   Traffic(const ir::Program& tile, const Target&);
-  /// `cache_bytes`: the size of the cache. `together`: the number of consecutive blocks of the grid that run at the same
-  /// time and share the cache.
+  /// `cache_bytes`: the size of the cache. `together`: the number of consecutive blocks of the grid that run at the
+  /// same time and share the cache.
   double through(double cache_bytes, double together = 1) const;
 
  private:
@@ -81,8 +81,8 @@ struct Features {
 /// `tile` is a scheduled Tile IR program. Pure.
 Features features(const ir::Program& tile, const Target&);
 
-/// The features for models, one number for each name: log2(1 + x) of a count x, log2 of a quotient of counts; occupancy,
-/// tail and conflicts as they are.
+/// The features for models, one number for each name: log2(1 + x) of a count x, log2 of a quotient of counts;
+/// occupancy, tail and conflicts as they are.
 std::span<const std::string_view> feature_names();
 std::vector<float> feature_vector(const Features&);
 

@@ -25,8 +25,8 @@ struct Fragment {
   int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // per thread
 };
 
-/// For a factor that threads compute: the values of `turn` and of the axes of its rows (a) or columns (b) at the thread's
-/// element `lane` of a fragment. The matrices of the fragment have the same order as below.
+/// For a factor that threads compute: the values of `turn` and of the axes of its rows (a) or columns (b) at the
+/// thread's element `lane` of a fragment. The matrices of the fragment have the same order as below.
 ir::Substitution element_of_a(const ir::mma::Product&, const std::string& turn);
 ir::Substitution element_of_b(const ir::mma::Product&, const std::string& turn);
 
@@ -37,8 +37,8 @@ std::vector<Fragment> fragments(const ir::mma::Product&, const std::string& turn
 // For a factor in a slab.
 /// Operand a: rows 0 to 7 and 8 to 15 of the first matrices along k, then of the next ones.
 Fragment fragment_of_a(const ir::mma::Product&, const std::string& turn);
-/// Operand b: all matrices along k of 8 columns. If `next` is a REG axis and not "": also those at the axis's next value,
-/// which must exist.
+/// Operand b: all matrices along k of 8 columns. If `next` is a REG axis and not "": also those at the axis's next
+/// value, which must exist.
 Fragment fragment_of_b(const ir::mma::Product&, const std::string& turn, const std::string& next);
 
 }  // namespace deplo::rules

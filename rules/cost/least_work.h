@@ -12,8 +12,8 @@ namespace deplo::rules {
 ///   rest out of the loops.
 /// - A buffer counts only if an access walks all of it; a gather reads only a part.
 /// - Statements under a condition do not count.
-/// `matrices`: instructions other than those of fp32 may multiply matrices. Then the FLOPs of a kernel with such products
-/// do not count, because ceilings are those of fp32.
+/// `matrices`: instructions other than those of fp32 may multiply matrices. Then the FLOPs of a kernel with such
+/// products do not count, because ceilings are those of fp32.
 ir::Work least_work(const ir::Program& loop, bool matrices = false);
 
 /// How many bytes of each launch may never leave the last cache, of `l2_bytes`: at the start of a batch of `batch`

@@ -15,8 +15,8 @@ namespace {
 // and half of it for long, the last about 8.
 constexpr double fma_ports = 2, fma_latency = 4, special_slots = 20, loop_instructions = 2, issue_width = 4;
 constexpr double l2_bytes_cycle = 32, l3_bytes_cycle = 8, vector_registers = 32;
-// CUDA C++ Programming Guide, "Arithmetic Instructions": a scheduler's instruction of one warp is 32 multiply-adds, or the
-// 8th part of a special function.
+// CUDA C++ Programming Guide, "Arithmetic Instructions": a scheduler's instruction of one warp is 32 multiply-adds, or
+// the 8th part of a special function.
 constexpr double warp = ir::gpu::warp, schedulers = ir::gpu::schedulers, special_cycles = 8;
 // A unit's first-level cache and shared memory are one and give 128 bytes a cycle (NVIDIA Tesla V100 GPU Architecture,
 // and its successors). The second level gives 5,120 bytes a cycle to all units (NVIDIA A100 Tensor Core GPU

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t chunk = 64;  // turns of K in a slab: 128 bytes, TMA's widest pattern
 
-// Cycles of a unit for one slab of each operand: of the tensor cores, of the way from the L2 cache, or of the thread that
-// starts the copies, whichever takes longest.
+// Cycles of a unit for one slab of each operand: of the tensor cores, of the way from the L2 cache, or of the thread
+// that starts the copies, whichever takes longest.
 double slab_cycles(const WarpgroupBlock& block) {
   constexpr double products = 2048;             // multiply-adds of 16 bits a cycle and unit, dense
   constexpr double wide = 1.15, narrow = 1.25;  // measured over that; narrow blocks read more for each product

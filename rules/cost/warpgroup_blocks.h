@@ -14,8 +14,8 @@ struct WarpgroupBlock {
   std::int64_t rows = 64, columns = 64, cluster = 1;
 };
 
-/// Cycles until all blocks are done. `grid`: the number of blocks if each has all of K. `k`: of the matmul. The constants
-/// are fitted to times of an H200 (experiments/results/warpgroup_blocks_h200.txt).
+/// Cycles until all blocks are done. `grid`: the number of blocks if each has all of K. `k`: of the matmul. The
+/// constants are fitted to times of an H200 (experiments/results/warpgroup_blocks_h200.txt).
 double warpgroup_cycles(const WarpgroupBlock&, std::int64_t grid, std::int64_t k, const Target&);
 
 /// How many blocks of a cluster may share so many chunks of K evenly: 1, 2, 4 and 8, as far as the target has them.

@@ -128,8 +128,8 @@ class Composer {
     return std::nullopt;
   }
 
-  // A reduction of windows of a product, along the last dimension, has the product's columns last, too: the pooling of a
-  // convolution has its channels last. nullopt for other reductions.
+  // A reduction of windows of a product, along the last dimension, has the product's columns last, too: the pooling of
+  // a convolution has its channels last. nullopt for other reductions.
   std::optional<int> with_columns_last(const Node& n) {
     const auto* reduction = n.as<tensor::Reduction>();
     if (reduction == nullptr || static_cast<std::size_t>(reduction->axis) + 1 != n.type.shape.size())

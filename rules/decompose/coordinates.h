@@ -6,8 +6,8 @@
 
 namespace deplo::rules {
 
-/// The value of an Elementwise node as an expression of coordinates, if its arguments, nodes of `graph`, are Coordinates
-/// and integer Scalars. nullopt if there is no such expression, or only a large one.
+/// The value of an Elementwise node as an expression of coordinates, if its arguments, nodes of `graph`, are
+/// Coordinates and integer Scalars. nullopt if there is no such expression, or only a large one.
 ///
 ///   less_equal(j, i)  ->  (j < (i + 1))
 std::optional<ir::Expr> of_coordinates(const ir::tensor::Graph& graph, const ir::tensor::Node&);

@@ -5,9 +5,9 @@
 
 namespace deplo::rules {
 
-/// Inputs and parameters keep their name, order and source, even if nothing reads them. Tensors without elements have no
-/// nodes, even if they are outputs, because there is nothing to compute (ir/torch/operations/empty.h). Throws Error if
-/// Tensor IR cannot express a node (a dtype that is not supported).
+/// Inputs and parameters keep their name, order and source, even if nothing reads them. Tensors without elements have
+/// no nodes, even if they are outputs, because there is nothing to compute (ir/torch/operations/empty.h). Throws Error
+/// if Tensor IR cannot express a node (a dtype that is not supported).
 ir::tensor::Graph decompose(const ir::torch::Graph&);
 
 /// Merges chains of index maps, removes identities, merges equal nodes, folds elementwise operations on scalars, and

@@ -15,9 +15,9 @@ struct Read {
   ir::Expr condition = 1;
 };
 
-/// The branches of the index map `map` (of nodes of `graph`) if it reads past the index maps among its arguments. They are
-/// in order; the last one has no condition. Conditions that the coordinates' ranges decide are removed. A gather reads
-/// past an index map of one branch only; nothing reads past a gather.
+/// The branches of the index map `map` (of nodes of `graph`) if it reads past the index maps among its arguments. They
+/// are in order; the last one has no condition. Conditions that the coordinates' ranges decide are removed. A gather
+/// reads past an index map of one branch only; nothing reads past a gather.
 ///
 ///   t[i, j] = x[j, i], s[i, j] = t[i + 5, j]  →  s[i, j] = x[j, i + 5]
 std::vector<Read> read_through(const ir::tensor::Graph& graph, const ir::tensor::Node& map);

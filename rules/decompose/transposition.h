@@ -12,8 +12,8 @@ namespace deplo::rules {
 /// last one is not its own. nullopt otherwise.
 std::optional<ir::tensor::IndexMap> parting_inverse(const ir::tensor::Graph& graph, const ir::tensor::Node&);
 
-/// The dimension of the index map that walks the last one of a node in `products`, which the map reads itself or through
-/// another map. nullopt: there is none.
+/// The dimension of the index map that walks the last one of a node in `products`, which the map reads itself or
+/// through another map. nullopt: there is none.
 std::optional<std::size_t> walks_columns(const ir::tensor::Graph& graph, const ir::tensor::Node& map,
                                          const std::set<int>& products);
 /// The map with its dimension `from` moved to before its last one. `shape`: the map's; it is changed, too.

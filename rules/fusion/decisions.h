@@ -1,4 +1,5 @@
-// The decisions of fusion. They are forks like those of schedules (core/trail.h), and the heuristic's option comes first.
+// The decisions of fusion. They are forks like those of schedules (core/trail.h), and the heuristic's option comes
+// first.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,8 +21,8 @@ class Decisions {
 
   /// The choice for all tensors, if the decision is fixed. `kind`: "attention".
   std::optional<deplo::Value> fixed(std::string_view kind) const;
-  /// Takes the decision KIND of a tensor: as `taken` says, else options[0]. The same decision may be taken again, because
-  /// fusion tries again what it refused; the last time counts. `options` must not be empty.
+  /// Takes the decision KIND of a tensor: as `taken` says, else options[0]. The same decision may be taken again,
+  /// because fusion tries again what it refused; the last time counts. `options` must not be empty.
   deplo::Value take(std::string_view kind, const std::string& tensor, std::vector<deplo::Value> options);
 
   const Trail& trail() const { return trail_; }

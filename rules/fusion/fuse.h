@@ -17,7 +17,8 @@ namespace deplo::rules {
 //   fusion.attention_T=fused|split  scores, softmax and the product with the values in one kernel, or in several
 //   fusion.key_parts_T=N            the parts into which one kernel's keys are split (fusion/key_parts.h); 1: not split
 //   fusion.layout_T=readers|plain   T is stored as the kernels that read it want it, or in the order of its dimensions
-//   fusion.merge_T=0|1              T is computed by the kernels that read it, which repeats work, or is written to memory
+//   fusion.merge_T=0|1              T is computed by the kernels that read it, which repeats work, or is written to
+//   memory
 
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)

@@ -110,7 +110,8 @@ bool is_padded(const Fusion& fusion, const LoopOp& op) {
          fusion.values[root.args[2]].kind == Value::Kind::constant;
 }
 
-// Does the kernel sum products of elements of the tensor that it reads in windows, at the sum of a free and a summed axis?
+// Does the kernel sum products of elements of the tensor that it reads in windows, at the sum of a free and a summed
+// axis?
 bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   const Values& values = fusion.values;
   const auto is_window = [&](ValueId id) {
@@ -201,9 +202,10 @@ bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
   });
 }
 
-// Deep heads on GPUs whose tensor cores do not multiply f32: a thread's sums leave few warps to a unit. On an H200 three
-// kernels took 0.25 to 0.64 of the time of one with heads of 128. With heads of 64 they took 0.62 to 1, which is left for
-// the memory that one kernel spares (docs/performance.md, "On an H200"). A few queries read the keys once in any case.
+// Deep heads on GPUs whose tensor cores do not multiply f32: a thread's sums leave few warps to a unit. On an H200
+// three kernels took 0.25 to 0.64 of the time of one with heads of 128. With heads of 64 they took 0.62 to 1, which is
+// left for the memory that one kernel spares (docs/performance.md, "On an H200"). A few queries read the keys once in
+// any case.
 bool is_slow_in_f32(const Fusion& fusion, const LoopOp& scores) {
   constexpr std::int64_t deep = 128, queries = 16;
   const ir::Shape& shape = fusion.shape(scores);

@@ -9,19 +9,19 @@ namespace deplo::rules::fusion {
 /// Upper bound on the work of a merged kernel, as a multiple of the work of the kernels that it was made from. A row
 /// kernel that sweeps its row three times computes a merged producer three times.
 inline constexpr double most_inflation = 2.1;
-/// Upper bound on the growth of work if the merged kernel has a contraction. The contraction's operands should be loaded,
-/// not computed: a computed operand is computed again for every tile of the other operand, and no rule can stage or pack
-/// it. On PoCL (x * 2) @ w takes 1.6 times as long as x @ w, and (silu(g) * u) @ w 24 times as long, while the merge
-/// saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and rejects x * 2
-/// (3 operations and 2 loads per product instead of 2 and 2: 1.25).
+/// Upper bound on the growth of work if the merged kernel has a contraction. The contraction's operands should be
+/// loaded, not computed: a computed operand is computed again for every tile of the other operand, and no rule can
+/// stage or pack it. On PoCL (x * 2) @ w takes 1.6 times as long as x @ w, and (silu(g) * u) @ w 24 times as long,
+/// while the merge saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and
+/// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
 inline constexpr double most_contraction_growth = 1.1;
-/// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is too
-/// much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.
+/// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is
+/// too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.
 inline constexpr double longest_sweep = 1 << 18;
 
-/// Upper bound on the sums that one score weights: the columns of a head. The block that computes a score holds all these
-/// sums. More than 256 f32 (FlashAttention's widest head) do not stay in the registers of a warpgroup, and another block
-/// would compute the scores again.
+/// Upper bound on the sums that one score weights: the columns of a head. The block that computes a score holds all
+/// these sums. More than 256 f32 (FlashAttention's widest head) do not stay in the registers of a warpgroup, and
+/// another block would compute the scores again.
 inline constexpr double most_sums_of_score = 256;
 
 /// Why a merge is refused.
@@ -33,9 +33,11 @@ struct Refusal {
 /// Decides whether `merged` may replace `producer` and `consumer`.
 /// - No reduction may run more often than before, or inside another reduction.
 /// - No reduction may run inside a sweep of a free axis, where it would lose its parallelism.
-/// - A kernel may have one contraction, because a schedule tiles one. A softmax and the product that computes its scores
+/// - A kernel may have one contraction, because a schedule tiles one. A softmax and the product that computes its
+/// scores
 ///   count as one contraction.
-/// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless the
+/// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless
+/// the
 ///   columns stay the last one, as those of attention do (by cost).
 /// - Padding of what a convolution reads is stored, so that no window asks where it is (by cost).
 /// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost).

@@ -1,7 +1,7 @@
 // The rows of a contraction that lie along several axes become one axis, so that blocks of rows reach over them.
 //   out[a0, a1, a2] = … x[a0, (a1 + r0), r1] …, w[…, a2]   →   out[(a1 / 28), (a1 % 28), a2] = …, a1 in 0..(a0 * a1)
-// Of a convolution, these are the images, and the lines and places of an image. On GPUs a slab has the rows from wherever
-// they lie, so its groups, or a stride, are no obstacle; on CPUs such rows are faster within a line
+// Of a convolution, these are the images, and the lines and places of an image. On GPUs a slab has the rows from
+// wherever they lie, so its groups, or a stride, are no obstacle; on CPUs such rows are faster within a line
 // (docs/performance.md, "Convolutional networks").
 #include <algorithm>
 #include <optional>

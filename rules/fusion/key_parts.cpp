@@ -15,9 +15,9 @@
 //         parts[0, a0, a1, a2] = acc1                           acc1, acc2, acc3 <- softmax_sum(in0, in1, in2)
 //         parts[1, a0, a1, a2] = acc2                         v2 = divide(acc3, acc2)
 //         parts[2, a0, a1, a2] = acc3                         o[a0, a1] = v2
-// The score and the total of a part stand beside each of its values, so that the second kernel has no sweep inside a sweep
-// and the first one no Write that only some values make. A part whose every score is -inf has sums of 0 and adds nothing.
-// Flash-Decoding (Dao, Haziza, Massa, Sizov 2023) splits keys so.
+// The score and the total of a part stand beside each of its values, so that the second kernel has no sweep inside a
+// sweep and the first one no Write that only some values make. A part whose every score is -inf has sums of 0 and adds
+// nothing. Flash-Decoding (Dao, Haziza, Massa, Sizov 2023) splits keys so.
 #include "rules/fusion/key_parts.h"
 
 #include <fmt/format.h>
@@ -43,16 +43,16 @@ extern const Rule tileify;
 namespace fusion {
 namespace {
 
-/// A part of so many keys for each row that shares them, at least. What the two kernels write and read of a part, 24 bytes
-/// a column and row, is then a tenth of the keys and values that it reads, 4 bytes a column and key where these have 16
-/// bits; and of the products' time on tensor cores, too.
+/// A part of so many keys for each row that shares them, at least. What the two kernels write and read of a part, 24
+/// bytes a column and row, is then a tenth of the keys and values that it reads, 4 bytes a column and key where these
+/// have 16 bits; and of the products' time on tensor cores, too.
 constexpr std::int64_t keys_of_row = 64;
 /// And so many at least: the second kernel takes the parts of a value one after the other.
 std::int64_t fewest_keys(const Target& target) { return target.cpu ? 2048 : 256; }
 /// Rows that a block takes at most (rules/tile/online_softmax.cpp).
 constexpr std::int64_t most_rows = 128;
-/// Blocks for each multiprocessor, as FlashAttention-2 has them (num_splits_heuristic): one waits for what it loads while
-/// the other one computes. A core runs one.
+/// Blocks for each multiprocessor, as FlashAttention-2 has them (num_splits_heuristic): one waits for what it loads
+/// while the other one computes. A core runs one.
 std::int64_t blocks_of_unit(const Target& target) { return target.cpu ? 1 : 2; }
 
 /// The kernel with its free loops side by side, as rule tileify has them, and its sweep.

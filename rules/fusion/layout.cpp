@@ -70,8 +70,8 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
   return sum;
 }
 
-/// How far apart in memory the accesses of neighbours along summed axes are, in elements: a layout of short steps is read
-/// in order.
+/// How far apart in memory the accesses of neighbours along summed axes are, in elements: a layout of short steps is
+/// read in order.
 double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   const std::vector<std::int64_t> strides = ir::row_major_strides(stored_shape(fusion.type(tensor).shape, layout));
   double sum = 0;

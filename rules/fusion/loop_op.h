@@ -28,7 +28,8 @@ struct LoopOp {
   std::vector<int> reads = {};   // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
-  // Set by split_axes() if the free axes are not the output's dimensions: their extents, and the element that is written.
+  // Set by split_axes() if the free axes are not the output's dimensions: their extents, and the element that is
+  // written.
   ir::Shape axes = {};
   std::vector<ir::Expr> index = {};
 };
@@ -67,19 +68,20 @@ std::vector<ValueId> reachable(const Values&, ValueId root);
 
 /// The kernels that read the output of `producer`.
 std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
-/// The consumer with the producer's values in place of its loads of the producer's output. nullopt if that output must be
-/// in memory: if the consumer gathers from it and the producer reduces, or if the producer has `axes` of its own.
+/// The consumer with the producer's values in place of its loads of the producer's output. nullopt if that output must
+/// be in memory: if the consumer gathers from it and the producer reduces, or if the producer has `axes` of its own.
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
 /// Merges kernels into their consumers while the guard (guard.h) permits it. If the guard weighs costs, the merge is a
 /// decision. With `guard` false: all that is legal.
 void merge(Fusion&, bool guard);
 
-/// Merges the kernels of an attention (scores, softmax, weighted product) into one, if kernel `at` contains the product.
-/// Returns false if there is no attention, or if it stays several kernels. Records what was found in `attentions`.
+/// Merges the kernels of an attention (scores, softmax, weighted product) into one, if kernel `at` contains the
+/// product. Returns false if there is no attention, or if it stays several kernels. Records what was found in
+/// `attentions`.
 bool merge_attention(Fusion&, std::size_t at, bool guard);
-/// Makes one reduction, a Value::Kind::softmax, of a softmax and the sums that it weights. nullopt if the root has none.
-/// `why_not` is set if the root has such sums, but a single sweep would change their meaning.
+/// Makes one reduction, a Value::Kind::softmax, of a softmax and the sums that it weights. nullopt if the root has
+/// none. `why_not` is set if the root has such sums, but a single sweep would change their meaning.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);
 /// Splits each free axis that the kernel's values read by its parts, a / c and a % c, into two axes. Example: heads and
 /// head_dim of an output that has them as one dimension.

@@ -204,8 +204,9 @@ class Merger {
     return true;
   }
 
-  /// A result of a contraction that is an output in another order of dimensions: the kernel writes it there, and its own
-  /// axes keep their order. Lanes that CPUs write one by one are little beside the sums; GPUs copy what is in order.
+  /// A result of a contraction that is an output in another order of dimensions: the kernel writes it there, and its
+  /// own axes keep their order. Lanes that CPUs write one by one are little beside the sums; GPUs copy what is in
+  /// order.
   bool write_transposed(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);

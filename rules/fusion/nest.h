@@ -15,9 +15,9 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds all
-/// axes that it depends on. One restriction: free loops are split (by a statement between them) only where a reduction
-/// must stand anyway. A load hoisted between two free loops would remove the inner loop's parallelism.
+/// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds
+/// all axes that it depends on. One restriction: free loops are split (by a statement between them) only where a
+/// reduction must stand anyway. A load hoisted between two free loops would remove the inner loop's parallelism.
 class Nest {
  public:
   Nest(const Values&, ValueId root, const ir::Shape& shape);

@@ -1,6 +1,6 @@
-// During fusion kernels consist of values, not of statements. A value is a function of the kernel's free axes and of the
-// reduce axes around it. One table holds the values of all kernels of a graph, equal ones once. So splicing a producer
-// into a consumer is a substitution, and values that both compute are shared without a search.
+// During fusion kernels consist of values, not of statements. A value is a function of the kernel's free axes and of
+// the reduce axes around it. One table holds the values of all kernels of a graph, equal ones once. So splicing a
+// producer into a consumer is a substitution, and values that both compute are shared without a search.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,10 +17,10 @@ namespace deplo::rules::fusion {
 /// A value in the table of its graph; none: it is not known yet. No number of a tensor or an axis converts to it.
 enum class ValueId : int { none = -1 };
 
-/// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is the
-/// greatest score, part n the sum of the n-th weight times e^(score - greatest).
-/// A `scatter` is the root of a kernel whose values choose which element is written, and whether it is written. Its index
-/// has one expression per dimension of the output, then the condition.
+/// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is
+/// the greatest score, part n the sum of the n-th weight times e^(score - greatest). A `scatter` is the root of a
+/// kernel whose values choose which element is written, and whether it is written. Its index has one expression per
+/// dimension of the output, then the condition.
 struct Value {
   enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scatter };
   Kind kind = Kind::constant;
@@ -68,7 +68,8 @@ class Values {
   /// g1, g2, …, these stand for the values `gathered`.
   ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
                      const std::vector<ValueId>& gathered = {});
-  /// Replaces `value`, and every value below it, by what `other` returns for it; nullopt keeps it. Arguments come first.
+  /// Replaces `value`, and every value below it, by what `other` returns for it; nullopt keeps it. Arguments come
+  /// first.
   ValueId replace(ValueId value, const std::function<std::optional<ValueId>(const Value&)>& other);
 
  private:

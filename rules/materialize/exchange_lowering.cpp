@@ -19,8 +19,9 @@ bool of_blocks(const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; }
 
 }  // namespace
 
-/// The instances of an accumulator with one receiver, and their shared memory: [part, place, copy, thread…, lane], without
-/// dimensions of 1. A place is a thread's along the axis; each block of a cluster has its own memory, and no places.
+/// The instances of an accumulator with one receiver, and their shared memory: [part, place, copy, thread…, lane],
+/// without dimensions of 1. A place is a thread's along the axis; each block of a cluster has its own memory, and no
+/// places.
 struct ExchangeLowering::Part {
   ir::Expr receiver;
   ir::Expr holds;  // by the exchanges before, a condition

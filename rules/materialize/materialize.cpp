@@ -1,6 +1,6 @@
 // Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
-// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers. Long sums are split
-// into partial sums.
+// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers. Long sums are
+// split into partial sums.
 #include <algorithm>
 
 #include "core/text/match.h"

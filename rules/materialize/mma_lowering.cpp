@@ -238,8 +238,8 @@ class ProductLowering {
     return name;
   }
 
-  // A fragment whose elements, at `place` in their lane, each thread makes: two neighbours at once where they lie so that
-  // one access loads them.
+  // A fragment whose elements, at `place` in their lane, each thread makes: two neighbours at once where they lie so
+  // that one access loads them.
   std::string made(const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices,
                    const Instance& instance, ir::Body& to) {
     const auto packed = static_cast<int>(product_.atom->packed());
@@ -315,8 +315,9 @@ class ProductLowering {
   // No program has such a name.
   static std::string unnamed(const std::string& value) { return "value of " + value; }
 
-  // Whether one access can load both of two neighbouring turns: each load whose index has the turn is an aligned pair in
-  // memory. A value that follows from such a pair has two lanes. No index may contain it, because indices are scalars.
+  // Whether one access can load both of two neighbouring turns: each load whose index has the turn is an aligned pair
+  // in memory. A value that follows from such a pair has two lanes. No index may contain it, because indices are
+  // scalars.
   bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
     if (product_.atom->packed() == 1) return false;
     Values values;  // which have no names yet

@@ -1,6 +1,6 @@
-// An addition waits for the one before it, so a loop with one accumulator takes the latency of an addition for each trip
-// (4 cycles, in which a CPU could do 8: Fog, Instruction tables, VADDPS of Intel's and AMD's cores with AVX2 or AVX-512).
-// Compilers keep the order of additions of floats, so the kernel has to have the accumulators:
+// An addition waits for the one before it, so a loop with one accumulator takes the latency of an addition for each
+// trip (4 cycles, in which a CPU could do 8: Fog, Instruction tables, VADDPS of Intel's and AMD's cores with AVX2 or
+// AVX-512). Compilers keep the order of additions of floats, so the kernel has to have the accumulators:
 //   for a0 in 0..1024 step 16: unroll=8  →  Init(acc1)  Init(acc2)  Init(acc3)
 //     in0 = load x[a0]                      for a0 in 0..1024 step 64: unroll=2
 //     acc0 <- add(acc0, in0)                  in0 = load x[a0]        acc0 <- add(acc0, in0)

@@ -4,8 +4,8 @@
 
 namespace deplo::rules::materializer {
 
-/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that neighbouring trips add to
-/// different accumulators.
+/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that neighbouring trips add
+/// to different accumulators.
 void add_in_parallel(ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

@@ -54,8 +54,8 @@ class Replication {
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
-  /// The index of an access to global memory, which names the lane if the lanes are not consecutive elements of the last
-  /// dimension.
+  /// The index of an access to global memory, which names the lane if the lanes are not consecutive elements of the
+  /// last dimension.
   std::vector<ir::Expr> place_at(const std::vector<ir::Expr>&, const Instance&) const;
   /// The same for an expression that depends on no REG axis.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }

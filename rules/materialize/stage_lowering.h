@@ -1,5 +1,5 @@
-// Lowers Stages: to shared memory, to the copies that fill it (ordinary ones, cp.async or TMA), and to the waits for them.
-// Private to rules/materialize.
+// Lowers Stages: to shared memory, to the copies that fill it (ordinary ones, cp.async or TMA), and to the waits for
+// them. Private to rules/materialize.
 #pragma once
 #include <cstdint>
 #include <map>

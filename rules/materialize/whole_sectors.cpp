@@ -1,5 +1,5 @@
-// A sector that is written in part costs more than the bytes: on an H200, a bf16 matmul of 2048 x 2048 x 2048 takes 30.8 µs
-// with stores of 4 bytes and 24.6 with these (docs/performance.md, "On an H200").
+// A sector that is written in part costs more than the bytes: on an H200, a bf16 matmul of 2048 x 2048 x 2048
+// takes 30.8 µs with stores of 4 bytes and 24.6 with these (docs/performance.md, "On an H200").
 //   c[a5, a6*2]:x2 = acc0      c[a5, a6*2 + 8]:x2 = acc1      →   QuadTranspose(v0:bf16x8 <- acc0, acc1, acc2, acc3)
 //   c[a5, a6*2 + 16]:x2 = acc2   c[a5, a6*2 + 24]:x2 = acc3       c[a5, a6*8]:x8 = v0
 #include "rules/materialize/whole_sectors.h"

@@ -112,8 +112,8 @@ std::optional<ValueId> Elements::append(ir::Op op, ValueId first, ValueId second
   return close(op, axis, behind.dtype, both);
 }
 
-// Where c holds the wider one has all that is not neutral, elsewhere the narrower one. T, the wider one as it is where c
-// holds, is both, if where c fails it is the narrower one.
+// Where c holds the wider one has all that is not neutral, elsewhere the narrower one. T, the wider one as it is where
+// c holds, is both, if where c fails it is the narrower one.
 std::optional<ValueId> Elements::unite(ir::Op op, ValueId first, ValueId second) {
   if (const auto both = append(op, first, second)) return both;
   for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {

@@ -47,8 +47,8 @@ class Elements {
   ValueId assign(ir::Op, std::vector<ValueId> args, ir::DType = ir::DType::f32);
   bool is_constant(ValueId id, double value) const;
 
-  /// The reduction of body(0) … body(extent - 1) by op. It ends early if all that follows is neutral. It is joined with a
-  /// reduction inside it if one axis can walk both.
+  /// The reduction of body(0) … body(extent - 1) by op. It ends early if all that follows is neutral. It is joined with
+  /// a reduction inside it if one axis can walk both.
   ValueId reduce(ir::Op, std::int64_t extent, ir::DType, const std::function<ValueId(const ir::Expr&)>& body);
   /// The same for a value in terms of the reduce axis `axis`.
   ValueId close(ir::Op, int axis, ir::DType, ValueId value);
@@ -72,8 +72,8 @@ class Elements {
   ir::Ranges loaded_ranges(const ir::Expr& condition) const;
   /// The root of a kernel that writes `value` at index `at` if the condition holds. Both may name loaded integers.
   ValueId scatter(const Index& at, const ir::Expr& condition, ValueId value);
-  /// Makes the maxima and minima in `value` drop NaN: of a NaN and a number they give the number. Maxima of softmaxes stay
-  /// as they are.
+  /// Makes the maxima and minima in `value` drop NaN: of a NaN and a number they give the number. Maxima of softmaxes
+  /// stay as they are.
   ValueId choosing_numbers(ValueId value);
   /// The value and all values below it, each after its arguments.
   std::vector<ValueId> below(ValueId) const;

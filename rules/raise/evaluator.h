@@ -41,8 +41,8 @@ struct Place {
   ValueId mask = ValueId::none;  // a further condition, which is a value
 };
 
-/// The trips of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low + t step. A block
-/// takes the trips from `lower` to `upper`, which may depend on the block.
+/// The trips of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low + t step. A
+/// block takes the trips from `lower` to `upper`, which may depend on the block.
 struct Trips {
   std::int64_t count = 0, low = 0, step = 1;
   ir::Expr lower, upper;
@@ -112,8 +112,8 @@ class Evaluator {
   std::vector<Array> arrays;
   ir::Substitution solved;                                  // unknowns, and what they were solved as
   std::vector<std::pair<const tp::Operation*, int>> loads;  // those evaluated, with the array of each
-  /// The place of a loaded integer. `at` is not clamped to the array. `padding` is the constant that stands for the integer
-  /// if it is not loaded; nullopt: it is not a constant, or the integer is always loaded.
+  /// The place of a loaded integer. `at` is not clamped to the array. `padding` is the constant that stands for the
+  /// integer if it is not loaded; nullopt: it is not a constant, or the integer is always loaded.
   struct Loaded {
     int array = -1;
     Index at;

@@ -1,5 +1,5 @@
-// Tile IR's maxima and minima without `propagate_nan`: of a NaN and a number the number (IEEE 754-2019, maximumNumber). Loop
-// IR's keep the NaN, so here comparisons choose the number.
+// Tile IR's maxima and minima without `propagate_nan`: of a NaN and a number the number (IEEE 754-2019, maximumNumber).
+// Loop IR's keep the NaN, so here comparisons choose the number.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -27,8 +27,8 @@ void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axe
 
 }  // namespace
 
-/// The axes of the maxima of softmaxes: maxima that exponents below a sum over as many elements are calculated with. These
-/// may keep NaN, because a NaN among the scores makes their sum NaN in any case.
+/// The axes of the maxima of softmaxes: maxima that exponents below a sum over as many elements are calculated with.
+/// These may keep NaN, because a NaN among the scores makes their sum NaN in any case.
 std::set<int> Elements::softmax_axes(ValueId root) const {
   std::set<int> result;
   for (const ValueId sum : below(root)) {

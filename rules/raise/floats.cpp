@@ -55,7 +55,8 @@ Element elementwise(Evaluator& in, const tp::Operation& op, std::size_t, const I
   return {0, rounded(in, op, each(in, op, word, index), in.type(op.results[0]).element)};
 }
 
-/// Of a NaN and a number the number, without `propagate_nan`: here for constants; Elements::choosing_numbers does the rest.
+/// Of a NaN and a number the number, without `propagate_nan`: here for constants; Elements::choosing_numbers does the
+/// rest.
 template <ir::Op word>
 Element extremum(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   if (op.number("propagate_nan") == 0)
@@ -132,7 +133,7 @@ Element compare_floats(Evaluator& in, const tp::Operation& op, std::size_t, cons
   return {0, in.elements.assign(word, {a, b}, ir::DType::boolean)};
 }
 
-// --- Products ------------------------------------------------------------------------------------------------------------
+// --- Products --------------------------------------------------------------------------------------------------------
 
 /// sum over k of lhs[…, m, k] * rhs[…, k, n], and what is accumulated.
 Element multiply_matrices(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {

@@ -86,7 +86,7 @@ class Integers {
 
 bool constant(const ir::Expr& e) { return e.kind() == ir::Expr::Kind::constant; }
 
-// --- Arithmetic ----------------------------------------------------------------------------------------------------------
+// --- Arithmetic ------------------------------------------------------------------------------------------------------
 
 Element add(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
@@ -167,7 +167,7 @@ Element shift_right(Evaluator& in, const tp::Operation& op, std::size_t, const I
   return now.give(a / (std::int64_t{1} << b.value()));
 }
 
-// --- Conditions and bits -------------------------------------------------------------------------------------------------
+// --- Conditions and bits ---------------------------------------------------------------------------------------------
 
 /// and, or, exclusive or of truth values, or of the bits of an integer where that is a remainder.
 template <tp::Rmw mode>
@@ -211,7 +211,7 @@ Element compare(Evaluator& in, const tp::Operation& op, std::size_t, const Index
   return now.give_unknown({a, b});
 }
 
-// --- Conversions ---------------------------------------------------------------------------------------------------------
+// --- Conversions -----------------------------------------------------------------------------------------------------
 
 Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);

@@ -1,6 +1,7 @@
 // Proofs by contradiction: the conditions and the goal's opposite, as inequalities of sums of whole numbers, have no
 // solution. Variables are eliminated one by one (Fourier and Motzkin); a constant is rounded down to what whole numbers
-// reach. A quotient is a variable between two inequalities; of min and max it is tried that the one or the other is taken.
+// reach. A quotient is a variable between two inequalities; of min and max it is tried that the one or the other is
+// taken.
 #include "rules/raise/proofs.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Floats that a loop carries, as reductions over its trips. Two kinds:
 //   x' = x + f(k)                          x = sum over k of f(k), and so are products, maxima and minima.
 //   x' = x e^(m - m') + w(k) e^(s(k) - m')  The online softmax (Milakov and Gimelshein, arXiv 1805.02867), where m is
-//                                          carried, too, m' is what the trip leaves of it, and M what the last one does:
-//                                          x e^m grows by w(k) e^s(k), so x = sum over k of w(k) e^(s(k) - M).
+//                                          carried, too, m' is what the trip leaves of it, and M what the last one
+//                                          does: x e^m grows by w(k) e^s(k), so x = sum over k of w(k) e^(s(k) - M).
 // What the loop begins with, x0 e^(m0 - M), is added to both.
 #include <fmt/format.h>
 

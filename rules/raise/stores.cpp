@@ -1,9 +1,9 @@
 // From the element that a store writes back to the block, the trip and the place in the tile that write it.
 //
-// Along each dimension of the array a store writes at C q + e: e is the place in the tile, below C, and q is a number of
-// block and trips. With p for the coordinate there, e = p % C, and q = p / C. All that the value is made of follows, if
-// each q belongs to one block and trip, which is found out by asking all of them, or is plain where each q is the number
-// of one dimension of the grid or of one loop.
+// Along each dimension of the array a store writes at C q + e: e is the place in the tile, below C, and q is a number
+// of block and trips. With p for the coordinate there, e = p % C, and q = p / C. All that the value is made of follows,
+// if each q belongs to one block and trip, which is found out by asking all of them, or is plain where each q is the
+// number of one dimension of the grid or of one loop.
 //
 // Where a loaded integer says where an element goes, the coordinates are where that integer lies, instead of the
 // dimension that it chooses (a scatter): each of its array writes once.

@@ -63,8 +63,8 @@ constexpr std::array<std::int64_t, 5> register_multiples = {6, 10, 12, 14, 26};
 
 // Columns are read and written as vectors; two rows share what is loaded of a column. On GPUs a warp of 8 rows of 4
 // threads with 2 x 8 outputs each takes 16 x 32, and 32 columns of a slab are a line of the cache; the articles'
-// example has 16 x 16. Axes that are short of four such warps keep the finer sizes. Instead of a side above 256, half of it
-// beside twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the rest.
+// example has 16 x 16. Axes that are short of four such warps keep the finer sizes. Instead of a side above 256, half
+// of it beside twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the rest.
 std::vector<std::int64_t> row_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t m = tile_of(program).axes[matmul.m].extent;
   const bool fine = target.cpu || m < std::int64_t{4} * 16;
@@ -101,9 +101,9 @@ WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& mat
 }
 
 // Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
-// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x cpu_columns outputs.
-// Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the units; those
-// of warpgroups have times.
+// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x
+// cpu_columns outputs. Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the
+// units; those of warpgroups have times.
 std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (target.cpu) return cpu_rows(target) * target.max_threads;
   if (multiplies_matrices_by_warpgroups(program, matmul, target))
@@ -252,8 +252,8 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
 }
 
-// CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a time.
-// GPU: 256 first, as the articles.
+// CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a
+// time. GPU: 256 first, as the articles.
 std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
   const std::int64_t extent = tile.axes.back().extent;
   const std::int64_t high = std::min(extent, target.max_threads);
@@ -267,8 +267,8 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
 
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
-// 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without a
-// block.
+// 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
+// a block.
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);

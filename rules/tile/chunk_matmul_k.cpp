@@ -60,9 +60,9 @@ void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& 
   }
 }
 
-// Where loads read K by its parts (k / 64 and k % 64, an element of a convolution's kernel and its channels), a chunk of
-// the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole. A GPU
-// takes chunks of its usual size that divide it, so that a slab lies within it.
+// Where loads read K by its parts (k / 64 and k % 64, an element of a convolution's kernel and its channels), a chunk
+// of the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole.
+// A GPU takes chunks of its usual size that divide it, so that a slab lies within it.
 std::int64_t inner_part(const Matmul& matmul) {
   constexpr std::int64_t short_loop = 16;  // steps: shorter ones cost more than the divisions
   const ir::Axis& k = matmul.reduce->axis;

@@ -43,9 +43,9 @@ const ir::Loop* chunk_loop(const ir::Program& program, const ir::Loop& products,
   return loop == nullptr || loop == &products || loop->axis.bind != ir::Bind::free ? nullptr : loop;
 }
 
-// The fewest blocks that fill the target, where those of the grid do not; or more, where the busiest unit then has a fifth
-// less to do. On an H200 clusters of 4 take 0.76 of the time of clusters of 2 for 128 x 5632 x 2048 in f32: of 352 blocks a
-// unit has at most 3, which are 0.75 of the work of the 2 blocks of 176.
+// The fewest blocks that fill the target, where those of the grid do not; or more, where the busiest unit then has a
+// fifth less to do. On an H200 clusters of 4 take 0.76 of the time of clusters of 2 for 128 x 5632 x 2048 in f32: of
+// 352 blocks a unit has at most 3, which are 0.75 of the work of the 2 blocks of 176.
 std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t grid, std::int64_t units) {
   const auto most_work = [&](std::int64_t blocks) {
     return static_cast<double>((grid * blocks + units - 1) / units) / static_cast<double>(blocks);
@@ -56,8 +56,8 @@ std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t gr
   return wanted;
 }
 
-// Of matrix instructions of warps, which wait for memory: as many that two share a unit. On an H200 the best of 1 to 8 for
-// 32 rows: 4 of 88 blocks with 32 chunks, 4 of 32 with 32, and 8 of 32 with 88 (docs/performance.md, "On an H200").
+// Of matrix instructions of warps, which wait for memory: as many that two share a unit. On an H200 the best of 1 to 8
+// for 32 rows: 4 of 88 blocks with 32 chunks, 4 of 32 with 32, and 8 of 32 with 88 (docs/performance.md, "On an H200").
 std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, std::int64_t grid,
                             std::int64_t units) {
   std::int64_t wanted = 1;

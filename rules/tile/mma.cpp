@@ -1,5 +1,6 @@
-// mma: the sum of a matmul by matrix instructions. `warps_m` x `warps_n` warps share the block's outputs, and each thread
-// has those that the instruction leaves in its registers (ir/hardware/mma.h): so the rest of the kernel stays as it is.
+// mma: the sum of a matmul by matrix instructions. `warps_m` x `warps_n` warps share the block's outputs, and each
+// thread has those that the instruction leaves in its registers (ir/hardware/mma.h): so the rest of the kernel stays as
+// it is.
 //   Tile(…, a1:128=THREAD, …, a3:128=THREAD): … for k in 0..32: # reduce … a1 … a3 …
 //     →   Tile(…, a1:2=THREAD, …, a3:2=THREAD, a6:8=THREAD, a7:4=THREAD, a8:4=REG, a9:2=REG, a10:8=REG, a11:2=REG):
 //           … for k in 0..32: # reduce mma=m16n8k16
@@ -220,8 +221,8 @@ bool stage_for_warpgroups(ir::Program& program, const Target& target) {
   return missing == 0;
 }
 
-// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin at
-// multiples of that in the slabs.
+// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin
+// at multiples of that in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   if (atom.of_warpgroup() && !target.wgmma) return "no matrix instructions of warpgroups on this target";
   if (matmul.reduce->axis.extent % atom.k != 0) return "the chunk's depth is not a multiple of the atom's";

@@ -14,7 +14,8 @@
 //           acc3 <- scale(acc3, v4)
 //           for a14 in 0..256: # reduce { … p_smem[…, a14] … v[a0, ((a3 * 256) + a14), …] … acc3 <- … }
 // On GPUs scores stay in registers up to their exponentials, which the threads of a row exchange.
-// `by=warps`, or warpgroups: matrix instructions make both products, and deal out rows and keys as their sums lie (mma).
+// `by=warps`, or warpgroups: matrix instructions make both products, and deal out rows and keys as their sums lie
+// (mma).
 //           Smem p_smem[128, 64] (bf16) registers
 //           for a3 in 0..min(8, ((a1 * 2) + 2)): # free                  where a causal mask hides the chunks behind
 //             for a11 in 0..128: # reduce mma=m16n8k16 { … q_smem[…, a11] … k_smem[…, a11] … acc0 <- … }

@@ -134,8 +134,8 @@ Verdict decide_persistent_blocks(const ir::Program& program, const Target& targe
   return Fork{"blocks", std::move(options)};
 }
 
-// The place of a block in the grid, by its number; the last of the axes fastest. Of numbers beyond the grid the place is
-// in it too: the verifier does not carry the guard through the divisions.
+// The place of a block in the grid, by its number; the last of the axes fastest. Of numbers beyond the grid the place
+// is in it too: the verifier does not carry the guard through the divisions.
 ir::Substitution places(std::vector<ir::Axis> axes, const ir::Expr& number, bool beyond) {
   ir::Substitution result;
   ir::Expr rest = number;

@@ -113,8 +113,8 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   return std::max<std::int64_t>(1, ahead / std::max(row, line));
 }
 
-// Does the next block of a matmul read the same, or what a number chooses, for neighbours mostly the same? It finds it in
-// the cache.
+// Does the next block of a matmul read the same, or what a number chooses, for neighbours mostly the same? It finds it
+// in the cache.
 bool next_block_shares(const ir::Program& program, const Stream& stream) {
   if (!find_matmul(program)) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;

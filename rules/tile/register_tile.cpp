@@ -21,7 +21,8 @@ struct Block {
   std::int64_t line;  // line_of_rows
 };
 
-// Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
+// Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles'
+// default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
 double preference(const Block& block, std::int64_t fm, std::int64_t fn, const Target& target) {
   const std::int64_t rows = block.rows / fm, columns = block.columns / fn;
   const double threads = static_cast<double>(rows * columns);

@@ -250,8 +250,9 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
 // GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
 // pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
 // that is read in place, the other, unless a batch shares the first (docs/performance.md, "A routed MLP"). What is read
-// element by element, to be multiplied with vectors, is read from memory by the multiplication itself, but of 16 bits it
-// would be converted each time, where no dot product takes it: it has half of the cache at most, the panel comes first.
+// element by element, to be multiplied with vectors, is read from memory by the multiplication itself, but of 16 bits
+// it would be converted each time, where no dot product takes it: it has half of the cache at most, the panel comes
+// first.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.readers > 1;
   const auto matmul = find_matmul(program);

@@ -1,6 +1,8 @@
-// warp_tile: the threads of a warp take a block of a matmul's outputs, `rows` threads high, not one row after the other.
+// warp_tile: the threads of a warp take a block of a matmul's outputs, `rows` threads high, not one row after the
+// other.
 //   Tile(…, a1:8=THREAD, …, a3:16=THREAD, a4:8=REG, …): … a_smem[((a1 * 8) + a4), a8] … b_smem[a8, ((a3 * 4) + a6)] …
-//     →   rows=4 interleave=2 strip=1: Tile(…, a2:2=THREAD, a3:2=THREAD, a4:2=THREAD, a5:8=THREAD, a6:2=THREAD, a7:8=REG, …)
+//     →   rows=4 interleave=2 strip=1: Tile(…, a2:2=THREAD, a3:2=THREAD, a4:2=THREAD, a5:8=THREAD, a6:2=THREAD,
+//     a7:8=REG, …)
 //           … a_smem[((((a2 * 32) + (a7 * 4)) + (a4 * 2)) + a6), a8] … b_smem[a8, (((a3 * 32) + (a5 * 4)) + a9)] …
 // The axes are the warps' rows and columns, then within a warp rows, columns, and neighbours of `interleave` rows
 // (CUTLASS calls the last two the interleaved lane layout of its SIMT policies): each operand's elements are then read

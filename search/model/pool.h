@@ -30,7 +30,8 @@ Candidate follow(const Space&, const Sample&);
 /// Shared, because most of a round's thousand candidates stay for the next round.
 using SamplePtr = std::shared_ptr<const Sample>;
 
-/// Reads pool, mutants, design and climb (model_parameters.h). Candidates with equal codes count as one. Not thread-safe.
+/// Reads pool, mutants, design and climb (model_parameters.h). Candidates with equal codes count as one. Not
+/// thread-safe.
 class Pool {
  public:
   Pool(const Space&, const Settings&, Encoding&, Rng&);

@@ -1,6 +1,6 @@
 // Cover: every value of every knob in few candidates. Each fork takes the option that was taken least often so far.
-// Where a candidate brings little new, the next follows the longest way to a value that was offered and never taken. For
-// finding faults, not for speed: most faults that software has show with one value or two (Kuhn, Wallace and Gallo,
+// Where a candidate brings little new, the next follows the longest way to a value that was offered and never taken.
+// For finding faults, not for speed: most faults that software has show with one value or two (Kuhn, Wallace and Gallo,
 // Software Fault Interactions and Implications for Software Testing, IEEE TSE 30, 2004).
 #include <algorithm>
 #include <limits>

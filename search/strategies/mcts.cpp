@@ -4,7 +4,8 @@
 //
 //   design     the first evaluations: the candidate nearest to the middle, then those farthest from all before
 //   climb      in its place where the untuned candidate is known: 20 random neighbours of the fastest until then
-//   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates; playouts
+//   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates;
+//   playouts
 //              that follow a path of the eight fastest but for two to four choices; playouts with random choices. The
 //              best stay in the frontier from ask to ask
 //   random     one of twenty evaluations is a random one of the frontier

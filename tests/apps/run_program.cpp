@@ -55,7 +55,8 @@ namespace {
   _exit(127);
 }
 
-/// A terminal that stays open on our side, too: when the last who has it open closes it, what was not yet read may be lost.
+/// A terminal that stays open on our side, too: when the last who has it open closes it, what was not yet read may be
+/// lost.
 struct OpenTerminal {
   int ours = -1, theirs = -1;
 };

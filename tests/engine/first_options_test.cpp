@@ -1,4 +1,5 @@
-// Which first options lose is read from trials: a knob whose other value is faster is named with its loss, and no other.
+// Which first options lose is read from trials: a knob whose other value is faster is named with its loss, and no
+// other.
 #include "engine/learn/first_options.h"
 
 #include <gmock/gmock.h>

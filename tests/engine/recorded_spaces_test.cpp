@@ -1,4 +1,5 @@
-// experiments/results/recorded_spaces.db.gz, which docs/comparing.md and experiments/results/recorded_spaces.md describe.
+// experiments/results/recorded_spaces.db.gz, which docs/comparing.md and experiments/results/recorded_spaces.md
+// describe.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Clusters of blocks: their text, what the verifier refuses, what they mean, what the sanitizer finds, and their source.
+// Clusters of blocks: their text, what the verifier refuses, what they mean, what the sanitizer finds, and their
+// source.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 
 namespace deplo::measure::worker {
 
-/// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs, and
-/// "quick" one that takes 5 µs where it was "built" while it happens.
+/// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs,
+/// and "quick" one that takes 5 µs where it was "built" while it happens.
 KernelCode faulty_candidate(const std::string& what, const std::string& where = "launch",
                             const std::string& first = "");
 Task copy_task();

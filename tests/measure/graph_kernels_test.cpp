@@ -69,7 +69,8 @@ TEST_P(GraphKernels, ComputeTheReference) {
   for (const std::string& file : kernel_files()) check(file, 13, 0);
 }
 
-// Extents that vectors divide: every other kernel, and the rest by random schedules. PoCL compiles each for half a second.
+// Extents that vectors divide: every other kernel, and the rest by random schedules. PoCL compiles each for half a
+// second.
 TEST_P(GraphKernels, ComputeTheReferenceInVectors) {
   const std::vector<std::string> files = kernel_files();
   for (std::size_t i = 0; i < files.size(); i += 2) check(files[i], 16, 0);

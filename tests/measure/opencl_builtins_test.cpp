@@ -1,4 +1,5 @@
-// The functions that emitted kernels call are declared as PoCL's header declares them, so that no build reads the header.
+// The functions that emitted kernels call are declared as PoCL's header declares them, so that no build reads the
+// header.
 #include <gtest/gtest.h>
 
 #include <string>

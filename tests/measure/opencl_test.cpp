@@ -56,7 +56,8 @@ TEST(Opencl, ScreensARealKernel) {
             Status::wrong_result);
 }
 
-// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the source.
+// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the
+// source.
 std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes, const std::string& written) {
   const auto device = open_device("opencl");
   const auto loop =

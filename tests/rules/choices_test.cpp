@@ -118,7 +118,8 @@ TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_TRUE(options(matmul(512, 3584, 3584), "opencl-cpu", "raster.group").empty());
 }
 
-// The first block of a panel brings it to the cache, where the others read it: it is neither copied nor asked for ahead.
+// The first block of a panel brings it to the cache, where the others read it: it is neither copied nor asked for
+// ahead.
 TEST(Choices, ABatchReadsThePanelsItSharesWhereTheyLie) {
   const auto batch = [](const char* columns) {
     return ir::parse(fmt::format(R"(=== loop: batch ===

@@ -1,5 +1,5 @@
-// Blocks that fill each other's slots: right in any order of the blocks and their producers, and mistakes in what orders
-// them show.
+// Blocks that fill each other's slots: right in any order of the blocks and their producers, and mistakes in what
+// orders them show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,8 +82,8 @@ ir::Program drawn_loop(Rng& rng) {
   return loop;
 }
 
-/// A random schedule with clusters that share slabs; nullopt where none is legal. Small blocks and chunks, so that there
-/// are clusters, and slots are used again.
+/// A random schedule with clusters that share slabs; nullopt where none is legal. Small blocks and chunks, so that
+/// there are clusters, and slots are used again.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, Rng& rng) {
   Lowering lowering(loop, target);
   const auto wanted = [](const std::string& knob, const Value& value) {

@@ -181,8 +181,8 @@ bool is_written(const ir::Program& program, const std::string& value) {
   return found;
 }
 
-// How far an average of values in [-1, 1] moves where the exponentials that weigh them, 1 at most, are rounded to 16 bits;
-// and how far their sum does, where that is written.
+// How far an average of values in [-1, 1] moves where the exponentials that weigh them, 1 at most, are rounded to 16
+// bits; and how far their sum does, where that is written.
 double by_exponentials(const ir::Program& program) {
   double most = 0;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {

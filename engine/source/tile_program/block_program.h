@@ -12,8 +12,8 @@
 
 namespace deplo::engine {
 
-/// Each array that the program writes has its initial contents before each launch. The outputs are compared with those of
-/// the interpreter of tile programs. The kernels print nothing. Not thread-safe but for code() and space().
+/// Each array that the program writes has its initial contents before each launch. The outputs are compared with those
+/// of the interpreter of tile programs. The kernels print nothing. Not thread-safe but for code() and space().
 class BlockProgram final : public OpaqueKernel {
  public:
   /// Throws Error in one line if the target's language cannot express the program, or an array is too large.

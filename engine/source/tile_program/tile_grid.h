@@ -16,9 +16,9 @@ struct GridNames {
   std::map<std::string, std::int64_t, std::less<>> numbers;              // integer arguments with a name: `n`
 };
 
-/// Reads `64,2` or `cdiv(a[0], 128), cdiv(a[1], 64)`: one to three formulas, separated by commas. A formula may have whole
-/// numbers, extents of arrays, integer arguments, + - * /, min(x, y) and cdiv(x, y). / rounds down, cdiv rounds up. Throws
-/// Error in one line that begins with `where`.
+/// Reads `64,2` or `cdiv(a[0], 128), cdiv(a[1], 64)`: one to three formulas, separated by commas. A formula may have
+/// whole numbers, extents of arrays, integer arguments, + - * /, min(x, y) and cdiv(x, y). / rounds down, cdiv rounds
+/// up. Throws Error in one line that begins with `where`.
 std::array<std::int64_t, 3> read_grid(std::string_view text, const GridNames&, std::string_view where);
 
 }  // namespace deplo::engine

@@ -33,9 +33,10 @@ struct TileLaunch {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
 };
 
-/// An entry has one parameter for each array, a pointer; or, as NVIDIA's Python package exports it, a pointer, the extents
-/// and the strides. The number of parameters shows which. An array in a .npy file has the file's type and shape. Types that
-/// NumPy does not have (bf16, 8 bits) are stored as float32 in the file. Throws Error in one line if anything is wrong.
+/// An entry has one parameter for each array, a pointer; or, as NVIDIA's Python package exports it, a pointer, the
+/// extents and the strides. The number of parameters shows which. An array in a .npy file has the file's type and
+/// shape. Types that NumPy does not have (bf16, 8 bits) are stored as float32 in the file. Throws Error in one line if
+/// anything is wrong.
 TileLaunch read_launch(const TileSource&);
 
 /// Takes the array's values from this file. Throws Error that names the file if it has another shape or type.
@@ -48,8 +49,9 @@ std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_
 /// The launch in the form that the interpreter and the block-by-block lowering take.
 ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 
-/// The verified kernels of a launch. All kernels of launches are made here (rules/raise/raise.h). A launch that cannot be
-/// raised can be lowered block by block (lower_blocks()). Throws Error if the launch is wrong, or an array is too large.
+/// The verified kernels of a launch. All kernels of launches are made here (rules/raise/raise.h). A launch that cannot
+/// be raised can be lowered block by block (lower_blocks()). Throws Error if the launch is wrong, or an array is too
+/// large.
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
 /// The same, but throws Error if the launch cannot be raised.
 ir::Module raise(const TileLaunch&);
@@ -58,8 +60,8 @@ std::variant<ir::Module, rules::NotRaised> try_to_measure(const TileLaunch&);
 /// The array that a tensor of the launch's module stands for. `Y_out` is Y after the launch, unless there is an array
 /// called `Y_out`.
 std::size_t array_of(const TileLaunch&, std::string tensor);
-/// The launch in the form for NVIDIA's compiler, with the arrays named like the module's tensors. It has a `problem` if the
-/// program is a text, or if the program both reads and writes an array, or does neither.
+/// The launch in the form for NVIDIA's compiler, with the arrays named like the module's tensors. It has a `problem` if
+/// the program is a text, or if the program both reads and writes an array, or does neither.
 measure::TileCall tile_call(const TileLaunch&, const ir::Module&);
 /// The same for the module's only kernel. It has a `problem` if the module has several kernels.
 measure::TileCall kernel_tile_call(const TileLaunch&, const ir::Module&);

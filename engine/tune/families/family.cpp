@@ -25,8 +25,8 @@ namespace {
 constexpr double no_time = std::numeric_limits<double>::infinity();
 /// Schedules that are slower than this times the best in screening are not confirmed: their screened times will do.
 constexpr double worth_confirming = 1.5;
-/// Other schedules than a shape's best are tried on the others, too, if they take at most this times the best. Each costs
-/// a build on every shape.
+/// Other schedules than a shape's best are tried on the others, too, if they take at most this times the best. Each
+/// costs a build on every shape.
 constexpr double nearly_as_fast = 1.05;
 /// For shapes between the family's: of the time that measuring its own shapes leaves, and at least of all its time.
 constexpr double between_share = 0.7, least_between_share = 0.15;

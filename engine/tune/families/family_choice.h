@@ -30,10 +30,10 @@ struct FamilyShape {
   bool between = false;
 };
 
-/// A tree for each form, whose leaves have schedules of `kept`. A tree is grown until each shape has the best of them, or
-/// the heuristic's where this loses no more than the goal allows; then the splits that gain least are removed as long as
-/// the goal is met (cost-complexity pruning: Breiman et al., Classification and Regression Trees, 1984, chapter 3). A
-/// split lies at the geometric mean of two neighbouring sizes.
+/// A tree for each form, whose leaves have schedules of `kept`. A tree is grown until each shape has the best of them,
+/// or the heuristic's where this loses no more than the goal allows; then the splits that gain least are removed as
+/// long as the goal is met (cost-complexity pruning: Breiman et al., Classification and Regression Trees, 1984, chapter
+/// 3). A split lies at the geometric mean of two neighbouring sizes.
 std::vector<std::vector<DispatchRule::Node>> grow_trees(const Losses&, const std::vector<FamilyShape>&,
                                                         const std::vector<std::size_t>& kept, const FamilyGoal&);
 

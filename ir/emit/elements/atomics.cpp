@@ -46,7 +46,8 @@ std::string changed(Rmw mode, DType element, const Words& words) {
   return "x";
 }
 
-/// The call of the language's own function, on the bits; "": it has none. OpenCL 1.2 has those of 64 bits in an extension.
+/// The call of the language's own function, on the bits; "": it has none. OpenCL 1.2 has those of 64 bits in an
+/// extension.
 std::string builtin(Rmw mode, DType element, bool system, const Words& words) {
   const bool is_signed = mode == Rmw::max || mode == Rmw::min;
   const bool wide = width(element) == 64;

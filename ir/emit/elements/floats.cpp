@@ -35,8 +35,8 @@ std::string output(const Call& c, const std::string& value) {
   return rounded(flushes(c) ? "flushed(" + value + ")" : value, c.result());
 }
 
-/// "_rn" of CUDA's intrinsics. Approximations are no more than allowed. OpenCL C has operators that round to the nearest
-/// alone, and its target of 16 bits is rounded from f32 that way.
+/// "_rn" of CUDA's intrinsics. Approximations are no more than allowed. OpenCL C has operators that round to the
+/// nearest alone, and its target of 16 bits is rounded from f32 that way.
 std::string_view rounding_suffix(const Call& c) {
   const auto rounding = static_cast<Rounding>(c.number("rounding_mode"));
   if (!is_directed(rounding)) return "rn";

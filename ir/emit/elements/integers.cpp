@@ -99,7 +99,7 @@ std::string compare_integers(Call& c) {
   return fmt::format("(u8)({} {} {})", a, operators.at(static_cast<std::size_t>(c.number("comparison_predicate"))), b);
 }
 
-// --- Conversions ---------------------------------------------------------------------------------------------------------
+// --- Conversions -----------------------------------------------------------------------------------------------------
 
 std::string widen(Call& c) {
   const int from = operand_width(c), to = width(c.result());

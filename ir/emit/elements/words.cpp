@@ -110,7 +110,8 @@ FUNCTION u16 f16_bits(f32 x) {
 )",
     "FUNCTION u32 f16_pair(f32 low, f32 high) { return f16_bits(low) | (u32)f16_bits(high) << 16; }\n"};
 
-// To the nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its bits.
+// To the nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its
+// bits.
 constexpr Piece bf16_piece = {{{"bf16_"}},
                               "",
                               "",
@@ -177,8 +178,8 @@ FUNCTION u8 f8E8M0FNU_power(f32 x, i32 up) {
 FUNCTION u8 f8E8M0FNU_bits(f32 x) { return f8E8M0FNU_power(x, 0); }
 )"};
 
-// Rounding to odd on the way to a narrower type: that is then rounded as the exact number (Boldo and Melquiond: Emulation
-// of FMA and correctly rounded sums, 2008).
+// Rounding to odd on the way to a narrower type: that is then rounded as the exact number (Boldo and Melquiond:
+// Emulation of FMA and correctly rounded sums, 2008).
 constexpr Piece odd_piece = {{{"odd_of_u64", "odd_of_i64"}},
                              "",
                              "",

@@ -12,8 +12,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-// Which of the product's sums register `number` of a thread of the warpgroup is: four for each 8 columns, two columns of
-// row g and of row 8 + g (PTX ISA, "Register Fragments", wgmma).
+// Which of the product's sums register `number` of a thread of the warpgroup is: four for each 8 columns, two columns
+// of row g and of row 8 + g (PTX ISA, "Register Fragments", wgmma).
 struct Place {
   std::int64_t row, column;
 };

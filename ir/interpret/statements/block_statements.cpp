@@ -141,8 +141,8 @@ struct RunPut {
   }
 };
 
-/// The memory of a Local is there anew, perhaps that of another one: whoever used it since the last barrier may still do
-/// so in another thread.
+/// The memory of a Local is there anew, perhaps that of another one: whoever used it since the last barrier may still
+/// do so in another thread.
 struct RunShared {
   std::size_t buffer;
 

@@ -99,7 +99,7 @@ std::string File::string(Bytes& from, std::string_view what) {
   return std::string(found);
 }
 
-// --- Types ---------------------------------------------------------------------------------------------------------------
+// --- Types -----------------------------------------------------------------------------------------------------------
 
 void File::read_types(Bytes from) {
   types_ = read_table(from, 4, "types");
@@ -226,12 +226,12 @@ TypePtr File::type(Bytes& from, std::string_view what) const {
   return row.value;
 }
 
-// --- Constants -----------------------------------------------------------------------------------------------------------
+// --- Constants -------------------------------------------------------------------------------------------------------
 
 namespace {
 
-/// The elements of `data`: one for all, or each (LLVM's DenseElementsAttr). Those of i1 are bits, lowest first, or a byte
-/// 00 or FF for all.
+/// The elements of `data`: one for all, or each (LLVM's DenseElementsAttr). Those of i1 are bits, lowest first, or a
+/// byte 00 or FF for all.
 std::vector<std::uint64_t> unpack(Bytes data, DType element, std::int64_t elements) {
   const std::size_t size = data.left();
   std::vector<std::uint64_t> values;
@@ -268,7 +268,7 @@ Dense File::constant(Bytes& from, const Type& type) {
   return dense;
 }
 
-// --- Debug info ----------------------------------------------------------------------------------------------------------
+// --- Debug info ------------------------------------------------------------------------------------------------------
 
 void File::read_debug(Bytes from) {
   const std::size_t functions_here = from.count(4, "functions");

@@ -1,5 +1,5 @@
-// Arithmetic of floats (specification, "Floating Point"). What double loses is kept as a sign (`beyond`), so that results
-// are rounded once, in any mode, to any type (round_to).
+// Arithmetic of floats (specification, "Floating Point"). What double loses is kept as a sign (`beyond`), so that
+// results are rounded once, in any mode, to any type (round_to).
 #include <cmath>
 #include <limits>
 

@@ -23,7 +23,7 @@ TileValue argument_value(const Type& type, const Argument& argument) {
 
 }  // namespace
 
-// --- Evaluation ----------------------------------------------------------------------------------------------------------
+// --- Evaluation ------------------------------------------------------------------------------------------------------
 
 const Type& Evaluation::type(ValueId id) const { return *machine.entry.values[id].type; }
 
@@ -43,7 +43,7 @@ void Evaluation::set_argument(ValueId id, TileValue value) { machine.put(block_,
 
 void Evaluation::fail(const std::string& message) const { machine.fail(block_, op, message); }
 
-// --- Machine -------------------------------------------------------------------------------------------------------------
+// --- Machine ---------------------------------------------------------------------------------------------------------
 
 Machine::Machine(const Program& of, const Entry& which, const Launch& how, std::vector<Array>& arrays)
     : program(of), entry(which), launch(how), memory(arrays), rng_(how.seed) {
@@ -190,7 +190,7 @@ void Machine::enter(Block& block, const Operation& owner, const Region& region,
   block.frames.push_back({&region, 0, &owner});
 }
 
-// --- Control flow --------------------------------------------------------------------------------------------------------
+// --- Control flow ----------------------------------------------------------------------------------------------------
 
 bool Machine::execute_control(Block& block, const Operation& op) {
   if (is(&op, "for")) {

@@ -65,7 +65,7 @@ const TileValue* optional_operand(const Evaluation& now, std::string_view name) 
   return now.op.has(name) ? &now.operand(name) : nullptr;
 }
 
-// --- Through pointers ----------------------------------------------------------------------------------------------------
+// --- Through pointers ------------------------------------------------------------------------------------------------
 
 void load_pointers(Evaluation& now) {
   const TileValue& pointers = now.operand(0);
@@ -131,7 +131,7 @@ void atomic_cas(Evaluation& now) {
   set_token(now, accesses, 1);
 }
 
-// --- Through views -------------------------------------------------------------------------------------------------------
+// --- Through views ---------------------------------------------------------------------------------------------------
 
 /// Tiles of which each begins so many elements behind the one before, the last of which may reach beyond.
 std::int64_t tiles_in(std::int64_t extent, std::int64_t step) { return extent / step + (extent % step != 0 ? 1 : 0); }

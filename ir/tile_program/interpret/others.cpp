@@ -53,7 +53,7 @@ void token(Evaluation& now) {
   now.set(std::move(value));
 }
 
-// --- Assumptions ---------------------------------------------------------------------------------------------------------
+// --- Assumptions -----------------------------------------------------------------------------------------------------
 
 std::string divisible(const Evaluation& now, const Predicate& p) {
   const Type& type = now.operand_type(0);
@@ -131,7 +131,7 @@ void check_assertion(Evaluation& now) {
                       std::get<std::string>(now.op.attributes[0])));
 }
 
-// --- Printing ------------------------------------------------------------------------------------------------------------
+// --- Printing --------------------------------------------------------------------------------------------------------
 
 std::string formatted(const std::string& format, const TileValue& value, std::size_t i, const Type& type) {
   return value.reals != nullptr ? tile_program::formatted(format, value.real(i), 0, type.element)

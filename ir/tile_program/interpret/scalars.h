@@ -41,8 +41,8 @@ class ElementwiseOperation {
 /// What an atomic update leaves in memory.
 std::uint64_t updated(Rmw, std::uint64_t before, std::uint64_t argument, DType);
 
-/// A number by a conversion of C's printf ("%+08.3f", "%i", "%lld"), of which only flags and letter count; "%" prints it
-/// as it is. `real` counts for floats, `bits` for integers and pointers.
+/// A number by a conversion of C's printf ("%+08.3f", "%i", "%lld"), of which only flags and letter count; "%" prints
+/// it as it is. `real` counts for floats, `bits` for integers and pointers.
 std::string formatted(const std::string& conversion, double real, std::uint64_t bits, DType, bool pointer = false);
 
 }  // namespace deplo::ir::tile_program

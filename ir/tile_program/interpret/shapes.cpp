@@ -149,7 +149,7 @@ void select(Evaluation& now) {
     now.set(each_bits(n, [&](std::size_t i) { return c.bit(i) != 0 ? a.bit(i) : b.bit(i); }));
 }
 
-// --- Reductions ----------------------------------------------------------------------------------------------------------
+// --- Reductions ------------------------------------------------------------------------------------------------------
 
 /// Whether the body can run on all rows at once: numbers of rank 0 only, element by element.
 bool is_elementwise(const Evaluation& now, const Region& body) {

@@ -202,7 +202,8 @@ class EntryParser {
     from_.expect("=");
   }
 
-  // --- What follows the table --------------------------------------------------------------------------------------------
+  // --- What follows the table
+  // --------------------------------------------------------------------------------------------
 
   void read_items(Reading& now, const std::vector<TextItem>& items, int depth) {
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -342,7 +343,8 @@ class EntryParser {
       from_.fail(fmt::format("a type for each of {} operands", values.size()));
   }
 
-  // --- The generic form of MLIR ------------------------------------------------------------------------------------------
+  // --- The generic form of MLIR
+  // ------------------------------------------------------------------------------------------
 
   /// `<{NAME = VALUE, …}>`, where there are some.
   template <class Read>
@@ -475,7 +477,8 @@ class EntryParser {
     }
   }
 
-  // --- Texts of their own ------------------------------------------------------------------------------------------------
+  // --- Texts of their own
+  // ------------------------------------------------------------------------------------------------
 
   std::vector<ValueId>& operand(Reading& now, std::string_view name) {
     return now.operands[static_cast<std::size_t>(now.op.form->find_operand(name))];
@@ -603,7 +606,8 @@ class EntryParser {
     now.result_types = {type};
   }
 
-  // --- The end of an operation -------------------------------------------------------------------------------------------
+  // --- The end of an operation
+  // -------------------------------------------------------------------------------------------
 
   /// What the text leaves out because the form says it.
   TypePtr implied(const Reading& now, const ValueForm& result, const std::vector<TypePtr>& known) const {

@@ -1,5 +1,5 @@
-// The arguments of a call by their names, whichever reader found the call: an expression or a `.pt2` file. So a function
-// that becomes several operations is written once, and both readers make the same graph of it.
+// The arguments of a call by their names, whichever reader found the call: an expression or a `.pt2` file. So a
+// function that becomes several operations is written once, and both readers make the same graph of it.
 #pragma once
 #include <initializer_list>
 #include <optional>

@@ -108,10 +108,10 @@ struct Tuned {
 
 /// Tunes every kernel of the source: measures the heuristic's schedule, then searches, then times the fastest few
 /// against each other. Of a graph it also tunes other kernels that it may become, and stores which are the fastest
-/// together; compile() with the store follows that. Each trial is stored, then `on_trial` is called in this thread. If `on_trial` returns false or
-/// throws, tuning ends at once, without confirmation. Candidates run in a separate process (PREFIX/bin/deplo), so that
-/// the caller survives a candidate that crashes or hangs. Their results are checked against a reference in double
-/// precision.
+/// together; compile() with the store follows that. Each trial is stored, then `on_trial` is called in this thread. If
+/// `on_trial` returns false or throws, tuning ends at once, without confirmation. Candidates run in a separate process
+/// (PREFIX/bin/deplo), so that the caller survives a candidate that crashes or hangs. Their results are checked against
+/// a reference in double precision.
 DEPLO_API std::vector<Tuned> tune(const Source&, const TuneOptions& = {},
                                   const std::function<bool(const Trial&)>& on_trial = {});
 

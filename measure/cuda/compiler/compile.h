@@ -34,8 +34,8 @@ struct Cubin {
 /// `architecture`: "sm_90"; a kernel that needs architecture-specific features is built for "sm_90a" (docs/cuda.md).
 /// Fails with build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
 /// Error(environment) if there is no NVRTC. The entry may be an instance of a template and in a namespace, such as
-/// "space::k<float, 4>". May be called from any thread and process; all of them share the cache, which has one entry for
-/// the same source, options and NVRTC.
+/// "space::k<float, 4>". May be called from any thread and process; all of them share the cache, which has one entry
+/// for the same source, options and NVRTC.
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 /// The PTX that the machine code is made from. Not cached.
 Result<std::string> compile_ptx(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});

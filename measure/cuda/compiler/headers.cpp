@@ -137,7 +137,8 @@ constexpr const char* stdlib_h = R"(#pragma once
 typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
 )";
 
-// CUB's own <cub/cub.cuh> includes functions of the host as well, which NVRTC refuses. These are the parts for device code.
+// CUB's own <cub/cub.cuh> includes functions of the host as well, which NVRTC refuses. These are the parts for device
+// code.
 constexpr const char* cub_cuh = R"(#pragma once
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
@@ -167,8 +168,8 @@ constexpr Header replaced_headers[] = {
     {"sys/types.h", stdlib_h}, {"time.h", nothing},  {"cub/cub.cuh", cub_cuh},
 };
 
-// nvcc includes the first three by itself, and NVRTC has built in what device code needs of them. cuda.h is the driver's
-// interface to the host.
+// nvcc includes the first three by itself, and NVRTC has built in what device code needs of them. cuda.h is the
+// driver's interface to the host.
 constexpr const char* built_in_headers[] = {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
                                             "vector_types.h", "vector_functions.h", "cuda.h"};
 

@@ -41,8 +41,8 @@ class Nvrtc {
     bool timed_out = false;
   };
   /// `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s (docs/cuda.md). NVRTC
-  /// before 12.8 cannot be asked. `name`: an instance of a template that the code shall have, such as "k<float, 4>"; "":
-  /// none. Headers that the source includes are found as headers.h says. Throws Error only if memory runs out.
+  /// before 12.8 cannot be asked. `name`: an instance of a template that the code shall have, such as "k<float, 4>";
+  /// "": none. Headers that the source includes are found as headers.h says. Throws Error only if memory runs out.
   Output compile(const std::string& source, const std::vector<std::string>& options,
                  double seconds = std::numeric_limits<double>::infinity(), const std::string& name = "") const;
 

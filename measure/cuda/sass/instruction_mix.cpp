@@ -39,8 +39,8 @@ std::int64_t transfers(const Kind& kind) {
 }
 
 /// Multiply-adds of a warp, or what takes as long: HMMA.16816 is a product of 16 x 8 x 16 by one, HMMA.1688 of half as
-/// deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1); HGMMA.64x256x16 is one of what
-/// it says by four warps.
+/// deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1); HGMMA.64x256x16 is one of
+/// what it says by four warps.
 std::int64_t multiply_adds(const Instruction& instruction) {
   const bool shallow = instruction.has_modifier("1688") && !instruction.has_modifier("TF32");
   if (instruction.mnemonic() != "HGMMA") return std::int64_t{16} * 8 * (shallow ? 8 : 16);

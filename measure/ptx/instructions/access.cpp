@@ -105,8 +105,8 @@ void load(Binder& b) {
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   std::vector<Operand> list = vector_of(b, 0, lanes);
   const int own = register_bits(b, list, bits);
-  // A compiler may load more than the program asks for, such as four of three neighbours. What it then does not use may be
-  // what others write.
+  // A compiler may load more than the program asks for, such as four of three neighbours. What it then does not use may
+  // be what others write.
   while (list.size() > 1 && !b.has("volatile") && b.is_unused(list.back())) list.pop_back();
   if (lanes == 1 && own == bits) {
     b.to().d = b.write(list[0], bits);

@@ -13,10 +13,10 @@ struct Aligned {
   int exponent = 0;  // not used if the value is 0
 };
 
-/// The truncated fused dot product of Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
-/// (arXiv 2511.10909): a few products and the sum so far are aligned to the greatest exponent among them, cut off (not
-/// rounded) behind `fraction_bits`, added exactly, and cut off to f32. An instruction with more products than fit
-/// `operand_bytes` repeats that.
+/// The truncated fused dot product of Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix
+/// Cores" (arXiv 2511.10909): a few products and the sum so far are aligned to the greatest exponent among them, cut
+/// off (not rounded) behind `fraction_bits`, added exactly, and cut off to f32. An instruction with more products than
+/// fit `operand_bytes` repeats that.
 struct TensorSum {
   int fraction_bits = 0;
   std::size_t operand_bytes = 0;  // of the elements of an operand that are multiplied at a time

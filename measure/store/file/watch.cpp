@@ -135,8 +135,8 @@ bool StoreWatch::has_run() const {
 }
 
 /// Whether all of the store is in the file and the log together. A checkpoint that a reader cuts short writes the pages
-/// up to that reader's, but none that has a later version: until the next one the file may end early, or have pages that
-/// do not fit together.
+/// up to that reader's, but none that has a later version: until the next one the file may end early, or have pages
+/// that do not fit together.
 bool StoreWatch::is_whole() const {
   try {
     sqlite::Database store(database_.path(), sqlite::Access::read);

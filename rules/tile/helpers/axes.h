@@ -10,9 +10,9 @@
 
 namespace deplo::rules {
 
-/// Element ((outer * count) + inner) of a block becomes element `to`, an expression of axes that the program has or will
-/// have. Indices may also hold the two axes apart, such as (outer / 2) and ((outer % 2) * 8) + inner of an output in
-/// groups of 16.
+/// Element ((outer * count) + inner) of a block becomes element `to`, an expression of axes that the program has or
+/// will have. Indices may also hold the two axes apart, such as (outer / 2) and ((outer % 2) * 8) + inner of an output
+/// in groups of 16.
 void renumber(ir::Program&, const std::string& outer, const std::string& inner, std::int64_t count, const ir::Expr& to);
 /// The sum of each axis times its step; an axis "" is left out.
 ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps);
@@ -25,7 +25,8 @@ ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_
 /// Other Writes may write an element twice. Does nothing if `size` divides `extent`, because then no blocks overlap.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
-/// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size` threads.
+/// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size`
+/// threads.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
 /// Splits the thread axis at `position`: it keeps extent / f threads, and a new REG axis of f becomes the last axis.
 void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);

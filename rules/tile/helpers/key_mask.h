@@ -13,8 +13,8 @@ struct VisitedChunks {
   std::optional<ir::Expr> end;
   ir::Expr condition = 1;
 };
-/// The axes of the tile must be dealt out already. Of a chunk that is shifted inwards only the new keys count: those from
-/// the origin that it would have without the shift.
+/// The axes of the tile must be dealt out already. Of a chunk that is shifted inwards only the new keys count: those
+/// from the origin that it would have without the shift.
 VisitedChunks visited_chunks(const ir::Tile&, const ir::Loop& sweep, const ir::SoftmaxSum&, std::int64_t keys);
 
 }  // namespace deplo::rules

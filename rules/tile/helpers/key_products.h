@@ -24,8 +24,8 @@ struct ProductOperands {
 };
 std::optional<ProductOperands> find_operands(const ir::Program&, const KeySweep&);
 
-/// A slab of keys, or of the values that are weighted (`weighs`), in the layout that the instructions read. nullopt: the
-/// input has no such slab.
+/// A slab of keys, or of the values that are weighted (`weighs`), in the layout that the instructions read. nullopt:
+/// the input has no such slab.
 std::optional<KeySlab> product_slab(const ir::Program&, const ir::Load&, const Walk& keys, const Walk& columns, By,
                                     bool weighs);
 /// A slab of a block's `rows` rows, counted by `row`, along one dimension of an input. nullopt: the rows do not lie so.

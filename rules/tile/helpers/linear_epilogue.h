@@ -19,8 +19,8 @@ struct LinearEpilogue {
   ir::Body partial, once;
 };
 
-/// The epilogue must be a chain of additions, negations, products and quotients with values that do not depend on `acc`,
-/// and end in one Write; else the result is nullopt.
+/// The epilogue must be a chain of additions, negations, products and quotients with values that do not depend on
+/// `acc`, and end in one Write; else the result is nullopt.
 std::optional<LinearEpilogue> distribute(const ir::Program&, const ir::Body& epilogue, const std::string& acc);
 
 }  // namespace deplo::rules

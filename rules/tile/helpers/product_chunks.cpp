@@ -164,8 +164,8 @@ std::string ProductChunks::bound(const std::string& greatest) {
 }
 
 // A power of two: a multiplication and addition, and one special instruction. If the result is rounded to 16 bits, that
-// comes after it. The scores' own factor is in the power. If all scores of a row may be the least number, the difference
-// comes first: it is 0, as in PyTorch, and not infinite.
+// comes after it. The scores' own factor is in the power. If all scores of a row may be the least number, the
+// difference comes first: it is 0, as in PyTorch, and not infinite.
 std::string ProductChunks::exponential(const ir::Arg& score) {
   if (!has_scaled_bound()) {
     const std::string difference = out_.assign(ir::Op::subtract, {score, bound_});

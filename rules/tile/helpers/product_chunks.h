@@ -6,8 +6,8 @@
 
 namespace deplo::rules::key_chunks {
 
-/// A warp, or a warpgroup, has rows of its own. Its registers hold scores as matrix instructions leave their sums, which is
-/// how they read operand a of the next ones (ir/hardware/mma.h).
+/// A warp, or a warpgroup, has rows of its own. Its registers hold scores as matrix instructions leave their sums,
+/// which is how they read operand a of the next ones (ir/hardware/mma.h).
 class ProductChunks final : public Chunks {
  public:
   ProductChunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);

@@ -10,8 +10,8 @@
 
 namespace deplo::rules {
 
-/// Blocks of at most this many rows are sliced (slice_matmul_k): they have too few outputs for enough threads with large
-/// register tiles.
+/// Blocks of at most this many rows are sliced (slice_matmul_k): they have too few outputs for enough threads with
+/// large register tiles.
 inline constexpr std::int64_t sliced_rows = 32;
 
 /// The f32 sums of a loop of products, if they are used only after it, and there by statements that one thread may
@@ -36,8 +36,8 @@ bool has_room(const ir::Program&, const SplitSums&, std::int64_t copies, const T
 /// Threads merge before blocks do.
 void merge_sums(ir::Program&, const SplitSums&, const ir::Axis& split);
 
-/// The expressions in such a tile that say who receives a sum. They count registers, so they stay the same if a register
-/// gets another row.
+/// The expressions in such a tile that say who receives a sum. They count registers, so they stay the same if a
+/// register gets another row.
 std::vector<ir::Expr*> receivers(ir::Tile&);
 
 }  // namespace deplo::rules

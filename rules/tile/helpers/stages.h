@@ -33,11 +33,11 @@ ir::Stage& stage_at(ir::Tile&, const ChunkStage&);
 bool has_rows_in_lines(const ir::Stage&);
 /// Why a TMA descriptor cannot describe the slab, in one line; "" if it can.
 std::string tma_refusal(const ir::Stage&, const ir::Buffer& source);
-/// The columns of a panel if a row of `columns` columns is too wide for one box: as many as a box can hold. 0: boxes hold
-/// whole rows. `element`: its size in bytes.
+/// The columns of a panel if a row of `columns` columns is too wide for one box: as many as a box can hold. 0: boxes
+/// hold whole rows. `element`: its size in bytes.
 std::int64_t tma_panel(std::int64_t columns, std::int64_t element);
-/// The layouts in which TMA can store a slab: first as the stage has it, then in each swizzle pattern that fits. The slab
-/// must be a whole number of panels, and a panel a whole number of patterns.
+/// The layouts in which TMA can store a slab: first as the stage has it, then in each swizzle pattern that fits. The
+/// slab must be a whole number of panels, and a panel a whole number of patterns.
 std::vector<ir::Stage> tma_layouts(const ir::Stage&);
 
 /// A slab copied by TMA in the layout that wgmma's descriptors need, with the widest pattern that fits. `transposed`:
@@ -65,7 +65,8 @@ void put_wait(ir::Tile&, std::size_t place);
 /// Whether the loop waits for asynchronous copies.
 bool has_wait(const ir::Loop&);
 
-/// Replaces `axis` in all expressions of the body and simplifies those that contained it. Removes guards that always hold.
+/// Replaces `axis` in all expressions of the body and simplifies those that contained it. Removes guards that always
+/// hold.
 void replace_axis(ir::Body&, const std::string& axis, const ir::Expr& by, const ir::Ranges& around);
 
 /// The loop-carried accumulators, which start outside the loop. The others start again in every trip.

@@ -35,8 +35,8 @@ class ThreadChunks : public Chunks {
   ir::Expr dealt_keys_ = 0;
 };
 
-/// CPUs: each thread of a block has rows of its own, whose scores pass through memory. Registers are for the sums of one
-/// loop at a time.
+/// CPUs: each thread of a block has rows of its own, whose scores pass through memory. Registers are for the sums of
+/// one loop at a time.
 class MemoryChunks final : public ThreadChunks {
  public:
   using ThreadChunks::ThreadChunks;

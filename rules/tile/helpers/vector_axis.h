@@ -22,7 +22,8 @@ std::optional<VectorSite> find_vector_site(const ir::Program&);
 /// The program with a VECTOR axis of `width` lanes as the tile's last axis.
 ir::Program with_vectors(ir::Program, const VectorSite&, std::int64_t width);
 
-/// Is every access that depends on the lane contiguous and aligned, and does no condition and no loop's start depend on it?
+/// Is every access that depends on the lane contiguous and aligned, and does no condition and no loop's start depend on
+/// it?
 bool legal_vectors(const ir::Program&, const VectorSite&, std::int64_t width, const Target&);
 
 }  // namespace deplo::rules

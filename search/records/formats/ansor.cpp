@@ -1,7 +1,8 @@
 // Logs of TVM's auto_scheduler (Ansor), and TenSet's measure records, which have the same form: on each line
 //   {"i": [[WORKLOAD KEY, TARGET, …], [[], [STEP, …]]], "r": [[SECONDS, …], ERROR, SECONDS, TIMESTAMP], "v": "v0.6"}
-// https://tvm.apache.org (src/auto_scheduler/measure_record.cc, transform_step.cc). A step is a list that begins with its
-// kind: ["SP", stage, loop, extent, [lengths], inner to outer], ["AN", stage, loop, annotation], ["FU", stage, [loops]],
+// https://tvm.apache.org (src/auto_scheduler/measure_record.cc, transform_step.cc). A step is a list that begins with
+// its kind: ["SP", stage, loop, extent, [lengths], inner to outer], ["AN", stage, loop, annotation], ["FU", stage,
+// [loops]],
 // ["RE", …], ["PR", stage, loop, "auto_unroll_max_step$64"], ["CA", stage, target, loop], ["CHW", stage, scope], …
 // Each workload on each target is a space. Knobs are the steps that differ.
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ using records::Json;
   throw Error(fmt::format("{}: expected {} in a line of Ansor's log", place, what));
 }
 
-/// Numbers behind the kind that say what the step is applied to: a stage, and for most kinds a loop. The rest is chosen.
+/// Numbers behind the kind that say what the step is applied to: a stage, and for most kinds a loop. The rest is
+/// chosen.
 std::size_t address_size(const std::string& kind) {
   for (const char* each : {"FU", "RE", "CA", "CI", "CR", "CHR", "CHW"})
     if (kind == each) return 1;

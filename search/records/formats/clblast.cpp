@@ -2,8 +2,8 @@
 //   {"kernel_family": "xgemm_1", "precision": "32", "arg_m": "1024", …, "clblast_device_name": "A GPU",
 //    "results": [{"kernel": "Xgemm", "time": 1.25, "parameters": {"PRECISION": 32, "MWG": 64, …}}, …]}
 //   {"sections": [{…the same members…, "parameter_names": ["MWG", …], "results": [["64,8,32", 1.25], …]}, …]}
-// https://github.com/CNugteren/CLBlast (src/tuning/tuning.cpp, scripts/database/database/io.py). Times are in ms; a time
-// that is not above 0 is a failure.
+// https://github.com/CNugteren/CLBlast (src/tuning/tuning.cpp, scripts/database/database/io.py). Times are in ms; a
+// time that is not above 0 is a failure.
 #include <fmt/format.h>
 
 #include <utility>

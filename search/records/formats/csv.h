@@ -7,8 +7,8 @@
 
 namespace deplo::search::records {
 
-/// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes. Blanks around a cell are
-/// not part of it. The text and the place must exist as long as this object.
+/// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes. Blanks around a cell
+/// are not part of it. The text and the place must exist as long as this object.
 class CsvLines {
  public:
   CsvLines(std::string_view text, const std::string& place) : text_(text), place_(place) {}

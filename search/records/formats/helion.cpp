@@ -1,7 +1,8 @@
 // Helion's logs. https://github.com/pytorch/helion (helion/autotuner/logger.py, metrics.py, aot_cache.py)
 // - Autotune log, NAME.csv: a line for each measurement, with status, perf_ms, compile_time_s and config, in later
 //   versions also run_id and kernel_id. The lines of NAME.meta.jsonl say which kernel, shapes and device a run has.
-// - NAME.meta.jsonl with configs: {"run_id", "kernel_name", "configs": {ID: {"config": {…}, "perf_stats": [{"median"}]}}}
+// - NAME.meta.jsonl with configs: {"run_id", "kernel_name", "configs": {ID: {"config": {…}, "perf_stats":
+// [{"median"}]}}}
 // - Ahead of time, measurements_DEVICE.csv: kernel_name, shape_hash, config (JSON), shape_features (JSON), timing_ms.
 // - Ahead of time, tuned_configs_DEVICE.json: {KERNEL: [{"config": {…}, "shape_key": {…}, "timing_ms": 0.5}]}
 // - Benchmarks' NAME_tuned_configs.json: {"gpu", "dtype", "configs": {SHAPE: {"config": {…}, "verified_ms": 0.5,

@@ -25,8 +25,8 @@ inline constexpr JsonLimits limits = {
 std::string without_nan(std::string_view text);
 /// False only if without_nan() changes nothing.
 bool may_have_nan(std::string_view text);
-/// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place: expected
-/// WHAT in JSON: …`, also for a value beyond the limits.
+/// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place:
+/// expected WHAT in JSON: …`, also for a value beyond the limits.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);
 
 /// The value, as JSON, of a parameter that a configuration does not have.

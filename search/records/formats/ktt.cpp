@@ -1,9 +1,11 @@
 // KTT's results, as JSON and as XML (its own outputs; T4, which it writes too, is in json.cpp).
 //   {"Metadata": {"Device", "TimeUnit"}, "Results": [{"KernelName", "Status", "TotalDuration", "TotalOverhead",
-//    "Configuration": [{"Name", "IsDouble", "Value"}], "ComputationResults": [{"EnergyConsumption", "PowerUsage", …}]}]}
+//    "Configuration": [{"Name", "IsDouble", "Value"}], "ComputationResults": [{"EnergyConsumption", "PowerUsage",
+//    …}]}]}
 //   <TuningData><Metadata Device="" TimeUnit=""/><Results><KernelResult KernelName="" Status="" …><Configuration>
 //    <Pair Name="" IsDouble="" Value=""/></Configuration><ComputationResults><ComputationResult …/>…
-// https://github.com/HiPerCoRe/KTT (Source/Output/JsonConverters.cpp, XmlConverters.cpp). All times are in the TimeUnit.
+// https://github.com/HiPerCoRe/KTT (Source/Output/JsonConverters.cpp, XmlConverters.cpp). All times are in the
+// TimeUnit.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -3,10 +3,11 @@
 //    [{"transformations_list": [{"type": "tiling", "loop_levels": [0, 1], "parameters": [32, 32]}, …],
 //      "execution_times": [1.5, 1.25]}, …]}
 // The times may be those of several machines: {"xeon_e5_2695_v2": [1.5, 1.25]}. The data that Tiramisu wrote before has
-// "sched_str": "I({C0},L0,L1)P({C0},L0)" in place of the list, "legality_check", and what is done with each computation.
-// https://huggingface.co/datasets/Mascinissa/LOOPerSet, https://github.com/Tiramisu-Compiler. Times are in ms; a schedule
-// counts with its least, as in the works that made the data. Each program on each machine is a space. Knobs are the
-// transformations, by their place in the schedule; without a list or a text of them those of each computation.
+// "sched_str": "I({C0},L0,L1)P({C0},L0)" in place of the list, "legality_check", and what is done with each
+// computation. https://huggingface.co/datasets/Mascinissa/LOOPerSet, https://github.com/Tiramisu-Compiler. Times are in
+// ms; a schedule counts with its least, as in the works that made the data. Each program on each machine is a space.
+// Knobs are the transformations, by their place in the schedule; without a list or a text of them those of each
+// computation.
 #include <fmt/format.h>
 
 #include <algorithm>

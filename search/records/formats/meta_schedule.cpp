@@ -2,7 +2,8 @@
 //   [WORKLOAD, [[[INSTRUCTION, …], [[NUMBER, DECISION], …]], [SECONDS, …], TARGET, ARGUMENTS]]
 // An instruction is [KIND, INPUTS, ATTRIBUTES, OUTPUTS]; a decision belongs to the instruction with its number.
 // https://tvm.apache.org (src/meta_schedule/database/json_database.cc, database.cc, src/tir/schedule/trace.cc). Each
-// workload on each target is a space. Knobs are the decisions, and the trace without them, which is named by its digest.
+// workload on each target is a space. Knobs are the decisions, and the trace without them, which is named by its
+// digest.
 #include <fmt/format.h>
 
 #include "core/error.h"

@@ -8,7 +8,8 @@ namespace {
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// Each function moves behind what it reads. A false `ok_` ends the reading: there is no other way to say it deep inside.
+/// Each function moves behind what it reads. A false `ok_` ends the reading: there is no other way to say it deep
+/// inside.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}

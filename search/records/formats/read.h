@@ -52,9 +52,9 @@ struct Reading {
 /// seconds if the benchmark time is a thousandth of the sum of the launches. A cost that the file lacks (a table's, or
 /// T4's time of benchmarking) is the sum of the launches. The objective is the file's, by default the time. If a file
 /// has several objectives, or does not give an objective's direction, `reading` decides. A configuration without the
-/// objective is a failure. A file may have several spaces, such as those of several kernels, devices or shapes; the ones
-/// without a choice are left out. The text is UTF-8, with or without a byte order mark. A text that is larger than any
-/// recorded space is refused before it takes more than 2 GiB in addition to the text. Throws Error, prefixed by
+/// objective is a failure. A file may have several spaces, such as those of several kernels, devices or shapes; the
+/// ones without a choice are left out. The text is UTF-8, with or without a byte order mark. A text that is larger than
+/// any recorded space is refused before it takes more than 2 GiB in addition to the text. Throws Error, prefixed by
 /// `place`, also if a table's parameters cannot be distinguished from its results; NotRecorded if the text is in no
 /// format that this reads.
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading = {});
@@ -69,9 +69,9 @@ std::string recorded_formats();
 /// The names of the parameters in a space's T1 definition. Throws Error, prefixed by `place`.
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place);
 
-/// Reads a file, which may be compressed. Records.name becomes "folder/stem", and for several spaces "folder/stem/kernel".
-/// If `reading` names no parameters, those of a table NAME.csv are taken from NAME.T1.json in the same folder, if that
-/// file exists; a log of Helion is read together with NAME.meta.jsonl.
+/// Reads a file, which may be compressed. Records.name becomes "folder/stem", and for several spaces
+/// "folder/stem/kernel". If `reading` names no parameters, those of a table NAME.csv are taken from NAME.T1.json in the
+/// same folder, if that file exists; a log of Helion is read together with NAME.meta.jsonl.
 std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading = {});
 /// The same for a file with one space. Throws Error if it has several.
 Records read_records(const std::filesystem::path& file, const Reading& reading = {});

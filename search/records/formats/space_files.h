@@ -17,10 +17,10 @@ struct SpaceFile {
 class SpaceFiles {
  public:
   /// A folder stands for the files in it, and in the folders inside, that end in .json, .jsonl, .log, .csv or .xml,
-  /// packed (.gz) or not, or in .zip. They come in the order of their paths; a file that is named twice comes once. Four
-  /// kinds are not among files(): hidden files; NAME.T1.json and NAME.meta.jsonl next to NAME.csv, which are read with
-  /// it; NAME_T4 next to NAME, which is the same space; and files with other endings, which left_out() names. Throws
-  /// Error if a folder cannot be read or has no such file.
+  /// packed (.gz) or not, or in .zip. They come in the order of their paths; a file that is named twice comes once.
+  /// Four kinds are not among files(): hidden files; NAME.T1.json and NAME.meta.jsonl next to NAME.csv, which are read
+  /// with it; NAME_T4 next to NAME, which is the same space; and files with other endings, which left_out() names.
+  /// Throws Error if a folder cannot be read or has no such file.
   explicit SpaceFiles(const std::vector<std::string>& paths);
 
   const std::vector<SpaceFile>& files() const& { return files_; }

@@ -25,8 +25,8 @@ class SparseRecords {
   std::string kernel, device, problem_size;
   bool empty() const { return rows_.empty(); }
   bool has_knobs() const { return !names_.empty(); }
-  /// A configuration without a knob has the value "-" of it. `drops_constants`: knobs with one value are left out, unless
-  /// no knob has two. Throws Error as RecordsBuilder does.
+  /// A configuration without a knob has the value "-" of it. `drops_constants`: knobs with one value are left out,
+  /// unless no knob has two. Throws Error as RecordsBuilder does.
   Records finish(bool drops_constants = false) const;
 
  private:
@@ -52,8 +52,8 @@ Record timed(double microseconds, Status failure, std::string message);
 /// A knob for each member of an object, and for each element of a member that is a list (`block_sizes[0]`). Members and
 /// elements that are null are left out.
 std::vector<Setting> settings_of(const Json& object);
-/// The settings in a text such as "BM=64,BN=128" (`separator` ',', `equals` '='): a part without `equals` belongs to the
-/// value before it. nullopt: the text does not begin with a name.
+/// The settings in a text such as "BM=64,BN=128" (`separator` ',', `equals` '='): a part without `equals` belongs to
+/// the value before it. nullopt: the text does not begin with a name.
 std::optional<std::vector<Setting>> settings_in(std::string_view text, char separator, char equals);
 
 }  // namespace deplo::search::records

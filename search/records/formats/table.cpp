@@ -60,8 +60,9 @@ bool is_own_table(const std::vector<std::string>& heads) {
   return std::search(heads.begin(), heads.end(), std::begin(own), std::end(own)) != heads.end();  // clang 14
 }
 
-// Columns that no program writes for a parameter: what KTT and Kernel Tuner add to a configuration, counters of NVIDIA's
-// profiler (dram__sectors_read.sum), and quantities with a unit or per something (GFLOP/s, energy (J), clock [MHz]).
+// Columns that no program writes for a parameter: what KTT and Kernel Tuner add to a configuration, counters of
+// NVIDIA's profiler (dram__sectors_read.sum), and quantities with a unit or per something (GFLOP/s, energy (J), clock
+// [MHz]).
 bool is_result_head(std::string_view head) {
   constexpr std::string_view names[] = {
       "Kernel name",       "Global size",         "Local size",           "Maximum work-group size",
@@ -160,8 +161,8 @@ class TableReader {
     return i;
   }
 
-  // The column of the objective, if it is not the mean of the launches. A head of ours tells it; else it is the time, or
-  // the column that the user names.
+  // The column of the objective, if it is not the mean of the launches. A head of ours tells it; else it is the time,
+  // or the column that the user names.
   void choose_objective(const Columns& columns, const std::optional<ObjectiveChoice>& choice) {
     Objective& objective = builder_.objective();
     std::string head = columns.time;

@@ -73,7 +73,8 @@ std::string_view kernel_tuner_word(Status status) {
   return word == "constraints" ? "InvalidConfig" : "RuntimeFailedConfig";
 }
 
-// A failure has the member __error__ for Kernel Tuner 1.4 and later, and stands in place of the objective for older ones.
+// A failure has the member __error__ for Kernel Tuner 1.4 and later, and stands in place of the objective for older
+// ones.
 std::string cached(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   const bool ok = record.outcome.ok();

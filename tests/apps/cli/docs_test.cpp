@@ -1,7 +1,7 @@
 // Every command line of README.md, CONTRIBUTING.md and docs/*.md runs, and what a page shows below one is what it
-// prints. A line that is added to a page is tested by itself: an indented or fenced line that begins with a program. The
-// lines below it in the same block, up to the next command, are its output, where `…` stands for the rest of a line or
-// for any lines.
+// prints. A line that is added to a page is tested by itself: an indented or fenced line that begins with a program.
+// The lines below it in the same block, up to the next command, are its output, where `…` stands for the rest of a line
+// or for any lines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -176,8 +176,8 @@ void share_compiled(const fs::path& from, const fs::path& to) {
     if (entry.path().extension() == ".bin") fs::create_hard_link(entry.path(), to / entry.path().filename(), ignored);
 }
 
-/// A folder like that of the project, with small files of the names that the pages speak of. Commands have a home of their
-/// own, where no kernel is tuned; only what was compiled in other tests is there.
+/// A folder like that of the project, with small files of the names that the pages speak of. Commands have a home of
+/// their own, where no kernel is tuned; only what was compiled in other tests is there.
 class Workplace {
  public:
   Workplace() {

@@ -114,8 +114,8 @@ TEST_F(ModelEval, MistakesAreNamed) {
   EXPECT_THAT(alone.err, HasSubstr("a device to leave out"));
 }
 
-// What PoCL measured: the roofline, which was not fitted to it, must order each kernel's schedules by and large. Kernels
-// with one accumulator were slower when the file was made: they have four since, which the roofline counts.
+// What PoCL measured: the roofline, which was not fitted to it, must order each kernel's schedules by and large.
+// Kernels with one accumulator were slower when the file was made: they have four since, which the roofline counts.
 TEST(Roofline, OrdersWhatWasMeasured) {
   const measure::TemporaryFolder folder;
   const std::string file = folder.file("s.db");

@@ -1,4 +1,5 @@
-// `deplo compile --ir ptx|cubin|sass`, `--resources` and `--instructions`, as a user runs them; the machine code of the published suite.
+// `deplo compile --ir ptx|cubin|sass`, `--resources` and `--instructions`, as a user runs them; the machine code of the
+// published suite.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -78,8 +78,8 @@ TEST(InterpretRounding, AMaskIsExact) {
   EXPECT_EQ(rounding({3}, body), 3 * unit);
 }
 
-// Four times the bound is what the check explains (docs/measurement.md): exponentials of bf16 stay within, and of a kernel
-// of f16 they do not.
+// Four times the bound is what the check explains (docs/measurement.md): exponentials of bf16 stay within, and of a
+// kernel of f16 they do not.
 TEST(InterpretRounding, ExponentialsOfSixteenBits) {
   Rng rng(7);
   for (const int keys : {64, 512, 4096}) {

@@ -13,8 +13,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-// Each row has its own maximum, so not all loops lie around each other; an element of each row is chosen by a number, and
-// another one is guarded.
+// Each row has its own maximum, so not all loops lie around each other; an element of each row is chosen by a number,
+// and another one is guarded.
 constexpr std::string_view rows = R"(=== loop: rows ===
 symbols M, N, K
 input x: f32[M, N, K]

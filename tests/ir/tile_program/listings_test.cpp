@@ -1,5 +1,5 @@
-// The eight programs of the specification's chapter 2: as they are corrected in experiments/tile, and what is said of the
-// listings that are wrong as printed.
+// The eight programs of the specification's chapter 2: as they are corrected in experiments/tile, and what is said of
+// the listings that are wrong as printed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +174,7 @@ TEST(Listings, MutexThatIsNeverGivenBack) {
                         "memory: a deadlock"));
 }
 
-// --- As printed ----------------------------------------------------------------------------------------------------------
+// --- As printed ------------------------------------------------------------------------------------------------------
 
 TEST(Listings, AStepOfZero) {
   EXPECT_EQ(error_of([] { read_program(as_printed(), "gemm.tile"); }),

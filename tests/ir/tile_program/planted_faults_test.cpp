@@ -34,8 +34,8 @@ void add_zero(Launcher& launcher, const char* name, DType element) {
   launcher.set(launcher.add(name, element, {1}), {0}, 0);
 }
 
-/// With two tiles along each dimension, so that one too far is one outside for some block. Rows lie without gaps: what is
-/// beyond a row is another row's.
+/// With two tiles along each dimension, so that one too far is one outside for some block. Rows lie without gaps: what
+/// is beyond a row is another row's.
 const std::vector<Sound>& sound_programs() {
   static const std::string examples = "experiments/tile/", ours = "experiments/tile/exported/";
   static const std::vector<Sound> all = {

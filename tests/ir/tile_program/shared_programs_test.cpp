@@ -1,5 +1,5 @@
-// The programs of ../shared/tile_programs, which NVIDIA's Python package exported, on the interpreter, against references
-// in double. Without that folder they are skipped.
+// The programs of ../shared/tile_programs, which NVIDIA's Python package exported, on the interpreter, against
+// references in double. Without that folder they are skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>

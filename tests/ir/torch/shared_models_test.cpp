@@ -1,5 +1,5 @@
-// The exports of ../shared/models: read, evaluated in double, and compared with PyTorch's outputs in double. Without that
-// folder they are skipped. experiments/exported_models.py does the same with kernels.
+// The exports of ../shared/models: read, evaluated in double, and compared with PyTorch's outputs in double. Without
+// that folder they are skipped. experiments/exported_models.py does the same with kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>

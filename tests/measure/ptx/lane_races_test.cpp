@@ -13,7 +13,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// What a warp finds in which each lane has the address of its own element of `s` in %r2, and of its neighbour's in %r3.
+/// What a warp finds in which each lane has the address of its own element of `s` in %r2, and of its neighbour's in
+/// %r3.
 std::string finding_in_warp(const std::string& body, std::int64_t threads = 32) {
   return finding(by_hand("mov.u32 %r2, s; shl.b32 %r4, %r0, 2; add.u32 %r2, %r2, %r4; xor.b32 %r3, %r2, 4;" + body,
                          ".shared .align 16 .b8 s[256];"),

@@ -47,7 +47,8 @@ std::pair<std::vector<double>, std::vector<double>> pairs(const std::vector<doub
   return made;
 }
 
-/// A program of operations on %a, %b … of 64 elements each, in two blocks; each body sets %r, and has an array of its own.
+/// A program of operations on %a, %b … of 64 elements each, in two blocks; each body sets %r, and has an array of its
+/// own.
 class Battery {
  public:
   explicit Battery(std::vector<Operand> operands) : operands_(std::move(operands)) {}

@@ -217,7 +217,7 @@ entry @more(%x: tile<ptr<f32>>) {
   }
 }
 
-// --- Control, memory and printing, by programs of their own --------------------------------------------------------------
+// --- Control, memory and printing, by programs of their own ----------------------------------------------------------
 
 Both written(const std::string& body) { return Both(tp::read_program(body, "test.tile")); }
 
@@ -477,7 +477,7 @@ TEST(Blocks, AtomicsOfEachWidth) {
   }
 }
 
-// --- ../shared/tile_programs, where they are ------------------------------------------------------------------------------
+// --- ../shared/tile_programs, where they are -------------------------------------------------------------------------
 
 class BlocksShared : public ::testing::Test {
  protected:

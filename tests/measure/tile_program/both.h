@@ -1,5 +1,5 @@
-// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which the
-// PTX machine runs the first.
+// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which
+// the PTX machine runs the first.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,9 +17,10 @@ class Both {
  public:
   explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
 
-  /// Runs it, with some numbers of threads a block and by a random schedule, on OpenCL, on the interpreter of Kernel IR and on the PTX machine. No
-  /// element differs by more than `relative` of the greatest of its array and `ulps` of its own last place; what is
-  /// printed is equal line by line, in any order. And NVRTC takes it for each architecture. Skips what the machine lacks.
+  /// Runs it, with some numbers of threads a block and by a random schedule, on OpenCL, on the interpreter of Kernel IR
+  /// and on the PTX machine. No element differs by more than `relative` of the greatest of its array and `ulps` of its
+  /// own last place; what is printed is equal line by line, in any order. And NVRTC takes it for each architecture.
+  /// Skips what the machine lacks.
   void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
   /// The message of the Error that lowering throws for a target, or running; "" without one.
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");

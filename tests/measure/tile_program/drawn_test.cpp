@@ -1,5 +1,5 @@
-// Drawn tile programs (rules/trails/tile_draw.cpp) block by block, on PoCL against the interpreter: numbers are whole, so
-// they are equal.
+// Drawn tile programs (rules/trails/tile_draw.cpp) block by block, on PoCL against the interpreter: numbers are whole,
+// so they are equal.
 #include <gtest/gtest.h>
 
 #include "core/rng.h"

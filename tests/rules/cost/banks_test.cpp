@@ -165,7 +165,8 @@ TEST(Banks, PairsThatShareAnAddressAreServedTwiceAsFast) {
   EXPECT_EQ(rules::wavefronts(rows, 4, Moves::load), 4);
 }
 
-// The turns of an unrolled loop, or registers, read neighbours: one access where rows are aligned and nothing guards it.
+// The turns of an unrolled loop, or registers, read neighbours: one access where rows are aligned and nothing guards
+// it.
 TEST(Banks, NeighboursAreReadAtOnce) {
   const auto load_of = [](const std::string& mark, const std::string& layout, const std::string& index,
                           const std::string& guard = "") {

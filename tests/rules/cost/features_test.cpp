@@ -163,7 +163,8 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
   EXPECT_GE(f.conflicts, 1);
 }
 
-// Multiply-adds of 16 bits in a cycle: 1,024 of an A100's unit, 2,048 of an H100's by warpgroups; by warps 0.63 of these.
+// Multiply-adds of 16 bits in a cycle: 1,024 of an A100's unit, 2,048 of an H100's by warpgroups; by warps 0.63 of
+// these.
 TEST(Features, TensorCyclesByHand) {
   ir::Program loop = matmul(512, 512, 128);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;

@@ -28,8 +28,9 @@ std::vector<std::string> names(const ir::Module& module) {
 
 constexpr const char* one = "nn.Conv2d(8, 32, 3, padding=1)(torch.randn(2, 8, 6, 4))";
 
-// Each dimension that readers walk with its neighbour is one with it. Channels are last in what is between kernels, and a parameter is stored as its reader walks it. The rows of the product
-// are the places of all images, and only the output is where PyTorch has it.
+// Each dimension that readers walk with its neighbour is one with it. Channels are last in what is between kernels, and
+// a parameter is stored as its reader walks it. The rows of the product are the places of all images, and only the
+// output is where PyTorch has it.
 TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
   const ir::Module module = fused(one, "opencl-cpu").module;
   ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution"}));
@@ -57,7 +58,8 @@ TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
             (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution"}));
 }
 
-// The rows of the product, its axis before the channels: of all images on GPUs, of a line on CPUs, where that is faster.
+// The rows of the product, its axis before the channels: of all images on GPUs, of a line on CPUs, where that is
+// faster.
 TEST(Convolutions, OfGroupsAndWithAStrideJoinTheirRowsOnGpus) {
   for (const char* code : {"nn.Conv2d(8, 16, 3, padding=1, groups=2)(torch.randn(2, 8, 6, 4))",
                            "nn.Conv2d(8, 16, 1, stride=2)(torch.randn(2, 8, 12, 8))"})

@@ -1,5 +1,5 @@
-// The keys of an attention in parts: which two kernels these are, when the target asks for them, and that they mean what
-// one kernel does, or three.
+// The keys of an attention in parts: which two kernels these are, when the target asks for them, and that they mean
+// what one kernel does, or three.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,8 +16,8 @@ namespace deplo::rules {
 /// Values of every input and parameter, by node, as their fills say, but small whole numbers for i32; others empty.
 std::vector<std::vector<double>> random_sources(const ir::torch::Graph&, std::uint64_t seed);
 
-/// The outputs of the module; `sources` are those of the graph that it came from, by name. `run_kernel` writes the outputs
-/// of a kernel; nullptr: the interpreter. Adds a failure to the test if a kernel does not verify.
+/// The outputs of the module; `sources` are those of the graph that it came from, by name. `run_kernel` writes the
+/// outputs of a kernel; nullptr: the interpreter. Adds a failure to the test if a kernel does not verify.
 std::vector<std::vector<double>> run(const ir::Module&, const ir::torch::Graph&,
                                      const std::vector<std::vector<double>>& sources,
                                      const std::function<void(const ir::Program&, ir::Memory&)>& run_kernel = nullptr);

@@ -1,5 +1,5 @@
-// Attentions and other loops whose carried values depend on each other, raised, against the tile programs themselves and
-// against sums in double.
+// Attentions and other loops whose carried values depend on each other, raised, against the tile programs themselves
+// and against sums in double.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -238,7 +238,7 @@ TEST(RaiseLoops, NormsBackwards) {
   }
 }
 
-// --- Other recurrences ---------------------------------------------------------------------------------------------------
+// --- Other recurrences -----------------------------------------------------------------------------------------------
 
 /// A softmax in chunks of 32, with `from` replaced by `to` where it first stands.
 tp::Program changed_softmax(const std::string& from, const std::string& to) {

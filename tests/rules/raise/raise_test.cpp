@@ -168,7 +168,7 @@ for a0 in 0..4: # free
 )");
 }
 
-// --- The specification's programs, and ours -------------------------------------------------------------------------------
+// --- The specification's programs, and ours --------------------------------------------------------------------------
 
 std::string exact_key(const ir::Program& loop) { return ir::structural_keys(loop).exact; }
 
@@ -435,7 +435,7 @@ entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m
   }
 }
 
-// --- What follows ------------------------------------------------------------------------------------------------------
+// --- What follows ----------------------------------------------------------------------------------------------------
 
 TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
   Launch launch;
@@ -496,7 +496,7 @@ for a0 in 0..4: # free
 )");
 }
 
-// --- Refusals ----------------------------------------------------------------------------------------------------------
+// --- Refusals --------------------------------------------------------------------------------------------------------
 
 TEST(RaiseRefusals, NamePlaceAndReason) {
   const auto refusal = [](const tp::Program& program, const Launch& launch) { return message(program, launch); };

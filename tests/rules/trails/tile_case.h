@@ -31,8 +31,8 @@ struct TileKind {
 
 /// Programs that are written for the case; `draw` is the seed of what they have.
 const std::vector<TileKind>& drawn_tile_kinds();
-/// Those, and the programs of experiments/tile and experiments/tile/exported. Every clone has the same kinds, so that the
-/// same seeds draw the same cases everywhere.
+/// Those, and the programs of experiments/tile and experiments/tile/exported. Every clone has the same kinds, so that
+/// the same seeds draw the same cases everywhere.
 const std::vector<TileKind>& tile_kinds();
 /// The programs of ../shared/tile_programs; none if that folder does not exist.
 const std::vector<TileKind>& shared_tile_kinds();

@@ -1,5 +1,6 @@
-// Drawn tile programs. Each stores elements at a place, of leaves (what is loaded there, in one of the ways that programs
-// have) and steps of arithmetic on them; kinds differ in what is around: loops, products, reductions, scatters.
+// Drawn tile programs. Each stores elements at a place, of leaves (what is loaded there, in one of the ways that
+// programs have) and steps of arithmetic on them; kinds differ in what is around: loops, products, reductions,
+// scatters.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -296,7 +297,7 @@ class Drawing {
   ir::Symbols symbols_;
 };
 
-// --- Kinds ---------------------------------------------------------------------------------------------------------------
+// --- Kinds -----------------------------------------------------------------------------------------------------------
 
 TileSubject elements(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);

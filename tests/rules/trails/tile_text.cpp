@@ -48,7 +48,7 @@ WrittenTile TileText::define(const std::string& operation, ir::DType element, Ex
   return result;
 }
 
-// --- Parameters ----------------------------------------------------------------------------------------------------------
+// --- Parameters ------------------------------------------------------------------------------------------------------
 
 std::string TileText::parameter(const std::string& type) {
   std::string name = fmt::format("p{}", named_++);
@@ -94,7 +94,7 @@ WrittenTile TileText::scalar(double value) {
   return {parameter("tile<f32>"), ir::DType::f32, {}, std::fabs(value)};
 }
 
-// --- Operations ----------------------------------------------------------------------------------------------------------
+// --- Operations ------------------------------------------------------------------------------------------------------
 
 WrittenTile TileText::constant(ir::DType element, const Extents& shape, double value) {
   const std::string type = tp::print(*tp::tile_type(element, shape));
@@ -208,7 +208,7 @@ WrittenTile TileText::integer(const std::string& op, const WrittenTile& of, std:
   return same(op, {of, constant(of.element, of.shape, static_cast<double>(by))}, bound, signs ? " signed" : "");
 }
 
-// --- Memory --------------------------------------------------------------------------------------------------------------
+// --- Memory ----------------------------------------------------------------------------------------------------------
 
 WrittenView TileText::view(const WrittenArray& array, const Extents& tile, const std::string& padding,
                            std::vector<int> dims) {
@@ -310,7 +310,7 @@ void TileText::add_atomically(const WrittenTile& pointers, const WrittenTile& va
                    named_++, pointers.name, value.name, mask.name, types(operands), print_type(value)));
 }
 
-// --- Control -------------------------------------------------------------------------------------------------------------
+// --- Control ---------------------------------------------------------------------------------------------------------
 
 WrittenTile TileText::block(int dimension) {
   if (blocks_known_++ == 0) head_ += "%b0, %b1, %b2 = get_tile_block_id : tile<i32>\n";

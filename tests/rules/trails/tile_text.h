@@ -1,5 +1,5 @@
-// Writes a tile program as text, operation by operation, and the launch of it. Its arrays have small whole numbers: what
-// is calculated of them is exact, in whatever order, as long as it stays below the bound that goes along.
+// Writes a tile program as text, operation by operation, and the launch of it. Its arrays have small whole numbers:
+// what is calculated of them is exact, in whatever order, as long as it stays below the bound that goes along.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -157,8 +157,8 @@ std::string difference(const std::vector<tp::Array>& expected, const std::vector
   return "";
 }
 
-/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by the heuristic's schedule and a
-/// random one, and what the interpreter makes of them.
+/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by the heuristic's schedule and
+/// a random one, and what the interpreter makes of them.
 std::string check_blocks(TileSubject subject, std::uint64_t seed) {
   tp::Launch& launch = subject.launch.launcher.launch;
   launch.grid = subject.launch.raised.grid;

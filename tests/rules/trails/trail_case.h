@@ -1,5 +1,5 @@
-// One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it. The kernel is
-// one of Loop IR, or what a launch of a tile program is raised to, which then must mean what the program does.
+// One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it. The kernel
+// is one of Loop IR, or what a launch of a tile program is raised to, which then must mean what the program does.
 #pragma once
 #include <cstdint>
 #include <optional>

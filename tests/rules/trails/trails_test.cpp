@@ -1,6 +1,6 @@
 // Random kernels × awkward extents × targets × trails: every schedule ends, verifies, fits its target and means the
-// same as Loop, Tile and Kernel IR; what random tile programs are raised to, the same as they do on their own interpreter.
-// `test_rules --cases N --seed S --jobs J`; a nightly run takes 100000.
+// same as Loop, Tile and Kernel IR; what random tile programs are raised to, the same as they do on their own
+// interpreter. `test_rules --cases N --seed S --jobs J`; a nightly run takes 100000.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -66,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, Trails, ::testing::ValuesIn(targets()), target
 INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, ::testing::ValuesIn(targets()), target_name);
 INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, ::testing::ValuesIn(targets()), target_name);
 
-// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest. Up to 8000 cases, fewer where every
-// rule was reached before.
+// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest. Up to 8000 cases, fewer where
+// every rule was reached before.
 TEST(Trails, ReachEveryRule) {
   std::set<std::string, std::less<>> reached;
   for (std::uint64_t seed = 1; seed <= 6000 && reached.size() < pipeline().size(); ++seed)

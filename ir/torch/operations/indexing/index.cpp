@@ -180,8 +180,8 @@ std::vector<Id> read_index_select(pt2::Call& call) {
 
 constexpr AttributeSpec index_attributes[] = {{"dims", Kind::integers, Required{}}, {"wraps", Kind::flag, false}};
 
-// The shape of the tensors of indices, the dimensions that they index, and where theirs stand in the result: in place of
-// the first if all follow each other, else before all others.
+// The shape of the tensors of indices, the dimensions that they index, and where theirs stand in the result: in place
+// of the first if all follow each other, else before all others.
 struct Indexed {
   Shape shape, dims;
   std::size_t place;

@@ -78,8 +78,8 @@ AttentionShape split_heads(const Operands& o) {
   return s;
 }
 
-// Rows of scores become rows of probabilities. A row without any key gives 0, as in PyTorch from 2.5 on; a NaN makes all of
-// its row NaN.
+// Rows of scores become rows of probabilities. A row without any key gives 0, as in PyTorch from 2.5 on; a NaN makes
+// all of its row NaN.
 void softmax_rows(Values& scores, std::size_t keys) {
   for (std::size_t row = 0; row < scores.size(); row += keys) {
     const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(row);
@@ -95,8 +95,8 @@ void softmax_rows(Values& scores, std::size_t keys) {
   }
 }
 
-// Hides keys, or adds to their scores, for all batches: (…, L, S) broadcast. The score of a hidden key is -inf whatever it
-// was, also if it was NaN.
+// Hides keys, or adds to their scores, for all batches: (…, L, S) broadcast. The score of a hidden key is -inf whatever
+// it was, also if it was NaN.
 class Mask {
  public:
   explicit Mask(const Operands& o)

@@ -87,8 +87,8 @@ Values evaluate_sum(const Operands& o) {
   return sum_of(o, [](double x, std::size_t) { return x; });
 }
 
-// In double, which overflows and underflows much later than f32 and keeps the sign of an infinity. Factors from 1 on and
-// those below 1 apart meet each overflow and each underflow that some order of multiplications meets.
+// In double, which overflows and underflows much later than f32 and keeps the sign of an infinity. Factors from 1 on
+// and those below 1 apart meet each overflow and each underflow that some order of multiplications meets.
 Values evaluate_prod(const Operands& o) {
   const auto product = [&](auto&& takes) {
     return reduce(o, 1, [&](double total, double x, std::size_t) { return takes(x) ? total * x : total; });

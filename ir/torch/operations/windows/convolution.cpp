@@ -1,4 +1,5 @@
-// convolution(T x (N, C, L…), T weight[, T bias], stride, padding, dilation, transposed=false, output_padding, groups=1)
+// convolution(T x (N, C, L…), T weight[, T bias], stride, padding, dilation, transposed=false, output_padding,
+// groups=1)
 //   weight: (out, C / groups, kernel…); transposed: (C, out / groups, kernel…)
 // The places and the kernel have one, two or three dimensions.
 #include <fmt/format.h>
@@ -19,8 +20,8 @@ constexpr AttributeSpec convolution_attributes[] = {
     {"dilation", Kind::integers, Required{}},       {"transposed", Kind::flag, false},
     {"output_padding", Kind::integers, Computed{}}, {"groups", Kind::integer, std::int64_t{1}}};
 
-/// A convolution's sizes. It is, for each group, the product of a matrix (out, depth) of the weight and, for each image,
-/// a matrix (depth, places): depth counts the channels and the elements of the kernel.
+/// A convolution's sizes. It is, for each group, the product of a matrix (out, depth) of the weight and, for each
+/// image, a matrix (depth, places): depth counts the channels and the elements of the kernel.
 struct Sizes {
   std::int64_t batch, groups, out, channels;  // out, channels: of a group
   Shape places, kernel, extents;              // of the result, of the weight, of x
@@ -171,12 +172,12 @@ Values evaluate_convolution(const Operands& o) {
   return result;
 }
 
-// As a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] * weight[out, c, element].
-// Channels are the last dimension, and out is the last of the products: on every target neighbours of the result share
-// a row of the weight, whatever the images' sizes are.
-// Of a transposed convolution with a stride, a place reads every stride-th element of the kernel only, and which ones
-// depends on the place's phase, place % stride. So each phase is a convolution of its own, of stride 1, with a part of the
-// kernel ("sub-pixel convolution": Shi et al., arXiv 1609.07009).
+// As a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] * weight[out, c,
+// element]. Channels are the last dimension, and out is the last of the products: on every target neighbours of the
+// result share a row of the weight, whatever the images' sizes are. Of a transposed convolution with a stride, a place
+// reads every stride-th element of the kernel only, and which ones depends on the place's phase, place % stride. So
+// each phase is a convolution of its own, of stride 1, with a part of the kernel ("sub-pixel convolution": Shi et al.,
+// arXiv 1609.07009).
 
 /// One dimension of the places, and what is read for them.
 struct Dimension {

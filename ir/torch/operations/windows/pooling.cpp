@@ -1,4 +1,5 @@
-// Pooling: windows of a padded tensor, reduced. Adaptive pooling has windows of different lengths, dimension by dimension.
+// Pooling: windows of a padded tensor, reduced. Adaptive pooling has windows of different lengths, dimension by
+// dimension.
 #include <fmt/format.h>
 
 #include <algorithm>

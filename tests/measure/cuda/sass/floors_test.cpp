@@ -53,7 +53,8 @@ ir::Program product_of(std::string_view code, ir::DType dtype, const char* archi
                                    [](const ir::Program& kernel) { return ir::work(kernel).flops; });
 }
 
-// Of ResNet's stages: lines that a block's rows cross, and a stride. As many images as fill the units with large blocks.
+// Of ResNet's stages: lines that a block's rows cross, and a stride. As many images as fill the units with large
+// blocks.
 constexpr std::array convolutions = {"nn.Conv2d(64, 128, 3, padding=1)(torch.randn(8, 64, 56, 56))",
                                      "nn.Conv2d(128, 256, 3, padding=1, stride=2)(torch.randn(128, 128, 28, 28))",
                                      "nn.Conv2d(512, 512, 3, padding=1)(torch.randn(512, 512, 7, 7))"};
@@ -112,8 +113,8 @@ class TensorFloors : public ::testing::TestWithParam<const char*> {
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
 };
 
-// Of the least cycles of a trip at least 70 % are those of the tensor cores: nothing else takes longer than they by more.
-// And no access to shared memory has a conflict.
+// Of the least cycles of a trip at least 70 % are those of the tensor cores: nothing else takes longer than they by
+// more. And no access to shared memory has a conflict.
 void expect_products(const ir::Program& loop, const char* architecture) {
   const Target target = load_target(architecture);
   const KernelMix kernel = mix_of(loop, architecture);

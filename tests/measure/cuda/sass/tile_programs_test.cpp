@@ -1,5 +1,5 @@
-// Machine code of a matmul in tiles of 128 x 256 x 64, in each type: that of deplo's own kernel. Without NVRTC or nvdisasm
-// it is skipped.
+// Machine code of a matmul in tiles of 128 x 256 x 64, in each type: that of deplo's own kernel. Without NVRTC or
+// nvdisasm it is skipped.
 #include <gtest/gtest.h>
 
 #include "ir/emit/emit.h"
