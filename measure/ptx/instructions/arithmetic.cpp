@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "measure/ptx/instructions/comparison.h"
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/rounding.h"
 #include "measure/ptx/instructions/table.h"
@@ -585,37 +586,7 @@ void fma(Binder& b) {
   bind_float<Fma, 3>(b);
 }
 
-// ---- comparisons. Of floats with an "u" at the end they are true where an operand is NaN (PTX ISA, "setp").
-template <class T>
-using Compare = bool (*)(T, T);
-template <class T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::isnan(x);
-  else
-    return false;
-}
-template <class T, bool unordered>
-bool compared(T a, T b, bool result) {
-  return is_nan(a) || is_nan(b) ? unordered : result;
-}
-enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
-template <class T, Relation relation, bool unordered>
-struct Related {
-  bool operator()(T a, T b) const {
-    using enum Relation;
-    if constexpr (relation == num) return !is_nan(a) && !is_nan(b);
-    if constexpr (relation == nan) return is_nan(a) || is_nan(b);
-    if constexpr (relation == eq) return compared<T, unordered>(a, b, a == b);
-    if constexpr (relation == ne) return compared<T, unordered>(a, b, a != b);
-    if constexpr (relation == lt) return compared<T, unordered>(a, b, a < b);
-    if constexpr (relation == le) return compared<T, unordered>(a, b, a <= b);
-    if constexpr (relation == gt) return compared<T, unordered>(a, b, a > b);
-    return compared<T, unordered>(a, b, a >= b);
-  }
-};
-
-// i.number: 0: alone, 1: and, 2: or, 3: xor with predicate c. i.e: the predicate of the opposite.
+// ---- comparisons
 template <class T, class F, bool flush>
 Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
@@ -626,50 +597,20 @@ Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
     else
       truth[l] = F{}(a[l], b[l]);
   }
-  Lanes result = 0;
-  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{truth[l]} << l;
-  const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
-  const auto combine = [&](Lanes x) {
-    return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
-  };
-  w.store_predicate(i.d, combine(result), active);
-  if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
-  return Flow::next;
+  return set_predicates(w, i, truth, active);
 }
 
 template <class T>
 Meaning setp_of(std::string_view word, bool flush) {
-  using enum Relation;
-  const bool is_float = std::is_floating_point_v<T>, unordered = is_float && word.size() == 3 && word.back() == 'u';
-  const std::string_view name = is_float ? word.substr(0, word == "num" || word == "nan" ? 3 : 2) : word;
-  const auto make = [&]<Relation r>() -> Meaning {
+  return with_relation<T>(word, [&]<class F>() -> Meaning {
     if constexpr (std::is_same_v<T, float>)
-      if (flush) return unordered ? run_setp<T, Related<T, r, true>, true> : run_setp<T, Related<T, r, false>, true>;
-    if constexpr (std::is_floating_point_v<T>)
-      if (unordered) return run_setp<T, Related<T, r, true>, false>;
-    return run_setp<T, Related<T, r, false>, false>;
-  };
-  if (name == "eq") return make.template operator()<eq>();
-  if (name == "ne") return make.template operator()<ne>();
-  if (name == "lt" || name == "lo") return make.template operator()<lt>();
-  if (name == "le" || name == "ls") return make.template operator()<le>();
-  if (name == "gt" || name == "hi") return make.template operator()<gt>();
-  if (name == "ge" || name == "hs") return make.template operator()<ge>();
-  if (name == "num") return make.template operator()<num>();
-  return make.template operator()<nan>();
+      if (flush) return run_setp<T, F, true>;
+    return run_setp<T, F, false>;
+  });
 }
 
 void setp(Binder& b) {
-  const bool combined = b.has("and") || b.has("or") || b.has("xor");
-  b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);
-  const int bits = type_bits(b.type());
-  const Operand& d = b.operand(0);
-  const bool both = d.kind == Operand::Kind::alternatives;
-  b.to().d = b.write(both ? d.parts[0] : d, 1);
-  if (both) b.to().e = b.write(d.parts[1], 1), b.to().size = 1;
-  b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
-  if (combined) b.to().c = b.read(3, 1);
-  b.to().number = b.has("and") ? 1 : b.has("or") ? 2 : b.has("xor") ? 3 : 0;
+  bind_comparison(b, type_bits(b.type()));
   const auto bind = [&](auto t) { b.to().run = setp_of<typename decltype(t)::type>(b.word(1), b.has("ftz")); };
   b.type()[0] == 'f' ? with_float(b.type(), bind) : with_wide_integer(b.type(), bind);
 }

@@ -1,11 +1,13 @@
 // Instructions on floats that are elements of an arithmetic (measure/ptx/floats.h).
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "measure/ptx/floats.h"
+#include "measure/ptx/instructions/comparison.h"
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
@@ -94,65 +96,18 @@ void extremum(Binder& b) {
   b.to().run = b.has("NaN") ? run_extremum_of_nan<op> : run_extremum<op>;
 }
 
-// ---- setp: as run_setp() of arithmetic.cpp. Elements compare as doubles.
-enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
-
-template <Relation relation, bool unordered>
+// ---- comparisons: of elements as doubles
+template <class F>
 Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
-  Lanes result = 0;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    using enum Relation;
-    const bool is_nan = std::isnan(a[l]) || std::isnan(b[l]);
-    bool truth = relation == nan;
-    if (!is_nan)
-      truth = relation == eq   ? a[l] == b[l]
-              : relation == ne ? a[l] != b[l]
-              : relation == lt ? a[l] < b[l]
-              : relation == le ? a[l] <= b[l]
-              : relation == gt ? a[l] > b[l]
-              : relation == ge ? a[l] >= b[l]
-                               : relation == num;
-    else if (relation != nan)
-      truth = unordered;
-    result |= Lanes{truth} << l;
-  }
-  const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
-  const auto combine = [&](Lanes x) {
-    return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
-  };
-  w.store_predicate(i.d, combine(result), active);
-  if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
-  return Flow::next;
-}
-
-template <bool unordered>
-Meaning setp_of(std::string_view name) {
-  using enum Relation;
-  if (name == "eq") return run_setp<eq, unordered>;
-  if (name == "ne") return run_setp<ne, unordered>;
-  if (name == "lt") return run_setp<lt, unordered>;
-  if (name == "le") return run_setp<le, unordered>;
-  if (name == "gt") return run_setp<gt, unordered>;
-  if (name == "ge") return run_setp<ge, unordered>;
-  return nullptr;
+  std::array<bool, warp_lanes> truth;
+  for (std::size_t l = 0; l < warp_lanes; ++l) truth[l] = F{}(a[l], b[l]);
+  return set_predicates(w, i, truth, active);
 }
 
 void setp(Binder& b) {
-  const bool combined = b.has("and") || b.has("or") || b.has("xor");
-  b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);
-  const Operand& d = b.operand(0);
-  const bool both = d.kind == Operand::Kind::alternatives;
-  b.to().d = b.write(both ? d.parts[0] : d, 1);
-  if (both) b.to().e = b.write(d.parts[1], 1), b.to().size = 1;
-  b.to().a = b.read(1, 32), b.to().b = b.read(2, 32);
-  if (combined) b.to().c = b.read(3, 1);
-  b.to().number = b.has("and") ? 1 : b.has("or") ? 2 : b.has("xor") ? 3 : 0;
-  const std::string_view word = b.word(1);
-  if (word == "num" || word == "nan")
-    b.to().run = word == "num" ? run_setp<Relation::num, false> : run_setp<Relation::nan, false>;
-  else
-    b.to().run = word.size() == 3 ? setp_of<true>(word.substr(0, 2)) : setp_of<false>(word);
+  bind_comparison(b, 32);
+  b.to().run = with_relation<double>(b.word(1), []<class F>() -> Meaning { return run_setp<F>; });
 }
 
 // ---- cvt between floats. Rounding is the arithmetic's.

@@ -1,0 +1,89 @@
+// Comparisons of two operands in each lane (PTX ISA, "setp").
+#pragma once
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <type_traits>
+
+#include "measure/ptx/decode.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+
+enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(x);
+  else
+    return false;
+}
+
+/// `unordered`: true if an operand is NaN.
+template <class T, Relation relation, bool unordered>
+struct Related {
+  bool operator()(T a, T b) const {
+    using enum Relation;
+    if constexpr (relation == num) return !is_nan(a) && !is_nan(b);
+    if constexpr (relation == nan) return is_nan(a) || is_nan(b);
+    if (is_nan(a) || is_nan(b)) return unordered;
+    if constexpr (relation == eq) return a == b;
+    if constexpr (relation == ne) return a != b;
+    if constexpr (relation == lt) return a < b;
+    if constexpr (relation == le) return a <= b;
+    if constexpr (relation == gt) return a > b;
+    return a >= b;
+  }
+};
+
+/// use.operator()<F>() with the Related that the word of a comparison, such as "lt", "ltu" or "lo", means.
+template <class T, class Use>
+Meaning with_relation(std::string_view word, const Use& use) {
+  using enum Relation;
+  const bool is_float = std::is_floating_point_v<T>, of_nan = word == "num" || word == "nan";
+  const bool unordered = is_float && !of_nan && word.size() == 3;
+  const std::string_view name = unordered ? word.substr(0, 2) : word;
+  const auto make = [&]<Relation r>() -> Meaning {
+    if constexpr (std::is_floating_point_v<T>)
+      if (unordered) return use.template operator()<Related<T, r, true>>();
+    return use.template operator()<Related<T, r, false>>();
+  };
+  if (name == "eq") return make.template operator()<eq>();
+  if (name == "ne") return make.template operator()<ne>();
+  if (name == "lt" || name == "lo") return make.template operator()<lt>();
+  if (name == "le" || name == "ls") return make.template operator()<le>();
+  if (name == "gt" || name == "hi") return make.template operator()<gt>();
+  if (name == "ge" || name == "hs") return make.template operator()<ge>();
+  if (name == "num") return make.template operator()<num>();
+  return make.template operator()<nan>();
+}
+
+/// Writes the predicates of a setp. Instruction::number: 0: the comparison alone; 1, 2, 3: and, or, xor with predicate
+/// c. Instruction::e is the predicate of the opposite, if `size` is not 0.
+inline Flow set_predicates(Warp& w, const Instruction& i, const std::array<bool, warp_lanes>& truth, Lanes active) {
+  Lanes result = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{truth[l]} << l;
+  const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
+  const auto combine = [&](Lanes x) {
+    return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
+  };
+  w.store_predicate(i.d, combine(result), active);
+  if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
+  return Flow::next;
+}
+
+/// Binds the operands of a setp of registers with so many bits, for set_predicates().
+inline void bind_comparison(Binder& b, int bits) {
+  const bool combined = b.has("and") || b.has("or") || b.has("xor");
+  b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);
+  const Operand& d = b.operand(0);
+  const bool both = d.kind == Operand::Kind::alternatives;
+  b.to().d = b.write(both ? d.parts[0] : d, 1);
+  if (both) b.to().e = b.write(d.parts[1], 1), b.to().size = 1;
+  b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
+  if (combined) b.to().c = b.read(3, 1);
+  b.to().number = b.has("and") ? 1 : b.has("or") ? 2 : b.has("xor") ? 3 : 0;
+}
+
+}  // namespace deplo::measure::ptx
