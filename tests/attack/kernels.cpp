@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double most_steps = 1e5;  // of the interpreter: some hundredths of a second
+constexpr double max_kernel_steps = 1e5;  // of the interpreter: some hundredths of a second
 
 std::string damage_text(const Seed& seed, const std::string& other, Rng& rng, const fs::path&) {
   return mutate(seed.bytes, other, rng);
@@ -56,7 +56,7 @@ void forget_unwritten(const ir::Program& loop, ir::Memory before, const ir::Memo
 std::string check_kernel(const fs::path& file, const Target& target) {
   const ir::Program loop = engine::parse_kernel(read_bytes(file), {}, file.string());
   if (ir::parse(ir::print(loop)) != loop) return "its print reads as another program";
-  if (!(steps_of(loop) < most_steps)) return "";
+  if (!(steps_of(loop) < max_kernel_steps)) return "";
   const engine::Schedule schedule = engine::heuristic_schedule(loop, target);
   const ir::Memory before = rules::random_memory(loop, 1);
   try {

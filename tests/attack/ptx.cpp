@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string damage_text(const Seed& seed, const std::string& other, Rng& rng, const fs::path&) {
+std::string damage_ptx(const Seed& seed, const std::string& other, Rng& rng, const fs::path&) {
   return mutate(seed.bytes, other, rng);
 }
 
@@ -58,7 +58,7 @@ Seed seed_of(const Subject& subject) {
 }  // namespace
 
 Kind ptx_modules() {
-  Kind kind{"ptx", {}, damage_text};
+  Kind kind{"ptx", {}, damage_ptx};
   if (!measure::cuda::Nvrtc::available()) return kind;
   using ir::DType;
   const Subject subjects[] = {

@@ -62,7 +62,7 @@ std::string zip(const std::string& name, const std::string& bytes, const fs::pat
 }
 
 /// Before it is packed; now and then behind that.
-std::string damage(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
+std::string damage_recorded(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
   std::string bytes = mutate(seed.bytes, other, rng);
   if (seed.name.ends_with(".gz")) bytes = gzip(bytes, folder);
   if (seed.name.ends_with(".zip")) bytes = zip(seed.name.substr(0, seed.name.size() - 4), bytes, folder);
@@ -123,7 +123,7 @@ std::string baselines() {
 }  // namespace
 
 Kind recorded_spaces() {
-  Kind kind{"recorded", {}, damage};
+  Kind kind{"recorded", {}, damage_recorded};
   const search::Records records = small_space(),
                         throughput = small_space({"GFLOP/s", "", /*higher_is_better=*/true, /*duration=*/false});
   const std::vector<Command> readers = {

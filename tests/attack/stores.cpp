@@ -168,7 +168,7 @@ std::string tampering(measure::sqlite::Database& database, Rng& rng) {
 }
 
 /// A sound database with odd contents, in two of three cases; else damaged bytes.
-std::string damage(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
+std::string damage_store(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
   if (rng.below(3) == 0) return mutate(seed.bytes, other, rng);
   const fs::path file = folder / "damaged.db";
   write_bytes(file, seed.bytes);
@@ -227,7 +227,7 @@ std::vector<Command> store_commands() {
 }  // namespace
 
 Kind stores() {
-  Kind kind{"store", {}, damage, true};
+  Kind kind{"store", {}, damage_store, true};
   const std::string small = small_store();
   for (int thrice = 0; thrice < 3; ++thrice)  // more often than those that need to be migrated
     kind.seeds.push_back({"store.db", small, store_commands()});
