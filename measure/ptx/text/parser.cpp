@@ -276,6 +276,8 @@ void Parser::body(Function& f) {
 
 // A label may be named before it comes, so the block's are declared where it begins.
 void Parser::open_scope() {
+  constexpr std::size_t max_levels = 100;  // each looks at its whole block; NVRTC opens one
+  if (scopes_.size() >= max_levels) fail(fmt::format("expected at most {} blocks inside each other", max_levels));
   scopes_.push_back({++scopes_made_, {}});
   int depth = 1;
   for (std::size_t i = at_; i + 1 < tokens_.size() && depth > 0; ++i) {

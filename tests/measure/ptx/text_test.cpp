@@ -156,6 +156,9 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("", ".reg .b32 %x<4000000>;"), "expected at most 262144 registers");
   expect(by_hand("", ".reg .b32 %x<18446744073709551615>;"), "expected at most 262144 registers");
   expect(by_hand("", "", ".reqnctapercluster 2, 2, 1"), "expected clusters of blocks in x only");
+  std::string nested;
+  for (int i = 0; i < 200'000; ++i) nested += "{a: ";
+  expect(by_hand(nested), "expected at most 100 blocks inside each other");
   EXPECT_EQ(refusal(by_hand("")), "");
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
 }
