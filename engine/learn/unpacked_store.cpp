@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "search/records/formats/unpack.h"
+#include "search/records/formats/parts/unpack.h"
 
 namespace deplo::engine {
 namespace {

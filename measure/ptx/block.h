@@ -9,7 +9,7 @@
 
 #include "measure/ptx/mbarrier.h"
 #include "measure/ptx/memory.h"
-#include "measure/ptx/order.h"
+#include "measure/ptx/races/order.h"
 
 namespace deplo::measure::ptx {
 

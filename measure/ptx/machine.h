@@ -10,9 +10,9 @@
 #include "core/rng.h"
 #include "measure/ptx/block.h"
 #include "measure/ptx/finding.h"
-#include "measure/ptx/global_order.h"
 #include "measure/ptx/memory.h"
 #include "measure/ptx/program.h"
+#include "measure/ptx/races/global_order.h"
 #include "measure/ptx/tensor_map.h"
 
 namespace deplo::measure::ptx {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "measure/ptx/order.h"
+#include "measure/ptx/races/order.h"
 
 namespace deplo::measure::ptx {
 

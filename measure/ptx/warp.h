@@ -10,8 +10,8 @@
 
 #include "measure/ptx/block.h"
 #include "measure/ptx/finding.h"
-#include "measure/ptx/global_order.h"
 #include "measure/ptx/program.h"
+#include "measure/ptx/races/global_order.h"
 
 namespace deplo::measure::ptx {
 

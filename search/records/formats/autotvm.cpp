@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "search/records/formats/by_space.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/tvm_result.h"
+#include "search/records/formats/parts/tvm_result.h"
 
 namespace deplo::search {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/records/formats/formats.h"
-#include "search/records/formats/sparse.h"
+#include "search/records/formats/parts/sparse.h"
 
 namespace deplo::search::records {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/text/text.h"
-#include "search/records/formats/csv.h"
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/csv.h"
+#include "search/records/formats/parts/json_text.h"
 
 namespace deplo::search::records {
 namespace {

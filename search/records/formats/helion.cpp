@@ -18,9 +18,9 @@
 
 #include "core/error.h"
 #include "search/records/formats/by_space.h"
-#include "search/records/formats/csv.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/python_literal.h"
+#include "search/records/formats/parts/csv.h"
+#include "search/records/formats/parts/python_literal.h"
 
 namespace deplo::search {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/text/json_builder.h"
 #include "core/text/select_names.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 #include "search/records/formats/read.h"
 #include "search/records/formats/t4.h"
 #include "search/records/spelling.h"

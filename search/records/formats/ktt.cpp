@@ -16,7 +16,7 @@
 
 #include "core/error.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 #include "search/records/formats/t4.h"
 #include "search/records/spelling.h"
 

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/json_text.h"
-#include "search/records/formats/unpack.h"
+#include "search/records/formats/parts/json_text.h"
+#include "search/records/formats/parts/unpack.h"
 
 namespace deplo::search {
 namespace {

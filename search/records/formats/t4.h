@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 #include "search/records/formats/read.h"
 
 namespace deplo::search::records {

@@ -11,8 +11,8 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
-#include "search/records/formats/csv.h"
 #include "search/records/formats/formats.h"
+#include "search/records/formats/parts/csv.h"
 #include "search/records/formats/read.h"
 #include "search/records/formats/table.h"
 #include "search/records/spelling.h"

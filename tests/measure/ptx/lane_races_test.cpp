@@ -5,7 +5,7 @@
 #include "core/rng.h"
 #include "drawn_seeds.h"
 #include "measure/ptx/by_hand.h"
-#include "measure/ptx/order.h"
+#include "measure/ptx/races/order.h"
 
 namespace deplo::measure::ptx {
 namespace {

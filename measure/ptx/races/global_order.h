@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "measure/ptx/address.h"
-#include "measure/ptx/order.h"
 #include "measure/ptx/program.h"
+#include "measure/ptx/races/order.h"
 
 namespace deplo::measure::ptx {
 

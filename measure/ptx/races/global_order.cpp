@@ -1,4 +1,4 @@
-#include "measure/ptx/global_order.h"
+#include "measure/ptx/races/global_order.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 #include "search/records/records.h"
 
 namespace deplo::search::records {

@@ -1,4 +1,4 @@
-#include "search/records/formats/sparse.h"
+#include "search/records/formats/parts/sparse.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "search/records/formats/tvm_result.h"
+#include "search/records/formats/parts/tvm_result.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 
 namespace deplo::search::records {
 

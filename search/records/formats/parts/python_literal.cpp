@@ -1,4 +1,4 @@
-#include "search/records/formats/python_literal.h"
+#include "search/records/formats/parts/python_literal.h"
 
 #include <cctype>
 #include <string>

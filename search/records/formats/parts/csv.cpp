@@ -1,4 +1,4 @@
-#include "search/records/formats/csv.h"
+#include "search/records/formats/parts/csv.h"
 
 #include <fmt/format.h>
 

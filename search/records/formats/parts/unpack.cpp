@@ -1,4 +1,4 @@
-#include "search/records/formats/unpack.h"
+#include "search/records/formats/parts/unpack.h"
 
 #include <fmt/format.h>
 #include <zip.h>

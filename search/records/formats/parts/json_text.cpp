@@ -1,4 +1,4 @@
-#include "search/records/formats/json_text.h"
+#include "search/records/formats/parts/json_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "measure/ptx/order.h"
+#include "measure/ptx/races/order.h"
 
 #include <algorithm>
 #include <bit>
