@@ -106,8 +106,7 @@ void add_run(Command command, int& exit_code) {
   RunOptions& options = flags->run;
   command.describe(
       "Run a graph, a tile program or a kernel file and check its outputs.\nA reference in double tells whether the "
-      "outputs are "
-      "right. If one is wrong, the exit code is 1.");
+      "outputs are right. If one is wrong, the exit code is 1.");
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
   add_device_flags(command, options, flags->inputs);

@@ -74,9 +74,9 @@ ir::Program compared_kernel(const std::string& reference, const std::vector<ir::
   for (const ir::torch::Node& node : graph.nodes)
     if (node.kind == ir::torch::Node::Kind::input || node.kind == ir::torch::Node::Kind::parameter)
       read.insert(node.name);
+  std::vector<std::string> names;
+  for (const ir::Buffer& array : arrays) names.push_back(array.name);
   for (const std::string& name : read) {
-    std::vector<std::string> names;
-    for (const ir::Buffer& array : arrays) names.push_back(array.name);
     if (std::ranges::find(names, name) == names.end())
       throw Error(fmt::format("--reference: expected an array of the kernel, found '{}'; its arrays are {}", name,
                               join(names, ", ")));

@@ -5,9 +5,8 @@
 
 namespace deplo::apps {
 
-OutputFiles::OutputFiles(const std::optional<std::string>& path)
-    : path_(path.value_or("")), archive_(path_.ends_with(".npz")) {
-  if (archive_)
+OutputFiles::OutputFiles(const std::optional<std::string>& path) : path_(path.value_or("")) {
+  if (is_archive())
     expect_no_store(path_);
   else if (wanted())
     make_folder(path_, "--outputs");
@@ -15,14 +14,14 @@ OutputFiles::OutputFiles(const std::optional<std::string>& path)
 
 void OutputFiles::add(const std::string& name, std::string bytes) {
   if (!wanted()) return;
-  if (archive_)
+  if (is_archive())
     entries_.emplace_back(name + ".npy", std::move(bytes));
   else
     write_file(path_ + "/" + name + ".npy", bytes);
 }
 
 void OutputFiles::finish() {
-  if (archive_) write_file(path_, ir::torch::zipped(entries_));
+  if (is_archive()) write_file(path_, ir::torch::zipped(entries_));
 }
 
 }  // namespace deplo::apps

@@ -21,8 +21,8 @@ class OutputFiles {
   void finish();
 
  private:
+  bool is_archive() const { return path_.ends_with(".npz"); }
   std::string path_;
-  bool archive_ = false;
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
