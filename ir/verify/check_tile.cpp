@@ -61,7 +61,7 @@ void check_origin(Context& c, const Stage& s) {
   for (const SlabAxis& a : s.slab) {
     if (a.walks_dimension()) continue;
     if (!depends_on(s.origin, a.name)) fail("the origin does not say where slab axis `{}` goes", a.name);
-    c.index.enter({a.name, a.extent, Bind::free}, false, Strided{0, a.extent - 1, a.extent > 1 ? 1 : 0});
+    c.index.enter(a.name, a.extent, Bind::free, false, Strided{0, a.extent - 1, a.extent > 1 ? 1 : 0});
   }
   c.index.set_gathers(true);
   for (const Expr& e : s.origin) evaluate_uniform(c, e, "origin");

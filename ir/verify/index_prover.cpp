@@ -117,13 +117,14 @@ bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) c
 }
 
 // A sibling may reuse the name of an axis that has gone out of scope.
-void IndexProver::enter(const Axis& a, bool varies, const std::optional<Strided>& values) {
-  if (a.extent < 1) fail("axis `{}` has an extent of {}", a.name, a.extent);
-  Name* axis = names_.find(a.name);
-  if (axis == nullptr) axis = &names_.define(a.name, Name::Kind::axis, "an axis");
-  if (axis->kind != Name::Kind::axis || axis->active) fail("`{}` is defined twice", a.name);
+void IndexProver::enter(const std::string& name, std::int64_t extent, Bind bind, bool varies,
+                        const std::optional<Strided>& values) {
+  if (extent < 1) fail("axis `{}` has an extent of {}", name, extent);
+  Name* axis = names_.find(name);
+  if (axis == nullptr) axis = &names_.define(name, Name::Kind::axis, "an axis");
+  if (axis->kind != Name::Kind::axis || axis->active) fail("`{}` is defined twice", name);
   axis->active = true;
-  axis->bind = a.bind;
+  axis->bind = bind;
   axis->varies = varies;
   axis->range = values.value_or(Strided{});
   axes_.push_back(axis);

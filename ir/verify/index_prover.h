@@ -41,7 +41,11 @@ class IndexProver {
   };
   Mark mark() const { return {axes_.size(), facts_.size(), saved_.size(), unreachable_}; }
   /// An axis comes into scope. `values` is nullopt if its body never runs; then no index in it is checked.
-  void enter(const Axis&, bool varies, const std::optional<Strided>& values);
+  void enter(const Axis& axis, bool varies, const std::optional<Strided>& values) {
+    enter(axis.name, axis.extent, axis.bind, varies, values);
+  }
+  void enter(Axis&&, bool, const std::optional<Strided>&) = delete;  // the name must live as long as the program
+  void enter(const std::string& name, std::int64_t extent, Bind, bool varies, const std::optional<Strided>& values);
   /// The condition holds from here on.
   void assume(const Expr& condition);
   /// Forgets the axes and conditions since the mark.

@@ -66,8 +66,9 @@ class Composer {
     if (const std::optional<int> reduced = with_columns_last(n)) return *reduced;
     const bool sums = n.as<tensor::Reduction>() != nullptr && n.as<tensor::Reduction>()->op == Op::add;
     const auto* summed = sums ? node(n.args[0]).as<tensor::Elementwise>() : nullptr;
+    const bool sums_products = summed != nullptr && summed->op == Op::multiply;
     const int id = intern(std::move(n));
-    if (summed != nullptr && summed->op == Op::multiply) products_.insert(id);
+    if (sums_products) products_.insert(id);
     return id;
   }
 
