@@ -77,12 +77,10 @@ class SizeReader {
     const std::string_view step = colon < part.size() ? part.substr(colon + 1) : "1";
     const bool powers = step == "pow2";
     const std::int64_t by = powers ? 0 : size(step, part);
-    std::int64_t power = 1;
-    while (powers && power <= first) power *= 2;
-    for (std::int64_t at = first; at <= last && sizes.size() <= max_shapes; power *= 2) {
-      sizes.insert(at);
-      at = powers ? power : at + by;
-    }
+    const auto next = [&](std::int64_t at) {
+      return powers ? static_cast<std::int64_t>(2 * std::bit_floor(static_cast<std::uint64_t>(at))) : at + by;
+    };
+    for (std::int64_t at = first; at <= last && sizes.size() <= max_shapes; at = next(at)) sizes.insert(at);
   }
 
   std::string_view name_, place_;

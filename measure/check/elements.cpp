@@ -40,7 +40,7 @@ void encode(const ir::Numbers& values, ir::DType dtype, std::byte* to) {
       std::ranges::transform(numbers, to, [](auto number) { return std::byte{number != 0}; });
     });
   const ir::Numbers elements = values.as(dtype);
-  elements.visit([&](const auto& stored) { std::memcpy(to, stored.data(), stored.size() * sizeof stored[0]); });
+  elements.visit([&](const auto& stored) { std::ranges::copy(std::as_bytes(std::span(stored)), to); });
 }
 
 ir::Numbers decode(std::span<const std::byte> from, ir::DType dtype) {
@@ -56,7 +56,10 @@ ir::Numbers decode(std::span<const std::byte> from, ir::DType dtype) {
     return values;
   }
   ir::Numbers values(dtype, size);
-  values.visit([&](auto& stored) { std::memcpy(stored.data(), from.data(), stored.size() * sizeof stored[0]); });
+  values.visit([&](auto& stored) {
+    const std::span<std::byte> to = std::as_writable_bytes(std::span(stored));
+    std::ranges::copy(from.first(to.size()), to.begin());
+  });
   return values;
 }
 
