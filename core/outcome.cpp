@@ -24,9 +24,14 @@ std::string_view status_name(Status status) {
   return names[index];
 }
 
-Status parse_status(std::string_view name) {
+std::optional<Status> find_status(std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<Status>(std::distance(names.begin(), found));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Status>(std::distance(names.begin(), found));
+}
+
+Status parse_status(std::string_view name) {
+  if (const std::optional<Status> status = find_status(name)) return *status;
   std::string known;
   for (const std::string_view each : names) known += (known.empty() ? "" : ", ") + std::string(each);
   throw Error("expected a status (" + known + "), found '" + std::string(name) + "'");

@@ -1,5 +1,6 @@
 // The outcome of a candidate: a time or a failure. Failures are data, never exceptions.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ enum class Status {
   timeout,  // in older stores: cancelled
 };
 std::string_view status_name(Status);
+/// nullopt: the name is unknown.
+std::optional<Status> find_status(std::string_view name);
 /// Throws Error if the name is unknown.
 Status parse_status(std::string_view name);
 

@@ -69,6 +69,13 @@ std::string counted(std::int64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : hisses ? "es" : "s");
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 std::string join(std::span<const std::string> texts, std::string_view separator) {
   std::string line;
   for (std::size_t i = 0; i < texts.size(); ++i) (line += i > 0 ? separator : "") += texts[i];

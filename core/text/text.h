@@ -26,6 +26,8 @@ std::string counted(std::int64_t count, std::string_view one);
 /// "a, b, c" for the separator ", ".
 std::string join(std::span<const std::string> texts, std::string_view separator);
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator);
+/// The text with the letters A to Z in lower case.
+std::string lower_case(std::string_view text);
 /// "0:05", "12:34", "1:02:03".
 std::string duration(double seconds);
 

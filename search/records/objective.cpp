@@ -4,19 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/text.h"
 
 namespace deplo::search {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // Parts of names. A rate or a ratio decides before an amount does: "GFLOP/J" has both.
 constexpr std::array<std::string_view, 14> higher = {"/s",          "/w",      "/j",       "flops",    "throughput",

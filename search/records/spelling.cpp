@@ -8,9 +8,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text/json.h"
+#include "core/text/text.h"
 
 namespace deplo::search::records {
 namespace {
@@ -69,6 +71,24 @@ std::string python_of_json(std::string_view json) {
   if (json == "false") return "False";
   if (json == "null") return "None";
   return string_in(json).value_or(std::string(json));
+}
+
+Status status_of_failure(std::string_view word) {
+  if (const std::optional<Status> own = find_status(word); own && *own != Status::ok) return *own;
+  constexpr std::pair<std::string_view, Status> parts[] = {{"compil", Status::build_error},
+                                                           {"runtime", Status::launch_error},
+                                                           {"correct", Status::wrong_result},
+                                                           {"wrong", Status::wrong_result},
+                                                           {"timeout", Status::timeout}};
+  const std::string lower = lower_case(word);
+  for (const auto& [part, status] : parts)
+    if (lower.find(part) != std::string::npos) return status;
+  return Status::invalid;
+}
+
+bool is_word_of_success(std::string_view word) {
+  constexpr std::string_view words[] = {"", "ok", "success", "succeeded", "pass", "passed", "correct", "valid"};
+  return std::ranges::find(words, lower_case(word)) != std::end(words);
 }
 
 bool is_cache_member(std::string_view name) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/outcome.h"
 #include "core/trail.h"
 
 namespace deplo::search::records {
@@ -26,6 +27,12 @@ Value value_of_json(std::string_view json);
 std::string python_of_json(std::string_view json);
 /// json_of_cell(cell_of_json(json)) == json.
 std::string cell_of_json(std::string_view json);
+
+/// The status of a failure that another program names: CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig of
+/// Kernel Tuner; compile, runtime, correctness, timeout and constraints of T4; COMPILE_FAIL and wrong_result of tables.
+Status status_of_failure(std::string_view word);
+/// Does a program say by this word that a configuration is valid? Programs that name only failures leave it empty.
+bool is_word_of_success(std::string_view word);
 
 /// True for members of a Kernel Tuner cache's entries that are neither a parameter nor an objective. "status" and
 /// "message" are deplo's own.

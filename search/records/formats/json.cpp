@@ -28,25 +28,11 @@ constexpr double us_per_ms = 1e3, seconds_per_ms = 1e-3;
 constexpr double nobody_waits_us = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
 constexpr double nobody_has = 1e20;       // the same of an objective that is no duration
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// Kernel Tuner's CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig; T4's compile, runtime, correctness,
-// timeout and constraints.
-Status kernel_tuner_status(std::string_view said) {
-  constexpr std::pair<std::string_view, Status> words[] = {{"ompil", Status::build_error},
-                                                           {"untime", Status::launch_error},
-                                                           {"orrectness", Status::wrong_result},
-                                                           {"imeout", Status::timeout}};
-  for (const auto& [word, status] : words)
-    if (contains(said, word)) return status;
-  return Status::invalid;
-}
-
 // What print_records adds where the format's own words would lose something.
 std::optional<Outcome> own_failure(const Json& entry) {
-  const std::string status = text_of(entry, "status");
-  if (status.empty()) return std::nullopt;
-  return Outcome{parse_status(status), 0, text_of(entry, "message")};
+  const std::optional<Status> status = find_status(text_of(entry, "status"));  // other programs have other words
+  if (!status || *status == Status::ok) return std::nullopt;
+  return Outcome{*status, 0, text_of(entry, "message")};
 }
 
 bool is_error_word(std::string_view said) {
@@ -223,7 +209,7 @@ class JsonReader {
     const std::optional<double> read = records::number_of(value);
     if (!read && value.is_string()) {
       const auto& said = value.get_ref<const std::string&>();
-      return {kernel_tuner_status(said), 0, said};
+      return {records::status_of_failure(said), 0, said};
     }
     if (!read) return {Status::invalid, 0, "no " + objective.name};
     const double number = *read * (objective.duration ? to_us : 1);
@@ -300,7 +286,7 @@ class JsonReader {
     for (const auto& [name, each] : entry.items())
       if (said.empty() && each.is_string() && is_error_word(each.get_ref<const std::string&>()) && !is_parameter(name))
         said = each.get<std::string>();
-    if (!said.empty()) return own_failure(entry).value_or(Outcome{kernel_tuner_status(said), 0, said});
+    if (!said.empty()) return own_failure(entry).value_or(Outcome{records::status_of_failure(said), 0, said});
     if (value != entry.end()) return outcome_of(*value, us_per_ms);
     if (missing_++ == 0)
       for (const auto& [name, each] : entry.items())
@@ -409,7 +395,7 @@ class JsonReader {
   Outcome outcome_of_result(const Json& result, double to_us, double launched_us) {
     const std::string invalidity = text_of(result, "invalidity");
     if (!invalidity.empty() && invalidity != "correct")
-      return own_failure(result).value_or(Outcome{kernel_tuner_status(invalidity), 0, invalidity});
+      return own_failure(result).value_or(Outcome{records::status_of_failure(invalidity), 0, invalidity});
     const Objective& objective = builder_.objective();
     std::optional<Json> value;
     each_measurement(result, [&](const Json& measurement) {

@@ -307,17 +307,21 @@ class TableReader {
     builder_.add_json(values_, std::move(record), made_);
   }
 
-  Status status(const std::string& word) const {
-    try {
-      return parse_status(word);
-    } catch (const Error& error) {
-      throw Error(fmt::format("{}:{}: {}", place_, line_, error.what()));
-    }
-  }
-
   Outcome outcome(const std::vector<std::string>& cells, double mean) const {
     const std::string message = message_ ? cells[*message_] : "";
-    if (status_ && cells[*status_] != "ok") return {status(cells[*status_]), 0, message};
+    const std::string word = status_ ? cells[*status_] : "";
+    const std::optional<Status> known = find_status(word);
+    if (known && *known != Status::ok) return {*known, 0, message};
+    const Outcome measured = measurement(cells, mean, message);
+    if (known || records::is_word_of_success(word)) return measured;
+    // Another program's word. If the row has no time, it is the name of a failure.
+    if (measured.ok())
+      throw Error(fmt::format("{}:{}: expected 'ok', 'success' or the name of a failure in column '{}', found '{}'",
+                              place_, line_, heads_[*status_], word.substr(0, 40)));
+    return {records::status_of_failure(word), 0, message.empty() ? word : message};
+  }
+
+  Outcome measurement(const std::vector<std::string>& cells, double mean, const std::string& message) const {
     const Objective& objective = builder_.objective();
     const Outcome none{Status::invalid, 0, message.empty() ? "no " + objective.name : message};
     if (!objective.duration) {

@@ -159,6 +159,23 @@ TEST(RecordVariations, Cutile) {
             "invalid invalid 500 noop");
 }
 
+// Statuses in other programs' words.
+TEST(RecordVariations, ForeignStatuses) {
+  EXPECT_EQ(
+      outcomes(
+          "bx,status,time (ms)\n1,success,2\n2,COMPILE_FAIL,\n3,runtime error,\n4,incorrect,\n5,oom,\n6,Passed,1\n"),
+      "2000 build_error launch_error wrong_result invalid 1000");
+  const Records records = parse_records("bx,status,message,time (ms)\n1,oom,,\n2,oom,too much,\n3,ok,,1\n", "file");
+  EXPECT_EQ(records.records[0].outcome.message, "oom");
+  EXPECT_EQ(records.records[1].outcome.message, "too much");
+  const auto cache = [](const char* members) {
+    return fmt::format(R"({{"tune_params_keys": ["a"], "cache": {{"1": {{"a": 1, {}}}, "2": {{"a": 2, "time": 1}}}}}})",
+                       members);
+  };
+  EXPECT_EQ(outcomes(cache(R"("__error__": "CompilationFailedConfig", "status": "failed")")), "build_error 1000");
+  EXPECT_EQ(outcomes(cache(R"("__error__": "InvalidConfig", "status": "hang")")), "hang 1000");
+}
+
 TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
   EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);  // pandas numbers the rows

@@ -275,7 +275,8 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("a,b\n1,2\n", "a column of times");
   says("a,time (ms)\n1,2,3\n", "FILE:2: expected 2 cells, found 3");
   says("a,time (ms)\n1,2\n1,-2\n", "FILE:3: expected a time in column 'time (ms)', found '-2'");
-  says("a,time (ms),status\n1,2,ok\n2,3,fine\n", "FILE:3: expected a status (ok, ");
+  says("a,time (ms),status\n1,2,ok\n2,3,fine\n",
+       "FILE:3: expected 'ok', 'success' or the name of a failure in column 'status', found 'fine'");
   says("a,a,time (ms)\n1,1,2\n", "'a' twice");
   says("a,time (ms)\n", "no configurations");
   says("{", "JSON");
