@@ -50,6 +50,7 @@ std::string resemblance_of_table(const std::vector<std::string>& heads);
 
 std::vector<Records> parse_json_source(const Source&);   // Kernel Tuner's caches, T4
 std::vector<Records> parse_table_source(const Source&);  // CSV
+std::vector<Records> parse_wisdom(const Source&);
 std::vector<Records> parse_ktt_json(const Source&);
 std::vector<Records> parse_ktt_xml(const Source&);
 std::vector<Records> parse_clblast_results(const Source&);

@@ -13,7 +13,8 @@ namespace {
 // convolution_milo/A100.json.gz → convolution_milo/A100
 std::string name_of(const std::filesystem::path& file) {
   std::string stem = file.filename().string();
-  for (const std::string_view ending : {".gz", ".zip", ".json", ".csv", ".xml", ".jsonl", ".log", ".meta", ".autotune"})
+  for (const std::string_view ending :
+       {".gz", ".zip", ".json", ".csv", ".xml", ".jsonl", ".log", ".wisdom", ".meta", ".autotune"})
     if (stem.size() > ending.size() && stem.ends_with(ending)) stem = stem.substr(0, stem.size() - ending.size());
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? stem : folder + "/" + stem;

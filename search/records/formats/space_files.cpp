@@ -2,21 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "search/records/formats/parts/unpack.h"
 
 namespace deplo::search {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 5> endings = {".json", ".jsonl", ".log", ".csv", ".xml"};
-constexpr std::string_view ending_names = ".json, .jsonl, .log, .csv, .xml or .zip";
+std::string ending_names() { return records::record_endings() + " or .zip"; }
 
 /// The name without ".gz": "a.csv" for "a.csv.gz".
 std::string_view unpacked(std::string_view name) {
@@ -25,8 +23,7 @@ std::string_view unpacked(std::string_view name) {
 }
 
 bool is_candidate(std::string_view path) {
-  const std::string_view name = unpacked(path);
-  return path.ends_with(".zip") || std::ranges::any_of(endings, [&](std::string_view e) { return name.ends_with(e); });
+  return path.ends_with(".zip") || records::has_record_ending(unpacked(path));
 }
 
 /// Whether the file is read together with another file, or has the same space as another file in another format.
@@ -84,12 +81,12 @@ void SpaceFiles::add_folder(const std::string& folder) {
   const std::size_t before = files_.size();
   for (const std::string& path : all) {
     if (!is_candidate(path))
-      left_out_.add(path, fmt::format("expected a file that ends in {}", ending_names));
+      left_out_.add(path, fmt::format("expected a file that ends in {}", ending_names()));
     else if (!belongs_to_another(path, all))
       files_.push_back({path, true});
   }
   if (files_.size() == before)
-    throw Error(fmt::format("{}: expected recorded spaces ({}), found {}", folder, ending_names,
+    throw Error(fmt::format("{}: expected recorded spaces ({}), found {}", folder, ending_names(),
                             all.empty() ? "an empty folder" : "only " + counted(std::ssize(all), "other file")));
 }
 

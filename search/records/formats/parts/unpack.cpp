@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "search/records/formats/read.h"
 
 namespace deplo::search::records {
@@ -18,6 +20,7 @@ namespace {
 
 // A cache of a million configurations; and what a small hostile file may unpack to.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::array<std::string_view, 6> endings = {".json", ".jsonl", ".log", ".csv", ".xml", ".wisdom"};
 constexpr std::size_t piece = std::size_t{1} << 18;
 
 /// All that `read` gives, piece by piece, until it gives none.
@@ -53,25 +56,24 @@ std::string read_gz(const std::string& place) {
   return bytes;
 }
 
-constexpr std::array<std::string_view, 5> endings = {".json", ".jsonl", ".log", ".csv", ".xml"};
-
 // Not the folders of macOS, which hold a second file for each.
 bool wanted(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? name : name.substr(slash + 1);
-  return !file.starts_with("._") && std::ranges::any_of(endings, [&](std::string_view e) { return file.ends_with(e); });
+  return !file.starts_with("._") && has_record_ending(file);
 }
 
 zip_uint64_t find_entry(zip_t* zip, const std::string& place) {
-  constexpr std::string_view names = ".json, .jsonl, .log, .csv or .xml";
   zip_int64_t found = -1;
   for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
     const char* const name = zip_get_name(zip, static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
     if (!name || !wanted(name)) continue;
-    if (found >= 0) throw NotRecorded(place, fmt::format("expected one {} file in the archive, found several", names));
+    if (found >= 0)
+      throw NotRecorded(place, fmt::format("expected one file in the archive ({}), found several", record_endings()));
     found = i;
   }
-  if (found < 0) throw NotRecorded(place, fmt::format("expected a {} file in the archive, found none", names));
+  if (found < 0)
+    throw NotRecorded(place, fmt::format("expected one file in the archive ({}), found none", record_endings()));
   return static_cast<zip_uint64_t>(found);
 }
 
@@ -96,6 +98,12 @@ std::string read_zip(const std::string& archive, const std::string& place) {
 }
 
 }  // namespace
+
+bool has_record_ending(std::string_view name) {
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+std::string record_endings() { return join(std::vector<std::string>(endings.begin(), endings.end()), ", "); }
 
 std::string read_unpacked(const std::filesystem::path& file) {
   const std::string place = file.string();

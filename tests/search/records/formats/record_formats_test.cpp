@@ -60,6 +60,29 @@ TEST(RecordFormats, EachHasSamples) {
   EXPECT_EQ(folders.size(), records::all_formats().size());
 }
 
+TEST(RecordFormats, KernelLauncher) {
+  const std::vector<Records> spaces = read("kernel_launcher/saxpy.wisdom");
+  ASSERT_EQ(spaces.size(), 3u);
+  EXPECT_EQ(spaces[0].name, "kernel_launcher/saxpy/saxpy");
+  EXPECT_EQ(spaces[0].kernel, "saxpy");
+  EXPECT_EQ(spaces[0].device, "A GPU");
+  EXPECT_EQ(spaces[0].problem_size, "[4096,2]");
+  EXPECT_THAT(knobs(spaces[0]), ElementsAre("block_size", "unroll"));
+  EXPECT_THAT(values(spaces[0], 0), ElementsAre("128", "true"));
+  EXPECT_THAT(outcomes(spaces[0]), ElementsAre("500", "250"));
+  EXPECT_EQ(spaces[1].problem_size, "[1024,2]");
+  EXPECT_EQ(spaces[2].device, "Another GPU");
+  const std::string head = R"({"objective": "time", "tunable_parameters": ["a"], "key": "k"})";
+  const auto refuses = [](const std::string& text, const char* what) {
+    EXPECT_THAT([&] { parse_records(text, "FILE"); }, ThrowsMessage<Error>(HasSubstr(what)));
+  };
+  refuses(head, "expected a recorded space, found no configurations");
+  refuses(head + "\n" + R"({"config": [1, 2], "time": 1})" + "\n",
+          "FILE:2: expected a list 'config' of 1 values in a wisdom file of Kernel Launcher, found [1,2]");
+  refuses(head + "\n" + R"({"config": [1], "time": "fast"})" + "\n", "FILE:2: expected a number 'time'");
+  refuses(R"({"objective": "energy", "tunable_parameters": ["a"]})", "the objective \"time\"");
+}
+
 TEST(RecordFormats, KttXml) {
   const std::vector<Records> spaces = read("ktt_xml/ktt.xml");
   ASSERT_EQ(spaces.size(), 2u);

@@ -37,15 +37,15 @@ class SpaceFolder : public ::testing::Test {
 
 TEST_F(SpaceFolder, HasTheFilesOfEachFormatInTheOrderOfTheirPaths) {
   for (const char* name : {"x.json", "x_T4.json", "y_T4.json", "b.csv", "b.T1.json", "b.meta.jsonl", "c.meta.jsonl",
-                           "z.T1.json", "t.log.gz", "k.autotune.json", "deep/er/a.xml", "deep/p.zip", "lines.jsonl",
-                           ".hidden.json", ".git/a.json", "notes.txt"})
+                           "z.T1.json", "t.log.gz", "w.wisdom", "k.autotune.json", "deep/er/a.xml", "deep/p.zip",
+                           "lines.jsonl", ".hidden.json", ".git/a.json", "notes.txt"})
     write(name);
   EXPECT_THAT(names(SpaceFiles({folder_.string()})),
               ElementsAre("b.csv", "c.meta.jsonl", "deep/er/a.xml", "deep/p.zip", "k.autotune.json", "lines.jsonl",
-                          "t.log.gz", "x.json", "y_T4.json", "z.T1.json"));
+                          "t.log.gz", "w.wisdom", "x.json", "y_T4.json", "z.T1.json"));
   EXPECT_THAT(SpaceFiles({folder_.string()}).left_out().lines(),
               ElementsAre("left out " + (folder_ / "notes.txt").string() +
-                          ": expected a file that ends in .json, .jsonl, .log, .csv, .xml or .zip"));
+                          ": expected a file that ends in .json, .jsonl, .log, .csv, .xml, .wisdom or .zip"));
   EXPECT_THAT(
       names(SpaceFiles({(folder_ / "x.json").string(), (folder_ / "deep").string(), folder_ / "deep/../x.json"})),
       ElementsAre("x.json", "deep/er/a.xml", "deep/p.zip"));
@@ -100,7 +100,7 @@ TEST_F(SpaceFolder, MustHaveFilesOfSpaces) {
   const auto says = [&](const char* what) {
     EXPECT_THAT([&] { SpaceFiles({folder_.string()}); }, ThrowsMessage<Error>(HasSubstr(what)));
   };
-  says("expected recorded spaces (.json, .jsonl, .log, .csv, .xml or .zip), found an empty folder");
+  says("expected recorded spaces (.json, .jsonl, .log, .csv, .xml, .wisdom or .zip), found an empty folder");
   write("notes.txt");
   says("found only 1 other file");
 }
