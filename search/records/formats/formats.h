@@ -59,6 +59,7 @@ std::vector<Records> parse_autotvm(const Source&);
 std::vector<Records> parse_ansor(const Source&);
 std::vector<Records> parse_meta_schedule(const Source&);
 std::vector<Records> parse_triton(const Source&);
+std::vector<Records> parse_cutlass(const Source&);              // CSV
 std::vector<Records> parse_helion_log(const Source&);           // CSV
 std::vector<Records> parse_helion_metadata(const Source&);      // JSON lines
 std::vector<Records> parse_helion_measurements(const Source&);  // CSV

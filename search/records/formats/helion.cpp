@@ -11,58 +11,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 
 #include "core/error.h"
 #include "search/records/formats/by_space.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/parts/csv.h"
+#include "search/records/formats/parts/csv_rows.h"
 #include "search/records/formats/parts/python_literal.h"
 
 namespace deplo::search {
 namespace {
 
 using records::Json;
-
-/// A row's cells by the header's names.
-class Rows {
- public:
-  Rows(std::string_view text, const std::string& place) : lines_(text, place), place_(place) { lines_.next(heads_); }
-
-  bool next() {
-    if (!lines_.next(cells_)) return false;
-    if (cells_.size() < heads_.size() && is_cut_off()) return false;
-    if (cells_.size() != heads_.size())
-      throw Error(fmt::format("{}: expected {} cells, found {}", at(), heads_.size(), cells_.size()));
-    return true;
-  }
-  /// "" without such a column.
-  std::string cell(std::string_view head) const {
-    const auto found = std::ranges::find(heads_, head);
-    return found == heads_.end() ? "" : cells_[static_cast<std::size_t>(found - heads_.begin())];
-  }
-  /// 0 for an empty cell, and for what is no number.
-  double number(std::string_view head) const {
-    const std::string text = cell(head);
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text == "None" || std::isnan(value)) return 0;
-    if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || !(value >= 0)))
-      throw Error(fmt::format("{}: expected a time in column '{}', found '{}'", at(), head, text.substr(0, 40)));
-    return value;
-  }
-  /// Does the text end within the row? The program that wrote it may have been killed.
-  bool is_cut_off() const { return lines_.is_over(); }
-  std::string at() const { return fmt::format("{}:{}", place_, lines_.line()); }
-
- private:
-  records::CsvLines lines_;
-  const std::string& place_;
-  std::vector<std::string> heads_, cells_;
-};
 
 /// In JSON or as Python's repr(). nullopt: neither.
 std::optional<Json> configuration_in(const std::string& text) {
@@ -121,7 +82,7 @@ double median_of(const Json& config) {
 std::vector<Records> records::parse_helion_log(const Source& source) {
   const std::map<std::string, Run> runs = runs_of(source.reading.companion);
   BySpace spaces(source);
-  Rows rows(source.text, source.place);
+  CsvRows rows(source.text, source.place);
   while (rows.next()) {
     const std::string status = rows.cell("status");
     if (status == "started") continue;  // another line has the result
@@ -161,7 +122,7 @@ std::vector<Records> records::parse_helion_metadata(const Source& source) {
 
 std::vector<Records> records::parse_helion_measurements(const Source& source) {
   BySpace spaces(source);
-  Rows rows(source.text, source.place);
+  CsvRows rows(source.text, source.place);
   while (rows.next()) {
     const std::string kernel = rows.cell("kernel_name"), features = rows.cell("shape_features");
     const std::string shape = rows.cell("shape_hash").empty() ? features : rows.cell("shape_hash");

@@ -83,6 +83,19 @@ TEST(RecordFormats, KernelLauncher) {
   refuses(R"({"objective": "energy", "tunable_parameters": ["a"]})", "the objective \"time\"");
 }
 
+TEST(RecordFormats, Cutlass) {
+  const std::vector<Records> spaces = read("cutlass/profile.gemm.csv");
+  ASSERT_EQ(spaces.size(), 2u);
+  EXPECT_EQ(spaces[0].kernel, "gemm");
+  EXPECT_EQ(spaces[0].problem_size,
+            R"(["gemm_kind=universal","m=512","n=512","k=64","A=f16:column","alpha=1","accum=f32"])");
+  EXPECT_THAT(knobs(spaces[0]), ElementsAre("cta_m", "cta_n", "stages", "Operation")) << "without constants";
+  EXPECT_THAT(values(spaces[0], 1), ElementsAre("64", "128", "3", "\"gemm_64x128_nn\""));
+  EXPECT_THAT(outcomes(spaces[0]), ElementsAre("500", "250", "wrong_result", "launch_error"));
+  EXPECT_EQ(spaces[0].records[3].outcome.message, "error_not_supported");
+  EXPECT_THAT(outcomes(spaces[1]), ElementsAre("1000"));
+}
+
 TEST(RecordFormats, KttXml) {
   const std::vector<Records> spaces = read("ktt_xml/ktt.xml");
   ASSERT_EQ(spaces.size(), 2u);
