@@ -267,7 +267,7 @@ std::span<const RecordFormat> all_formats() {
        {"schedules_list"},
        {},
        parse_looperset},
-      {"table", "CSV with a header: parameters, times, results", Form::table, {}, {}, {}, parse_table_source},
+      {"table", "CSV or TSV with a header: parameters, times, results", Form::table, {}, {}, {}, parse_table_source},
   };
   return formats;
 }

@@ -14,7 +14,7 @@ namespace {
 std::string name_of(const std::filesystem::path& file) {
   std::string stem = file.filename().string();
   for (const std::string_view ending :
-       {".gz", ".zip", ".json", ".csv", ".xml", ".jsonl", ".log", ".wisdom", ".meta", ".autotune"})
+       {".gz", ".zip", ".json", ".csv", ".tsv", ".xml", ".jsonl", ".log", ".wisdom", ".meta", ".autotune"})
     if (stem.size() > ending.size() && stem.ends_with(ending)) stem = stem.substr(0, stem.size() - ending.size());
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
   return folder.empty() ? stem : folder + "/" + stem;

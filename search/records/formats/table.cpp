@@ -1,4 +1,4 @@
-// Tables (CSV, RFC 4180): one line per configuration.
+// Tables (CSV, RFC 4180, also with tabs or semicolons): one line per configuration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -406,9 +406,6 @@ Records parse_table_records(std::string_view text, const std::string& place, con
   records::CsvLines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
-  if (heads.size() == 1 && heads[0].find_first_of(";\t") != std::string::npos)
-    throw NotRecorded(place, "expected a table with commas between its cells, found " +
-                                 std::string(heads[0].find(';') != std::string::npos ? "semicolons" : "tabs"));
   if (!has_times(heads, reading)) {
     if (heads.size() > 1 && has_cells(lines, heads.size())) throw no_times(place, heads);
     throw NotRecorded(place,

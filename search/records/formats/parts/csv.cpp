@@ -3,17 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.h"
 
 namespace deplo::search::records {
 namespace {
 
-constexpr std::string_view blanks = " \t";
 constexpr std::size_t most_cells = 10'000;          // of a line: 1,000 parameters and their launches
 constexpr std::size_t most_cell_bytes = 1'000'000;  // a compiler's message
 
+char separator_in(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of("\r\n"), text.size());
+  bool is_quoted = false, has_tab = false, has_semicolon = false;
+  for (const char c : text.substr(start)) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    if (c == ',') return ',';
+    if (c == '\r' || c == '\n') break;
+    has_tab |= c == '\t';
+    has_semicolon |= c == ';';
+  }
+  return has_tab ? '\t' : has_semicolon ? ';' : ',';
+}
+
 }  // namespace
+
+CsvLines::CsvLines(std::string_view text, const std::string& place)
+    : text_(text), place_(place), separator_(separator_in(text)) {}
 
 bool CsvLines::next(std::vector<std::string>& cells) {
   cells.clear();
@@ -24,19 +41,24 @@ bool CsvLines::next(std::vector<std::string>& cells) {
     if (cells.size() > most_cells || cells.back().size() > most_cell_bytes)
       throw Error(fmt::format("{}:{}: expected at most {} cells of at most {} bytes each, found more", place_, line_,
                               most_cells, most_cell_bytes));
-    if (at_ >= text_.size() || text_[at_] != ',') break;
+    if (at_ >= text_.size() || text_[at_] != separator_) break;
     ++at_;
   }
   return true;
 }
 
+std::size_t CsvLines::cell_end(std::size_t at) const {
+  const char ends[] = {separator_, '\r', '\n'};
+  return std::min(text_.find_first_of(std::string_view(ends, std::size(ends)), at), text_.size());
+}
+
 std::string CsvLines::cell() {
-  at_ = std::min(text_.find_first_not_of(blanks, at_), text_.size());
+  while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
   if (at_ < text_.size() && text_[at_] == '"') return quoted();
-  const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-  const std::string_view cell = text_.substr(at_, end - at_);
-  at_ = end;
-  return std::string(cell.substr(0, cell.find_last_not_of(blanks) + 1));
+  std::string_view cell = text_.substr(at_, cell_end(at_) - at_);
+  at_ += cell.size();
+  while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
+  return std::string(cell);
 }
 
 std::string CsvLines::quoted() {
@@ -46,7 +68,7 @@ std::string CsvLines::quoted() {
     if (text_[at_] == '"') ++at_;
     cell += text_[at_];
   }
-  at_ = std::min(text_.find_first_of(",\r\n", at_), text_.size());
+  at_ = cell_end(at_);
   return cell;
 }
 

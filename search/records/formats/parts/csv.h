@@ -7,11 +7,12 @@
 
 namespace deplo::search::records {
 
-/// The cells of one line after the other; quotes may hold commas, line ends and doubled quotes. Blanks around a cell
-/// are not part of it. The text and the place must exist as long as this object.
+/// The cells of one line after the other; quotes may hold separators, line ends and doubled quotes. Blanks around a
+/// cell are not part of it. The first line tells the separator: a comma if it has one, else a tab or a semicolon. The
+/// text and the place must exist as long as this object.
 class CsvLines {
  public:
-  CsvLines(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+  CsvLines(std::string_view text, const std::string& place);
 
   /// False: no line is left. Empty lines are passed over. Throws Error for a line that is too long.
   bool next(std::vector<std::string>& cells);
@@ -23,9 +24,13 @@ class CsvLines {
  private:
   std::string cell();
   std::string quoted();
+  bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != '\t'); }
+  /// The end of the cell that has this place outside quotes.
+  std::size_t cell_end(std::size_t at) const;
 
   std::string_view text_;
   const std::string& place_;
+  char separator_;
   std::size_t at_ = 0, line_ = 1;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 // A cache of a million configurations; and what a small hostile file may unpack to.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
-constexpr std::array<std::string_view, 6> endings = {".json", ".jsonl", ".log", ".csv", ".xml", ".wisdom"};
+constexpr std::array<std::string_view, 7> endings = {".json", ".jsonl", ".log", ".csv", ".tsv", ".xml", ".wisdom"};
 constexpr std::size_t piece = std::size_t{1} << 18;
 
 /// All that `read` gives, piece by piece, until it gives none.

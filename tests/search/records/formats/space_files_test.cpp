@@ -45,7 +45,7 @@ TEST_F(SpaceFolder, HasTheFilesOfEachFormatInTheOrderOfTheirPaths) {
                           "t.log.gz", "w.wisdom", "x.json", "y_T4.json", "z.T1.json"));
   EXPECT_THAT(SpaceFiles({folder_.string()}).left_out().lines(),
               ElementsAre("left out " + (folder_ / "notes.txt").string() +
-                          ": expected a file that ends in .json, .jsonl, .log, .csv, .xml, .wisdom or .zip"));
+                          ": expected a file that ends in .json, .jsonl, .log, .csv, .tsv, .xml, .wisdom or .zip"));
   EXPECT_THAT(
       names(SpaceFiles({(folder_ / "x.json").string(), (folder_ / "deep").string(), folder_ / "deep/../x.json"})),
       ElementsAre("x.json", "deep/er/a.xml", "deep/p.zip"));
@@ -100,7 +100,7 @@ TEST_F(SpaceFolder, MustHaveFilesOfSpaces) {
   const auto says = [&](const char* what) {
     EXPECT_THAT([&] { SpaceFiles({folder_.string()}); }, ThrowsMessage<Error>(HasSubstr(what)));
   };
-  says("expected recorded spaces (.json, .jsonl, .log, .csv, .xml, .wisdom or .zip), found an empty folder");
+  says("expected recorded spaces (.json, .jsonl, .log, .csv, .tsv, .xml, .wisdom or .zip), found an empty folder");
   write("notes.txt");
   says("found only 1 other file");
 }
