@@ -7,6 +7,7 @@
 #include "core/text/text.h"
 #include "search/records/formats/parts/csv.h"
 #include "search/records/formats/parts/json_text.h"
+#include "search/records/objective.h"
 
 namespace deplo::search::records {
 namespace {
@@ -108,6 +109,12 @@ std::string quoted(const std::vector<std::string>& names) {
   return join(texts, ", ") + (names.size() > max_named ? ", …" : "");
 }
 
+/// Options of a kernel, and no time next to them.
+bool is_choice_of_triton(const std::vector<std::string>& names) {
+  return has_all(names, {"num_warps"}) &&
+         std::ranges::none_of(names, [](const std::string& name) { return known_direction(name).has_value(); });
+}
+
 /// ", which resembles T4 (…) but has no 'results'"; "": it resembles none.
 std::string resemblance(const Outline& outline) {
   const RecordFormat* nearest = nullptr;
@@ -120,6 +127,9 @@ std::string resemblance(const Outline& outline) {
     most = std::max(most, count);
   }
   if (nearest == nullptr) return "";
+  const std::size_t required = nearest->members.size() + nearest->inner.size();
+  // One of several names that many files have, such as "input", is no resemblance.
+  if (most * 2 < required && count_found(outline.members, nearest->usual) == 0) return "";
   std::vector<std::string> missing;
   for (const std::string_view name : nearest->members)
     if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);
@@ -162,13 +172,7 @@ std::span<const RecordFormat> all_formats() {
        {},
        {},
        parse_clblast_database},
-      {"CLTune",
-       "results as JSON",
-       Form::object,
-       {"results"},
-       {"time", "parameters"},
-       {"device"},
-       parse_clblast_results},
+      {"CLTune", "results as JSON", Form::object, {"results"}, {"time", "parameters"}, {}, parse_clblast_results},
       {"T4",
        "results in the community's schema (JSON)",
        Form::object,
@@ -181,14 +185,14 @@ std::span<const RecordFormat> all_formats() {
        Form::object,
        {"input", "config", "result"},
        {},
-       {"version", "tvm_version"},
+       {"tvm_version"},
        parse_autotvm},
       {"Ansor",
        "TVM's auto_scheduler logs, also TenSet's measure records (JSON lines)",
        Form::object,
        {"i", "r"},
        {},
-       {"v"},
+       {},
        parse_ansor},
       {"MetaSchedule",
        "TVM's database_tuning_record.json (JSON lines)",
@@ -197,13 +201,7 @@ std::span<const RecordFormat> all_formats() {
        {},
        {},
        parse_meta_schedule},
-      {"Triton",
-       "disk cache of timings, *.autotune.json",
-       Form::object,
-       {"configs_timings"},
-       {},
-       {"key"},
-       parse_triton},
+      {"Triton", "disk cache of timings, *.autotune.json", Form::object, {"configs_timings"}, {}, {}, parse_triton},
       {"CUTLASS",
        "tables of cutlass_profiler (CSV)",
        Form::table,
@@ -244,7 +242,7 @@ std::span<const RecordFormat> all_formats() {
        Form::object,
        {"gpu", "configs"},
        {},
-       {"dtype", "power_limit_w"},
+       {"power_limit_w"},
        parse_helion_winners},
       {"cutile-rs",
        "trial logs of its autotuner (JSON lines)",
@@ -301,6 +299,9 @@ std::string unknown_format(const Outline& outline) {
     return "found a T1 definition, which has no results; `deplo db import --list-formats` says what is read";
   if (std::ranges::find(outline.inner, "block_sizes") != outline.inner.end())
     return "found configurations of Helion without times; `deplo db import --list-formats` says what is read";
+  if (is_choice_of_triton(outline.members) || is_choice_of_triton(outline.inner))
+    return "found chosen configurations of Triton without times, such as vLLM's and SGLang's; `deplo db import "
+           "--list-formats` says what is read";
   const std::string found = outline.form == Form::array ? "a JSON array"
                             : outline.form == Form::xml
                                 ? fmt::format("XML with the element {}", quoted(outline.members))

@@ -305,7 +305,7 @@ TEST(RecordFormats, LooperSet) {
 }
 
 TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
-  const auto says = [](std::string_view text, const char* what) {
+  const auto says = [](std::string_view text, const std::string& what) {
     EXPECT_THAT([&] { parse_spaces(text, "FILE"); },
                 ThrowsMessage<Error>(::testing::AllOf(::testing::StartsWith("FILE: expected a recorded space, found "),
                                                       HasSubstr(what), HasSubstr("--list-formats"))));
@@ -317,7 +317,13 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
   says(R"({"Metadata": {}})", "resembles KTT JSON (results) but has no 'Results'");
   says(R"({"ConfigurationSpace": {}})", "a T1 definition, which has no results");
   says(R"({"mm": {"block_sizes": [16]}})", "configurations of Helion without times");
+  says(R"({"triton_version": "3", "64": {"BLOCK_SIZE_M": 16, "num_warps": 4}})",
+       "chosen configurations of Triton without times, such as vLLM's and SGLang's; `deplo");
+  says(R"({"XBLOCK": 1, "num_warps": 4})", "chosen configurations of Triton without times");
+  says(R"({"XBLOCK": 1, "num_warps": 4, "time": 3})", "JSON with 'XBLOCK', 'num_warps', 'time'; `deplo");
   says(R"({"a": 1})", "JSON with 'a'; `deplo");
+  for (const char* common : {"version", "dtype", "key", "device", "input"})
+    says(fmt::format(R"({{"{}": 1}})", common), fmt::format("JSON with '{}'; `deplo", common));
   says("<svg></svg>", "XML with the element 'svg'");
   says("hello\n", "text that is no table");
   says("Dear all, hello\nI am\n", "text that is no table");
