@@ -71,6 +71,7 @@ bool is_result_head(std::string_view head) {
   if (std::ranges::find(names, head) != std::end(names)) return true;
   if (head != "status" && head != "message" && records::is_cache_member(head)) return true;
   if (head.find("__") != std::string_view::npos && head.find('.') != std::string_view::npos) return true;
+  if (lower_case(head).ends_with("flops")) return true;
   if (head.ends_with("/s") || head.ends_with("/W") || head.ends_with("/J")) return true;
   if (!unit_of(head).empty()) return true;  // a time beside the one that counts
   for (const std::string_view end : {"_ms", "_us", "_time_s", "_time_ns"})
@@ -84,10 +85,25 @@ bool is_result_head(std::string_view head) {
   return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
+/// The first column that has times by its name, whose unit nobody says; "": there is none.
+std::string time_without_unit(const std::vector<std::string>& heads) {
+  for (const std::string_view part : {"time", "runtime", "latency", "duration", "elapsed", "us", "ms"})
+    for (const std::string& head : heads) {
+      const std::string lower = lower_case(head);
+      if (lower == part || lower.ends_with(fmt::format("_{}", part))) return head;
+    }
+  return "";
+}
+
 NotRecorded no_times(const std::string& place, const std::vector<std::string>& heads) {
+  const std::string resembles = records::resemblance_of_table(heads), time = time_without_unit(heads);
+  if (resembles.empty() && !time.empty())
+    return {place, fmt::format("expected a column of times with its unit, such as 'time (ms)', found '{}'; --time '{}' "
+                               "--unit s|ms|us|ns of `deplo db import` says it, or --objective names another result",
+                               time, time)};
   return {place, fmt::format("expected a column of times, such as 'time (ms)', found none{}; --time or --objective "
                              "names it",
-                             records::resemblance_of_table(heads))};
+                             resembles)};
 }
 
 /// Is it a table of something else? Then a chosen objective is not missing in it.
@@ -233,15 +249,20 @@ class TableReader {
         if (!left[k]) results.push_back(fmt::format("'{}'", records.knobs[k].name));
       }
     if (results.empty()) return;
-    constexpr std::size_t most_named = 5;
-    const std::size_t more = results.size() > most_named ? results.size() - most_named : 0;
-    results.resize(results.size() - more);
     for (std::size_t k = 0; k < left.size(); ++k)
-      if (left[k] && others.size() < most_named) others.push_back(records.knobs[k].name);
-    throw Error(
-        fmt::format("{}: expected parameters, found columns that look like results: {}{}; name the parameters by "
-                    "--parameters {} or in a T1 file next to it, or leave columns out by --ignore",
-                    place_, join(results, ", "), more > 0 ? fmt::format(" and {} more", more) : "", join(others, ",")));
+      if (left[k]) others.push_back(records.knobs[k].name);
+    throw Error(fmt::format(
+        "{}: expected parameters, found columns that look like results: {}; name the parameters by --parameters {} or "
+        "in a T1 file next to it, or leave columns out by --ignore",
+        place_, beginning_of(results, ", "), beginning_of(others, ",")));
+  }
+
+  /// As many names as fit on a few lines. A user takes them for a flag: the end says that some are missing.
+  static std::string beginning_of(std::vector<std::string> names, std::string_view separator) {
+    constexpr std::size_t max_named = 24;
+    const std::ptrdiff_t missing = std::ssize(names) - std::min(std::ssize(names), std::ptrdiff_t{max_named});
+    if (missing > 0) names.resize(max_named);
+    return join(names, separator) + (missing > 0 ? fmt::format("{}… ({} more)", separator, missing) : "");
   }
 
   enum class Doubt { none, fractions, integers, name };

@@ -250,7 +250,31 @@ TEST(Table, ResultsAreNoParameters) {
   }
   EXPECT_THAT([&] { parse_records(table, "csv"); }, ThrowsMessage<Error>(HasSubstr("look like results: 'speed'")));
   EXPECT_EQ(parse_records(table, "csv", {.columns = {.parameters = {"a", "b"}}}).knobs.size(), 2u);
+  EXPECT_EQ(parse_records("a,GFLOPs,helion_tflops,time (ms)\n1,2,3,1\n2,2,3,1\n", "csv").knobs.size(), 1u);
   EXPECT_EQ(parse_records(whole, "csv").knobs.size(), 3u) << "without it rows are equal";
+}
+
+// Someone who copies the names must not lose parameters.
+TEST(Table, NamesAllParametersOfATableWithResults) {
+  std::string text = "time (ms),speed";
+  for (int k = 0; k < 8; ++k) text += fmt::format(",p{}", k);
+  for (int row = 0; row < 256; ++row) {
+    text += fmt::format("\n1,{}", row + 0.5);
+    for (int k = 0; k < 8; ++k) text += fmt::format(",{}", (row >> k) & 1);
+  }
+  EXPECT_THAT(
+      [&] { parse_records(text, "csv"); },
+      ThrowsMessage<Error>(HasSubstr("'speed'; name the parameters by --parameters p0,p1,p2,p3,p4,p5,p6,p7 or")));
+}
+
+TEST(Table, NamesAColumnOfTimesWithoutUnit) {
+  const auto says = [](std::string_view text, const char* what) {
+    EXPECT_THAT([&] { parse_records(text, "csv"); }, ThrowsMessage<NotRecorded>(HasSubstr(what)));
+  };
+  says("a,Runtime\n1,2\n", "expected a column of times with its unit, such as 'time (ms)', found 'Runtime'; --time");
+  says("a,us,median_time\n1,2,3\n", "found 'median_time'; --time 'median_time' --unit s|ms|us|ns of");
+  says("a,us\n1,2\n", "found 'us'");
+  says("a,buses\n1,2\n", "such as 'time (ms)', found none");
 }
 
 TEST(Table, ObjectivesAreColumns) {
