@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "engine/source/experiment.h"
+#include "ir/torch/expression/expression.h"
 
 namespace deplo::apps {
 namespace {
@@ -44,25 +45,16 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
 }
 
-/// Changes the value of a constant in the text. The constant is a line `NAME = …` that begins no block and ends its
-/// statement.
-void set_constant(std::string& text, const std::string& setting) {
+// "batch_size=4": the text with another value of this constant.
+std::string set_constant(std::string text, const std::string& file, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
   if (equals == std::string::npos || !is_identifier(name) || equals + 1 == setting.size())
     throw Error(fmt::format("--set: expected NAME=VALUE, found '{}'", setting));
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    const std::size_t sign = line.find_first_not_of(' ', name.size());
-    if (line.starts_with(name) && sign != std::string_view::npos && line[sign] == '=' &&
-        !line.substr(sign).starts_with("==")) {
-      text.replace(begin, end - begin, fmt::format("{} = {}", name, setting.substr(equals + 1)));
-      return;
-    }
-    begin = end + 1;
-  }
-  throw Error(fmt::format("--set: expected a constant of the file, found '{}'", name));
+  std::optional<std::string> changed =
+      ir::torch::replace_variable(std::move(text), file, name, setting.substr(equals + 1));
+  if (!changed) throw Error(fmt::format("--set: expected a constant of the file, found '{}'", name));
+  return std::move(*changed);
 }
 
 /// The file's text and a call of its Model: `init` returns the constructor's arguments, `inputs` those of the call.
@@ -70,7 +62,7 @@ std::string problem_text(const SourceFlags& flags) {
   for (const std::string& name : {*flags.init, flags.inputs_function})
     if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
   std::string text = read_file(*flags.file);
-  for (const std::string& setting : flags.settings) set_constant(text, setting);
+  for (const std::string& setting : flags.settings) text = set_constant(std::move(text), *flags.file, setting);
   return text + fmt::format("\nModel(*{}())(*{}())\n", *flags.init, flags.inputs_function);
 }
 

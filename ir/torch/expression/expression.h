@@ -1,5 +1,7 @@
 // The expression language: a subset of Python and PyTorch for the command line.
 #pragma once
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "ir/program.h"
@@ -15,5 +17,10 @@ namespace deplo::ir::torch {
 /// Throws Error `where:line:column: expected …, found …`. Never crashes, whatever the bytes.
 Graph parse_expression(std::string_view text, std::string_view where = "<expression>", DType default_dtype = DType::f32,
                        const Symbols& sizes = {}, const Symbols& arrays = {});
+
+/// The text with `name = value` after each statement outside of functions and blocks that assigns the variable `name`,
+/// on the same line. Nullopt if no such statement exists. Throws Error for a text that cannot be parsed.
+std::optional<std::string> replace_variable(std::string text, std::string_view where, std::string_view name,
+                                            std::string_view value);
 
 }  // namespace deplo::ir::torch

@@ -107,8 +107,9 @@ TEST(Bench, ModulesInFilesNameTheFunctionOfTheirInputs) {
   const std::string file = write_file(folder.path(), "module.py",
                                       "import torch\nclass Model(torch.nn.Module):\n"
                                       "    def forward(self, x):\n        return torch.relu(x)\n"
-                                      "def sizes(): return []\ndef my_inputs(): return [torch.randn(4, 33)]\n");
-  const Json one = bench({"--file", file, "--init", "sizes", "--inputs", "my_inputs"});
+                                      "rows = columns = 33  # equal\n"
+                                      "def sizes(): return []\ndef my_inputs(): return [torch.randn(rows, columns)]\n");
+  const Json one = bench({"--file", file, "--init", "sizes", "--inputs", "my_inputs", "--set", "rows=4"});
   ASSERT_EQ(one["kernels"].size(), 1U);
   EXPECT_EQ(one["kernels"][0]["kernel"], "relu");
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression_calls.h"
@@ -290,6 +292,19 @@ TEST(ExpressionLanguage, TheDefaultTypeOfFloats) {
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3)"), DType::f32);
   EXPECT_EQ(type("torch.randn(3, dtype=torch.bfloat16) + torch.arange(3)"), DType::bf16);
   EXPECT_EQ(type("torch.randn(3, dtype=torch.bfloat16) * 0.1"), DType::bf16);
+}
+
+TEST(ExpressionLanguage, ReplacesVariablesOnTheSameLine) {
+  const auto replaced = [](std::string_view text) { return replace_variable(std::string(text), "test", "h", "7"); };
+  EXPECT_EQ(replaced("h = 3  # tall\nx = h\n"), "h = 3; h = 7  # tall\nx = h\n");
+  EXPECT_EQ(replaced("h = w = 3"), "h = w = 3; h = 7");
+  EXPECT_EQ(replaced("d, (h, w) = 1, (2, 3)\n"), "d, (h, w) = 1, (2, 3); h = 7\n");
+  EXPECT_EQ(replaced("d = 1; h = w = 3; k = h"), "d = 1; h = w = 3; h = 7; k = h");
+  EXPECT_EQ(replaced("h: int = (\n    3,  # one\n)  # two\n"), "h: int = (\n    3,  # one\n); h = 7  # two\n");
+  EXPECT_EQ(replaced("h = 'a' \\\n  # b\n"), "h = 'a'; h = 7 \\\n  # b\n");
+  EXPECT_EQ(replaced("h = 3\nh = 4"), "h = 3; h = 7\nh = 4; h = 7");
+  EXPECT_EQ(replaced("def f():\n    h = 3\n    return h\nif True:\n    h = 4\nhh = 5"), std::nullopt);
+  EXPECT_THROW(replaced("h = "), Error);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ class Lexer {
   std::string_view text_, where_;
   std::size_t at_ = 0, line_ = 1, line_begin_ = 0;
   std::size_t brackets_ = 0;
+  Place last_end_;                    // of the last token of a logical line
   std::vector<std::size_t> indents_;  // widths of the open blocks; the first line's stands first
   std::vector<Token> tokens_;
 };
@@ -178,6 +179,7 @@ void Lexer::next() {
   } else {
     sign();
   }
+  last_end_ = place(at_);
 }
 
 std::vector<Token> Lexer::run_expression(Place begin) {
@@ -198,12 +200,12 @@ std::vector<Token> Lexer::run() {
       next();
     } else if (at_ < text_.size()) {
       const bool blank = tokens_.empty() || tokens_.back().kind == Token::Kind::newline;
-      if (brackets_ == 0 && !blank) add(Token::Kind::newline, {}, place(at_));
+      if (brackets_ == 0 && !blank) add(Token::Kind::newline, {}, last_end_);
       end_line();
       if (brackets_ == 0) open_line();
     }
   }
-  if (!tokens_.empty() && tokens_.back().kind != Token::Kind::newline) add(Token::Kind::newline, {}, place(at_));
+  if (!tokens_.empty() && tokens_.back().kind != Token::Kind::newline) add(Token::Kind::newline, {}, last_end_);
   for (std::size_t i = 1; i < indents_.size(); ++i) add(Token::Kind::dedent, {}, place(at_));
   add(Token::Kind::end, {}, place(at_));
   return std::move(tokens_);

@@ -131,6 +131,7 @@ void Parser::simple_line(std::vector<Statement>& out, Block inside) {
       from_import(out);
     else
       out.push_back(simple(inside));
+    out.back().end = peek().place;
   } while (take_if(";"));
   if (!take_if(Token::Kind::newline)) fail_at(peek(), "an operator, `;` or the end of the line");
 }

@@ -105,6 +105,7 @@ struct Statement {
   };
   Kind kind = Kind::pass;
   Place place;
+  Place end;                  // of a simple statement: after its last token
   std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
   std::string module;         // import: "torch.nn"
   std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
