@@ -28,8 +28,7 @@ struct LoopOp {
   std::vector<int> reads = {};   // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
-  // Set by split_axes() if the free axes are not the output's dimensions: their extents, and the element that is
-  // written.
+  // Set if the free axes are not the output's dimensions: their extents, and the element that is written.
   ir::Shape axes = {};
   std::vector<ir::Expr> index = {};
 };

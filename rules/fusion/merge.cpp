@@ -69,7 +69,7 @@ class Merger {
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           pass(&Merger::write_transposed) || pass(&Merger::attention) ||
+           pass(&Merger::write_reshaped) || pass(&Merger::write_transposed) || pass(&Merger::attention) ||
            (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
       std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
@@ -199,6 +199,48 @@ class Merger {
     if (consumer == nullptr || kept_.contains(producer.output)) return false;
     const std::optional<LoopOp> merged = spliced(producer, *consumer);
     if (!merged || !refuse(fusion_, *merged, producer, *consumer).by_cost || !decide(producer, false)) return false;
+    *consumer = *merged;
+    drop(at);
+    return true;
+  }
+
+  /// The index in the shape `to` of the element at a kernel's own coordinates in the shape `from`.
+  std::vector<ir::Expr> reshape_index(const ir::Shape& from, const ir::Shape& to) const {
+    ir::Expr place = 0;
+    for (std::size_t d = 0; d < from.size(); ++d)
+      place = std::move(place) * from[d] + (from[d] > 1 ? ir::tensor::coordinate(d) : 0);
+    std::vector<ir::Expr> index(to.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = to.size(); d-- > 0; stride *= to[d])
+      index[d] = fusion_.values.substitute(place / stride % to[d], {}, from);
+    return index;
+  }
+
+  /// Elementwise operations that see the rows of a kernel in other dimensions: the kernel keeps its axes and writes each
+  /// element where they would. A group norm scales a group of channels in the sweep that normalises it.
+  bool write_reshaped(std::size_t at) {
+    const LoopOp& producer = fusion_.ops[at];
+    LoopOp* const consumer = only_consumer(producer);
+    if (!guard_ || consumer == nullptr || kept_.contains(producer.output) || producer.cost.reductions == 0 ||
+        consumer->cost.reductions > 0 || !producer.axes.empty() || !consumer->axes.empty())
+      return false;
+    const ir::Shape &rows = fusion_.shape(producer), &shape = fusion_.shape(*consumer);
+    if (ir::element_count(rows) != ir::element_count(shape)) return false;
+    const std::vector<ir::Expr> reshaped = reshape_index(shape, rows);
+    for (const ValueId id : reachable(fusion_.values, consumer->root)) {
+      const Value& load = fusion_.values[id];
+      if (load.kind == Value::Kind::load && load.tensor == producer.output &&
+          (!load.args.empty() || load.index != reshaped))
+        return false;
+    }
+    LoopOp moved = *consumer;
+    moved.axes = rows;
+    moved.index = reshape_index(rows, shape);
+    ir::Substitution sigma;
+    for (std::size_t d = 0; d < shape.size(); ++d) sigma.emplace_back(ir::tensor::coordinate(d).name(), moved.index[d]);
+    moved.root = fusion_.values.substitute(consumer->root, sigma, rows);
+    const std::optional<LoopOp> merged = splice(fusion_, producer, moved);
+    if (!merged || !refuse(fusion_, *merged, producer, moved).why.empty()) return false;
     *consumer = *merged;
     drop(at);
     return true;
