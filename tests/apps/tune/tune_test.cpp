@@ -264,7 +264,8 @@ TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
               HasSubstr("not finished, 2 of 2 kernels; the same command continues with these first: "));
   EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, HasSubstr("unfinished"));
   // What is asked for is the same but for the time: all are finished, and a command without time asks the store.
-  for (const Json& kernel : run_json({"--config", tiny_})["kernels"]) EXPECT_TRUE(kernel["finished"]);
+  const Json all = run_json({"--config", tiny_});
+  for (const Json& kernel : all["kernels"]) EXPECT_TRUE(kernel["finished"]);
   const std::string trials = query("SELECT count(*) FROM trial").at(0);
   const Json known = run_json(command);
   expect_verified_results(known);
