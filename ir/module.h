@@ -25,7 +25,7 @@ struct Tensor {
 
 struct Module {
   std::vector<Tensor> tensors;       // inputs and parameters first
-  std::vector<Program> kernels;      // each after the kernels whose results it reads, with one output each
+  std::vector<Program> kernels;      // each after the kernels whose results it reads
   std::vector<std::string> outputs;  // tensors, in the order of the graph's outputs
   bool operator==(const Module&) const = default;
   const Tensor* find(std::string_view tensor) const;  // nullptr: there is none

@@ -78,7 +78,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .seldom();
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
-               "Print a line for each rule, and why an attention is one kernel or several; -vv also prints changes.");
+               "Print a line for each rule, and why kernels are not merged; -vv also prints changes.");
 }
 
 void relate_flags(Command command) {

@@ -98,6 +98,10 @@ std::string trace(const rules::KeyParts& p) {
                      p.why.empty() ? "as --key-parts says" : "because " + p.why);
 }
 
+std::string trace(const rules::Apart& pair) {
+  return fmt::format("{} and {}: two kernels, because {}\n", pair.producer, pair.consumer, pair.why);
+}
+
 /// Which schedule a kernel gets, such as "schedule: tuned", as a comment of the level's language.
 std::string remark(const std::string& which, double measured_us, const std::string& from, const std::string& note,
                    const engine::TunedCache& cache, const CompileOptions& options) {
@@ -326,10 +330,11 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
   if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
   passes.target = pick_target(options);
   std::string text;
-  rules::AttentionObserver observer;
+  rules::FusionObserver observer;
   if (options.verbose > 0) {
     observer.found = [&](const rules::FoundAttention& attention) { text += trace(attention); };
     observer.parted = [&](const rules::KeyParts& parts) { text += trace(parts); };
+    observer.apart = [&](const rules::Apart& pair) { text += trace(pair); };
   }
   Backend backend(options);
   const engine::GraphSchedule schedule =

@@ -11,16 +11,11 @@
 namespace deplo::apps {
 namespace {
 
-const ir::Buffer& output_of(const ir::Program& kernel) {
-  const auto found = std::ranges::find(kernel.buffers, ir::Role::output, &ir::Buffer::role);
-  CHECK(found != kernel.buffers.end());
-  return *found;
-}
-
-std::string inputs_of(const ir::Program& kernel) {
+template <typename Word>
+std::string list(const ir::Program& kernel, ir::Role role, const Word& word) {
   std::string text;
   for (const ir::Buffer& buffer : kernel.buffers)
-    if (buffer.role == ir::Role::input) (text += text.empty() ? "" : ", ") += buffer.name;
+    if (buffer.role == role) text += (text.empty() ? "" : ", ") + word(buffer);
   return text;
 }
 
@@ -30,12 +25,12 @@ std::vector<std::string> row_of(const ir::Program& kernel, std::size_t number, s
   const ir::Work work = ir::work(kernel);
   return {std::to_string(number),
           kernel.name,
-          ir::print(output_of(kernel).shape),
+          list(kernel, ir::Role::output, [](const ir::Buffer& buffer) { return ir::print(buffer.shape); }),
           three_digits(work.flops / 1e9),
           three_digits(work.bytes / 1e6),
           intensity(work),
           first == number ? "" : fmt::format("as {}", first),
-          inputs_of(kernel)};
+          list(kernel, ir::Role::input, [](const ir::Buffer& buffer) { return buffer.name; })};
 }
 
 }  // namespace

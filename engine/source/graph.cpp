@@ -31,7 +31,7 @@ ir::tensor::Graph lower_to_tensor(const ir::torch::Graph& graph, const Passes& p
 }
 
 Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes& passes, const Trail& taken,
-                                    const rules::AttentionObserver& observer) {
+                                    const rules::FusionObserver& observer) {
   CHECK(passes.lift);
   const ir::tensor::Graph tensors = lower_to_tensor(graph, passes);
   if (tensors.outputs.empty()) return rules::Fused{};  // all are without elements
@@ -49,8 +49,7 @@ Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes&
   return fused;
 }
 
-ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes,
-                           const rules::AttentionObserver& observer) {
+ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes, const rules::FusionObserver& observer) {
   return std::move(lower_by_trail(graph, passes, {}, observer).value().module);
 }
 

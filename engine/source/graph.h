@@ -27,11 +27,11 @@ Passes parse_passes(const std::string& text);
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
 /// All kernels are verified. Throws Error if the graph needs more memory than any device has, or a type that kernels
 /// cannot hold.
-ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::AttentionObserver& = {});
+ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::FusionObserver& = {});
 /// The same, with the decisions of fusion that `taken` names; the heuristic takes the others. A failure: `taken` does
 /// not fit this graph.
 Result<rules::Fused> lower_by_trail(const ir::torch::Graph&, const Passes&, const Trail& taken,
-                                    const rules::AttentionObserver& = {});
+                                    const rules::FusionObserver& = {});
 /// A graph lowered with decisions of fusion that are not the heuristic's.
 struct Variation {
   Trail changes;  // these decisions; empty: all are the heuristic's

@@ -31,7 +31,8 @@ double bytes(const Fusion& fusion, const LoopOp& op, const std::vector<ValueId>&
   for (const ValueId id : order)
     if (fusion.values[id].kind == Value::Kind::load)
       elements[fusion.values[id].tensor] += touched(fusion, fusion.values[id], fusion.shape(op));
-  double sum = size_of(fusion.type(op.output));
+  double sum = 0;
+  for (const Result& result : results(op)) sum += size_of(fusion.type(result.output));
   for (const auto& [tensor, count] : elements)
     sum += std::min(count * static_cast<double>(ir::bytes(fusion.type(tensor).dtype)), size_of(fusion.type(tensor)));
   return sum;
@@ -56,7 +57,7 @@ void count_softmax(const Values& values, const Nest& nest, const Value& softmax,
 }  // namespace
 
 void complete(const Fusion& fusion, LoopOp& op) {
-  const Nest nest(fusion.values, op.root, fusion.shape(op));
+  const Nest nest(fusion.values, roots(op), fusion.shape(op));
   op.reads.clear();
   op.cost = {};
   for (const ValueId id : nest.values()) {
@@ -71,7 +72,8 @@ void complete(const Fusion& fusion, LoopOp& op) {
   }
   std::sort(op.reads.begin(), op.reads.end());
   op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());
-  op.cost.work += static_cast<double>(ir::element_count(fusion.shape(op)));
+  for (const Result& result : results(op))
+    op.cost.work += static_cast<double>(ir::element_count(fusion.type(result.output).shape));
   op.cost.bytes = bytes(fusion, op, nest.values());
 }
 

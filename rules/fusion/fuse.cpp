@@ -63,7 +63,16 @@ KeyParts choose_parts(const ir::Program& attention, const Target& target, fusion
   return options[static_cast<std::size_t>(std::ranges::find(values, value) - values.begin())];
 }
 
-ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const AttentionObserver& observe) {
+/// Does a kernel still read the result of the other from memory, although kernels were joined?
+bool are_apart(const fusion::Fusion& state, const Apart& pair) {
+  return std::ranges::any_of(state.ops, [&](const fusion::LoopOp& op) {
+    const auto is_consumer = [&](const fusion::Result& result) { return state.name(result.output) == pair.consumer; };
+    const auto is_producer = [&](int tensor) { return state.name(tensor) == pair.producer; };
+    return std::ranges::any_of(results(op), is_consumer) && std::ranges::any_of(op.reads, is_producer);
+  });
+}
+
+ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const FusionObserver& observe) {
   const ir::tensor::Graph& graph = state.graph;
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -77,7 +86,7 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const A
       observe.parted(parts);
     }
     if (parts.parts > 1) add_in_parts(module, kernel, parts, graph);
-    module.tensors.push_back(tensor_of(state, op.output));
+    for (const fusion::Result& result : results(op)) module.tensors.push_back(tensor_of(state, result.output));
     if (parts.parts == 1) module.kernels.push_back(std::move(kernel));
   }
   for (const int output : graph.outputs) module.outputs.push_back(state.name(output));
@@ -87,7 +96,7 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const A
 }  // namespace
 
 Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const FuseOptions& options,
-                   const AttentionObserver& observe) {
+                   const FusionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
   fusion::Fusion state{.graph = graph,
                        .values = {},
@@ -98,8 +107,12 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard);
   for (const auto& [output, attention] : state.attentions) observe.found(attention);
+  const std::vector<Apart> apart = options.merge && observe.apart ? fusion::kernels_apart(state) : std::vector<Apart>{};
   if (options.merge && options.guard)
     for (fusion::LoopOp& op : state.ops) fusion::join_rows(state, op);
+  if (options.merge && options.guard) fusion::join_results(state);
+  for (const Apart& pair : apart)
+    if (are_apart(state, pair)) observe.apart(pair);
   if (options.merge && options.layouts) fusion::choose_layouts(state);
   Fused fused{kernels_of(state, options, observe), {}, {}};
   if (const std::string fault = state.decisions.fault(); !fault.empty())
@@ -109,7 +122,7 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
   return fused;
 }
 
-ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const AttentionObserver& observe) {
+ir::Module fuse(const ir::tensor::Graph& graph, const FuseOptions& options, const FusionObserver& observe) {
   return fuse(graph, Trail{}, options, observe).value().module;
 }
 

@@ -17,8 +17,8 @@ namespace deplo::rules {
 //   fusion.attention_T=fused|split  scores, softmax and the product with the values in one kernel, or in several
 //   fusion.key_parts_T=N            the parts into which one kernel's keys are split (fusion/key_parts.h); 1: not split
 //   fusion.layout_T=readers|plain   T is stored as the kernels that read it want it, or in the order of its dimensions
-//   fusion.merge_T=0|1              T is computed by the kernels that read it, which repeats work, or is written to
-//   memory
+//   fusion.merge_T=0|1              T is in memory, or is computed by the kernels that read it, which repeats work
+//   fusion.join_T=1|0               T is computed by the kernel of an earlier result, or by one of its own
 
 struct FuseOptions {
   bool merge = true;    // false: one kernel per node of the Tensor IR (--passes dol)
@@ -47,10 +47,17 @@ struct KeyParts {
   std::string why;                   // "": the decision is fixed
 };
 
-/// `found` is called for each attention, `parted` for each attention that becomes one kernel.
-struct AttentionObserver {
+/// Two kernels, named by their outputs, of which the second reads what the first computes; and why they are two.
+struct Apart {
+  std::string producer, consumer, why;
+};
+
+/// `found` is called for each attention, `parted` for each attention that becomes one kernel, `apart` for each kernel
+/// and each kernel that reads its results.
+struct FusionObserver {
   std::function<void(const FoundAttention&)> found = [](const FoundAttention&) {};
   std::function<void(const KeyParts&)> parted = [](const KeyParts&) {};
+  std::function<void(const Apart&)> apart = {};  // empty: nobody asks, and nothing is found out
 };
 
 /// Kernels, and the decisions that led to them.
@@ -61,9 +68,8 @@ struct Fused {
 };
 /// The graph must come from compose(): every output is computed. `taken`: decisions by their names; all others take
 /// options[0]. The failure is Status::invalid and names the first decision of `taken` that the graph does not have.
-Result<Fused> fuse(const ir::tensor::Graph&, const Trail& taken, const FuseOptions& = {},
-                   const AttentionObserver& = {});
+Result<Fused> fuse(const ir::tensor::Graph&, const Trail& taken, const FuseOptions& = {}, const FusionObserver& = {});
 /// The same with the heuristic's decisions.
-ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const AttentionObserver& = {});
+ir::Module fuse(const ir::tensor::Graph&, const FuseOptions& = {}, const FusionObserver& = {});
 
 }  // namespace deplo::rules

@@ -50,7 +50,7 @@ namespace {
 // Of how many operations the operands of an attention are made: those of the product that a score is, and the weights.
 std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
-  const Nest nest(values, op.root, fusion.shape(op));
+  const Nest nest(values, roots(op), fusion.shape(op));
   std::set<ValueId> operations;
   const auto add = [&](ValueId operand) {
     for (const ValueId id : reachable(values, operand))
@@ -134,7 +134,7 @@ bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
 
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
-  const Nest nest(values, op.root, fusion.shape(op));
+  const Nest nest(values, roots(op), fusion.shape(op));
   int contractions = 0, products_of_scores = 0;
   for (const ValueId id : nest.reductions()) {
     const Place place = nest.place(id);
@@ -164,7 +164,7 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
 }  // namespace
 
 bool contracts(const Fusion& fusion, const LoopOp& op) {
-  const Nest nest(fusion.values, op.root, fusion.shape(op));
+  const Nest nest(fusion.values, roots(op), fusion.shape(op));
   return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
 }
 

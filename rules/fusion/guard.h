@@ -15,6 +15,9 @@ inline constexpr double most_inflation = 2.1;
 /// while the merge saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and
 /// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
 inline constexpr double most_contraction_growth = 1.1;
+/// Upper bound on the growth of work if two kernels become one with two results: what the second computes of the first's
+/// result in several sweeps is computed again in each. A residual sum and its norm do 1.1 times the work of both.
+inline constexpr double most_joined_growth = 1.25;
 /// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is
 /// too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.
 inline constexpr double longest_sweep = 1 << 18;

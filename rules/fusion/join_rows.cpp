@@ -73,7 +73,7 @@ std::optional<Axes> axes_to_join(const Fusion& fusion, const LoopOp& op) {
 
 void join(Fusion& fusion, LoopOp& op, const Axes& axes) {
   ir::Shape shape = fusion.shape(op);
-  std::vector<ir::Expr> index = written(fusion, op);
+  std::vector<ir::Expr> index = written(fusion, op, op.output);
   const std::int64_t rows = shape[axes.rows];
   const ir::Expr joined = ir::tensor::coordinate(axes.rows);
   const ir::Substitution sigma = {{ir::tensor::coordinate(axes.outer).name(), joined / rows},

@@ -38,14 +38,15 @@ std::vector<Access> accesses(const Fusion& fusion, int tensor) {
   std::vector<Access> result;
   for (const LoopOp& op : fusion.ops) {
     const ir::Shape& extents = fusion.shape(op);
-    if (op.output == tensor) {
-      Access write{written(fusion, op), &extents, "", static_cast<double>(ir::element_count(extents))};
-      for (std::size_t d = 0; d < extents.size(); ++d)
-        if (extents[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
+    if (computes(op, tensor)) {
+      const ir::Shape& walked = tensor == op.output ? extents : fusion.type(tensor).shape;
+      Access write{written(fusion, op, tensor), &extents, "", static_cast<double>(ir::element_count(walked))};
+      for (std::size_t d = 0; d < walked.size(); ++d)
+        if (walked[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
       result.push_back(std::move(write));
     }
     if (!std::binary_search(op.reads.begin(), op.reads.end(), tensor)) continue;
-    const Nest nest(fusion.values, op.root, extents);
+    const Nest nest(fusion.values, roots(op), extents);
     for (const ValueId id : nest.values()) {
       const Value& value = fusion.values[id];
       if (value.kind != Value::Kind::load || value.tensor != tensor) continue;
@@ -221,7 +222,7 @@ void choose_layouts(Fusion& fusion) {
     const auto& node = fusion.graph.nodes[t];
     const bool output = std::count(fusion.graph.outputs.begin(), fusion.graph.outputs.end(), tensor) > 0;
     const bool computed =
-        std::any_of(fusion.ops.begin(), fusion.ops.end(), [&](const LoopOp& op) { return op.output == tensor; });
+        std::any_of(fusion.ops.begin(), fusion.ops.end(), [&](const LoopOp& op) { return computes(op, tensor); });
     if (node.as<ir::tensor::Input>() != nullptr || (output && computed))
       fusion.layouts[t] = choose(fusion, tensor, {.join = true});
     else if (node.as<ir::tensor::Parameter>() != nullptr)

@@ -121,22 +121,38 @@ std::vector<ir::Expr> identity(const ir::Shape& shape) {
   return index;
 }
 
-std::vector<ir::Expr> written(const Fusion& fusion, const LoopOp& op) {
-  return op.axes.empty() ? identity(fusion.shape(op)) : op.index;
+std::vector<ir::Expr> written(const Fusion& fusion, const LoopOp& op, int tensor) {
+  return tensor == op.output && !op.axes.empty() ? op.index : identity(fusion.type(tensor).shape);
 }
 
-std::vector<ValueId> reachable(const Values& values, ValueId root) {
+std::vector<Result> results(const LoopOp& op) {
+  std::vector<Result> all = op.others;
+  all.push_back({op.output, op.root});
+  return all;
+}
+
+bool computes(const LoopOp& op, int tensor) { return std::ranges::count(results(op), tensor, &Result::output) > 0; }
+
+std::vector<ValueId> roots(const LoopOp& op) {
+  std::vector<ValueId> roots;
+  for (const Result& result : results(op)) roots.push_back(result.root);
+  return roots;
+}
+
+std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>& roots) {
   std::vector<ValueId> result;
-  std::vector<bool> seen(static_cast<std::size_t>(root) + 1);
+  std::vector<bool> seen(static_cast<std::size_t>(std::ranges::max(roots)) + 1);
   const std::function<void(ValueId)> visit = [&](ValueId id) {
     if (seen[static_cast<std::size_t>(id)]) return;
     seen[static_cast<std::size_t>(id)] = true;
     for (const ValueId arg : values[id].args) visit(arg);
     result.push_back(id);
   };
-  visit(root);
+  for (const ValueId root : roots) visit(root);
   return result;
 }
+
+std::vector<ValueId> reachable(const Values& values, ValueId root) { return reachable(values, std::vector{root}); }
 
 void lift(Fusion& fusion) {
   Lifter lifter(fusion);

@@ -22,10 +22,18 @@ struct Cost {
   double bytes = 0;       // of the global memory that is accessed, each element counted once
 };
 
+/// A tensor that a kernel computes: a node of the Tensor IR, and the value of an element, by the free axes.
+struct Result {
+  int output = -1;
+  ValueId root = ValueId::none;
+};
+
 struct LoopOp {
   int output = -1;               // tensor: a node of the Tensor IR
   ValueId root = ValueId::none;  // value of an element, by the free axes: one per dimension of the output
-  std::vector<int> reads = {};   // tensors, sorted
+  // What the kernel computes besides, by its first free axes (join_results.cpp).
+  std::vector<Result> others = {};
+  std::vector<int> reads = {};  // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
   // Set if the free axes are not the output's dimensions: their extents, and the element that is written.
@@ -56,13 +64,19 @@ struct Fusion {
 
 /// Makes one kernel of each node that computes something. Results of 16-bit floats are f32 until they are written.
 void lift(Fusion&);
-/// Fills in `reads` and `cost`, which follow from `root`.
+/// Fills in `reads` and `cost`, which follow from the roots.
 void complete(const Fusion&, LoopOp&);
 /// The index of the element at a kernel's own coordinates: 0 in dimensions of extent 1, which have no axis.
 std::vector<ir::Expr> identity(const ir::Shape&);
-/// The index of the element that a kernel writes.
-std::vector<ir::Expr> written(const Fusion&, const LoopOp&);
-/// The distinct values reachable from the root, each after its arguments.
+/// The index of the element that a kernel writes of a tensor that it computes.
+std::vector<ir::Expr> written(const Fusion&, const LoopOp&, int tensor);
+/// All results of a kernel, in the order in which they are written: its output is the last.
+std::vector<Result> results(const LoopOp&);
+bool computes(const LoopOp&, int tensor);
+/// The value of an element of each result.
+std::vector<ValueId> roots(const LoopOp&);
+/// The distinct values reachable from the roots, each after its arguments.
+std::vector<ValueId> reachable(const Values&, const std::vector<ValueId>& roots);
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
 /// The kernels that read the output of `producer`.
@@ -88,6 +102,13 @@ void split_axes(Fusion&, LoopOp&);
 
 /// Joins the axes of rows of a contraction that reads windows into one axis.
 void join_rows(Fusion&, LoopOp&);
+
+/// Why kernels of which one reads the other's output are two.
+std::vector<Apart> kernels_apart(Fusion&);
+
+/// Makes one kernel with several results of kernels without contractions that read the same elements, if it does no more
+/// work than they do and accesses fewer bytes. Each is a decision.
+void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);

@@ -30,7 +30,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   const ir::Shape& shape = fusion.shape(producer);
   bool legal = true;
   LoopOp merged = consumer;
-  merged.root = values.replace(consumer.root, [&](const Value& load) -> std::optional<ValueId> {
+  const auto in_place = [&](const Value& load) -> std::optional<ValueId> {
     if (load.kind != Value::Kind::load || load.tensor != producer.output) return std::nullopt;
     if (!load.args.empty() && producer.cost.reductions > 0) {
       legal = false;
@@ -41,7 +41,9 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
       if (const ir::Expr axis = ir::tensor::coordinate(d); shape[d] > 1 && !(load.index[d] == axis))
         sigma.emplace_back(axis.name(), load.index[d]);
     return values.substitute(producer.root, sigma, fusion.shape(consumer), load.args);
-  });
+  };
+  merged.root = values.replace(consumer.root, in_place);
+  for (Result& other : merged.others) other.root = values.replace(other.root, in_place);
   if (!legal) return std::nullopt;
   complete(fusion, merged);
   merged.inflation = inflation(merged, producer, consumer);

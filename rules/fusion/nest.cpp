@@ -14,8 +14,8 @@ int prefix(const Live& live) { return static_cast<int>(std::bit_width(live.free)
 
 }  // namespace
 
-Nest::Nest(const Values& values, ValueId root, const ir::Shape& shape)
-    : values_(values), extents_(shape), order_(reachable(values, root)) {
+Nest::Nest(const Values& values, const std::vector<ValueId>& roots, const ir::Shape& shape)
+    : values_(values), extents_(shape), order_(reachable(values, roots)) {
   for (std::size_t i = order_.size(); i-- > 0;)  // a reduction inside another is an argument of it
     if (values_[order_[i]].reduces()) reductions_.push_back(order_[i]);
   for (const ValueId id : reductions_) {
@@ -42,13 +42,15 @@ bool Nest::stands_in(Place place, int reduce) const {
 }
 
 Place Nest::place_of(const Live& live) const {
-  if (live.reduces.empty()) {
-    const auto at = std::lower_bound(breaks_.begin(), breaks_.end(), prefix(live));
-    return {at == breaks_.end() ? rank() : *at, -1};
-  }
+  if (live.reduces.empty()) return place(prefix(live));
   const auto deepest = std::max_element(live.reduces.begin(), live.reduces.end(),
                                         [&](int a, int b) { return depth_.at(a) < depth_.at(b); });
   return {0, *deepest};
+}
+
+Place Nest::place(int axes) const {
+  const auto at = std::lower_bound(breaks_.begin(), breaks_.end(), axes);
+  return {at == breaks_.end() ? rank() : *at, -1};
 }
 
 Place Nest::place(ValueId id) const {
@@ -70,6 +72,13 @@ double Nest::executions(Place place, std::uint32_t free) const {
   for (int d = 0; d < place.free; ++d)
     if ((free >> d & 1) != 0) count *= static_cast<double>(extents_[static_cast<std::size_t>(d)]);
   return count;
+}
+
+Place place_of_write(const Fusion& fusion, const LoopOp& op, const Nest& nest, int tensor) {
+  if (tensor == op.output) return {nest.rank(), -1};
+  const ir::Shape& shape = fusion.type(tensor).shape;
+  const auto last = std::find_if(shape.rbegin(), shape.rend(), [](std::int64_t extent) { return extent > 1; });
+  return nest.place(static_cast<int>(shape.rend() - last));
 }
 
 }  // namespace deplo::rules::fusion

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "rules/fusion/loop_op.h"
 #include "rules/fusion/values.h"
 
 namespace deplo::rules::fusion {
@@ -20,10 +21,12 @@ struct Place {
 /// reduction must stand anyway. A load hoisted between two free loops would remove the inner loop's parallelism.
 class Nest {
  public:
-  Nest(const Values&, ValueId root, const ir::Shape& shape);
+  Nest(const Values&, const std::vector<ValueId>& roots, const ir::Shape& shape);
 
   const std::vector<ValueId>& values() const { return order_; }  // each after its arguments
   Place place(ValueId) const;                                    // for a reduction: where its loop stands
+  /// Where a statement stands that depends on the first `axes` free axes alone.
+  Place place(int axes) const;
   /// How often a statement at this place is executed; `free` selects the free axes that count (bits, as in Live).
   double executions(Place, std::uint32_t free = ~0U) const;
   /// How often a value is computed. For a value that the scores of a softmax are made of, only the axes that the scores
@@ -45,5 +48,8 @@ class Nest {
   std::map<int, int> depth_;                     // axis → loops around its body
   std::map<ValueId, std::uint32_t> score_axes_;  // value that scores are made of → free axes of the scores
 };
+
+/// Where a kernel writes one of its results.
+Place place_of_write(const Fusion&, const LoopOp&, const Nest&, int tensor);
 
 }  // namespace deplo::rules::fusion

@@ -34,7 +34,7 @@ class Placer {
       : fusion_(fusion),
         values_(fusion.values),
         op_(op),
-        nest_(values_, op.root, fusion.shape(op)),
+        nest_(values_, roots(op), fusion.shape(op)),
         free_(static_cast<std::size_t>(nest_.rank()) + 1) {
     for (const ValueId id : nest_.values()) measure(id);
   }
@@ -43,7 +43,7 @@ class Placer {
     if (values_[op_.root].kind == Value::Kind::scatter)
       scatter(values_[op_.root]);
     else
-      write(stored(op_.output, written(fusion_, op_)), emit(op_.root), free_.back());
+      for (const Result& result : results(op_)) write(result);
     for (ir::Body& body : free_) loads_first(body);
     for (std::size_t d = free_.size() - 1; d-- > 0;) {
       const std::int64_t extent = fusion_.shape(op_)[d];
@@ -65,8 +65,13 @@ class Placer {
     height_[id] = height + (values_[id].reduces() ? 1 << 20 : 0);
   }
 
-  void write(std::vector<ir::Expr> index, ir::Arg value, ir::Body& to) const {
-    to.push_back(ir::Write{fusion_.name(op_.output), std::move(index), std::move(value)});
+  void write(const Result& result) {
+    ir::Arg value = emit(result.root);
+    write(result.output, stored(result.output, written(fusion_, op_, result.output)), std::move(value),
+          body(place_of_write(fusion_, op_, nest_, result.output)));
+  }
+  void write(int tensor, std::vector<ir::Expr> index, ir::Arg value, ir::Body& to) const {
+    to.push_back(ir::Write{fusion_.name(tensor), std::move(index), std::move(value)});
   }
 
   void scatter(const Value& root) {
@@ -79,9 +84,9 @@ class Placer {
     index.pop_back();
     index = stored(op_.output, index);
     for (ir::Expr& e : index) e = ir::substitute(e, gathered(args));
-    if (condition.is_constant(1)) return write(std::move(index), value, free_.back());
+    if (condition.is_constant(1)) return write(op_.output, std::move(index), value, free_.back());
     ir::If chosen = {condition, {}};
-    write(std::move(index), value, chosen.then);
+    write(op_.output, std::move(index), value, chosen.then);
     free_.back().emplace_back(std::move(chosen));
   }
 
@@ -254,7 +259,7 @@ ir::Program place(const Fusion& fusion, const LoopOp& op) {
         std::find_if(op.reads.begin(), op.reads.end(), [&](int t) { return fusion.name(t) == load->buffer; });
     program.buffers.push_back(buffer(fusion, *tensor, ir::Role::input));
   });
-  program.buffers.push_back(buffer(fusion, op.output, ir::Role::output));
+  for (const Result& result : results(op)) program.buffers.push_back(buffer(fusion, result.output, ir::Role::output));
   ir::renumber_axes(program);
   return program;
 }

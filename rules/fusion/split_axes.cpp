@@ -35,7 +35,7 @@ std::int64_t inner_extent(const Values& values, ValueId root, std::size_t axis, 
 }
 
 void split(Fusion& fusion, LoopOp& op, std::size_t axis, std::int64_t inner) {
-  std::vector<ir::Expr> index = written(fusion, op);
+  std::vector<ir::Expr> index = written(fusion, op, op.output);
   ir::Shape axes = fusion.shape(op);
   ir::Substitution sigma;
   const auto old = [&](std::size_t d) { return ir::tensor::coordinate(d).name(); };

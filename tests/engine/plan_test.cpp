@@ -22,15 +22,17 @@ void add_tensor(ir::Module& module, Kind kind, const std::string& name, std::int
 }
 
 // A kernel of which only the buffers matter here.
-void add_kernel(ir::Module& module, const std::vector<std::string>& reads, const std::string& writes) {
+void add_kernel(ir::Module& module, const std::vector<std::string>& reads, const std::string& result,
+                const std::vector<std::string>& other_results = {}) {
   ir::Program kernel;
-  kernel.name = writes;
+  kernel.name = result;
   const auto add = [&](const std::string& name, ir::Role role) {
     const ir::Shape shape = module.find(name)->type.shape;
     kernel.buffers.push_back({name, ir::DType::f32, role, shape, {1}});
   };
   for (const std::string& name : reads) add(name, ir::Role::input);
-  add(writes, ir::Role::output);
+  for (const std::string& name : other_results) add(name, ir::Role::output);
+  add(result, ir::Role::output);
   module.kernels.push_back(std::move(kernel));
 }
 
@@ -105,8 +107,10 @@ ir::Module random_module(Rng& rng) {
       const std::string& name = names[rng.below(names.size())];
       if (std::ranges::find(reads, name) == reads.end()) reads.push_back(name);
     }
+    std::vector<std::string> others;
+    for (; rng.below(4) == 0; others.push_back(names.back())) add(Kind::computed);
     add(Kind::computed);
-    add_kernel(module, reads, names.back());
+    add_kernel(module, reads, names.back(), others);
   }
   for (std::uint64_t i = 0, n = 1 + rng.below(3); i < n; ++i) module.outputs.push_back(names[rng.below(names.size())]);
   return module;
@@ -118,7 +122,8 @@ void expect_values_survive(const ir::Module& module, const Plan& plan) {
   for (const ir::Tensor& tensor : module.tensors)
     if (tensor.kind != Kind::computed) holds[plan.placement.at(tensor.name)] = tensor.name;
   for (const ir::Program& kernel : module.kernels) {
-    holds[plan.placement.at(kernel.buffers.back().name)] = kernel.buffers.back().name;  // while it reads
+    for (const ir::Buffer& buffer : kernel.buffers)  // written while others are read
+      if (buffer.role == ir::Role::output) holds[plan.placement.at(buffer.name)] = buffer.name;
     for (const ir::Buffer& buffer : kernel.buffers) EXPECT_EQ(holds[plan.placement.at(buffer.name)], buffer.name);
   }
   for (const std::string& output : module.outputs) EXPECT_EQ(holds[plan.placement.at(output)], output);

@@ -105,7 +105,7 @@ TEST(Fuse, KernelCounts) {
       {"an output is written, whoever else reads it", "x=torch.randn(8,9)\ny=x@x.T\n(y,torch.exp(y))", 2},
       {"a transpose is a way of reading", "x=torch.randn(8,9)\ntorch.exp(x.T)", 1},
       {"nothing but a transpose is a copy", "torch.randn(8,9).T", 1},
-      {"an input that is an output", "x=torch.randn(3)\n(x,x+1)", 2},
+      {"an input that is an output", "x=torch.randn(3)\n(x,x+1)", 1},
       {"no input at all", "torch.arange(8)*2", 1},
       {"a gather computes what it gathers", "w=torch.exp(torch.randn(9,5))\nF.embedding(torch.randint(0,9,(4,)),w)", 1},
       {"a gather of a gather", "w=torch.randn(9,5)+1\nw[torch.randint(0,9,(4,3))][:,torch.randint(0,3,(2,))]*2", 1},
@@ -119,7 +119,7 @@ TEST(Fuse, KernelCounts) {
        "x=torch.randn(2,8)\nw=torch.randn(3,8,9)\n"
        "torch.bmm(x[:,None].expand(2,2,8).reshape(4,1,8),w[torch.randint(0,3,(4,))])",
        1},
-      {"topk: ranks, indices, values", "torch.topk(torch.randn(7,9),2)", 3},
+      {"topk: ranks; indices and values", "torch.topk(torch.randn(7,9),2)", 2},
       {"a short cumsum is a sum over pairs", "torch.cumsum(torch.randn(7,64),-1)", 1},
       {"a long one has sums of runs", "torch.cumsum(torch.randn(7,65),-1)", 3},
       {"index_add is a sum over the rows that name the place",

@@ -21,7 +21,7 @@ namespace {
 
 FuseOptions in_parts(std::int64_t parts) { return {.fixed = {{"attention", "fused"}, {"key_parts", parts}}}; }
 
-ir::Module fused(const std::string& code, const FuseOptions& options, const AttentionObserver& observer = {}) {
+ir::Module fused(const std::string& code, const FuseOptions& options, const FusionObserver& observer = {}) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options, observer);
 }
 
@@ -213,7 +213,7 @@ TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
       one = "q=torch.randn(1,{1},16);k=torch.randn(1,{0},16);F.scaled_dot_product_attention(q,k,k)";
   const auto chosen = [](const std::string& code, const char* target) {
     std::vector<KeyParts> found;
-    AttentionObserver observer;
+    FusionObserver observer;
     observer.parted = [&](const KeyParts& parts) { found.push_back(parts); };
     fused(code, {.target = load_target(target), .fixed = {{"attention", "fused"}}}, observer);
     EXPECT_EQ(found.size(), 1U) << code;
@@ -234,7 +234,7 @@ TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
 
 TEST(KeyParts, StayOneWhereTheSweepIsNotAlone) {
   std::string why;
-  AttentionObserver observer;
+  FusionObserver observer;
   observer.parted = [&](const KeyParts& parts) { why = parts.why; };
   fused("q=torch.randn(3,16);k=torch.randn(9,16);F.softmax(q@k.T,-1)@k[:,0]", in_parts(2), observer);
   EXPECT_EQ(why, "the values of a row have no axis of their own");

@@ -81,7 +81,8 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
       run_kernel(kernel, memory);
     else
       ir::interpret(kernel, memory);
-    tensors[kernel.buffers.back().name] = std::move(memory.at(kernel.buffers.back().name));
+    for (const ir::Buffer& buffer : kernel.buffers)
+      if (buffer.role == ir::Role::output) tensors[buffer.name] = std::move(memory.at(buffer.name));
   }
   std::vector<Values> outputs;
   auto name = module.outputs.begin();

@@ -1,0 +1,49 @@
+// Why two kernels were not merged, for users who ask: the conditions of merge.cpp once more, on what is left.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rules/fusion/guard.h"
+#include "rules/fusion/loop_op.h"
+
+namespace deplo::rules::fusion {
+namespace {
+
+bool is_kept_by_decision(const Fusion& fusion, const LoopOp& producer) {
+  const std::string knob = fmt::format("{}.merge_{}", decision_group, fusion.name(producer.output));
+  return std::ranges::any_of(fusion.decisions.trail(), [&](const Choice& choice) {
+    return choice.knob == knob && choice.value == deplo::Value{std::int64_t{0}};
+  });
+}
+
+std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  const std::optional<LoopOp> merged = splice(fusion, producer, consumer);
+  if (!merged && !producer.axes.empty())
+    return fmt::format("the axes of {} are parts of its dimensions", fusion.name(producer.output));
+  if (!merged) return "its sums are gathered, so they must be in memory";
+  if (const Refusal refusal = refuse(fusion, *merged, producer, consumer); !refusal.why.empty()) return refusal.why;
+  const std::size_t readers = consumers(fusion, producer).size();
+  const bool repeats = producer.cost.reductions > 0;
+  if (fusion.is_output(producer))
+    return fmt::format("{} is an output of the graph, and would be computed twice", fusion.name(producer.output));
+  if (readers > 1)
+    return repeats ? fmt::format("each of {} kernels would compute the sums again", readers)
+                   : fmt::format("{} kernels that compute it would access more bytes than those that read it", readers);
+  if (is_kept_by_decision(fusion, producer)) return fmt::format("fusion.merge_{} is 0", fusion.name(producer.output));
+  return "a part of its work would be done again";
+}
+
+}  // namespace
+
+std::vector<Apart> kernels_apart(Fusion& fusion) {
+  std::vector<Apart> pairs;
+  for (const LoopOp& producer : fusion.ops)
+    for (const std::size_t i : consumers(fusion, producer)) {
+      const LoopOp& consumer = fusion.ops[i];
+      pairs.push_back(
+          {fusion.name(producer.output), fusion.name(consumer.output), why_apart(fusion, producer, consumer)});
+    }
+  return pairs;
+}
+
+}  // namespace deplo::rules::fusion
