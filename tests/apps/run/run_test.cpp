@@ -224,7 +224,8 @@ TEST(Run, RequireTunedRunsMeasuredSchedulesOnly) {
     flags.insert(flags.end(), {"--device", "interpreter", "--require-tuned", "--tuned", store});
     return flags;
   };
-  for (const Json& kernel : run_json(with({"-c", code}))["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned");
+  const Json ran = run_json(with({"-c", code}));
+  for (const Json& kernel : ran["kernels"]) EXPECT_EQ(kernel["schedule"], "tuned");
   EXPECT_EQ(run(with({"-c", code, "--whole"})).code, 0);
   EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0"})).code, 0);
   EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0", "--store", folder.file("new.db")})).code, 0);
