@@ -103,7 +103,7 @@ class AttentionMerge {
 
   bool becomes_one_sweep() {
     for (std::size_t i = at_; i-- > 0;)
-      if (is_about_softmax(i)) take_in(i);
+      if (is_about_softmax(i) && !computes_scores(i)) take_in(i);
     split_axes(fusion_, merged_);
     std::string why_not;
     const auto root = online_softmax(fusion_.values, merged_.root, fusion_.shape(merged_), why_not);
@@ -137,6 +137,14 @@ class AttentionMerge {
            std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
              return std::ranges::binary_search(one.reads, op.output) && exponentiates(fusion_.values, op);
            });
+  }
+
+  /// Whether a taken kernel finds the maximum of this kernel's output. A softmax in it, or before it, is another one.
+  bool computes_scores(std::size_t i) const {
+    return std::ranges::any_of(taken_, [&](std::size_t taken) {
+      const LoopOp& op = fusion_.ops[taken];
+      return std::ranges::binary_search(op.reads, fusion_.ops[i].output) && finds_greatest(fusion_.values, op);
+    });
   }
 
   bool take_in(std::size_t i) {

@@ -276,6 +276,19 @@ TEST(FuseAttention, TwoAreTwoKernels) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "");
 }
 
+// The product of one softmax is the scores of the next. Each search for an attention stops at its own scores: a search
+// that took in the softmaxes before them took eight times as long with each of them.
+TEST(FuseAttention, ChainsStopAtTheirScores) {
+  const auto chain = [](int softmaxes) {
+    return fmt::format(
+        "x=torch.randn(1,4,5,5)\n"
+        "for i in range({}): x=F.softmax(nn.BatchNorm2d(4)(nn.Conv2d(4,4,3,padding=1)(x)),-1)\nx",
+        softmaxes);
+  };
+  EXPECT_GE(fused(chain(16), {}).kernels.size(), 32);
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(chain(3)), 5, {}), "");
+}
+
 // PyTorch rounds probabilities where its kernels store them; here they are not stored.
 TEST(FuseAttention, ProbabilitiesAreNotRounded) {
   for (const char* dtype : {"bfloat16", "float16"})
