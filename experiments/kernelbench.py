@@ -3,10 +3,11 @@
 
     python3 experiments/kernelbench.py ../shared/kernelbench/level1 [--deplo build/release/bin/deplo] [--only '5*']
 
-Every constant at the top of a file becomes small (`--set`): batches 2, channels at most 16, groups at most 8, other
-sizes at most 24. A problem that deplo refuses runs again with other sizes at most 8: two sizes of a problem that must
-be equal may then be so. deplo compares each output with its reference in double, which tests/data/torch_values compares
-with PyTorch. Prints a line for each problem and a count. Needs Python only.
+Every constant of a file becomes small: batches at most 2, groups 8, channels 16, images 32 wide, other sizes 24. A file
+that is refused runs with other sizes of at most 8: two that must be equal may then be so. If it is refused again, as a
+model for images of 224 x 224 is, it runs with a small batch only.
+deplo compares each output with its reference in double, which tests/data/torch_values compares with PyTorch. Prints a
+line for each problem and a count. Needs Python only.
 
 With `--export FOLDER` it writes each problem in the reduced sizes as an exported program with inputs and PyTorch's outputs,
 which experiments/exported_models.py runs and compares. That needs PyTorch.
@@ -16,69 +17,83 @@ import ast
 import fnmatch
 import json
 import pathlib
+import re
+import signal
 import subprocess
 import sys
+import tempfile
 
 
 LARGE = 4096  # equal sizes from here on stay equal: a vector of labels goes with a square of predictions
+BATCH = 2
 
 
-LIMITS = (24, 8)  # of sizes that are neither batches nor channels nor groups: first the one, then the other
-
-
-def reduced(name, value, limit):
+def small(name, value, limit=24):
+    if isinstance(value, (tuple, list)):
+        return type(value)(small(name, v, limit) for v in value)
     if "batch" in name:
-        return min(value, 2)
+        return min(value, BATCH)
     if "group" in name:
         return min(value, 8)
+    if limit > 8 and re.search("image|height|width", name):
+        return min(value, 32)  # models halve it and cut it into patches
     return min(value, 16 if "channel" in name or "feature" in name else limit)
 
 
-def small_constants(text, limit):
-    """(statement, name, value) of each constant of integers that becomes smaller. Later constants are made of them."""
-    known, large = {}, {}
-    for statement in ast.parse(text).body:
-        if not isinstance(statement, ast.Assign):
-            continue
+def smaller(name, value):
+    return small(name, value, 8)
+
+
+def small_batch(name, value):
+    return min(value, BATCH) if "batch" in name else value
+
+
+REDUCTIONS = small, smaller, small_batch  # one after the other, until a model is not refused
+
+
+def assigned(node):
+    """The names that a statement of a file assigns, and the expressions of their values."""
+    if not isinstance(node, ast.Assign):
+        return []
+    target, value = node.targets[0], node.value
+    several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+    pairs = zip(target.elts, value.elts) if several else [(target, value)]
+    return [(name.id, expression) for name, expression in pairs if isinstance(name, ast.Name)]
+
+
+def reduced_text(text, reduced):
+    """The file with its constants made small. Constants that others are made of come first."""
+    edits, known, large = [], {}, {}
+    for name, expression in (pair for node in ast.parse(text).body for pair in assigned(node)):
         try:
-            value = eval(compile(ast.Expression(statement.value), "", "eval"), {}, known)
+            value = eval(compile(ast.Expression(expression), name, "eval"), {}, dict(known))
         except Exception:
             continue
-        is_derived = any(isinstance(part, ast.Name) for part in ast.walk(statement.value))  # of smaller constants
-        for target in statement.targets:
-            for name, item in zip(target.elts, value) if isinstance(target, ast.Tuple) else [(target, value)]:
-                known[name.id] = item
-                sizes = item if isinstance(item, tuple) else (item,)
-                if is_derived or not all(type(size) is int for size in sizes):
-                    continue
-                small = [reduced(name.id, size, limit) for size in sizes]
-                if sizes and sizes[0] >= LARGE:
-                    small[0] = large.setdefault(sizes[0], small[0])
-                known[name.id] = tuple(small) if isinstance(item, tuple) else small[0]
-                if known[name.id] != item:
-                    yield statement, name.id, known[name.id]
+        known[name] = value
+        values = value if isinstance(value, (tuple, list)) else [value]
+        if isinstance(expression, ast.Name) or not all(type(v) is int for v in values):
+            continue
+        new = reduced(name, value)
+        if values and values[0] >= LARGE:
+            first = large.setdefault(values[0], reduced(name, values[0]))
+            new = first if values is not value else type(value)([first, *new[1:]])
+        if new != value and expression.lineno == expression.end_lineno:
+            known[name] = new
+            edits.append((expression, new))
+    lines = text.splitlines(keepends=True)
+    for expression, new in reversed(edits):
+        line = lines[expression.lineno - 1]
+        lines[expression.lineno - 1] = f"{line[:expression.col_offset]}{new}{line[expression.end_col_offset:]}"
+    return "".join(lines)
 
 
-def settings(text, limit):
-    return [word for _, name, value in small_constants(text, limit) for word in ("--set", f"{name}={value}")]
-
-
-def reduced_text(text):
-    """The file with its constants made small, as --set does it."""
-    lines = text.splitlines()
-    for statement, name, value in reversed(list(small_constants(text, LIMITS[0]))):
-        line, end = statement.end_lineno - 1, statement.end_col_offset
-        lines[line] = f"{lines[line][:end]}; {name} = {value}{lines[line][end:]}"
-    return "\n".join(lines)
-
-
-def export(file, folder):
+def export(file, text, folder):
     import numpy
     import torch
 
     torch.manual_seed(0)
     names = {}
-    exec(compile(reduced_text(file.read_text()), file, "exec"), names)
+    exec(compile(text, file, "exec"), names)
     model = names["Model"](*names["get_init_inputs"]()).eval()
     inputs = names["get_inputs"]()
     program = torch.export.export(model, tuple(inputs))
@@ -97,18 +112,23 @@ def export(file, folder):
     numpy.savez(f"{stem}.npz", **arrays)
 
 
-def run(file, limit, options):
-    """"ok", "WRONG" or "fails", and the reason."""
-    command = [options.deplo, "run", "--file", str(file), "--init", "get_init_inputs", "--inputs", "get_inputs",
-               "--no-measure", "--device", options.device, *settings(file.read_text(), limit)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    except subprocess.TimeoutExpired:
-        return "fails", "takes more than 300 s"
+def run(file, text, options):
+    """A word for the outcome, and deplo's message."""
+    with tempfile.TemporaryDirectory() as folder:
+        problem = pathlib.Path(folder, file.name)
+        problem.write_text(text)
+        command = [options.deplo, "run", "--file", problem, "--init", "get_init_inputs", "--inputs", "get_inputs",
+                   "--no-measure", "--device", options.device]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
+        except subprocess.TimeoutExpired:
+            return "fails", f"takes more than {options.timeout} s"
     if done.returncode == 0:
         return "ok", ""
+    if done.returncode < 0:
+        return "fails", signal.Signals(-done.returncode).name
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return "WRONG" if done.returncode == 1 and not done.stderr else "fails", lines[-1]
+    return "WRONG" if done.returncode == 1 and not done.stderr else "refused", lines[-1].replace(f"{folder}/", "")
 
 
 def main():
@@ -117,6 +137,7 @@ def main():
     parser.add_argument("--deplo", default="build/release/bin/deplo")
     parser.add_argument("--only", default="*", help="names by glob")
     parser.add_argument("--device", default="opencl:0", help="as of deplo run")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each problem")
     parser.add_argument("--export", type=pathlib.Path, help="write exported programs to this folder instead")
     options = parser.parse_args()
     files = sorted(options.folder.glob("*.py"), key=lambda f: int(f.stem.split("_")[0]))
@@ -124,19 +145,23 @@ def main():
     if options.export:
         options.export.mkdir(parents=True, exist_ok=True)
         for file in files:
-            try:
-                export(file, options.export)
-            except Exception as failure:
-                print(f"{file.stem[:48]:50}{str(failure).splitlines()[0][:200]}", flush=True)
+            for reduced in REDUCTIONS:
+                try:
+                    export(file, reduced_text(file.read_text(), reduced), options.export)
+                    break
+                except Exception as failure:
+                    message = str(failure).splitlines()[0][:200]
+            else:
+                print(f"{file.stem[:48]:50}{message}", flush=True)
         return 0
     right = 0
     for file in files:
-        word, line = "fails", ""
-        for limit in LIMITS:
-            if word == "fails":
-                word, line = run(file, limit, options)
+        for reduced in REDUCTIONS:
+            word, message = run(file, reduced_text(file.read_text(), reduced), options)
+            if word != "refused":
+                break
         right += word == "ok"
-        print(f"{file.stem[:48]:50}{word:6}{line[:200]}", flush=True)
+        print(f"{file.stem[:48]:50}{word:9}{message[:200]}", flush=True)
     print(f"{right} of {len(files)} run and are right")
     return 0 if right == len(files) else 1
 
