@@ -116,7 +116,7 @@ class Joiner {
 
   bool pays(const LoopOp& joined, const LoopOp& first, const LoopOp& second) const {
     return joined.inflation <= std::max(first.inflation, second.inflation) * most_joined_growth &&
-           joined.cost.bytes < first.cost.bytes + second.cost.bytes &&
+           joined.cost.bytes < (first.cost.bytes + second.cost.bytes) * most_joined_bytes &&
            refuse(fusion_, joined, first, second).why.empty();
   }
 
