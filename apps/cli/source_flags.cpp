@@ -266,4 +266,12 @@ void add_selection_flags(Command command, SourceFlags& source) {
   command.excludes("--only", {"--kernel", "--space"});
 }
 
+void add_inputs_function(Command command, SourceFlags& source) {
+  command
+      .option("--inputs", source.inputs_function, "NAME", "With --init: this function of the file makes the inputs.")
+      .show_default()
+      .seldom();
+  command.needs("--inputs", "--init");
+}
+
 }  // namespace deplo::apps

@@ -65,5 +65,7 @@ void add_configuration(Command command, std::string& configuration);
 void add_program_flags(Command command, SourceFlags&);
 /// The flags for SourceFlags::selection(): the same, and --kernel, --symbol and --only.
 void add_selection_flags(Command command, SourceFlags&);
+/// --inputs of --init, for a command that takes no values of inputs.
+void add_inputs_function(Command command, SourceFlags&);
 
 }  // namespace deplo::apps

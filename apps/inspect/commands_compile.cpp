@@ -108,6 +108,7 @@ void add_compile(Command command) {
   auto no_guard = std::make_shared<bool>(false);
   command.describe("Print a graph or a kernel at a level of the compiler.");
   add_selection_flags(command, *source);
+  add_inputs_function(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
   command

@@ -70,6 +70,7 @@ void add_space(Command command, int& exit_code) {
       "rules do not apply. Of a graph it also shows the sets of kernels that it may become. The column \"no effect\" "
       "shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
+  add_inputs_function(command, flags->source);
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");

@@ -18,6 +18,7 @@ namespace deplo::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
 Json bench(std::vector<std::string> flags) {
@@ -112,6 +113,8 @@ TEST(Bench, ModulesInFilesNameTheFunctionOfTheirInputs) {
   const Json one = bench({"--file", file, "--init", "sizes", "--inputs", "my_inputs", "--set", "rows=4"});
   ASSERT_EQ(one["kernels"].size(), 1U);
   EXPECT_EQ(one["kernels"][0]["kernel"], "relu");
+  for (const char* command : {"compile", "space"})
+    EXPECT_THAT(run_program({"deplo", command, "--file", file, "--init", "sizes", "--inputs", "my_inputs"}).err, IsEmpty());
 }
 
 // What is timed is stored, and what other programs measured stands beside it.
