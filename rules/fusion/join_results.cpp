@@ -29,14 +29,18 @@ class Joiner {
 
  private:
   bool pass() {
+    bool changed = false;
     for (std::size_t later = fusion_.ops.size(); later-- > 0;)
       for (std::size_t earlier = later; earlier-- > 0;)
-        if (join(earlier, later)) return true;
-    return false;
+        if (join(earlier, later)) {
+          changed = true;
+          break;  // the joined kernel comes next, or when its place does
+        }
+    return changed;
   }
 
   bool join(std::size_t earlier, std::size_t later) {
-    const LoopOp first = fusion_.ops[earlier], second = fusion_.ops[later];
+    const LoopOp &first = fusion_.ops[earlier], &second = fusion_.ops[later];
     if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first) || !may_join(second))
       return false;
     const bool waits = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return reads(op, first); });
