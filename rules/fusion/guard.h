@@ -16,11 +16,12 @@ inline constexpr double most_inflation = 2.1;
 /// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
 inline constexpr double most_contraction_growth = 1.1;
 /// Upper bound on the growth of work if two kernels become one with two results: what the second computes of the first's
-/// result in several sweeps is computed again in each. A residual sum and its norm do 1.1 times the work of both.
+/// result in several sweeps is computed again in each. A residual sum and its norm do 1.1 times the work of both, and
+/// take 0.85 of the time (docs/performance.md, "From a model to kernels").
 inline constexpr double most_joined_growth = 1.25;
-/// Upper bound on the bytes of such a kernel, as a part of those of both. Less is not worth another form of kernel: two
-/// products of one vector share that vector, and each has a matrix of its own.
-inline constexpr double most_joined_bytes = 0.95;
+/// Lower bound on the bytes that such a kernel spares, as a part of those of the smaller of the two. Less is not worth
+/// another form of kernel: two products of one vector share that vector, and each has a matrix of its own.
+inline constexpr double least_spared_bytes = 0.1;
 /// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is
 /// too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.
 inline constexpr double longest_sweep = 1 << 18;

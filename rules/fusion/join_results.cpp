@@ -119,8 +119,9 @@ class Joiner {
   }
 
   bool pays(const LoopOp& joined, const LoopOp& first, const LoopOp& second) const {
+    const double spared = first.cost.bytes + second.cost.bytes - joined.cost.bytes;
     return joined.inflation <= std::max(first.inflation, second.inflation) * most_joined_growth &&
-           joined.cost.bytes < (first.cost.bytes + second.cost.bytes) * most_joined_bytes &&
+           spared >= least_spared_bytes * std::min(first.cost.bytes, second.cost.bytes) &&
            refuse(fusion_, joined, first, second).why.empty();
   }
 

@@ -41,6 +41,7 @@ const std::vector<Case>& joined() {
   static const std::vector<Case> cases = {
       // A maximum and where it is: the index needs the maximum.
       {"torch.max(torch.randn(5,9),-1)", {{"amax", "amin"}}},
+      {"torch.max(torch.randn(5,900),-1)", {{"amax", "amin"}}},
       // The results of rows beside the row itself, with and without a kept dimension.
       {"x=torch.randn(5,9);m=x.mean(-1,keepdim=True);c=x-m;c*torch.rsqrt((c*c).mean(-1,keepdim=True)),m",
        {{"mean", "mul_1"}}},
@@ -88,11 +89,12 @@ for a0 in 0..5: # free
 
 TEST(JoinResults, LeaveApartWhatSharesNoRows) {
   for (const char* code : {
-           "x=torch.randn(5,9);x.sum(0),x.sum(1)",                         // rows and columns
-           "x=torch.randn(5,9);x[:,0]*2,x*3",                              // nothing that a row needs once
-           "x=torch.randn(5,9);torch.exp(x),torch.sin(torch.randn(5,9))",  // nothing is read twice
-           "x=torch.randn(8,8);x@x.T,x*2",                                 // a contraction
-           "x=torch.randn(5,9);torch.exp(x),torch.sin(x.T)",               // other axes
+           "x=torch.randn(5,9);x.sum(0),x.sum(1)",                           // rows and columns
+           "x=torch.randn(5,9);x[:,0]*2,x*3",                                // nothing that a row needs once
+           "x=torch.randn(5,9);torch.exp(x),torch.sin(torch.randn(5,9))",    // nothing is read twice
+           "x=torch.randn(1,80);x@torch.randn(80,90),x@torch.randn(80,90)",  // little, beside two matrices
+           "x=torch.randn(8,8);x@x.T,x*2",                                   // a contraction
+           "x=torch.randn(5,9);torch.exp(x),torch.sin(x.T)",                 // other axes
        })
     EXPECT_THAT(kernels(code), SizeIs(2)) << code;
 }
