@@ -10,10 +10,8 @@ namespace deplo::rules::fusion {
 namespace {
 
 bool is_kept_by_decision(const Fusion& fusion, const LoopOp& producer) {
-  const std::string knob = fmt::format("{}.merge_{}", decision_group, fusion.name(producer.output));
-  return std::ranges::any_of(fusion.decisions.trail(), [&](const Choice& choice) {
-    return choice.knob == knob && choice.value == deplo::Value{std::int64_t{0}};
-  });
+  const Choice kept = {decision_name("merge", fusion.name(producer.output)), std::int64_t{0}};
+  return std::ranges::count(fusion.decisions.trail(), kept) > 0;
 }
 
 std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
@@ -29,7 +27,7 @@ std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& cons
   if (readers > 1)
     return repeats ? fmt::format("each of {} kernels would compute the sums again", readers)
                    : fmt::format("{} kernels that compute it would access more bytes than those that read it", readers);
-  if (is_kept_by_decision(fusion, producer)) return fmt::format("fusion.merge_{} is 0", fusion.name(producer.output));
+  if (is_kept_by_decision(fusion, producer)) return decision_name("merge", fusion.name(producer.output)) + " is 0";
   return "a part of its work would be done again";
 }
 

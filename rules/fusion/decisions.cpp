@@ -9,6 +9,10 @@
 
 namespace deplo::rules::fusion {
 
+std::string decision_name(std::string_view kind, const std::string& tensor) {
+  return fmt::format("{}.{}_{}", decision_group, kind, tensor);
+}
+
 Decisions::Decisions(const Trail& taken, const Trail& fixed) : taken_(taken), fixed_(fixed) {}
 
 std::optional<deplo::Value> Decisions::fixed(std::string_view kind) const {
@@ -28,7 +32,7 @@ std::optional<deplo::Value> Decisions::chosen(const Fork& fork) {
 
 deplo::Value Decisions::take(std::string_view kind, const std::string& tensor, std::vector<deplo::Value> options) {
   CHECK(!options.empty());
-  Fork fork{fmt::format("{}.{}_{}", decision_group, kind, tensor), std::move(options)};
+  Fork fork{decision_name(kind, tensor), std::move(options)};
   deplo::Value value = chosen(fork).value_or(fork.options[0]);
   const auto known = std::ranges::find(forks_, fork.knob, &Fork::knob);
   if (known != forks_.end()) {

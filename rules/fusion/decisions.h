@@ -13,6 +13,9 @@ namespace deplo::rules::fusion {
 /// What stands before the dot of a decision's name.
 inline constexpr std::string_view decision_group = "fusion";
 
+/// "fusion.merge_mul": the decision KIND of a tensor.
+std::string decision_name(std::string_view kind, const std::string& tensor);
+
 class Decisions {
  public:
   Decisions() = default;

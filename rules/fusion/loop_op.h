@@ -106,8 +106,8 @@ void join_rows(Fusion&, LoopOp&);
 /// Why kernels of which one reads the other's output are two.
 std::vector<Apart> kernels_apart(Fusion&);
 
-/// Makes one kernel with several results of kernels without contractions that read the same elements, if it does no more
-/// work than they do and accesses fewer bytes. Each is a decision.
+/// Makes one kernel with several results of kernels without contractions that read the same elements, if that spares
+/// enough memory traffic for the work that is repeated (guard.h). Each is a decision.
 void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "core/error.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/parts/json_text.h"
@@ -12,12 +15,15 @@ namespace {
 
 // convolution_milo/A100.json.gz → convolution_milo/A100
 std::string name_of(const std::filesystem::path& file) {
-  std::string stem = file.filename().string();
-  for (const std::string_view ending :
-       {".gz", ".zip", ".json", ".csv", ".tsv", ".xml", ".jsonl", ".log", ".wisdom", ".meta", ".autotune"})
-    if (stem.size() > ending.size() && stem.ends_with(ending)) stem = stem.substr(0, stem.size() - ending.size());
+  std::filesystem::path stem = file.filename();
+  const auto leave_out = [&](std::initializer_list<std::string_view> endings) {
+    if (std::ranges::find(endings, stem.extension().string()) != endings.end()) stem = stem.stem();
+  };
+  leave_out({".gz", ".zip"});
+  if (records::has_record_ending(stem.string())) stem = stem.stem();
+  leave_out({".meta", ".autotune"});
   const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
-  return folder.empty() ? stem : folder + "/" + stem;
+  return folder.empty() ? stem.string() : folder + "/" + stem.string();
 }
 
 // The parameters in NAME.T1.json beside NAME.csv; none without such a file.
