@@ -33,10 +33,12 @@ inline constexpr std::int64_t few_rows = 64;
 std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// On CPUs: does the matmul read the operand along n in place, without copying a panel of it? It does if the operand is
 /// not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
-/// - The panel's rows are less than a page apart (docs/performance.md, "TinyLlama's matmuls").
-/// - The elements have 16 bits: a copy would be f32, as large as what it saves ("Matmuls of few rows and 16 bits").
+/// - `rows` is at most `most` (rows_in_place() of the target), and the panel's rows are less than a page apart
+///   (docs/performance.md, "TinyLlama's matmuls").
+/// - `rows` is at most `most`, and the elements have 16 bits: a copy would be f32, as large as what it saves ("Matmuls of
+///   few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").
-bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows);
+bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows, std::int64_t most);
 /// Where the rows of a convolution go along lines of its images (a1 / 28 and a1 % 28): the places of a line. A thread
 /// whose rows are within a line, or whole lines, divides nothing. 0: no index divides the rows.
 std::int64_t line_of_rows(const ir::Program&, const Matmul&);

@@ -12,6 +12,7 @@
 #include "ir/hardware/stage_layout.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
+#include "rules/analysis/matmul.h"
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"
 
@@ -40,7 +41,16 @@ std::int64_t register_budget(const Target& target) {
 }
 
 std::int64_t cpu_rows(const Target& target) { return std::max<std::int64_t>(1, register_budget(target) / 3); }
-std::int64_t cpu_columns(const Target& target) { return 2 * target.vector_lanes; }
+
+// Two units that each take four cycles for a multiply-add (Zen 3 and Haswell: Agner Fog, "Instruction tables") have
+// eight sums under way. Twelve leave time for an operand that comes late: 4 x 24 takes 0.7 to 1.0 of the time of 4 x 16
+// (docs/performance.md, "CPUs without AVX-512").
+bool has_few_registers(const Target& target) {
+  constexpr std::int64_t least_sums = 12;
+  return target.cpu && 2 * cpu_rows(target) < least_sums;
+}
+std::int64_t rows_in_place(const Target& target) { return has_few_registers(target) ? 8 : few_rows; }
+std::int64_t cpu_columns(const Target& target) { return (has_few_registers(target) ? 3 : 2) * target.vector_lanes; }
 
 namespace {
 

@@ -16,11 +16,16 @@ std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_
 std::int64_t registers(std::int64_t values, std::int64_t lanes, const Target&);
 /// The number of such registers that a thread may use.
 std::int64_t register_budget(const Target&);
-/// The outputs of a matmul that a thread of a CPU should compute. The columns are two vectors. The rows are chosen so
-/// that the sums take two thirds of register_budget(). With the 32 registers of AVX-512 that is 8 x 32, with the 16 of
-/// AVX2 4 x 16; both were measured to be the best on PoCL (docs/performance.md).
+/// The outputs of a matmul that a thread of a CPU should compute. The rows are a third of register_budget(). The columns
+/// are two vectors, or three where two would leave fewer than twelve sums. With the 32 registers of AVX-512 that is 8 x
+/// 32, with the 16 of AVX2 4 x 24; both were measured to be the best on PoCL (docs/performance.md).
 std::int64_t cpu_rows(const Target&);
 std::int64_t cpu_columns(const Target&);
+/// Has the CPU so few registers that a thread takes three vectors of columns?
+bool has_few_registers(const Target&);
+/// Up to this many rows of a block its columns are read in place (reads_in_place()). With few registers eight: a copy
+/// took 0.93 to 0.98 of the time with 16 rows, 0.67 to 0.83 with 32 and 64 (AVX2, docs/performance.md).
+std::int64_t rows_in_place(const Target&);
 
 /// 32-bit registers that a GPU thread may have if a unit must hold `blocks` blocks of `threads` threads each.
 std::int64_t thread_registers(std::int64_t threads, const Target&, std::int64_t blocks = 1);

@@ -113,25 +113,48 @@ std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const
   const bool large = ceil_div(m, 128) * ceil_div(n, 128) >= target.units;
   return large && multiplies_matrices(program, matmul, target) ? 128 : 64;
 }
+
+// Columns of a CPU's block. A copy of the panel takes at most half of the cache, with few registers the 96 of 512 KiB of
+// chunk_matmul_k.cpp; what is read in place takes an eighth, because its rows share sets. And every core has a block.
+std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
+                               const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)), few = has_few_registers(target);
+  // What a batch shares stays in the cache from block to block: as wide as one thread takes with all its registers.
+  if (in_place && sharing_axis(program, matmul))
+    return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
+  // A transposed panel is copied element by element, fastest if one thread's columns are all of it.
+  if (few && is_transposed(program, matmul)) return cpu_columns(target);
+  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
+  const std::int64_t columns = in_place ? 2 * target.vector_lanes : cpu_columns(target);
+  const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+  const std::int64_t panel = in_place ? target.shared_bytes / 8
+                             : few    ? target.shared_bytes / 16 * 3
+                                      : target.shared_bytes / 2;
+  const std::int64_t element = in_place ? columns_bytes(program, matmul) : 4;
+  const std::int64_t by_cache = panel / (element * matmul.reduce->axis.extent);
+  const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
+  const std::int64_t wanted = std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
+  return few ? std::max<std::int64_t>(1, wanted / columns) * columns : wanted;
+}
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
+  if (target.cpu) return cpu_block_columns(bm, program, matmul, target);
   if (multiplies_matrices_by_warpgroups(program, matmul, target))
     return block_of_warpgroups(program, matmul, target, bm).columns;
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  if (!target.cpu)
-    return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
-  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target)), columns = cpu_columns(target);
-  const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
-  // A copy of the panel takes at most half of the cache, what is read in place an eighth, because its rows share sets.
-  // And every core has a block.
-  const bool in_place = reads_in_place(program, matmul, bm);
-  // What a batch shares stays in the cache from block to block: as wide as one thread takes with all its registers.
-  if (in_place && sharing_axis(program, matmul))
-    return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
-  const std::int64_t part = in_place ? 8 : 2, element = in_place ? columns_bytes(program, matmul) : 4;
-  const std::int64_t by_cache = target.shared_bytes / part / (element * matmul.reduce->axis.extent);
-  const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
-  return std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
+  return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
+}
+
+// Part of a CPU's time that threads lose with two vectors of columns in a block that has no whole threes of them. Three
+// waste as much in an axis of less than three times three.
+double narrow(std::int64_t bn, std::int64_t bm, const ir::Program& program, const Matmul& matmul,
+              const Target& target) {
+  const std::int64_t columns = cpu_columns(target);
+  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
+  if (!has_few_registers(target) || in_place || tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
+  return bn % columns == 0 ? 0 : 0.3;  // 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
 }
 
 // Part of a CPU's time that its cores wait for the last blocks, if that is much: three blocks take two cores as long as
@@ -248,7 +271,9 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   }
   std::int64_t others = ceil_div(m, *bm);
   for (std::size_t i = 0; i < matmul.m; ++i) others *= tile.axes[i].extent;
-  const auto lost = [&](std::int64_t bn) { return idle(bn, n, others, target); };
+  const auto lost = [&](std::int64_t bn) {
+    return idle(bn, n, others, target) + narrow(bn, *bm, program, matmul, target);
+  };
   return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
 }
 

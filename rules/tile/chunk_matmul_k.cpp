@@ -36,6 +36,12 @@ constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32}
 // With few rows, too, one chunk is faster than two halves (64 x 2048 x 96 takes 0.66 of the time); two of cpu_few_rows'
 // first size are the longest such sum.
 constexpr std::int64_t short_sum = 128;
+// With few registers the panel that a block copies shall be of 96 KiB (AVX2, 512 KiB of cache): 96 columns of 256 rows,
+// 48 of 512 or 24 of 1,024, the wider the fewer rows of outputs share it. A transposed one is read along K: 24 columns.
+constexpr std::array<std::int64_t, 5> few_registers_few_rows = {256, 512, 128, 64, 32},
+                                      few_registers_some_rows = {512, 1024, 256, 128, 64},
+                                      few_registers_many_rows = {1024, 512, 256, 128, 64};
+constexpr std::int64_t some_rows = 256;
 constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
 
 std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {
@@ -71,15 +77,31 @@ std::int64_t inner_part(const Matmul& matmul) {
   return divisors.empty() ? 0 : *divisors.begin();
 }
 
+std::span<const std::int64_t> cpu_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const std::int64_t rows = tile_of(program).axes[matmul.m].extent;
+  const bool in_place = reads_in_place(program, matmul, rows, rows_in_place(target));
+  if (!has_few_registers(target) || in_place)
+    return rows > few_rows || in_place ? std::span<const std::int64_t>(cpu_chunks) : cpu_few_rows;
+  if (rows > some_rows || is_transposed(program, matmul)) return few_registers_many_rows;
+  return rows > few_rows ? few_registers_some_rows : few_registers_few_rows;
+}
+
+// Is one chunk the best on a CPU?
+bool is_one_chunk(const ir::Program& program, const Matmul& matmul, const Target& target) {
+  const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
+  const bool transposed = is_transposed(program, matmul), few = has_few_registers(target);
+  const bool reused = rows > (few ? some_rows : few_rows) || transposed || sharing_axis(program, matmul);
+  const bool is_short = k <= short_sum || (few && 2 * k <= 3 * cpu_sizes(program, matmul, target).front());
+  const std::int64_t columns = transposed && !few ? copied_columns : cpu_columns(target);
+  return (reused || is_short) && k * 4 * columns <= target.shared_bytes / 4 * 3;
+}
+
 // Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
 std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
-  const bool transposed = is_transposed(program, matmul);
   std::vector<Value> result;
   std::vector<Value> guarded;
   const std::vector<std::int64_t> chunks = divisors(k, 1, k);
-  const std::int64_t columns = transposed ? copied_columns : cpu_columns(target);
-  const bool reused = rows > few_rows || transposed || sharing_axis(program, matmul);
   std::span<const std::int64_t> gpu = rows <= sliced_rows ? gpu_few_rows : gpu_chunks;
   if (multiplies_matrices(program, matmul, target)) gpu = target.wgmma ? warpgroup_chunks : product_chunks;
   if (const std::int64_t part = inner_part(matmul); part > 0) {
@@ -89,11 +111,8 @@ std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul,
         if (const std::int64_t d = nearest(within, wanted); is_near(d, wanted)) add_option(result, d);
     if (result.empty()) add_option(result, part);
   }
-  const bool whole = target.cpu && (reused || k <= short_sum) && k * 4 * columns <= target.shared_bytes / 4 * 3;
-  if (whole) add_option(result, k);
-  const bool long_chunks = rows > few_rows || reads_in_place(program, matmul, rows);
-  const std::span<const std::int64_t> cpu = long_chunks ? cpu_chunks : cpu_few_rows;
-  for (const std::int64_t wanted : target.cpu ? cpu : gpu) {
+  if (target.cpu && is_one_chunk(program, matmul, target)) add_option(result, k);
+  for (const std::int64_t wanted : target.cpu ? cpu_sizes(program, matmul, target) : gpu) {
     const std::int64_t d = nearest(chunks, wanted);
     if (d < k && is_near(d, wanted))
       add_option(result, d);

@@ -54,13 +54,14 @@ std::vector<Panel> panels(const ir::Program& program) {
   return result;
 }
 
-// Rows of one line each of the cache, as AVX2's two vectors are, come first as panels: a part of a longer row lies in
-// few sets of the level 1 cache. With them 32 and 128 rows x 2048 x 2048 took 0.80 and 0.79 of the time (Zen 3).
+// Rows of less than two lines of the cache, as AVX2's two or three vectors are, come first as panels: a part of a longer
+// row lies in few sets of the level 1 cache. With panels of two vectors 32 and 128 rows x 2048 x 2048 took 0.80 and 0.79
+// of the time (Zen 3).
 std::vector<Value> widths(const Panel& panel) {
-  constexpr std::int64_t line = 64;  // bytes
+  constexpr std::int64_t two_lines = 128;  // bytes
   const Value whole = std::int64_t{0}, columns = panel.columns;
-  return panel.columns * ir::bytes(panel.stage->dtype) <= line ? std::vector{columns, whole}
-                                                               : std::vector{whole, columns};
+  return panel.columns * ir::bytes(panel.stage->dtype) < two_lines ? std::vector{columns, whole}
+                                                                   : std::vector{whole, columns};
 }
 
 Verdict decide_pack_smem(const ir::Program& program, const Target& target, const Pins& pins) {

@@ -262,7 +262,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
   const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
-  const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent);
+  const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent, rows_in_place(target));
   return scalars_convert || (columns ? !in_place : in_place && !sharing_axis(program, *matmul));
 }
 

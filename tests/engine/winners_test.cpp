@@ -50,8 +50,8 @@ TEST(Winners, TheNearestOfTheSameKnobsComeFirst) {
 }
 
 TEST(Winners, EachScheduleIsTriedOnceAndTheHeuristicsNotAgain) {
-  const Winner same = winner(matmul(128), ""), other = winner(matmul(128), "register_tile.fm=2");
-  EXPECT_THAT(replays({same, other, other}, matmul(128)), ElementsAre(HasSubstr("register_tile.fm=2 ")));
+  const Winner same = winner(matmul(128), ""), other = winner(matmul(128), "prefetch.b=16");
+  EXPECT_THAT(replays({same, other, other}, matmul(128)), ElementsAre(HasSubstr("prefetch.b=16 ")));
   EXPECT_THAT(replays({}, matmul(128)), IsEmpty());
 }
 

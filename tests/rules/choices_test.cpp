@@ -60,6 +60,42 @@ TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   EXPECT_EQ(chunk(128, 192), 192);
 }
 
+// AVX2 has 16 registers: a thread has 4 x 24 sums, and the panel of columns is of 96 KiB.
+TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
+  struct Tile {
+    std::int64_t bk, bn, fm, fn;
+    bool operator==(const Tile&) const = default;
+  };
+  const auto tile = [](const ir::Program& loop) {
+    const auto knob = [&](const char* name) { return first(loop, "opencl-cpu-avx2", name).value_or(0); };
+    return Tile{knob("chunk_matmul_k.bk"), knob("blockify_launch.bn"), knob("register_tile.fm"),
+                knob("register_tile.fn")};
+  };
+  EXPECT_EQ(tile(matmul(32, 2048, 2048)), (Tile{256, 96, 4, 24}));
+  EXPECT_EQ(tile(matmul(128, 2048, 2048)), (Tile{512, 48, 4, 24}));
+  EXPECT_EQ(tile(matmul(512, 2048, 2048)), (Tile{2048, 24, 4, 24}));
+  EXPECT_EQ(tile(matmul(512, 3584, 18944)), (Tile{1184, 24, 4, 24}));
+  EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // one chunk
+  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // 72 columns would waste an eighth
+  EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu-avx2", "pack_smem.b"), 24);
+  EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
+  EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // in place
+  EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "register_tile.fn"), 16);
+  const ir::Program transposed = ir::parse(R"(=== loop: linear ===
+input x: f32[32, 3584]
+input w: f32[2048, 3584]
+output y: f32[32, 2048]
+for a0 in 0..32: # free
+  for a1 in 0..2048: # free
+    for a2 in 0..3584: # reduce
+      in0 = load x[a0, a2]
+      in1 = load w[a1, a2]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    y[a0, a1] = acc0)");
+  EXPECT_EQ(tile(transposed), (Tile{3584, 24, 4, 24}));
+}
+
 TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   const ir::Program few_rows = matmul(32, 3584, 3584), few_columns = matmul(32, 512, 3584);
   EXPECT_EQ(first(few_rows, "sm_90", "split_matmul_k.splits"), 1);
