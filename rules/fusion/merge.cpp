@@ -70,9 +70,9 @@ class Merger {
   /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
-           pass(&Merger::merge_free) || pass(&Merger::merge_single) || (guard_ && pass(&Merger::recompute)) ||
-           pass(&Merger::write_reshaped) || pass(&Merger::write_transposed) || pass(&Merger::attention) ||
-           (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
+           pass(&Merger::merge_into_values) || pass(&Merger::merge_free) || pass(&Merger::merge_single) ||
+           (guard_ && pass(&Merger::recompute)) || pass(&Merger::write_reshaped) || pass(&Merger::write_transposed) ||
+           pass(&Merger::attention) || (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
       std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
   }
@@ -280,6 +280,13 @@ class Merger {
     LoopOp* consumer = only_consumer(fusion_.ops[at]);
     const bool fits = consumer != nullptr && consumer->cost.reductions == 0 && fusion_.ops[at].cost.reductions > 0;
     return fits && merge_into(consumer, at, no_growth);
+  }
+  /// Not into a copy in another order: what reads a contraction several times (x * sigmoid(x)) is one kernel first, and
+  /// so its epilogue.
+  bool merge_into_values(std::size_t at) {
+    LoopOp* consumer = only_consumer(fusion_.ops[at]);
+    const bool computes = consumer != nullptr && fusion_.values[consumer->root].kind != Value::Kind::load;
+    return computes && merge_into(consumer, at, no_growth);
   }
   bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, no_growth); }
   bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, most_inflation); }

@@ -53,6 +53,13 @@ TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
             "    convolution[(a0 / 24), a1, (a0 % 24)] = v1\n");
 }
 
+// x * sigmoid(x) reads the product twice, and is its epilogue.
+TEST(Convolutions, HaveActivationsAsTheirEpilogue) {
+  for (const char* activation : {"F.relu", "F.silu", "F.gelu", "F.mish", "F.hardswish", "torch.sigmoid"})
+    EXPECT_EQ(fused(fmt::format("{}(nn.BatchNorm2d(32)({}))", activation, one), "opencl-cpu").module.kernels.size(), 2U)
+        << activation;
+}
+
 TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
   EXPECT_EQ(names(fused(one, "sm_90").module),
             (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution"}));
