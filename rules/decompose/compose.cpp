@@ -94,9 +94,14 @@ class Composer {
   }
 
   int elementwise(Node n) {
-    const Op op = n.as<tensor::Elementwise>()->op;
     for (int& a : n.args) a = uniform(a).value_or(a);
     if (const std::optional<int> behind = before_transposition(n)) return *behind;
+    return elementwise_in_order(std::move(n));
+  }
+
+  int elementwise_in_order(Node n) {
+    const Op op = n.as<tensor::Elementwise>()->op;
+    for (int& a : n.args) a = uniform(a).value_or(a);
     const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
     if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
       if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
@@ -113,7 +118,8 @@ class Composer {
   }
 
   // An operation on a transposed product is done before the transposition, which would take the product's rows and
-  // columns apart: relu(conv[i, l, j, k])  →  relu(conv)[i, l, j, k]. nullopt where there is no such argument.
+  // columns apart: relu(conv[i, l, j, k])  →  relu(conv)[i, l, j, k]. nullopt where there is no such argument. Of several
+  // products in different orders the first one counts; the others are read in its order.
   std::optional<int> before_transposition(const Node& n) {
     for (const int arg : n.args) {
       const Node view = node(arg);
@@ -124,7 +130,7 @@ class Composer {
       for (int& a : moved.args)
         if (node(a).as<tensor::Scalar>() == nullptr)
           a = map({fresh(n.name + "_read"), {node(a).type.dtype, before}, *inverse, {a}});
-      return map({n.name, n.type, view.op, {elementwise(std::move(moved))}});
+      return map({n.name, n.type, view.op, {elementwise_in_order(std::move(moved))}});
     }
     return std::nullopt;
   }

@@ -1,9 +1,13 @@
 // What compose makes of graphs, and that they mean the same.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "drawn_seeds.h"
+#include "ir/torch/expression/expression.h"
 #include "rules/decompose/decompose.h"
 #include "rules/decompose/decompose_case.h"
 #include "rules/random_shapes.h"
@@ -207,6 +211,26 @@ TEST(Compose, ChainsOfShapeOperationsMeanTheSame) {
     const Graph once = rules::compose(rules::decompose(graph));
     ASSERT_TRUE(is_composed(once)) << "seed " << seed << "\n" << print(once);
   }
+}
+
+// Elementwise operations are done in the order of a product. Of two products in different orders only one can be it.
+TEST(Compose, SumsOfProductsInTwoOrdersMeanTheSame) {
+  std::array<Int, 3> first = {0, 1, 2}, second = first;
+  const std::array<Int, 3> sum = {3, 4, 5};
+  const auto product = [&](const std::array<Int, 3>& order) {
+    std::array<Int, 3> shape{};
+    for (std::size_t d = 0; d < 3; ++d) shape[static_cast<std::size_t>(order[d])] = sum[d];
+    return fmt::format("(torch.randn({},{},6) @ torch.randn({},6,{})).permute({})", shape[0], shape[1], shape[0],
+                       shape[2], fmt::join(order, ","));
+  };
+  Rng rng(0);
+  do {
+    do {
+      const std::string code = fmt::format("F.relu({}) + {}", product(first), product(second));
+      const ir::torch::Graph graph = ir::torch::parse_expression(code);
+      ASSERT_EQ(check_meaning(graph, random_sources(graph, rng)), "") << code;
+    } while (std::ranges::next_permutation(second).found);
+  } while (std::ranges::next_permutation(first).found);
 }
 
 }  // namespace
