@@ -16,7 +16,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
     narrow       integers of 8 and 16 bits, truth values, float64
     copies       operations in place on copies and on views
-    corners      both results of max, indices below 0, tensors without elements, powers of integers
+    corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
 writes inputs and outputs as JSON, computed in float64 from the float32 (or --dtype) weights.
@@ -264,7 +264,9 @@ class Corners(nn.Module):
         return (most.values, most.indices, least.values, least.indices, x.argmax(), x.argmin(1), x[self.ids], x[below], x[:, below],
                 x.new_zeros(3, 4).index_put((self.ids[:3],), x[:, 0], accumulate=True), nothing, nothing.sum(), nothing.sum(-1),
                 nothing.prod(0), (nothing > 0).any(), (nothing > 0).all(-1), torch.cat((x, nothing), -1), nothing @ nothing.mT,
-                2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids, torch._weight_norm(x, x[:, :1, :1]))
+                2 ** self.ids.abs(), self.ids ** 3, self.ids ** self.ids.abs(), x[1:1].reshape(-1, 8), x ** self.ids, torch._weight_norm(x, x[:, :1, :1]),
+                x.reshape_as(x.flatten()), x[0].view_as(x[0].reshape(-1)), torch.broadcast_to(x[:, :1], x.shape),
+                torch.arange(0.5, 4) + torch.arange(3.0, 0, -0.75))
 
 
 class Narrow(nn.Module):

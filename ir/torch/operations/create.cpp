@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/types/float16.h"
 #include "ir/types/integers.h"
 
@@ -68,39 +69,54 @@ int decompose_arange(Emitter& e, const TensorCall& call) {
   return e.convert(range, call.dtype());
 }
 
-// A whole number, also as a float; `real` says that one was.
-std::int64_t whole(const python::Call& c, std::string_view parameter, bool& real) {
+bool is_whole(double value) { return value == std::floor(value) && std::abs(value) <= most_exact_integer; }
+
+// Fractions: as many numbers as PyTorch counts (RangeFactories.cpp: ⌈(end - start) / step⌉ in double), as floats.
+Id fractional_range(const Given& g, double start, double end, double step, DType dtype) {
+  const double count = std::ceil((end - start) / step);
+  if (!is_float(dtype)) g.fail("dtype", "a type of floats, because a bound or the step is a fraction");
+  if (step == 0) g.fail("step", "a number other than 0");
+  if (!(count >= 0 && count <= most_exact_integer)) g.fail("end", "a bound in the direction of the step");
+  const Id places = g.to(g.range(0, static_cast<std::int64_t>(count)), dtype);
+  return g.apply("add", g.apply("mul", places, step), start);
+}
+
+// A number; `real` says that it was a float.
+double number(const python::Call& c, std::string_view parameter, bool& real) {
   const double* d = c.value(parameter).as<double>();
-  if (!d) return c.integer(parameter);
-  real = true;
-  if (*d != std::floor(*d) || std::abs(*d) > most_exact_integer) c.fail(parameter, "a whole number");
-  return static_cast<std::int64_t>(*d);
+  real |= d != nullptr;
+  if (d != nullptr) return *d;
+  const std::int64_t value = c.integer(parameter);
+  if (value < -most_value || value > most_value) c.fail(parameter, "a number from -2^53 to 2^53");
+  return static_cast<double>(value);
 }
 
 // arange(end), arange(start, end), arange(start, end, step)
 python::Value call_arange(const python::Call& c) {
   bool real = false;
-  const std::int64_t first = c.given("start") ? whole(c, "start", real) : 0;
-  if (!c.given("start") && !c.given("end")) c.fail("end", "a whole number");
-  const std::int64_t end = c.given("end") ? whole(c, "end", real) : first;
-  const std::int64_t step = whole(c, "step", real);
-  return c.node({}, {{"start", c.given("end") ? first : 0},
-                     {"end", end},
-                     {"step", step},
-                     {"dtype", c.dtype("dtype", real ? c.session.default_dtype : DType::i64)}});
-}
-
-std::int64_t whole(pt2::Call& call, std::string_view argument, std::int64_t fallback) {
-  const double value = call.number(argument, static_cast<double>(fallback));
-  if (value != std::trunc(value) || std::abs(value) > 0x1p53) call.fail(argument, "a whole number");
-  return static_cast<std::int64_t>(value);
+  if (!c.given("start") && !c.given("end")) c.fail("end", "a number");
+  const double first = c.given("start") ? number(c, "start", real) : 0;
+  const double end = c.given("end") ? number(c, "end", real) : first, start = c.given("end") ? first : 0;
+  const double step = number(c, "step", real);
+  const DType dtype = c.dtype("dtype", real ? c.session.default_dtype : DType::i64);
+  if (!is_whole(start) || !is_whole(end) || !is_whole(step))
+    return results_of(fractional_range(Given(c), start, end, step, dtype));
+  return c.node({}, {{"start", static_cast<std::int64_t>(start)},
+                     {"end", static_cast<std::int64_t>(end)},
+                     {"step", static_cast<std::int64_t>(step)},
+                     {"dtype", dtype}});
 }
 
 std::vector<Id> read_arange(pt2::Call& call) {
   ignore_type(call);
-  const std::int64_t start = whole(call, "start", 0), end = whole(call, "end", 0), step = whole(call, "step", 1);
+  const double start = call.number("start", 0), end = call.number("end", 0), step = call.number("step", 1);
   const DType dtype = call.output_type().dtype;
-  return call.node({}, {{"start", start}, {"end", end}, {"step", step}, {"dtype", dtype}});
+  if (!is_whole(start) || !is_whole(end) || !is_whole(step))
+    return {fractional_range(Given(call), start, end, step, dtype)};
+  return call.node({}, {{"start", static_cast<std::int64_t>(start)},
+                        {"end", static_cast<std::int64_t>(end)},
+                        {"step", static_cast<std::int64_t>(step)},
+                        {"dtype", dtype}});
 }
 
 // full

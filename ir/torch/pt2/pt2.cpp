@@ -98,8 +98,8 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, n>& nam
 
 bool is_reshaping(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.squeeze", "aten.to",
-       "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
+      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.reshape_as",
+       "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
   return is_one_of(name, names);
 }
 
@@ -202,7 +202,9 @@ class GraphReader {
     if (found == graph_.tensors.end()) return false;
     const TensorMeta& meta = found->second;
     if (name == "aten.to") return call.stated_type() != meta.stated;
-    if (name != "aten.contiguous" && name != "aten.reshape" && name != "aten.flatten") return false;
+    constexpr auto some =
+        std::to_array<std::string_view>({"aten.contiguous", "aten.flatten", "aten.reshape", "aten.reshape_as"});
+    if (!is_one_of(name, some)) return false;
     if (meta.strides.size() != meta.type.shape.size() || element_count(meta.type.shape) == 0) return false;
     if (name != "aten.contiguous") return !keeps_memory(meta.type.shape, meta.strides, call.output_type().shape);
     const Shape dense = row_major_strides(meta.type.shape);

@@ -101,6 +101,54 @@ Id logaddexp(const Given& g) {
 // Angles
 
 Id tan(const Given& g) { return g.apply("div", g.apply("sin", float_input(g)), g.apply("cos", float_input(g))); }
+/// √((1 - x)(1 + x))
+Id other_side(const Given& g, Id x) {
+  return g.apply("sqrt", g.apply("mul", g.apply("sub", 1.0, x), g.apply("add", x, 1.0)));
+}
+Id asin(const Given& g) {
+  const Id x = float_input(g);
+  return g.apply("atan", g.apply("div", x, other_side(g, x)));
+}
+/// 2 atan √((1 - x) / (1 + x)), which loses no digits near 1.
+Id acos(const Given& g) {
+  const Id x = float_input(g);
+  const Id ratio = g.apply("div", g.apply("sub", 1.0, x), g.apply("add", x, 1.0));
+  return g.apply("mul", g.apply("atan", g.apply("sqrt", ratio)), 2.0);
+}
+/// -0 is negative, as 1 / -0 is.
+Id is_negative(const Given& g, Id x) {
+  return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
+}
+Id atan2(const Given& g) {
+  const Id y = float_input(g), given = g.tensor("other"),
+           x = is_float(g.dtype(given)) ? given : g.to(given, DType::f32);
+  const Id height = g.apply("abs", y), width = g.apply("abs", x);
+  const Id none = g.apply("eq", g.apply("maximum", height, width), 0.0);
+  const Id endless = g.apply("eq", g.apply("minimum", height, width), infinity);
+  const Id tangent = choose(g, none, 0, choose(g, endless, 1, g.apply("div", height, width)));
+  const Id angle = g.apply("atan", tangent);
+  const Id wide = g.where(is_negative(g, x), g.apply("sub", std::numbers::pi, angle), angle);
+  return g.where(is_negative(g, y), g.apply("neg", wide), wide);
+}
+/// log(|x| + √(x² + 1)) with the sign of x. The square of a large number would be infinite.
+Id asinh(const Given& g) {
+  constexpr double large = 1e8;  // from here on √(x² + 1) is |x| in f32
+  const Id x = float_input(g), size = g.apply("abs", x);
+  const Id root = g.apply("sqrt", g.apply("add", g.apply("mul", size, size), 1.0));
+  const Id log = g.where(g.apply("gt", size, large), g.apply("add", g.apply("log", size), std::numbers::ln2),
+                         g.apply("log", g.apply("add", size, root)));
+  return g.where(g.apply("lt", x, 0.0), g.apply("neg", log), g.where(g.apply("eq", x, 0.0), x, log));
+}
+/// log(x + √(x - 1) √(x + 1))
+Id acosh(const Given& g) {
+  const Id x = float_input(g);
+  const Id root = g.apply("mul", g.apply("sqrt", g.apply("sub", x, 1.0)), g.apply("sqrt", g.apply("add", x, 1.0)));
+  return g.apply("log", g.apply("add", x, root));
+}
+Id atanh(const Given& g) {
+  const Id x = float_input(g), ratio = g.apply("div", g.apply("add", x, 1.0), g.apply("sub", 1.0, x));
+  return g.where(g.apply("eq", x, 0.0), x, g.apply("mul", g.apply("log", ratio), 0.5));
+}
 Id half_sum(const Given& g, std::string_view op) {
   const Id x = float_input(g), up = g.apply("exp", x), down = g.apply("exp", g.apply("neg", x));
   return g.apply("mul", g.apply(op, up, down), 0.5);
@@ -170,8 +218,14 @@ Id trunc_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, element
 Composites elementary_functions() {
   using namespace elementary;
   return {
-      {{"addcdiv", either, "input, tensor1, tensor2, *, value=1", call_made<addcdiv>},
+      {{"acos", either, one, call_made<acos>}, {"acosh", either, one, call_made<acosh>},
+       {"addcdiv", either, "input, tensor1, tensor2, *, value=1", call_made<addcdiv>},
        {"addcmul", either, "input, tensor1, tensor2, *, value=1", call_made<addcmul>},
+       {"arccos", either, one, call_made<acos>}, {"arccosh", either, one, call_made<acosh>},
+       {"arcsin", either, one, call_made<asin>}, {"arcsinh", either, one, call_made<asinh>},
+       {"arctan2", either, "input, other", call_made<atan2>}, {"arctanh", either, one, call_made<atanh>},
+       {"asin", either, one, call_made<asin>}, {"asinh", either, one, call_made<asinh>},
+       {"atan2", either, "input, other", call_made<atan2>}, {"atanh", either, one, call_made<atanh>},
        {"ceil", either, one, call_made<rounded<up>>}, {"cosh", either, one, call_made<cosh>},
        {"dot", either, "input, tensor", call_made<dot>}, {"erfc", either, one, call_made<erfc>},
        {"exp2", either, one, call_made<exp2>}, {"expm1", either, one, call_made<expm1>},
@@ -187,7 +241,10 @@ Composites elementary_functions() {
        {"round", either, "input, *, decimals=0", call_made<round>}, {"sgn", either, one, call_made<sign>},
        {"sign", either, one, call_made<sign>}, {"sinh", either, one, call_made<sinh>},
        {"tan", either, one, call_made<tan>}, {"trunc", either, one, call_made<rounded<truncated>>}},
-      {{"aten.addcdiv", read_made<addcdiv>}, {"aten.addcmul", read_made<addcmul>},
+      {{"aten.acos", read_made<acos>}, {"aten.acosh", read_made<acosh>},
+       {"aten.addcdiv", read_made<addcdiv>}, {"aten.addcmul", read_made<addcmul>},
+       {"aten.asin", read_made<asin>}, {"aten.asinh", read_made<asinh>}, {"aten.atan2", read_made<atan2>},
+       {"aten.atanh", read_made<atanh>},
        {"aten.ceil", read_made<rounded<up>>}, {"aten.cosh", read_made<cosh>}, {"aten.dot", read_made<dot>},
        {"aten.erfc", read_made<erfc>}, {"aten.exp2", read_made<exp2>}, {"aten.expm1", read_made<expm1>},
        {"aten.floor", read_made<rounded<down>>}, {"aten.frac", read_made<frac>}, {"aten.hypot", read_made<hypot>},

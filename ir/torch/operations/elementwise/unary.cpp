@@ -2,6 +2,7 @@
 //   neg exp log sqrt rsqrt tanh sigmoid silu relu erf sin cos abs reciprocal logical_not(T)
 //   gelu(T, approximate="none" | "tanh")
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -118,6 +119,50 @@ int decompose_gelu(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::multiply, {half, gate}, "ew");
 }
 
+// atan
+
+// A polynomial, the highest power first.
+template <std::size_t n>
+int horner(Emitter& e, int x, const std::array<double, n>& coefficients, DType t) {
+  int sum = e.scalar(coefficients[0], t, "coefficient");
+  for (std::size_t i = 1; i < n; ++i) {
+    const int product = e.elementwise(Op::multiply, {x, sum}, "power");
+    sum = e.elementwise(Op::add, {product, e.scalar(coefficients[i], t, "coefficient")}, "sum");
+  }
+  return sum;
+}
+
+// Cephes' atan (Moshier, netlib.org/cephes, atan.c), exact to double. Beyond tan(3π/8) it is π/2 - atan(1 / |x|), beyond
+// 0.66 π/4 + atan((|x| - 1) / (|x| + 1)), and what is left is z + z³ P(z²) / Q(z²). ±0 and NaN are their own.
+int decompose_atan(Emitter& e, const TensorCall& call) {
+  constexpr std::array p = {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
+                            -1.228866684490136173410e2, -6.485021904942025371773e1};
+  constexpr std::array q = {1.0,
+                            2.485846490142306297962e1,
+                            1.650270098316988542046e2,
+                            4.328810604912902668951e2,
+                            4.853903996359136964868e2,
+                            1.945506571482613964425e2};
+  const DType t = call.dtype();
+  const auto number = [&](double value) { return e.scalar(value, t, "number"); };
+  const auto make = [&](Op op, std::vector<int> args) { return e.elementwise(op, std::move(args), "ew"); };
+  const auto choose = [&](int condition, int a, int b) { return make(Op::select, {condition, a, b}); };
+  const int x = operand(e, call, 0, t), size = make(Op::absolute, {x});
+  const int large = make(Op::less, {number(std::numbers::sqrt2 + 1), size}),
+            middle = make(Op::less, {number(0.66), size});
+  const int above = make(Op::divide, {make(Op::subtract, {size, number(1)}), make(Op::add, {size, number(1)})});
+  const int inverse = make(Op::negative, {make(Op::reciprocal, {size})});
+  const int z = choose(large, inverse, choose(middle, above, size));
+  const int angle =
+      choose(large, number(std::numbers::pi / 2), choose(middle, number(std::numbers::pi / 4), number(0)));
+  const int square = make(Op::multiply, {z, z});
+  const int ratio = make(Op::divide, {horner(e, square, p, t), horner(e, square, q, t)});
+  const int rest = make(Op::add, {make(Op::multiply, {make(Op::multiply, {ratio, square}), z}), z});
+  const int positive = make(Op::add, {angle, rest});
+  const int others = choose(make(Op::less, {x, number(0)}), make(Op::negative, {positive}), x);
+  return choose(make(Op::less, {number(0), x}), positive, others);
+}
+
 }  // namespace
 
 // clang-format off
@@ -126,6 +171,9 @@ std::vector<Operation> unary_operations() {
       {"abs", 1, 1, {}, infer_number, evaluate_each<std::fabs>, decompose_each<Op::absolute>,
        {{"abs", either, "input", call_plain}, {"absolute", either, "input", call_plain}},
        {{"aten.abs", read_unary}}},
+      {"atan", 1, 1, {}, infer_float, evaluate_each<std::atan>, decompose_atan,
+       {{"atan", either, "input", call_plain}, {"arctan", either, "input", call_plain}},
+       {{"aten.atan", read_unary}}},
       {"cos", 1, 1, {}, infer_float, evaluate_each<std::cos>, decompose_each<Op::cos>,
        {{"cos", either, "input", call_plain}},
        {{"aten.cos", read_unary}}},

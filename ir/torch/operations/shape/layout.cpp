@@ -161,7 +161,7 @@ python::Value call_unflatten(const python::Call& c) {
 // Views: the file states the resulting shape.
 std::vector<Id> read_view(pt2::Call& call) {
   if (call.has("dtype")) call.fail("dtype", "None");
-  call.ignore({"size", "shape", "start_dim", "end_dim", "dim", "sizes"});
+  call.ignore({"size", "shape", "start_dim", "end_dim", "dim", "sizes", "other"});
   return {call.reshape(call.tensor("self"), call.output_type().shape)};
 }
 
@@ -292,7 +292,7 @@ std::vector<Operation> layout_operations() {
        {{"expand", as_method, "input, *size", call_expand},
         {"expand_as", as_method, "input, other", call_shape_of_other},
         {"broadcast_to", either, "input, size", call_expand}},
-       {{"aten.expand", read_expand}, {"aten.expand_as", read_expand}}},
+       {{"aten.expand", read_expand}, {"aten.expand_as", read_expand}, {"aten.broadcast_to", read_expand}}},
       {"permute", 1, 1, permute_attributes, infer_permute, evaluate_permute, decompose_permute,
        {{"permute", either, "input, *dims", call_plain}},
        {{"aten.permute", read_plain}}},
@@ -305,6 +305,7 @@ std::vector<Operation> layout_operations() {
         {"unflatten", either, "input, dim, sizes", call_unflatten},
         {"repeat_interleave", either, "input, repeats, dim", call_repeat_interleave}},
        {{"aten.reshape", read_view}, {"aten.view", read_view}, {"aten._unsafe_view", read_view},
+        {"aten.view_as", read_view}, {"aten.reshape_as", read_view},
         {"aten.flatten", read_view}, {"aten.unflatten", read_view},
         {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_repeat_interleave}}},
       {"squeeze", 1, 1, squeeze_attributes, infer_squeeze, evaluate_reshape, decompose_reshape,
