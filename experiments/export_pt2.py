@@ -16,6 +16,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
     narrow       integers of 8 and 16 bits, truth values, float64
     copies       operations in place on copies and on views
+    rotary       complex numbers, as rotary embeddings have them
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
@@ -300,8 +301,24 @@ class Copies(nn.Module):
                 g[:, :, ::2].contiguous().add_(1), g)
 
 
+class Rotary(nn.Module):
+    """Rotary embedding by complex numbers: from a buffer, and from angles that the program computes."""
+    def __init__(self, o):
+        super().__init__()
+        angles = torch.outer(torch.arange(2.0), torch.tensor([1.0, 0.25]))
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles))
+
+    def forward(self, x):
+        pairs, angles = torch.view_as_complex(x.reshape(3, 2, 2, 2)), x[..., :2]
+        computed = torch.polar(x[..., 2:].abs(), angles)
+        made = (pairs * self.turns, pairs * self.turns.unsqueeze(0)[:, -1:], computed * pairs, pairs * 2.5, angles * pairs,
+                pairs.conj() * computed[..., :1], torch.complex(angles, angles + 1)[1:], self.turns.expand(3, 2, 2) * pairs,
+                pairs.reshape(3, 4)[:, ::2])
+        return tuple(torch.view_as_real(z) for z in made) + (torch.view_as_real(made[0]).flatten(2).type_as(x),)
+
+
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
-          "operators": Operators, "corners": Corners, "narrow": Narrow, "copies": Copies}
+          "operators": Operators, "corners": Corners, "narrow": Narrow, "copies": Copies, "rotary": Rotary}
 
 
 def options():
@@ -328,7 +345,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies"):
+    if o.model in ("operators", "corners", "narrow", "copies", "rotary"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

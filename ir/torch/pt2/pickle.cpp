@@ -38,6 +38,8 @@ constexpr auto globals = std::to_array<Global>({
     {"torch._utils _rebuild_parameter", Kind::make_parameter},
     {"torch._utils _rebuild_parameter_with_state", Kind::make_parameter},
     {"collections OrderedDict", Kind::make_dictionary},
+    {"torch ComplexFloatStorage", Kind::storage_class, ScalarType::complex64},
+    {"torch ComplexDoubleStorage", Kind::storage_class, ScalarType::complex128},
     {"torch FloatStorage", Kind::storage_class, ScalarType::float32},
     {"torch HalfStorage", Kind::storage_class, ScalarType::float16},
     {"torch BFloat16Storage", Kind::storage_class, ScalarType::bfloat16},

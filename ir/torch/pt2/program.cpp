@@ -50,10 +50,15 @@ TensorMeta tensor_meta(const Json& json) {
   meta.stated = type;
   if (json.has("strides")) meta.strides = strides(json.at("strides"));
   meta.type.shape = shape(json.at("sizes"), meta.problem);
-  if (const std::optional<DType> d = dtype(type))
+  if (is_complex(type)) {
+    meta.type.shape.push_back(2);
+    for (std::int64_t& stride : meta.strides) stride *= 2;
+    meta.strides.push_back(1);
+  } else if (const std::optional<DType> d = dtype(type)) {
     meta.type.dtype = *d;
-  else
+  } else {
     meta.problem = fmt::format("{}, found {}", supported_types, scalar_type_name(type));
+  }
   if (json.has("layout") && json.at("layout").integer() != strided)
     meta.problem = "a dense tensor, found another layout";
   return meta;

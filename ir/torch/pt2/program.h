@@ -13,7 +13,8 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The type of a tensor. `problem`: why a graph cannot have this tensor (a dtype, a symbolic size); "" if it can.
+/// The type of a tensor; that of a complex one has a last dimension of the two parts (complex.h). `problem`: why a graph
+/// cannot have this tensor (a dtype, a symbolic size); "" if it can.
 struct TensorMeta {
   TensorType type;
   std::string problem;

@@ -10,6 +10,7 @@
 #include "core/text/nearest.h"
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/call.h"
+#include "ir/torch/pt2/complex.h"
 #include "ir/torch/pt2/program.h"
 #include "ir/torch/pt2/weights.h"
 #include "ir/torch/pt2/zip.h"
@@ -162,7 +163,11 @@ class GraphReader {
     }
     std::vector<Id> outputs;
     for (const Argument& output : graph_.outputs) {
-      if (const auto* t = std::get_if<Tensor>(&output))
+      const auto* t = std::get_if<Tensor>(&output);
+      if (t != nullptr && is_complex(t->name))
+        throw Error(
+            fmt::format("outputs: expected real numbers (torch.view_as_real), found the complex '{}'", t->name));
+      if (t != nullptr)
         outputs.push_back(id(t->name));
       else if (!std::holds_alternative<None>(output))
         throw Error("outputs: expected tensors, found another value");
@@ -311,10 +316,17 @@ class GraphReader {
   void read(const ProgramNode& node) {
     if (node.target.find("higher_order.wrap_with_") != std::string::npos) return read_subgraph(node);
     Call call(node, graph_, ids_, builder_);
-    const Function& function = function_of(node.target);
-    call.op = function.op;
-    call.function = function.name;
-    std::vector<Id> results = function.read(call);
+    std::vector<Id> results;
+    if (has_complex(node)) {
+      const Target target(node.target);
+      if (target.is_in_place()) throw Error("expected complex numbers that no operation changes in place");
+      results = {read_complex(call, plain_name(target.name), [&](std::string_view a) { return is_complex(node, a); })};
+    } else {
+      const Function& function = function_of(node.target);
+      call.op = function.op;
+      call.function = function.name;
+      results = function.read(call);
+    }
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
     for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i]);
@@ -322,6 +334,23 @@ class GraphReader {
       if (call.is_read(i))
         throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
                                 node.target, results.size(), call.outputs()[i]));
+  }
+
+  bool is_complex(std::string_view tensor) const {
+    const auto found = graph_.tensors.find(tensor);
+    return found != graph_.tensors.end() && pt2::is_complex(found->second.stated);
+  }
+  bool is_complex(const ProgramNode& node, std::string_view name) const {
+    const Tensor* tensor = argument(node, name);
+    return tensor != nullptr && is_complex(tensor->name);
+  }
+  bool has_complex(const ProgramNode& node) const {
+    const auto is_one = [&](const Argument& a) {
+      const auto* tensor = std::get_if<Tensor>(&a);
+      return tensor != nullptr && is_complex(tensor->name);
+    };
+    if (node.outputs.empty()) return false;  // a check of metadata
+    return std::ranges::any_of(node.outputs, is_one) || std::ranges::any_of(node.inputs, is_one, &NamedArgument::value);
   }
 
   // Integers of 8 and 16 bits have 32 in the graph. What arithmetic makes of them wraps around.
@@ -390,6 +419,9 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   if (constant && !std::holds_alternative<Symbol>(spec.argument)) return;
   if (!tensor) throw Error(fmt::format("inputs: expected tensors, found a {}", spec.kind));
   const TensorType& type = type_of(program.graph, tensor->name);
+  const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;
+  if (spec.kind == "user_input" && is_complex(stated))
+    throw Error(fmt::format("'{}': expected {}, found {}", tensor->name, supported_types, scalar_type_name(stated)));
   const Id id = spec.kind == "user_input" ? builder.input(tensor->name, type)
                                           : builder.parameter(spec.stored, type, weights.find(spec.stored, type));
   ids.insert_or_assign(tensor->name, id);

@@ -36,6 +36,7 @@ std::optional<DType> dtype(ScalarType);
 inline constexpr std::string_view supported_types = "a type of floats, integers or bool";
 /// Integers of 8 and 16 bits: arithmetic on them wraps around.
 bool is_narrow(ScalarType);
+constexpr bool is_complex(ScalarType type) { return type == ScalarType::complex64 || type == ScalarType::complex128; }
 
 /// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.
 struct StoredTensor {

@@ -14,6 +14,17 @@ std::int64_t most_elements_of(const Zip& archive) {
   return static_cast<std::int64_t>((std::uint64_t{16} << 20) + 16 * archive.size());
 }
 
+// Complex numbers as their two parts, which stand beside each other.
+StoredTensor in_parts(StoredTensor tensor) {
+  if (!is_complex(tensor.type)) return tensor;
+  tensor.type = tensor.type == ScalarType::complex64 ? ScalarType::float32 : ScalarType::float64;
+  for (std::int64_t& stride : tensor.strides) stride *= 2;
+  tensor.offset *= 2;
+  tensor.sizes.push_back(2);
+  tensor.strides.push_back(1);
+  return tensor;
+}
+
 }  // namespace
 
 Weights::Weights(const Zip& archive, const std::string& prefix)
@@ -59,11 +70,11 @@ ValueSource Weights::find(const std::string& name, const TensorType& type) {
   const std::string where = fmt::format("{}: values of '{}'", archive_.where(), name);
   const auto found = stored_.find(name);
   if (found == stored_.end()) throw Error(where + ": expected to find them, found none");
-  const StoredTensor& tensor = found->second.tensor;
+  const StoredTensor tensor = in_parts(found->second.tensor);
   if (tensor.sizes != type.shape || dtype(tensor.type) != type.dtype)
     throw Error(fmt::format("{}: expected {} as in the graph, found {} {}", where, print(type), print(tensor.sizes),
                             scalar_type_name(tensor.type)));
-  return {{}, values(found->second, where)};
+  return {{}, values({tensor, found->second.nested}, where)};
 }
 
 std::shared_ptr<const Numbers> Weights::values(const Stored& stored, const std::string& where) {

@@ -35,6 +35,8 @@ CASES = {
     "narrow": ["--model", "narrow"],
     "narrow_core_aten": ["--model", "narrow", "--decompose"],
     "copies": ["--model", "copies"],
+    "rotary": ["--model", "rotary"],
+    "rotary_core_aten": ["--model", "rotary", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

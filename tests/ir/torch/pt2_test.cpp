@@ -42,7 +42,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 30U);
+  ASSERT_EQ(fixtures().size(), 32U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -87,13 +87,20 @@ TEST(Pt2, ErrorsNameThePlace) {
       "node 'layer_norm': expected a tensor computed before, found 'y'");
   EXPECT_EQ(error_with("mlp_2.5.1.pt2", R"("target": "torch.ops.aten.gelu.default")", R"("target": 7)"),
             "serialized_exported_program.json: /graph_module/graph/nodes/2/target: expected a string, found 7");
-  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("dtype": 7)", R"("dtype": 10)"), HasSubstr("found complex64"));
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("dtype": 7)", R"("dtype": 9)"), HasSubstr("found complex32"));
   EXPECT_THAT(error_with("head_2.11.0.pt2", R"({"user_output")", R"({"loss_output")"),
               "outputs: expected results and new state only, found a loss_output");
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"({"as_expr": {"expr_str": "s0"}})"),
               HasSubstr("expected a static shape, found the size 's0'"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+TEST(Pt2, OfComplexNumbersOnlyWhatTurnsNeedIsRead) {
+  EXPECT_THAT(error_with("rotary_2.15.0.pt2", "aten.view_as_real.default", "aten.exp.default"),
+              AllOf(HasSubstr("supported on complex numbers"), HasSubstr("found aten.exp")));
+  EXPECT_THAT(error_with("rotary_2.15.0.pt2", "aten.mul.Tensor", "aten.mul_.Tensor"),
+              HasSubstr("no operation changes in place"));
 }
 
 // zeros_like(mask).masked_fill_(mask, -inf): the zeros are nobody else's.
