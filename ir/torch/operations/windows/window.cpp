@@ -35,8 +35,8 @@ Margin margin(const Node& node, std::size_t rank, std::size_t dim) {
 void check_margin(const Inference& call, std::size_t dim, const Margin& m) {
   const std::string& mode = call.node().text("mode");
   const std::int64_t extent = call.shape(0)[dim], most = std::max(m.before, m.behind);
-  if (std::max(std::abs(m.before), std::abs(m.behind)) > most_elements)
-    call.expected("padding below 2^40", std::to_string(most));
+  for (const std::int64_t pad : {m.before, m.behind})
+    if (pad < -most_elements || pad > most_elements) call.expected("padding from -2^40 to 2^40", std::to_string(pad));
   if (mode == "reflect" && most >= extent && most > 0)
     call.expected(fmt::format("padding below the extent {} of dimension {} to reflect", extent, dim),
                   std::to_string(most));
