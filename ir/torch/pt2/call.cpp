@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "core/text/match.h"
@@ -218,6 +219,13 @@ Id Call::slice(Id id, std::int64_t dim, std::int64_t start, std::int64_t end, st
   const bool exists = wrapped >= 0 && wrapped < rank(id);
   if (exists && start == 0 && step == 1 && end >= shape(id)[static_cast<std::size_t>(wrapped)]) return id;
   return add("slice", {id}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+}
+
+bool is_reshaping(std::string_view function) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.reshape_as",
+       "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
+  return std::ranges::find(names, function) != names.end();
 }
 
 }  // namespace deplo::ir::torch::pt2

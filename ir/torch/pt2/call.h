@@ -81,4 +81,7 @@ class Call {
   std::set<std::string_view> asked_;
 };
 
+/// Whether a function ("aten.view") shows the same elements in another shape.
+bool is_reshaping(std::string_view function);
+
 }  // namespace deplo::ir::torch::pt2

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 
@@ -70,12 +69,7 @@ Id slice(Call& call) {
   return call.slice(x, dim, start, std::max(start, place(call.integer("end", extent))), call.integer("step", 1));
 }
 
-bool changes_shape_only(std::string_view name) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten._to_copy", "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape",
-       "aten.reshape_as", "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
-  return std::ranges::find(names, name) != names.end();
-}
+bool copies(std::string_view name) { return name == "aten._to_copy" || name == "aten.clone"; }
 
 Id reshape(Call& call) {
   call.ignore({"size", "shape", "start_dim", "end_dim", "dim", "sizes", "other", "dtype", "layout", "device",
@@ -99,7 +93,7 @@ Id read_complex(Call& call, std::string_view name, const std::function<bool(std:
   if (name == "aten._conj" || name == "aten.conj") return conjugate(call);
   if (name == "aten.slice") return slice(call);
   if ((name == "aten.expand" || name == "aten.broadcast_to") && result) return expand(call);
-  if (changes_shape_only(name) && result) return reshape(call);
+  if ((is_reshaping(name) || copies(name)) && result) return reshape(call);
   throw Error(
       fmt::format("expected an operation that is supported on complex numbers (polar, view_as_complex, "
                   "view_as_real, mul, conj, slice, shapes), found {}",

@@ -97,13 +97,6 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, n>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_reshaping(std::string_view name) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.reshape_as",
-       "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
-  return is_one_of(name, names);
-}
-
 bool is_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"aten.chunk", "aten.mT", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
