@@ -132,6 +132,32 @@ TEST_P(Elementary, Tanh) {
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
 }
 
+TEST_P(Elementary, Erf) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  for (const float most : {4.5F, 1.0F, 1e-3F, 1e-38F}) {
+    const std::vector<float> x = sweep(-most, most), y = computed("erf", x, GetParam());
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::erf(static_cast<double>(x[i]))), 2) << x[i];
+  }
+  std::vector<float> x(1024, 0);
+  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F, x[4] = 1e30F;
+  const std::vector<float> z = computed("erf", x, GetParam());
+  EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]) && z[4] == 1);
+}
+
+TEST_P(Elementary, Log) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  for (const float most : {2.0F, 1e-36F, 1e-39F, 1e33F}) {
+    const std::vector<float> x = sweep(most / 65536, most), y = computed("log", x, GetParam());
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::log(static_cast<double>(x[i]))), 2) << x[i];
+  }
+  std::vector<float> x(1024, 1);
+  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = 0, x[4] = -0.0F, x[5] = -1e-45F, x[7] = 1e-45F;
+  const std::vector<float> z = computed("log", x, GetParam());
+  EXPECT_TRUE(z[0] == INFINITY && std::isnan(z[1]) && std::isnan(z[2]) && z[3] == -INFINITY && z[4] == -INFINITY);
+  EXPECT_TRUE(std::isnan(z[5]) && z[6] == 0);
+  EXPECT_NEAR(z[7], std::log(0x1p-149), 1e-5) << "the least number";
+}
+
 TEST_P(Elementary, Relu) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   std::vector<float> x = sweep(-2, 2);
