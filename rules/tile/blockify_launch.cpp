@@ -3,8 +3,9 @@
 //     →   Tile(axes=(a0:32=BLOCK, a1:74=BLOCK, a2:256=THREAD)): … [a0, ((a1 * 256) + a2)] …
 // A matmul takes a bm x bn block of outputs: Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)); more
 // threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along
-// the last axis, each with `elements` outputs (a REG axis). A last block that would reach over the edge is shifted
-// inwards.
+// the last axis, each with `elements` outputs (a REG axis). What is read along another axis than it is written, as a
+// transposed matrix, has `rows` of them, too: Tile(axes=(a0:128=BLOCK, a1:4=BLOCK, a2:4=THREAD, a3:8=REG, a4:8=REG)). A last
+// block that would reach over the edge is shifted inwards.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -277,16 +278,61 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
 }
 
+// By how many elements an index moves from the middle of the axis to its next place: in the middle, because an index of
+// a padded tensor stands still at the edges.
+std::int64_t step(const ir::Expr& offset, const std::vector<ir::Axis>& axes, std::size_t axis) {
+  std::vector<std::pair<std::string, std::int64_t>> place;
+  for (const ir::Axis& a : axes) place.emplace_back(a.name, (a.extent - 1) / 2);
+  const std::int64_t here = ir::evaluate(offset, place);
+  ++place[axis].second;
+  return ir::evaluate(offset, place) - here;
+}
+
+// The axis along which an access meets neighbours, where that is not the last one, as others do: a transposed tensor. A
+// thread that takes some of both reads and writes each line of the cache once; others take a single element of a line
+// of each row, and rows whose distance is a power of two push each other out of the cache.
+std::optional<std::size_t> transposed_axis(const ir::Program& program, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  if (!target.cpu || has_reduce(tile.body) || tile.axes.back().extent == 1) return std::nullopt;
+  const std::size_t last = tile.axes.size() - 1;
+  for (const ir::Stmt& stmt : tile.body) {
+    const auto* load = stmt.as<ir::Load>();
+    const auto* write = stmt.as<ir::Write>();
+    if (load == nullptr && write == nullptr) continue;
+    const std::vector<ir::Expr>& index = load != nullptr ? load->index : write->index;
+    const ir::Buffer* buffer = program.find(load != nullptr ? load->buffer : write->buffer);
+    if (buffer == nullptr || gathers(program, index)) continue;
+    const ir::Expr offset = ir::flat_offset(index, buffer->strides);
+    if (std::abs(step(offset, tile.axes, last)) < target.vector_lanes) continue;
+    for (std::size_t i = 0; i < last; ++i)
+      if (tile.axes[i].extent > 1 && step(offset, tile.axes, i) == 1) return i;
+  }
+  return std::nullopt;
+}
+
+// Two elements of 8 rows: the copies of docs/performance.md, "Transposed copies", take a tenth to two fifths of the time
+// of one row.
+constexpr std::int64_t transposed_elements = 2;
+std::int64_t transposed_threads(std::int64_t extent) {
+  std::int64_t threads = 64;
+  const auto wastes = [&](std::int64_t size) { return size > extent || waste(size, extent) > 0.1; };
+  while (threads > 1 && wastes(threads * transposed_elements)) threads /= 2;
+  return threads;
+}
+std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
+  return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
+}
+
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a
 // time. GPU: 256 first, as the articles.
-std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
+std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, const Target& target) {
   const std::int64_t extent = tile.axes.back().extent;
   const std::int64_t high = std::min(extent, target.max_threads);
   if (!target.cpu && extent >= target.warp) return options({256, 128, 512, 64, 1024, 32}, 1, high);
   if (!target.cpu) return options({high}, 1, high);
   if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
-  std::int64_t wanted = 1;
-  while (wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
+  std::int64_t wanted = is_transposed ? transposed_threads(extent) : 1;
+  while (!is_transposed && wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
@@ -294,10 +340,12 @@ std::vector<Value> thread_options(const ir::Tile& tile, const Target& target) {
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
 // 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
 // a block.
-std::vector<Value> element_options(const ir::Program& program, std::int64_t high, const Target& target) {
+std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
+                                   const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
-  if (!has_reduce(tile.body)) return options({target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
+  const std::int64_t first = is_transposed ? transposed_elements : target.vector_lanes;
+  if (!has_reduce(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   std::int64_t count = 1, element = 1;
   for (const ir::Axis& axis : tile.axes) count *= axis.extent;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
@@ -316,18 +364,34 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
   if (has_bind(tile, ir::Bind::block)) return Skip{"the tile has blocks already"};
   if (const auto matmul = find_matmul(program)) return decide_matmul(program, *matmul, target, pins);
   const std::int64_t extent = tile.axes.back().extent;
+  const auto transposed = transposed_axis(program, target);
   const auto threads = pins.integer("threads");
-  if (!threads) {
-    return Fork{"threads", thread_options(tile, target)};
-  }
-  if (!pins.integer("elements")) return Fork{"elements", element_options(program, extent / *threads, target)};
+  if (!threads) return Fork{"threads", thread_options(tile, transposed.has_value(), target)};
+  if (!pins.integer("elements"))
+    return Fork{"elements", element_options(program, extent / *threads, transposed.has_value(), target)};
+  if (transposed && !pins.integer("rows")) return Fork{"rows", row_options(tile, *transposed)};
   return Apply{};
 }
 
-ir::Program apply_blockify_launch(ir::Program program, const Target&, const Pins& pins) {
+// A thread has neighbours along both axes.
+ir::Program in_squares(ir::Program program, std::size_t axis, std::int64_t rows, std::int64_t threads,
+                       std::int64_t elements) {
+  const std::size_t last = tile_of(program).axes.size() - 1;
+  split_into_blocks(program, last, threads * elements);
+  split_into_registers(program, last + 1, elements);
+  split_into_blocks(program, axis, rows);
+  split_into_registers(program, axis + 1, rows);
+  ir::Tile& tile = tile_of(program);
+  for (std::size_t i = 0; i < last + 2; ++i) tile.axes[i].bind = ir::Bind::block;
+  return program;
+}
+
+ir::Program apply_blockify_launch(ir::Program program, const Target& target, const Pins& pins) {
   if (const auto matmul = find_matmul(program))
     return in_blocks(std::move(program), *matmul, pins.integer("bm").value(), pins.integer("bn").value());
   const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
+  if (const std::int64_t rows = pins.integer("rows").value_or(1); rows > 1)
+    return in_squares(std::move(program), transposed_axis(program, target).value(), rows, threads, elements);
   const std::size_t last = tile_of(program).axes.size() - 1;
   split_into_blocks(program, last, threads * elements);
   ir::Tile& tile = tile_of(program);
@@ -347,11 +411,12 @@ ir::Program apply_blockify_launch(ir::Program program, const Target&, const Pins
 
 extern const Rule blockify_launch = {
     .name = "blockify_launch",
-    .summary = "threads per block: bm × bn outputs of a matmul; else threads and the elements of each",
+    .summary = "threads per block: bm × bn outputs of a matmul; else threads, and the elements and rows of each",
     .knobs = {{"bm", KnobType::integer},
               {"bn", KnobType::integer},
               {"threads", KnobType::integer},
-              {"elements", KnobType::integer}},
+              {"elements", KnobType::integer},
+              {"rows", KnobType::integer, std::int64_t{1}}},
     .decide = decide_blockify_launch,
     .apply = apply_blockify_launch,
 };

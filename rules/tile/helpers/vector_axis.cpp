@@ -134,7 +134,7 @@ class Legality {
         width_(width),
         target_(target),
         lane_(tile_of(vector).axes.back().name),
-        apart_(target.cpu && site.kind == Kind::register_axis && find_matmul(vector).has_value()) {
+        apart_(target.cpu && site.kind == Kind::register_axis && (site.is_square || find_matmul(vector))) {
     const ir::Body& body = tile_of(vector).body;
     ir::for_each(body, [&](const ir::Stmt& stmt) {
       if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
@@ -195,7 +195,8 @@ class Legality {
   std::int64_t width_;
   const Target& target_;
   std::string lane_;
-  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums.
+  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums, and
+                // what is transposed has such accesses whatever its lanes are.
   Names on_lane_;
   Names combined_;  // over the lanes: what is accumulated must be another value in each
 };
@@ -222,7 +223,9 @@ std::optional<VectorSite> find_vector_site(const ir::Program& program) {
     site.axis = tile.axes.size() - 1;
     // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
     const bool dealt = tile.axes[site.axis - 1].extent > 1 && !find_matmul(program) && !has_products(tile.body);
-    site.kind = dealt ? Kind::elements : Kind::register_axis;
+    const bool square = dealt && tile.axes[site.axis - 1].bind == ir::Bind::reg;
+    site.kind = dealt && !square ? Kind::elements : Kind::register_axis;
+    site.is_square = square;
     site.extent = tile.axes.back().extent;
     return site;
   }

@@ -16,6 +16,7 @@ struct VectorSite {
   std::size_t axis = 0;            // of the tile: the REG axis, or the THREAD axis that shares the sweeps
   std::int64_t extent = 1;         // the width must divide it
   std::vector<std::string> loops;  // the axes of the sweeps
+  bool is_square = false;          // does a thread have elements along two axes, because it transposes?
 };
 std::optional<VectorSite> find_vector_site(const ir::Program&);
 
