@@ -10,7 +10,7 @@
 
 namespace deplo::ir {
 
-/// Whether the operation is replaced: exp, tanh, erf, log and sigmoid (which calls exp); maxima and minima; horizontal
+/// Whether the operation is replaced: exp, tanh, erf, log, sin, cos, power and sigmoid (which calls exp); maxima and minima; horizontal
 /// operations.
 bool has_simd(Op);
 /// Whether it is a maximum or minimum, or relu. The result is NaN if an argument, or a lane, is NaN.
@@ -22,7 +22,7 @@ std::string simd_call(Op, std::span<const std::string_view> args, int lanes, std
 std::optional<Op> simd_function(Op);
 /// Divides all lanes of `x` by the scalar `y`, within 4 ulp. The source must have simd_definition(Op::divide, lanes).
 std::string simd_divide(std::string_view x, std::string_view y, int lanes);
-/// The definition of a function in OpenCL C. It is within 2 ulp (exp, erf, log) or 4 ulp (tanh) of the exact value, also
+/// The definition of a function in OpenCL C. It is within 2 ulp or 4 ulp (tanh) of the exact value, also
 /// for subnormal results. Infinities and NaN are as in C. Horizontal operations combine the lanes by halves.
 std::string simd_definition(Op, int lanes);
 

@@ -57,14 +57,15 @@ TEST(Opencl, ScreensARealKernel) {
 }
 
 // Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the
-// source.
-std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes, const std::string& written) {
+// source. `second`: another argument.
+std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes, const std::string& written,
+                            const std::string& second = "") {
   const auto device = open_device("opencl");
   const auto loop =
       ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\noutput y: f32[{0}]\n"
-                            "for a0 in 0..{0}: # free\n  in0 = load x[a0]\n  v0 = {1}(in0)\n"
+                            "for a0 in 0..{0}: # free\n  in0 = load x[a0]\n  v0 = {1}(in0{2})\n"
                             "  y[a0] = v0\n",
-                            x.size(), operation));
+                            x.size(), operation, second));
   const Target target = load_target("opencl-cpu");  // a CPU without AVX-512 makes two registers of 16 lanes
   rules::Lowering lowering(loop, target);
   while (const auto& fork = lowering.fork()) {
@@ -156,6 +157,54 @@ TEST_P(Elementary, Log) {
   EXPECT_TRUE(z[0] == INFINITY && std::isnan(z[1]) && std::isnan(z[2]) && z[3] == -INFINITY && z[4] == -INFINITY);
   EXPECT_TRUE(std::isnan(z[5]) && z[6] == 0);
   EXPECT_NEAR(z[7], std::log(0x1p-149), 1e-5) << "the least number";
+}
+
+TEST_P(Elementary, SinAndCos) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  for (const float most : {4.0F, 1e-3F, 1e5F, 1e12F, 2e33F}) {
+    const std::vector<float> x = sweep(-most, most), s = computed("sin", x, GetParam()),
+                             c = computed("cos", x, GetParam());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      ASSERT_LE(ulps(s[i], std::sin(static_cast<double>(x[i]))), 2) << x[i];
+      ASSERT_LE(ulps(c[i], std::cos(static_cast<double>(x[i]))), 2) << x[i];
+    }
+  }
+  std::vector<float> x(1024, 0);
+  x[0] = INFINITY, x[1] = NAN, x[2] = -0.0F, x[3] = std::numeric_limits<float>::max(), x[4] = 0x1.921fb6p+0F,
+  x[5] = 1e-45F;
+  const std::vector<float> s = computed("sin", x, GetParam()), c = computed("cos", x, GetParam());
+  EXPECT_TRUE(std::isnan(s[0]) && std::isnan(c[0]) && std::isnan(s[1]) && std::isnan(c[1]));
+  EXPECT_TRUE(s[2] == 0 && std::signbit(s[2]) && c[2] == 1 && s[5] == 1e-45F);
+  EXPECT_LE(ulps(s[3], std::sin(static_cast<double>(x[3]))), 2) << "the greatest number";
+  EXPECT_LE(ulps(c[4], std::cos(static_cast<double>(x[4]))), 2) << "beside pi / 2";
+}
+
+TEST_P(Elementary, Power) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const std::string suffix = GetParam() == 1 ? "" : std::to_string(GetParam());
+  const auto powers = [&](const std::vector<float>& x, const std::string& exponent) {
+    return computed("power", x, GetParam(), fmt::format(" simd_power{}(in", suffix), ", " + exponent);
+  };
+  const auto are_near = [&](const std::vector<float>& x, float y, const std::vector<float>& found) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y));
+      const auto nearest = static_cast<float>(exact);
+      if (std::isnan(nearest))
+        ASSERT_TRUE(std::isnan(found[i])) << x[i] << " to " << y;
+      else if (std::isinf(nearest) || nearest == 0)
+        ASSERT_TRUE(found[i] == nearest && std::signbit(found[i]) == std::signbit(nearest)) << x[i] << " to " << y;
+      else
+        ASSERT_LE(ulps(found[i], exact), 1) << x[i] << " to " << y;
+    }
+  };
+  std::vector<float> x = sweep(-30, 30);
+  const std::vector<float> special = {INFINITY, -INFINITY, NAN,     0.0F,  -0.0F, 1.0F,
+                                      -1.0F,    1e-45F,    -1e-45F, 3e38F, -3e38F};
+  std::copy(special.begin(), special.end(), x.begin());
+  for (const float y : {0.75F, -0.5F, 3.0F, -3.0F, 4.0F, 7.5F, 16777217.0F, 25.0F})
+    are_near(x, y, powers(x, fmt::format("{:.9g}", y)));
+  const std::vector<float> own = powers(x, "in0");
+  for (std::size_t i = 0; i < x.size(); ++i) are_near({x[i]}, x[i], {own[i]});
 }
 
 TEST_P(Elementary, Relu) {
