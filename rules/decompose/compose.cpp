@@ -227,6 +227,7 @@ class Composer {
     const bool gather = gathers(*n.as<tensor::IndexMap>());
     if (gather && (branches.size() > 1 || branches.front().arg != 0)) return intern(std::move(n));
     if (gather && resolve(n)) return map(std::move(n));
+    if (!gather && repeats_transposed_rows(result_, n)) return intern(std::move(n));
     const std::vector<Read> reads = read_through(result_, n);
     if (reads.size() == 1) {
       const Read& only = reads.front();

@@ -44,6 +44,29 @@ std::optional<tensor::IndexMap> parting_inverse(const tensor::Graph& graph, cons
   return tensor::IndexMap{{{0, std::move(*inverse), 1}}};
 }
 
+bool repeats_transposed_rows(const tensor::Graph& graph, const tensor::Node& node) {
+  const auto single = [](const tensor::Node& n) {
+    const auto* map = n.as<tensor::IndexMap>();
+    return map != nullptr && map->branches.size() == 1 && n.args.size() == 1 ? &map->branches.front() : nullptr;
+  };
+  const auto argument = [&](const tensor::Node& n) -> const tensor::Node& {
+    return graph.nodes[static_cast<std::size_t>(n.args[0])];
+  };
+  const tensor::IndexMap::Branch* rows = single(node);
+  if (rows == nullptr || node.type.shape.size() < 3 || rows->coordinates.size() < 2) return false;
+  const Shape& shape = node.type.shape;
+  const std::size_t last = shape.size() - 1;
+  const auto repeats = [&](const Expr& e) { return !ir::depends_on(e, tensor::coordinate(last).name()); };
+  if (shape[last] == 1 || !std::ranges::all_of(rows->coordinates, repeats)) return false;
+  if (rows->coordinates.back() != tensor::coordinate(last - 1)) return false;
+  const tensor::Node& view = argument(node);
+  const tensor::IndexMap::Branch* order = single(view);
+  if (order == nullptr || argument(view).as<tensor::Input>() == nullptr) return false;
+  const Expr walked = tensor::coordinate(view.type.shape.size() - 1);
+  return tensor::inverse(order->coordinates, argument(view).type.shape, view.type.shape).has_value() &&
+         !ir::depends_on(order->coordinates.back(), walked.name());
+}
+
 std::optional<std::size_t> walks_columns(const tensor::Graph& graph, const tensor::Node& node,
                                          const std::set<int>& products) {
   const auto* map = node.as<tensor::IndexMap>();

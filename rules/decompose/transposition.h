@@ -12,6 +12,10 @@ namespace deplo::rules {
 /// last one is not its own. nullopt otherwise.
 std::optional<ir::tensor::IndexMap> parting_inverse(const ir::tensor::Graph& graph, const ir::tensor::Node&);
 
+/// Does the map repeat the elements of a transposed input along its last dimension, as a matmul reads its rows? Whether
+/// a kernel copies such an input first is for the fusion to decide, so the transposition stays a node of its own.
+bool repeats_transposed_rows(const ir::tensor::Graph& graph, const ir::tensor::Node& map);
+
 /// The dimension of the index map that walks the last one of a node in `products`, which the map reads itself or
 /// through another map. nullopt: there is none.
 std::optional<std::size_t> walks_columns(const ir::tensor::Graph& graph, const ir::tensor::Node& map,

@@ -97,8 +97,7 @@ class Merger {
     const bool is_coordinate = root.kind == Value::Kind::index && root.args.empty();
     if (root.kind != Value::Kind::load && !is_coordinate && root.kind != Value::Kind::constant) return false;
     if (root.kind == Value::Kind::load && take_in_source(at, root)) return true;
-    if (guard_ && is_copy_for_windows(at) &&
-        (kept_.contains(fusion_.ops[at].output) || !decide(fusion_.ops[at], false)))
+    if (guard_ && is_copied_first(at) && (kept_.contains(fusion_.ops[at].output) || !decide(fusion_.ops[at], false)))
       return false;
     const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;
@@ -112,9 +111,9 @@ class Merger {
     return changed;
   }
 
-  /// Does a consumer read windows of this view of an input, several times what it has, and along dimensions of which
-  /// another one is the last in memory? Then a copy reads in order: the channels of a convolution without padding.
-  bool is_copy_for_windows(std::size_t at) const {
+  /// Does a consumer read this view of an input several times, along dimensions of which another one is the last in
+  /// memory? Then a copy reads in order: the channels of a convolution without padding, and on CPUs the rows of A.T @ B.
+  bool is_copied_first(std::size_t at) const {
     const LoopOp& view = fusion_.ops[at];
     const Value& root = fusion_.values[view.root];
     const ir::Shape& shape = fusion_.shape(view);
@@ -125,10 +124,25 @@ class Merger {
       return false;
     return std::ranges::any_of(consumers(view), [&](std::size_t i) {
       const LoopOp& reader = fusion_.ops[i];
-      return ir::element_count(fusion_.shape(reader)) > ir::element_count(shape) &&
-             std::ranges::any_of(reachable(fusion_.values, reader.root),
-                                 [&](ValueId id) { return reads_windows(fusion_.values[id], view.output); });
+      const bool repeats = ir::element_count(fusion_.shape(reader)) > ir::element_count(shape);
+      return std::ranges::any_of(reachable(fusion_.values, reader.root), [&](ValueId id) {
+        return (repeats && reads_windows(fusion_.values[id], view.output)) ||
+               (fusion_.target.cpu && repeats_rows(id, view.output, fusion_.shape(reader)));
+      });
     });
+  }
+
+  /// Does the kernel read the tensor along its last dimension for each of many columns, as a matmul reads its rows?
+  bool repeats_rows(ValueId id, int tensor, const ir::Shape& shape) const {
+    const Value& load = fusion_.values[id];
+    const Live& live = fusion_.values.live(id);
+    if (load.kind != Value::Kind::load || load.tensor != tensor || shape.size() < 2) return false;
+    const std::size_t columns = shape.size() - 1;
+    if (shape[columns] < least_side_of_copy || (live.free >> columns & 1) != 0) return false;
+    const bool sums = !live.reduces.empty();
+    const ir::Expr along = sums ? fusion_.values.axis(live.reduces.back()) : ir::tensor::coordinate(columns - 1);
+    const std::int64_t length = sums ? fusion_.values.extent(live.reduces.back()) : shape[columns - 1];
+    return load.index.back() == along && length >= least_side_of_copy;
   }
 
   static bool reads_windows(const Value& load, int tensor) {

@@ -62,6 +62,24 @@ TEST(Decisions, TheLayoutOfATensorBetweenKernelsIsOne) {
   EXPECT_EQ(plain.module.find("matmul")->type.shape, (ir::Shape{5, 16}));
 }
 
+// A.T @ B with many columns and long sums, on CPUs. What is computed lies as its reader wants it, and so do parameters.
+TEST(Decisions, TheCopyOfTransposedRowsIsOne) {
+  const FuseOptions cpu{.target = load_target("opencl-cpu-avx2")}, gpu{.target = load_target("sm_90")};
+  const std::string long_sums = "torch.randn(512,64).T @ torch.randn(512,512)";
+  const Fused fused = fuse(graph_of(long_sums), Trail{}, cpu).value();
+  ASSERT_THAT(fused.forks, ElementsAre(Fork{"fusion.merge_transpose", {0, 1}}));
+  ASSERT_EQ(fused.module.kernels.size(), 2U);
+  EXPECT_THAT(print(fused.module.kernels[1]), HasSubstr("load transpose[a0, a2]"));
+  const Fused merged = fuse(graph_of(long_sums), Trail{{"fusion.merge_transpose", std::int64_t{1}}}, cpu).value();
+  ASSERT_EQ(merged.module.kernels.size(), 1U);
+  EXPECT_THAT(print(merged.module.kernels[0]), HasSubstr("load x[a2, a0]"));
+  EXPECT_EQ(fuse(graph_of(long_sums), gpu).kernels.size(), 1U);
+  for (const char* other :
+       {"torch.randn(511,64).T @ torch.randn(511,512)", "torch.randn(512,64).T @ torch.randn(512,511)",
+        "torch.randn(64,512) @ torch.randn(512,512).T", "nn.Linear(512, 512)(torch.randn(8,512))"})
+    EXPECT_EQ(fuse(graph_of(other), cpu).kernels.size(), 1U) << other;
+}
+
 TEST(Decisions, WhatIsFixedIsNoFork) {
   EXPECT_TRUE(fuse(graph_of(attention), Trail{}, {.fixed = {{"attention", "fused"}}}).value().forks.empty());
 }
