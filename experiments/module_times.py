@@ -6,13 +6,16 @@
 A file has a class Model and the functions get_inputs and get_init_inputs. For each file it prints how many kernels deplo
 makes, whether deplo's outputs are right (its own reference in double), the microseconds of deplo, of PyTorch eager and of
 torch.compile, eager's time over deplo's, and the share of the machine's bound that deplo reaches (its roofline with
-measured ceilings, over its time). deplo's time is the sum of its kernels, each with cold operands; PyTorch's is the median
-of calls, so its operands are warm. Rounds alternate between the two, and medians of the rounds count.
+measured ceilings, over its time). deplo's time is the sum of its kernels, each with cold operands. PyTorch's is the median
+of calls of up to 64 copies of the module and its inputs, in turns, that they come from memory, too; what it computes
+between its operations stays warm. Rounds alternate between the two, and medians of the rounds count.
 
 Each file is one line of JSON in --output; a file that is there already is not measured again. Needs PyTorch.
 """
 import argparse
+import copy
 import fnmatch
+import itertools
 import json
 import math
 import pathlib
@@ -23,6 +26,7 @@ import time
 
 ROUNDS = 3  # of deplo and PyTorch in turns
 SECONDS = 1.0  # of PyTorch in each round
+COLD_BYTES = 128 << 20  # of all copies of a module and its inputs: more than last caches hold
 
 
 def deplo(options, command, file):
@@ -35,17 +39,28 @@ def deplo(options, command, file):
     return json.loads(done.stdout)
 
 
-def median_us(call):
+def cold_copies(model, inputs):
+    """Pairs of a module and its inputs: at most 64, the first the given one."""
+    tensors = [*model.parameters(), *model.buffers(), *(x for x in inputs if hasattr(x, "element_size"))]
+    size = sum(t.numel() * t.element_size() for t in tensors)
+    count = min(64, max(2, math.ceil(COLD_BYTES / max(size, 1))))
+    return [(model, inputs), *(copy.deepcopy((model, inputs)) for _ in range(count - 1))]
+
+
+def median_us(calls):
     import torch
 
     times = []
     with torch.no_grad():
-        call(), call()
+        for call in calls:
+            call()
         begin = time.perf_counter()
-        while len(times) < 5 or time.perf_counter() - begin < SECONDS:
+        for call in itertools.cycle(calls):
             start = time.perf_counter()
             call()
             times.append(time.perf_counter() - start)
+            if len(times) >= 5 and time.perf_counter() - begin >= SECONDS:
+                break
     return 1e6 * statistics.median(times)
 
 
@@ -58,12 +73,13 @@ def torch_model(file):
     return names["Model"](*names["get_init_inputs"]()).eval(), names["get_inputs"]()
 
 
-def compiled_us(model, inputs):
+def compiled_us(copies):
     import torch
 
     try:
-        compiled = torch.compile(model)
-        return median_us(lambda: compiled(*inputs))
+        # A module is compiled once; the copies' inputs are cold, its parameters are not.
+        compiled = torch.compile(copies[0][0])
+        return median_us([lambda inputs=inputs: compiled(*inputs) for _, inputs in copies])
     except Exception as failure:  # no compiler here, or an operation that it lacks
         print(f"  torch.compile: {str(failure).strip().splitlines()[0][:100]}", file=sys.stderr)
         return None
@@ -72,14 +88,15 @@ def compiled_us(model, inputs):
 def measure(options, file):
     right = deplo(options, "run", file)["right"]
     model, inputs = torch_model(file)
+    copies = cold_copies(model, inputs)
     ours, eager = [], []
     for _ in range(ROUNDS):
-        eager.append(median_us(lambda: model(*inputs)))
+        eager.append(median_us([lambda pair=pair: pair[0](*pair[1]) for pair in copies]))
         bench = deplo(options, "bench", file)
         ours.append(bench["ours_us"])
     bounds = [kernel["model_us"] for kernel in bench["kernels"]]
     return {"file": file.stem, "kernels": len(bench["kernels"]), "right": right, "deplo_us": statistics.median(ours),
-            "eager_us": statistics.median(eager), "compile_us": compiled_us(model, inputs),
+            "eager_us": statistics.median(eager), "compile_us": compiled_us(copies),
             "bound_us": sum(bounds) if all(bounds) else None, "device": bench["device"], "target": bench["target"],
             "tuned": bench["tuned"]}
 
