@@ -47,8 +47,8 @@ constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
 )";
 
 // Up to 1 a polynomial of x^2, which is relative to x; beyond, 1 - exp(q) with a polynomial q of |x|, whose error the
-// factor 1 - erf(|x|) makes small. Both have the least relative error of erf (1.2e-9, 1.1e-9), found as that of exp. From
-// 3.92 on erf is 1 in f32. The comparisons keep a NaN.
+// factor 1 - erf(|x|) makes small. Both have the least relative error of erf (1.2e-9, 1.1e-9), found as that of exp.
+// From 3.92 on erf is 1 in f32. The comparisons keep a NaN.
 constexpr const char* erf_text = R"(float{0} simd_erf{0}(const float{0} x) {{
   const float{0} y = fabs(x) > 4.0f ? (float{0})(4.0f) : fabs(x), y2 = y * y;
   float{0} small = fma((float{0})(7.85388474e-5f), y2, (float{0})(-8.01020127e-4f));
@@ -90,11 +90,11 @@ constexpr const char* log_text = R"(float{0} simd_log{0}(const float{0} x) {{
 }}
 )";
 
-// x 2/pi = f + k, |f| <= 1/2, where k counts modulo 4. In double the product of x and 28 bits of 2/pi is exact, and so are
-// its parts; seven of them are enough for every f32 (M. Payne, R. Hanek, Radian Reduction for Trigonometric Functions,
-// SIGNUM Newsletter 18, 1983). A part from 2^54 on is a multiple of 4. Adding 1.5 * 2^52 rounds to an integer; adding
-// 1.5 * 2^23 leaves k in the low bits. The polynomials have the least relative error of sin and cos up to pi/4, 3.8e-9
-// and 1.2e-10, found as that of exp. {1}: a quarter of a turn more. {2}: the result.
+// x 2/pi = f + k, |f| <= 1/2, where k counts modulo 4. In double the product of x and 28 bits of 2/pi is exact, and so
+// are its parts; seven of them are enough for every f32 (M. Payne, R. Hanek, Radian Reduction for Trigonometric
+// Functions, SIGNUM Newsletter 18, 1983). A part from 2^54 on is a multiple of 4. Adding 1.5 * 2^52 rounds to an
+// integer; adding 1.5 * 2^23 leaves k in the low bits. The polynomials have the least relative error of sin and cos up
+// to pi/4, 3.8e-9 and 1.2e-10, found as that of exp. {1}: a quarter of a turn more. {2}: the result. {3}: sin or cos.
 constexpr const char* turn_text = R"(float{0} simd_{3}{0}(const float{0} x) {{
   const double two_by_pi[7] = {{0xa2f9836p-28, 0xe4e4415p-56, 0x29fc275p-84, 0x7d1f534p-112, 0xddc0db6p-140,
                                0x295993cp-168, 0x439041fp-196}};
@@ -125,15 +125,16 @@ constexpr const char* turn_text = R"(float{0} simd_{3}{0}(const float{0} x) {{
 }}
 )";
 
-// 2^(y log2|x|) in double. |x| = 2^e m as in log, log2(m) = t p(t^2) with t = (m - 1) / (m + 1), and 2^f up to |f| = 1/2 is
-// a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 + 1023 rounds to an integer, whose low bits become an
+// 2^(y log2|x|) in double. |x| = 2^e m as in log, log2(m) = t p(t^2) with t = (m - 1) / (m + 1), and 2^f up to |f| = 1/2
+// is a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 + 1023 rounds to an integer, whose low bits become an
 // exponent. From 300 on the result is infinite, from -300 down 0. The choices at the end are those of C11, F.10.4.4.
 constexpr const char* power_text = R"(float{0} simd_power{0}(const float{0} x, const float{0} y) {{
   const float{0} a = fabs(x), normal = a < 0x1p-126f ? a * 0x1p23f : a;
   const int{0} bits = as_int{0}(normal) - 0x3f3504f3;
   const float{0} e = convert_float{0}(bits >> 23) - (a < 0x1p-126f ? (float{0})(23.0f) : (float{0})(0.0f));
-  const double{0} m = convert_double{0}(as_float{0}((bits & 0x007fffff) + 0x3f3504f3)), t = (m - 1.0) / (m + 1.0), t2 = t * t;
-  const double{0} base = convert_double{0}(x), exponent = convert_double{0}(y), w = fabs(base), even = 6755399441055744.0;
+  const double{0} m = convert_double{0}(as_float{0}((bits & 0x007fffff) + 0x3f3504f3));
+  const double{0} t = (m - 1.0) / (m + 1.0), t2 = t * t, even = 6755399441055744.0;
+  const double{0} base = convert_double{0}(x), exponent = convert_double{0}(y), w = fabs(base);
   double{0} p = fma((double{0})(0.28290394262435015), t2, (double{0})(0.31990547226361038));
   p = fma(p, t2, (double{0})(0.41220925657679292));
   p = fma(p, t2, (double{0})(0.57707794234140786));

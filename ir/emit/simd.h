@@ -10,8 +10,8 @@
 
 namespace deplo::ir {
 
-/// Whether the operation is replaced: exp, tanh, erf, log, sin, cos, power and sigmoid (which calls exp); maxima and minima; horizontal
-/// operations.
+/// Whether the operation is replaced: exp, tanh, erf, log, sin, cos, power and sigmoid (which calls exp); maxima and
+/// minima; horizontal operations.
 bool has_simd(Op);
 /// Whether it is a maximum or minimum, or relu. The result is NaN if an argument, or a lane, is NaN.
 bool is_extremum(Op);

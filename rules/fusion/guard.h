@@ -22,10 +22,10 @@ inline constexpr double most_joined_growth = 1.25;
 /// Lower bound on the bytes that such a kernel spares, as a part of those of the smaller of the two. Less is not worth
 /// another form of kernel: two products of one vector share that vector, and each has a matrix of its own.
 inline constexpr double least_spared_bytes = 0.1;
-/// Lower bound on the columns of a matmul on CPUs, and on the products of each sum, for which rows that are transposed in
-/// memory are copied first. Each panel of columns reads all rows, an element of each of so many lines of 64 bytes that
-/// they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.5, 0.64 and 1.26 of the time of
-/// one kernel (Zen 3, docs/performance.md, "Transposed copies").
+/// Lower bound on the columns of a matmul on CPUs, and on the products of each sum, for which rows that are transposed
+/// in memory are copied first. Each panel of columns reads all rows, an element of each of so many lines of 64 bytes
+/// that they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.5, 0.64 and 1.26 of the
+/// time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
 inline constexpr std::int64_t least_side_of_copy = 512;
 /// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is
 /// too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.

@@ -112,7 +112,8 @@ class Merger {
   }
 
   /// Does a consumer read this view of an input several times, along dimensions of which another one is the last in
-  /// memory? Then a copy reads in order: the channels of a convolution without padding, and on CPUs the rows of A.T @ B.
+  /// memory? Then a copy reads in order: the channels of a convolution without padding, and on CPUs the rows of
+  /// A.T @ B.
   bool is_copied_first(std::size_t at) const {
     const LoopOp& view = fusion_.ops[at];
     const Value& root = fusion_.values[view.root];
