@@ -90,41 +90,6 @@ constexpr const char* log_text = R"(float{0} simd_log{0}(const float{0} x) {{
 }}
 )";
 
-// x 2/pi = f + k, |f| <= 1/2, where k counts modulo 4. In double the product of x and 28 bits of 2/pi is exact, and so
-// are its parts; seven of them are enough for every f32 (M. Payne, R. Hanek, Radian Reduction for Trigonometric
-// Functions, SIGNUM Newsletter 18, 1983). A part from 2^54 on is a multiple of 4. Adding 1.5 * 2^52 rounds to an
-// integer; adding 1.5 * 2^23 leaves k in the low bits. The polynomials have the least relative error of sin and cos up
-// to pi/4, 3.8e-9 and 1.2e-10, found as that of exp. {1}: a quarter of a turn more. {2}: the result. {3}: sin or cos.
-constexpr const char* turn_text = R"(float{0} simd_{3}{0}(const float{0} x) {{
-  const double two_by_pi[7] = {{0xa2f9836p-28, 0xe4e4415p-56, 0x29fc275p-84, 0x7d1f534p-112, 0xddc0db6p-140,
-                               0x295993cp-168, 0x439041fp-196}};
-  const double even = 6755399441055744.0;
-  const double{0} wide = convert_double{0}(x);
-  double{0} f = wide - wide, k = 0.0;
-  #pragma unroll
-  for (int i = 0; i < 7; ++i) {{
-    double{0} part = wide * two_by_pi[i];
-    part = fabs(part) < 0x1p54 ? part : (double{0})(0.0);
-    part -= 4.0 * ((part * 0.25 + even) - even);
-    const double{0} whole = (part + even) - even;
-    f += part - whole;
-    const double{0} carry = (f + even) - even;
-    f -= carry;
-    k += whole + carry;
-  }}
-  const int{0} turn = as_int{0}(convert_float{0}(k) + 12582912.0f){1};
-  const float{0} r = convert_float{0}(f * 1.5707963267948966), r2 = r * r;
-  float{0} s = fma((float{0})(-1.95152184e-4f), r2, (float{0})(8.3321603e-3f));
-  s = fma(s, r2, (float{0})(-1.66666552e-1f));
-  s = fma(s * r2, r, r);
-  float{0} c = fma((float{0})(2.44330822e-5f), r2, (float{0})(-1.38873153e-3f));
-  c = fma(c, r2, (float{0})(4.16666456e-2f));
-  c = fma(c * r2, r2, fma((float{0})(-0.5f), r2, (float{0})(1.0f)));
-  const float{0} side = (turn & 1) != 0 ? c : s, y = (turn & 2) != 0 ? -side : side;
-  return {2};
-}}
-)";
-
 // 2^(y log2|x|) in double. |x| = 2^e m as in log, log2(m) = t p(t^2) with t = (m - 1) / (m + 1), and 2^f up to |f| = 1/2
 // is a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 + 1023 rounds to an integer, whose low bits become an
 // exponent. From 300 on the result is infinite, from -300 down 0. The choices at the end are those of C11, F.10.4.4.
@@ -226,18 +191,10 @@ std::string fold_definition(Op op, int lanes) {
 struct Function {
   Op op;
   const char* text;
-  const char* first = "";   // {1}; of exp, tanh and erf it is reduce_and_approximate
-  const char* second = "";  // {2}
 };
-constexpr std::array own_functions = {
-    Function{Op::exp, exp_text},
-    Function{Op::tanh, tanh_text},
-    Function{Op::erf, erf_text},
-    Function{Op::log, log_text},
-    Function{Op::sin, turn_text, "", "x == 0.0f ? x : y"},  // -0 stays -0
-    Function{Op::cos, turn_text, " + 1", "y"},
-    Function{Op::power, power_text},
-};
+constexpr std::array own_functions = {Function{Op::exp, exp_text}, Function{Op::tanh, tanh_text},
+                                      Function{Op::erf, erf_text}, Function{Op::log, log_text},
+                                      Function{Op::power, power_text}};
 const Function* find_function(Op op) {
   const auto found = std::ranges::find(own_functions, op, &Function::op);
   return found == own_functions.end() ? nullptr : &*found;
@@ -281,9 +238,8 @@ std::string simd_definition(Op op, int lanes) {
   if (op == Op::divide) return fmt::format(fmt::runtime(divide_text), lanes);
   const Function* function = find_function(op);
   CHECK(function != nullptr);
-  const bool of_exp = op == Op::exp || op == Op::tanh || op == Op::erf;
-  const std::string first = of_exp ? fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes)) : function->first;
-  return fmt::format(fmt::runtime(function->text), suffix(lanes), first, function->second, name(op));
+  const std::string of_exp = fmt::format(fmt::runtime(reduce_and_approximate), suffix(lanes));
+  return fmt::format(fmt::runtime(function->text), suffix(lanes), of_exp);
 }
 
 std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes) {

@@ -10,7 +10,7 @@
 
 namespace deplo::ir {
 
-/// Whether the operation is replaced: exp, tanh, erf, log, sin, cos, power and sigmoid (which calls exp); maxima and
+/// Whether the operation is replaced: exp, tanh, erf, log, power and sigmoid (which calls exp); maxima and
 /// minima; horizontal operations.
 bool has_simd(Op);
 /// Whether it is a maximum or minimum, or relu. The result is NaN if an argument, or a lane, is NaN.

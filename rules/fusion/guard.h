@@ -24,7 +24,7 @@ inline constexpr double most_joined_growth = 1.25;
 inline constexpr double least_spared_bytes = 0.1;
 /// Lower bound on the columns of a matmul on CPUs, and on the products of each sum, for which rows that are transposed
 /// in memory are copied first. Each panel of columns reads all rows, an element of each of so many lines of 64 bytes
-/// that they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.5, 0.64 and 1.26 of the
+/// that they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.63, 0.87 and 1.26 of the
 /// time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
 inline constexpr std::int64_t least_side_of_copy = 512;
 /// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is

@@ -310,8 +310,7 @@ std::optional<std::size_t> transposed_axis(const ir::Program& program, const Tar
   return std::nullopt;
 }
 
-// Two elements of 8 rows: with them copies take a fifth to seven tenths of the time that they take with one row
-// (docs/performance.md, "Functions and transposed copies").
+// Two elements of 8 rows: docs/performance.md, "Functions and transposed copies".
 constexpr std::int64_t transposed_elements = 2;
 std::int64_t transposed_threads(std::int64_t extent) {
   std::int64_t threads = 64;

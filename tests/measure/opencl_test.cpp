@@ -159,26 +159,6 @@ TEST_P(Elementary, Log) {
   EXPECT_NEAR(z[7], std::log(0x1p-149), 1e-5) << "the least number";
 }
 
-TEST_P(Elementary, SinAndCos) {
-  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  for (const float most : {4.0F, 1e-3F, 1e5F, 1e12F, 2e33F}) {
-    const std::vector<float> x = sweep(-most, most), s = computed("sin", x, GetParam()),
-                             c = computed("cos", x, GetParam());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      ASSERT_LE(ulps(s[i], std::sin(static_cast<double>(x[i]))), 2) << x[i];
-      ASSERT_LE(ulps(c[i], std::cos(static_cast<double>(x[i]))), 2) << x[i];
-    }
-  }
-  std::vector<float> x(1024, 0);
-  x[0] = INFINITY, x[1] = NAN, x[2] = -0.0F, x[3] = std::numeric_limits<float>::max(), x[4] = 0x1.921fb6p+0F,
-  x[5] = 1e-45F;
-  const std::vector<float> s = computed("sin", x, GetParam()), c = computed("cos", x, GetParam());
-  EXPECT_TRUE(std::isnan(s[0]) && std::isnan(c[0]) && std::isnan(s[1]) && std::isnan(c[1]));
-  EXPECT_TRUE(s[2] == 0 && std::signbit(s[2]) && c[2] == 1 && s[5] == 1e-45F);
-  EXPECT_LE(ulps(s[3], std::sin(static_cast<double>(x[3]))), 2) << "the greatest number";
-  EXPECT_LE(ulps(c[4], std::cos(static_cast<double>(x[4]))), 2) << "beside pi / 2";
-}
-
 TEST_P(Elementary, Power) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const std::string suffix = GetParam() == 1 ? "" : std::to_string(GetParam());
