@@ -91,8 +91,9 @@ constexpr const char* log_text = R"(float{0} simd_log{0}(const float{0} x) {{
 )";
 
 // 2^(y log2|x|) in double. |x| = 2^e m as in log, log2(m) = t p(t^2) with t = (m - 1) / (m + 1), and 2^f up to |f| = 1/2
-// is a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 + 1023 rounds to an integer, whose low bits become an
-// exponent. From 300 on the result is infinite, from -300 down 0. The choices at the end are those of C11, F.10.4.4.
+// is a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 (`even`) rounds to an integer, and with 1023 more
+// leaves the exponent's bits in the low ones. From 300 on the result is infinite, from -300 down 0. The choices at the
+// end are those of C11, F.10.4.4.
 constexpr const char* power_text = R"(float{0} simd_power{0}(const float{0} x, const float{0} y) {{
   const float{0} a = fabs(x), normal = a < 0x1p-126f ? a * 0x1p23f : a;
   const int{0} bits = as_int{0}(normal) - 0x3f3504f3;

@@ -171,7 +171,7 @@ class Legality {
                        [&](const std::string& n) { return on_lane_.count(n) > 0 && (itself || n != lane_); });
   }
 
-  // At the edges of what is padded: a transposed copy of it is faster without lanes.
+  // Is the index that of a padded tensor, whose edges it does not pass? A transposed copy of one is faster without lanes.
   bool stands_still(const std::vector<ir::Expr>& index) const {
     return site_.is_square &&
            std::ranges::any_of(index, [&](const ir::Expr& e) { return !ir::coefficient(e, lane_).has_value(); });
