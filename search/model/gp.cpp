@@ -20,78 +20,170 @@ constexpr float jitter = 1e-5F;  // of the weight: what single precision leaves 
 struct Prior {
   double mean, sd;
 };
-const Prior length_prior{std::log(0.8), 1}, weight_prior{0, 2}, noise_prior{std::log(0.02), 2};
+const Prior length_prior{std::log(0.8), 1}, stretch_prior{std::log(2), 0.5}, weight_prior{0, 2},
+    noise_prior{std::log(0.02), 2};
+
+// w of gp.h. It is not fitted: the likeliest share of a few values misleads (docs/strategies.md, "The constants of the
+// model").
+constexpr float sum_share = 0.8F;
 
 // Rprop, without backtracking: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning,
 // 1993; for Gaussian processes: Blum and Riedmiller, Optimization of Gaussian process hyperparameters using Rprop,
 // 2013.
 constexpr double rprop_first = 0.2, rprop_up = 1.2, rprop_down = 0.5, rprop_most = 1, rprop_least = 1e-3;
 
+/// Places of the hyperparameters: the lengths come first.
+struct Theta {
+  explicit Theta(Eigen::Index size) : lengths(size - others) {}
+  static constexpr Eigen::Index others = 3;
+  Eigen::Index lengths, stretch = lengths, weight = lengths + 1, noise = lengths + 2;
+  Eigen::Index size() const { return lengths + others; }
+  const Prior& prior(Eigen::Index i) const {
+    return i < lengths ? length_prior : i == stretch ? stretch_prior : i == weight ? weight_prior : noise_prior;
+  }
+};
+
+/// What points have along a group of dimensions. A knob has few values, so its kernel is computed for these alone.
+struct Along {
+  MatrixF values;                    // dimensions × values that differ
+  std::vector<Eigen::Index> number;  // of each point: the column of its value
+};
+
+/// Points to predict at, over the lengths.
+struct Targets {
+  MatrixF points;
+  std::vector<Along> groups;
+};
+
 }  // namespace
 
 struct GaussianProcess::State {
-  Vector theta;  // logs: lengths, weight, noise
+  Vector theta;  // logs of what Theta names
   Vector step;
   // Of condition():
   MatrixF scaled;  // dimensions × points, over the lengths
   MatrixF lower;   // L
   MatrixF alpha;   // points × columns
-  float weight = 1, noise = 0;
-  VectorF inverse_length;  // per dimension
+  float weight = 1, noise = 0, squeeze = 1;
+  VectorF inverse_length;                             // per dimension
+  std::vector<std::vector<Eigen::Index>> dimensions;  // of each group that has any
   // Of predict():
-  MatrixF solved;   // V
-  MatrixF targets;  // scaled
+  MatrixF solved;  // V
+  Targets targets;
   MatrixF means;
   VectorF variance, deviation;
   std::vector<VectorF> expected;
 
   void resize(std::size_t groups);
+  Targets targets_of(MatrixF scaled) const;
+  MatrixF kernel(const MatrixF& points, const Targets&) const;
 };
 
 void GaussianProcess::State::resize(std::size_t groups) {
-  const auto size = static_cast<Eigen::Index>(groups) + 2;
-  if (theta.size() == size) return;
-  Vector grown = Vector::Constant(size, length_prior.mean);
-  const Eigen::Index kept = std::min(theta.size(), size) - 2;
-  for (Eigen::Index i = 0; i < kept; ++i) grown(i) = theta(i);
-  grown(size - 2) = kept < 0 ? weight_prior.mean : theta(theta.size() - 2);
-  grown(size - 1) = kept < 0 ? noise_prior.mean : theta(theta.size() - 1);
+  const Theta at(static_cast<Eigen::Index>(groups) + Theta::others);
+  if (theta.size() == at.size()) return;
+  Vector grown(at.size());
+  for (Eigen::Index i = 0; i < at.size(); ++i) grown(i) = at.prior(i).mean;
+  if (theta.size() > 0) {
+    const Eigen::Index kept = std::min(Theta(theta.size()).lengths, at.lengths);
+    grown.head(kept) = theta.head(kept);
+    grown.tail(Theta::others) = theta.tail(Theta::others);
+  }
   theta = grown;
 }
 
 namespace {
 
-/// Squared distances along each group.
-std::vector<MatrixF> distances(const Points& points, std::span<const std::size_t> group, std::size_t groups) {
-  const auto n = static_cast<Eigen::Index>(points.size());
-  std::vector<MatrixF> result(groups, MatrixF::Zero(n, n));
-  for (std::size_t d = 0; d < points.dimensions; ++d) {
-    MatrixF& sum = result[group[d]];
-    for (Eigen::Index i = 0; i < n; ++i)
-      for (Eigen::Index j = 0; j < i; ++j) {
-        const auto at = [&](Eigen::Index p) {
-          return points.values[static_cast<std::size_t>(p) * points.dimensions + d];
-        };
-        const float away = at(i) - at(j);
-        sum(i, j) += away * away;
-      }
-  }
-  for (MatrixF& sum : result) sum.triangularView<Eigen::StrictlyUpper>() = sum.transpose();
+MatrixF squared_distances(const MatrixF& a, const MatrixF& b) {
+  MatrixF result = -2 * (a.transpose() * b);
+  const VectorF squares_a = a.colwise().squaredNorm().transpose(), squares_b = b.colwise().squaredNorm().transpose();
+  result = ((result.colwise() + squares_a).rowwise() + squares_b.transpose()).cwiseMax(0);
   return result;
 }
 
+Along along(const MatrixF& points, const std::vector<Eigen::Index>& dimensions) {
+  const MatrixF part = points(dimensions, Eigen::all);
+  std::vector<Eigen::Index> first;
+  Along result;
+  for (Eigen::Index i = 0; i < part.cols(); ++i) {
+    const auto same = std::ranges::find_if(first, [&](Eigen::Index at) { return part.col(at) == part.col(i); });
+    result.number.push_back(same - first.begin());
+    if (same == first.end()) first.push_back(i);
+  }
+  result.values = part(Eigen::all, first);
+  return result;
+}
+
+/// Adds f(values of i and j) to (i, j).
+void spread(const MatrixF& f, const Along& group, MatrixF& out) {
+  for (Eigen::Index j = 0; j < out.cols(); ++j) {
+    const float* const column = f.col(group.number[static_cast<std::size_t>(j)]).data();
+    for (Eigen::Index i = 0; i < out.rows(); ++i) out(i, j) += column[group.number[static_cast<std::size_t>(i)]];
+  }
+}
+
+/// The other way, of a symmetric matrix: for each two values the sum over the pairs of points that have them.
+MatrixF collect(const MatrixF& from, const Along& group) {
+  MatrixF sums = MatrixF::Zero(group.values.cols(), group.values.cols());
+  for (Eigen::Index j = 0; j < from.cols(); ++j) {
+    float* const column = sums.col(group.number[static_cast<std::size_t>(j)]).data();
+    for (Eigen::Index i = j + 1; i < from.rows(); ++i)
+      column[group.number[static_cast<std::size_t>(i)]] += 2 * from(i, j);
+  }
+  return sums;
+}
+
+/// The dimensions of each group.
+std::vector<std::vector<Eigen::Index>> dimensions_of(std::span<const std::size_t> group, std::size_t groups) {
+  std::vector<std::vector<Eigen::Index>> result(groups);
+  for (std::size_t d = 0; d < group.size(); ++d) result[group[d]].push_back(static_cast<Eigen::Index>(d));
+  return result;
+}
+
+/// √5 r, of squared distances over the lengths.
+MatrixF scaled_distances(const MatrixF& squares) { return (5 * squares).cwiseSqrt(); }
+MatrixF matern(const MatrixF& r, float weight) {
+  return weight * (1 + r.array() + r.array().square() / 3) * (-r.array()).exp();
+}
+/// f of d k/d(log l) = f d²/l², with d²/l² the part of the squared distance that l is of.
+MatrixF matern_fall(const MatrixF& r, float weight) { return (weight * 5 / 3) * (1 + r.array()) * (-r.array()).exp(); }
+
+/// The weights of one group's kernel and of the kernel of all.
+struct Weights {
+  float own, all;
+};
+Weights weights(float weight, std::size_t groups) {
+  if (groups == 0) return {0, weight};
+  return {weight * sum_share / static_cast<float>(groups), weight * (1 - sum_share)};
+}
+float squeezed(double log_stretch) { return static_cast<float>(std::exp(-2 * log_stretch)); }  // squared distances
+
+/// What fit() knows of a group: its number, its points, and the squared distances of its values.
+struct Fitted {
+  Eigen::Index number;
+  Along points;
+  MatrixF squares;
+};
+
 /// Gradient of log p(values | theta) + log p(theta); nothing where the matrix is not positive definite.
-bool gradient(const std::vector<MatrixF>& squares, const VectorF& y, const Vector& theta, Vector& out) {
-  const auto groups = static_cast<Eigen::Index>(squares.size());
+bool gradient(const std::vector<Fitted>& groups, const VectorF& y, const Vector& theta, Vector& out) {
   const Eigen::Index n = y.size();
-  MatrixF r = MatrixF::Zero(n, n);
-  for (Eigen::Index g = 0; g < groups; ++g)
-    r += squares[static_cast<std::size_t>(g)] * static_cast<float>(5 * std::exp(-2 * theta(g)));
-  r = r.cwiseSqrt();
-  const auto weight = static_cast<float>(std::exp(theta(groups))),
-             noise = static_cast<float>(std::exp(theta(groups + 1)));
-  const MatrixF fall = weight * (-r.array()).exp();
-  const MatrixF smooth = (1 + r.array() + r.array().square() / 3) * fall.array();
+  const Theta at(theta.size());
+  const auto weight = static_cast<float>(std::exp(theta(at.weight))),
+             noise = static_cast<float>(std::exp(theta(at.noise)));
+  const float squeeze = squeezed(theta(at.stretch));
+  const Weights parts = weights(weight, groups.size());
+  const auto scaled = [&](const Fitted& group) -> MatrixF {
+    return group.squares * static_cast<float>(std::exp(-2 * theta(group.number)));
+  };
+  MatrixF all = MatrixF::Zero(n, n), smooth = all;
+  for (const Fitted& group : groups) {
+    const MatrixF squares = scaled(group);
+    spread(squares * squeeze, group.points, all);
+    spread(matern(scaled_distances(squares), parts.own), group.points, smooth);
+  }
+  all = scaled_distances(all);
+  smooth += matern(all, parts.all);
   MatrixF k = smooth;
   k.diagonal().array() += noise + jitter * weight;
   const Eigen::LLT<MatrixF> llt(k);
@@ -100,18 +192,27 @@ bool gradient(const std::vector<MatrixF>& squares, const VectorF& y, const Vecto
   // dL/dK = (α αᵀ - K⁻¹)/2
   MatrixF slope = llt.solve(MatrixF::Identity(n, n));
   slope.array() = 0.5F * ((alpha * alpha.transpose()).array() - slope.array());
-  out(groups) = static_cast<double>(slope.cwiseProduct(smooth).sum());
-  out(groups + 1) = static_cast<double>(noise * slope.trace());
-  // dk/d(log l_g) = s² 5/3 (1 + √5 r) exp(-√5 r) d_g²/l_g²
-  slope.array() *= 5.0F / 3 * (1 + r.array()) * fall.array();
-  for (Eigen::Index g = 0; g < groups; ++g)
-    out(g) =
-        static_cast<double>(slope.cwiseProduct(squares[static_cast<std::size_t>(g)]).sum()) * std::exp(-2 * theta(g));
-  for (Eigen::Index i = 0; i < theta.size(); ++i) {
-    const Prior& prior = i < groups ? length_prior : i == groups ? weight_prior : noise_prior;
+  out.setZero();
+  out(at.weight) = static_cast<double>(slope.cwiseProduct(smooth).sum());
+  out(at.noise) = static_cast<double>(noise * slope.trace());
+  const MatrixF together = slope.cwiseProduct(matern_fall(all, parts.all * squeeze));
+  for (const Fitted& group : groups) {
+    const MatrixF squares = scaled(group), own = matern_fall(scaled_distances(squares), parts.own);
+    const auto of_all = static_cast<double>(collect(together, group.points).cwiseProduct(squares).sum());
+    const auto of_own = static_cast<double>(collect(slope, group.points).cwiseProduct(own).cwiseProduct(squares).sum());
+    out(group.number) = of_all + of_own;
+    out(at.stretch) += of_all;
+  }
+  for (Eigen::Index i = 0; i < at.size(); ++i) {
+    const Prior& prior = at.prior(i);
     out(i) -= (theta(i) - prior.mean) / (prior.sd * prior.sd);
   }
   return true;
+}
+
+MatrixF matrix(const Points& points) {
+  return Eigen::Map<const MatrixF>(points.values.data(), static_cast<Eigen::Index>(points.dimensions),
+                                   static_cast<Eigen::Index>(points.size()));
 }
 
 }  // namespace
@@ -124,12 +225,21 @@ void GaussianProcess::fit(const Points& points, std::span<const double> values, 
   CHECK(points.size() == values.size() && group.size() == points.dimensions);
   State& s = *state_;
   s.resize(groups);
-  const std::vector<MatrixF> squares = distances(points, group, groups);
+  std::vector<Fitted> fitted;
+  const MatrixF raw = matrix(points);
+  for (Eigen::Index number = 0; const std::vector<Eigen::Index>& dimensions : dimensions_of(group, groups)) {
+    if (!dimensions.empty()) {
+      Along part = along(raw, dimensions);
+      const MatrixF squares = squared_distances(part.values, part.values);
+      fitted.push_back({number, std::move(part), squares});
+    }
+    ++number;
+  }
   const VectorF y = Eigen::Map<const Vector>(values.data(), static_cast<Eigen::Index>(values.size())).cast<float>();
   Vector step = Vector::Constant(s.theta.size(), rprop_first), slope(s.theta.size()),
          before = Vector::Zero(s.theta.size());
   for (int i = 0; i < steps; ++i) {
-    if (!gradient(squares, y, s.theta, slope)) {  // too smooth for the noise
+    if (!gradient(fitted, y, s.theta, slope)) {  // too smooth for the noise
       s.theta.tail(1).array() += 1;
       continue;
     }
@@ -147,36 +257,48 @@ void GaussianProcess::fit(const Points& points, std::span<const double> values, 
 namespace {
 
 MatrixF scale(const Points& points, const VectorF& inverse_length) {
-  const Eigen::Map<const MatrixF> raw(points.values.data(), static_cast<Eigen::Index>(points.dimensions),
-                                      static_cast<Eigen::Index>(points.size()));
-  return inverse_length.asDiagonal() * raw;
-}
-
-MatrixF kernel(const MatrixF& a, const MatrixF& b, float weight) {
-  MatrixF r = -2 * (a.transpose() * b);
-  const VectorF squares_a = a.colwise().squaredNorm().transpose(), squares_b = b.colwise().squaredNorm().transpose();
-  r = (5 * ((r.colwise() + squares_a).rowwise() + squares_b.transpose()).cwiseMax(0)).cwiseSqrt();
-  r.array() = weight * (1 + r.array() + r.array().square() / 3) * (-r.array()).exp();
-  return r;
+  return inverse_length.asDiagonal() * matrix(points);
 }
 
 }  // namespace
+
+Targets GaussianProcess::State::targets_of(MatrixF scaled) const {
+  Targets result{std::move(scaled), {}};
+  for (const std::vector<Eigen::Index>& group : dimensions) result.groups.push_back(along(result.points, group));
+  return result;
+}
+
+MatrixF GaussianProcess::State::kernel(const MatrixF& points, const Targets& targets) const {
+  const Weights parts = weights(weight, dimensions.size());
+  MatrixF k = matern(scaled_distances(squeeze * squared_distances(points, targets.points)), parts.all);
+  for (std::size_t g = 0; g < dimensions.size(); ++g) {
+    const Along& group = targets.groups[g];
+    const MatrixF own =
+        matern(scaled_distances(squared_distances(points(dimensions[g], Eigen::all), group.values)), parts.own);
+    for (Eigen::Index i = 0; i < k.cols(); ++i) k.col(i) += own.col(group.number[static_cast<std::size_t>(i)]);
+  }
+  return k;
+}
 
 void GaussianProcess::condition(const Points& points, std::span<const std::size_t> group,
                                 std::span<const double> values, std::size_t columns) {
   State& s = *state_;
   const auto n = static_cast<Eigen::Index>(points.size());
   const std::size_t met = group.empty() ? 0 : *std::ranges::max_element(group) + 1;
-  s.resize(std::max(met, static_cast<std::size_t>(std::max<Eigen::Index>(s.theta.size(), 2) - 2)));
-  const Eigen::Index groups = s.theta.size() - 2;
+  const std::size_t fitted = s.theta.size() == 0 ? 0 : static_cast<std::size_t>(Theta(s.theta.size()).lengths);
+  s.resize(std::max(met, fitted));
+  const Theta at(s.theta.size());
   s.inverse_length.resize(static_cast<Eigen::Index>(group.size()));
   for (std::size_t d = 0; d < group.size(); ++d)
     s.inverse_length(static_cast<Eigen::Index>(d)) =
         static_cast<float>(std::exp(-s.theta(static_cast<Eigen::Index>(group[d]))));
-  s.weight = static_cast<float>(std::exp(s.theta(groups)));
-  s.noise = static_cast<float>(std::exp(s.theta(groups + 1)));
+  s.dimensions = dimensions_of(group, static_cast<std::size_t>(at.lengths));
+  std::erase_if(s.dimensions, [](const auto& dimensions) { return dimensions.empty(); });
+  s.squeeze = squeezed(s.theta(at.stretch));
+  s.weight = static_cast<float>(std::exp(s.theta(at.weight)));
+  s.noise = static_cast<float>(std::exp(s.theta(at.noise)));
   s.scaled = scale(points, s.inverse_length);
-  Matrix k = kernel(s.scaled, s.scaled, s.weight).cast<double>();
+  Matrix k = s.kernel(s.scaled, s.targets_of(s.scaled)).cast<double>();
   // Single precision leaves the distances 1e-7 of the squared norms: the diagonal holds more than that.
   const Eigen::Map<const Matrix> y(values.data(), n, static_cast<Eigen::Index>(columns));
   for (double extra = 1e-5;; extra *= 10) {
@@ -191,14 +313,14 @@ void GaussianProcess::condition(const Points& points, std::span<const std::size_
 
 std::vector<float> GaussianProcess::mean(const Points& points) const {
   const State& s = *state_;
-  const VectorF means = kernel(s.scaled, scale(points, s.inverse_length), s.weight).transpose() * s.alpha.col(0);
+  const VectorF means = s.kernel(s.scaled, s.targets_of(scale(points, s.inverse_length))).transpose() * s.alpha.col(0);
   return {means.data(), means.data() + means.size()};
 }
 
 void GaussianProcess::predict(const Points& points) {
   State& s = *state_;
-  s.targets = scale(points, s.inverse_length);
-  s.solved = kernel(s.scaled, s.targets, s.weight);
+  s.targets = s.targets_of(scale(points, s.inverse_length));
+  s.solved = s.kernel(s.scaled, s.targets);
   s.means = s.solved.transpose() * s.alpha;
   s.lower.triangularView<Eigen::Lower>().solveInPlace(s.solved);
   s.variance = (s.weight - s.solved.colwise().squaredNorm().array()).cwiseMax(1e-8F * s.weight).transpose();
@@ -217,7 +339,7 @@ std::span<const float> GaussianProcess::deviations() const {
 void GaussianProcess::expect(std::size_t point) {
   State& s = *state_;
   const auto x = static_cast<Eigen::Index>(point);
-  VectorF row = kernel(s.targets.col(x), s.targets, s.weight).transpose();
+  VectorF row = s.kernel(s.targets.points.col(x), s.targets).transpose();
   row -= s.solved.transpose() * s.solved.col(x);
   for (const VectorF& earlier : s.expected) row -= earlier(x) * earlier;
   row /= std::sqrt(s.variance(x) + s.noise + 1e-5F * s.weight);

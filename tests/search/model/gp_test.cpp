@@ -13,19 +13,64 @@ const std::vector<std::size_t> one_group{0};
 
 double matern(double r) { return (1 + std::sqrt(5) * r + 5.0 / 3 * r * r) * std::exp(-std::sqrt(5) * r); }
 
+// Of two points whose groups have the distances `r`, over the lengths: w = 0.8, c = 2.
+double kernel(const std::vector<double>& r) {
+  double squares = 0, sum = 0;
+  for (const double each : r) {
+    squares += each * each;
+    sum += matern(each);
+  }
+  return 0.2 * matern(std::sqrt(squares) / 2) + 0.8 * sum / static_cast<double>(r.size());
+}
+
 // Unfitted, the hyperparameters are the modes of their priors: l = 0.8, s² = 1, noise = 0.02.
 TEST(GaussianProcess, OnePointByHand) {
   GaussianProcess process;
   process.fit(line({0}), std::vector<double>{1}, one_group, 1, 0);
   process.condition(line({0}), one_group, std::vector<double>{2});
   process.predict(line({0, 0.4F, 40}));
-  const double k = matern(0.4 / 0.8), total = 1 + 0.02;
+  const double k = kernel({0.4 / 0.8}), total = 1 + 0.02;
   EXPECT_NEAR(process.means()[0], 2 / total, 1e-4);
   EXPECT_NEAR(process.means()[1], 2 * k / total, 1e-4);
   EXPECT_NEAR(process.means()[2], 0, 1e-6);
   EXPECT_NEAR(process.deviations()[0], std::sqrt(1 - 1 / total), 1e-3);
   EXPECT_NEAR(process.deviations()[1], std::sqrt(1 - k * k / total), 1e-4);
   EXPECT_NEAR(process.deviations()[2], 1, 1e-6);
+}
+
+// The second group has two dimensions, the third none, as a knob with one value.
+TEST(GaussianProcess, GroupsByHand) {
+  GaussianProcess process;
+  const std::vector<std::size_t> groups{0, 1, 1};
+  const Points known{3, {0, 0, 0}}, points{3, {0.4F, 0, 0, 0.4F, 0.3F, 0.4F, 9, 0, 0, 9, 9, 9}};
+  process.fit(known, std::vector<double>{1}, groups, 3, 0);
+  process.condition(known, groups, std::vector<double>{1});
+  process.predict(points);
+  const std::vector<std::vector<double>> distances{{0.5, 0}, {0.5, 0.5 / 0.8}, {9 / 0.8, 0}, {9, 99}};
+  for (std::size_t i = 0; i < distances.size(); ++i)
+    EXPECT_NEAR(process.means()[i], kernel(distances[i]) / 1.02, 1e-4) << i;
+  EXPECT_NEAR(process.means()[2], 0.4 / 1.02, 1e-2);  // what the second group does is known there
+}
+
+// Values that are sums of what each group does are known where no point is near: a place whose groups were seen one by
+// one.
+TEST(GaussianProcess, SumsAreLearnedOneGroupAtATime) {
+  Points points{4, {}};
+  std::vector<double> values;
+  const auto value = [](const float* p) { return p[0] - 2 * p[1] * p[1] + std::sin(3 * p[2]) - 0.5 * p[3]; };
+  for (int i = 0; i < 4; ++i)
+    for (const float x : {0.25F, 0.5F, 0.75F, 1.0F}) {
+      float* const p = points.add();
+      p[i] = x;
+      values.push_back(value(p));
+    }
+  GaussianProcess process;
+  const std::vector<std::size_t> groups{0, 1, 2, 3};
+  process.fit(points, values, groups, 4, 30);
+  process.condition(points, groups, values);
+  const Points corner{4, {1, 1, 1, 1}};
+  process.predict(corner);
+  EXPECT_NEAR(process.means()[0], value(corner.values.data()), 0.3);
 }
 
 // To expect a value at a point leaves the deviations that knowing it would.
