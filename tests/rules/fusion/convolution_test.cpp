@@ -116,6 +116,41 @@ TEST(Convolutions, TransposedWithAStrideAreAConvolutionOfEachPhase) {
       "        convolution[0, a3, (((a2 / 5) * 2) + a0), (((a2 % 5) * 2) + a1)] = acc0\n");
 }
 
+// 10 and 4 have the divisor 2: of 21 places every second one reads anything, in five phases. The others are 0.
+TEST(Convolutions, TransposedWithAStrideAndADilationReadNoZerosBetweenElements) {
+  const ir::Module module =
+      fused("nn.ConvTranspose1d(8, 32, 3, stride=10, padding=4, dilation=4, bias=False)(torch.randn(1, 8, 3))",
+            "opencl-cpu")
+          .module;
+  ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution_reduce", "convolution"}));
+  EXPECT_EQ(print(module.kernels[1]),
+            "=== loop: convolution_reduce ===\n"
+            "input p_weight: f32[3, 8, 32]\n"
+            "input convolution_padded: f32[6, 8]\n"
+            "output convolution_reduce: f32[5, 3, 32]\n"
+            "for a0 in 0..5: # free\n"
+            "  for a1 in 0..3: # free\n"
+            "    for a2 in 0..32: # free\n"
+            "      v0:bool = index ((((a0 * 3) + 1) % 5) < 3)\n"
+            "      for a3 in 0..8: # reduce\n"
+            "        in0 = load p_weight[min((((a0 * 3) + 1) % 5), 2), a3, a2]\n"
+            "        in1 = load convolution_padded[((a1 + (((a0 - ((((a0 * 3) + 1) % 5) * 2)) + 2) / 5)) + 2), a3]\n"
+            "        v1 = select(v0, in0, 0)\n"
+            "        v2 = multiply(in1, v1)\n"
+            "        acc0 <- add(acc0, v2)\n"
+            "      convolution_reduce[a0, a1, a2] = acc0\n");
+  EXPECT_EQ(print(module.kernels[2]),
+            "=== loop: convolution ===\n"
+            "input convolution_reduce: f32[5, 3, 32]\n"
+            "output convolution: f32[1, 32, 21]\n"
+            "for a0 in 0..32: # free\n"
+            "  for a1 in 0..21: # free\n"
+            "    in0 = load convolution_reduce[((a1 / 2) % 5), (a1 / 10), a0]\n"
+            "    v0:bool = index ((a1 % 2) == 0)\n"
+            "    v1 = select(v0, in0, 0)\n"
+            "    convolution[0, a0, a1] = v1\n");
+}
+
 TEST(Convolutions, ArePooledWithChannelsLast) {
   const char* code =
       "nn.Conv2d(32, 8, 1)(nn.MaxPool2d(2)(nn.Conv2d(8, 32, 3, padding=1, bias=False)(torch.randn(1, 8, 6, 6))))";
@@ -162,6 +197,41 @@ std::string drawn(std::uint64_t seed) {
       pick(0, 1) == 0 ? "F.relu(" : "(", transposed ? "Transpose" : "", dims, channels, out, kernel, stride,
       transposed ? 0 : pick(0, 2), dilation, groups, pick(0, 1) == 0 ? "True" : "False", pick(1, 2), channels, extents,
       ")");
+}
+
+// Strides and dilations with and without common divisors, and places that read nothing.
+std::string drawn_transposed(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const int dims = pick(1, 2), groups = pick(1, 2), channels = groups * pick(1, 2), out = groups * pick(1, 3);
+  std::vector<int> kernel, stride, dilation, padding, more;
+  std::string extents;
+  for (int d = 0; d < dims; ++d) {
+    kernel.push_back(pick(1, 4));
+    stride.push_back(pick(1, 6));
+    dilation.push_back(pick(1, 6));
+    const int extent = pick(1, 4), reach = (extent - 1) * stride.back() + dilation.back() * (kernel.back() - 1) + 1;
+    padding.push_back(pick(0, std::min(3, (reach - 1) / 2)));
+    more.push_back(pick(0, std::max(stride.back(), dilation.back()) - 1));
+    extents += fmt::format(", {}", extent);
+  }
+  const auto list = [](const std::vector<int>& numbers) { return fmt::format("({},)", fmt::join(numbers, ", ")); };
+  return fmt::format(
+      "nn.ConvTranspose{}d({}, {}, {}, stride={}, padding={}, output_padding={}, groups={}, bias={}, dilation={})("
+      "torch.randn(2, {}{}))",
+      dims, channels, out, list(kernel), list(stride), list(padding), list(more), groups,
+      pick(0, 1) == 0 ? "True" : "False", list(dilation), channels, extents);
+}
+
+TEST(Convolutions, TransposedOfAnyStrideAndDilationMeanTheSame) {
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(test_options().cases / 10, 30); ++i) {
+    const std::uint64_t seed = first_seed(test_options().seed) + i;
+    const std::string code = drawn_transposed(seed);
+    ASSERT_EQ(fused_difference(ir::torch::parse_expression(code), seed, {.target = load_target("opencl-cpu")}), "")
+        << "seed " << seed << ": " << code;
+  }
 }
 
 TEST(Convolutions, OfAnySizesMeanTheSame) {

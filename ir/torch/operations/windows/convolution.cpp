@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "core/error.h"
@@ -178,32 +180,74 @@ Values evaluate_convolution(const Operands& o) {
 // reads every stride-th element of the kernel only, and which ones depends on the place's phase, place % stride. So
 // each phase is a convolution of its own, of stride 1, with a part of the kernel ("sub-pixel convolution": Shi et al.,
 // arXiv 1609.07009).
+//
+// With a dilation, too, element k is read by the places p with p + padding = dilation k (mod stride). If both have a
+// common divisor, only each divisor-th place reads anything, and the others are 0. These places are a transposed
+// convolution whose stride and dilation are divided by it. In its phases k = (p + padding) / dilation (mod stride).
+
+/// 1 / number modulo m, for numbers without a common divisor (Euclid's algorithm, extended).
+std::int64_t inverse(std::int64_t number, std::int64_t m) {
+  std::int64_t rest = m, next = number % m, factor = 0, next_factor = 1;
+  while (next != 0) {
+    const std::int64_t times = rest / next;
+    rest = std::exchange(next, rest - times * next);
+    factor = std::exchange(next_factor, factor - times * next_factor);
+  }
+  return (factor % m + m) % m;
+}
 
 /// One dimension of the places, and what is read for them.
 struct Dimension {
+  std::int64_t apart = 1, start = 0;      // of all places those that read anything: start, start + apart, …
   std::int64_t phases, places, elements;  // places of a phase; elements of the kernel for each
   std::int64_t first, extent;             // of the elements of x that windows read: Read's numbers
   std::int64_t step;                      // of these numbers from element to element of x
 
   /// Where the window of a place reads, counted from `first`, and the element of the kernel with which.
   Expr at(const Expr& phase, const Expr& place, const Expr& part) const {
-    return place * read.place + (phase + read.offset) / phases + part * read.element - first;
+    return place * read.place + whole(phase) + part * read.element - first;
   }
-  Expr element(const Expr& phase, const Expr& part) const { return (phase + read.offset) % phases + part * phases; }
+  Expr element(const Expr& phase, const Expr& part) const { return first_element(phase) + part * phases; }
 
   Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d) {
-    phases = read.element == -1 ? read.step : 1;  // dilated ones read zeros between the elements of x
-    places = (s.places[d] + phases - 1) / phases;
-    elements = (s.kernel[d] + phases - 1) / phases;
+    keep_readers();
+    phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;  // else zeros between the elements of x
     step = phases > 1 ? 1 : read.step;
+    factor = inverse(dilation(), phases);
+    const std::int64_t readers = std::max<std::int64_t>((s.places[d] - start + apart - 1) / apart, 1);
+    places = (readers + phases - 1) / phases;
+    elements = (s.kernel[d] + phases - 1) / phases;
     const std::int64_t reach = (elements - 1) * read.element;
     const std::int64_t last = (read.offset + phases - 1) / phases + (places - 1) * read.place;
-    first = read.offset / phases + std::min<std::int64_t>(0, reach);
+    first = least_whole() + std::min<std::int64_t>(0, reach);
     extent = last + std::max<std::int64_t>(0, reach) - first + 1;
   }
 
  private:
+  static constexpr std::int64_t most_phases = 1 << 15;  // products of two phases are 32-bit indices
   Read read;
+  std::int64_t factor;  // 1 / dilation, modulo the phases
+
+  std::int64_t dilation() const { return std::abs(read.element); }
+  /// Divides stride and dilation of a transposed convolution by what both have.
+  void keep_readers() {
+    apart = std::gcd(read.step, dilation());
+    start = (apart - read.offset % apart) % apart;
+    read.offset = (read.offset + start) / apart;
+    read.step /= apart;
+    read.element /= apart;
+  }
+  Expr first_element(const Expr& phase) const { return (phase + read.offset) * factor % phases; }
+  /// (phase + offset - dilation first_element) / phases, which is whole. Written without negative numerators.
+  Expr whole(const Expr& phase) const {
+    if (phases == 1 || dilation() == 1) return (phase + read.offset) / phases;
+    return (phase + read.offset + (phases - first_element(phase)) * dilation()) / phases - dilation();
+  }
+  /// A bound of whole() that the ranges of its parts show.
+  std::int64_t least_whole() const {
+    if (phases == 1 || dilation() == 1) return read.offset / phases;
+    return (read.offset + dilation()) / phases - dilation();
+  }
 };
 
 /// The space of the products, and the coordinates in it: (phases…, batch, places but the last…, groups, the last place,
@@ -297,11 +341,21 @@ Coordinates sum_of(const ConvolutionSpace& space, const Shape& result) {
   sum[space.group] = at[1] / space.sizes.out;
   sum[space.out] = at[1] % space.sizes.out;
   for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
-    sum[d] = at[2 + d] % space.dimensions[d].phases;
-    sum[space.place(d)] = at[2 + d] / space.dimensions[d].phases;
+    const Dimension& dimension = space.dimensions[d];
+    Expr reader = at[2 + d];
+    if (dimension.apart > 1) reader = Expr(ExprOp::max, reader - dimension.start, 0) / dimension.apart;
+    sum[d] = reader % dimension.phases;
+    sum[space.place(d)] = reader / dimension.phases;
   }
   for (Expr& e : sum) e = simplify(e, tensor::coordinate_ranges(result));
   return sum;
+}
+
+/// `channel`: of an element of x.
+int with_bias(Emitter& e, const TensorCall& call, int x, const Expr& channel) {
+  Coordinates place = {simplify(channel, tensor::coordinate_ranges(e.shape(x)))};
+  const int bias = e.map(e.convert(call.args[2], call.dtype()), e.shape(x), std::move(place), "bias");
+  return e.elementwise(Op::add, {x, bias}, "add");
 }
 
 int decompose_convolution(Emitter& e, const TensorCall& call) {
@@ -312,12 +366,16 @@ int decompose_convolution(Emitter& e, const TensorCall& call) {
   const int product = e.elementwise(Op::multiply, {x, weights(e, e.convert(call.args[1], t), space)}, "ew");
   const Dims depth = {static_cast<std::int64_t>(space.extents.size()) - 1};
   int sum = e.reduce(Op::add, product, depth, "reduce");
-  if (call.args.size() == 3) {
-    Coordinates channel = {simplify(space.at[space.group] * sizes.out + space.at[space.out], space.ranges())};
-    sum = e.elementwise(Op::add, {sum, e.map(e.convert(call.args[2], t), e.shape(sum), std::move(channel), "bias")},
-                        "add");
-  }
-  return e.map(sum, call.shape(), sum_of(space, call.shape()), "sum");
+  Expr reads = 1;
+  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
+    if (const Dimension& dimension = space.dimensions[d]; dimension.apart > 1)
+      reads = both(reads, equal(tensor::identity(call.shape())[2 + d] % dimension.apart, dimension.start));
+  const bool all_read = reads == Expr(1), has_bias = call.args.size() == 3;
+  if (all_read && has_bias) sum = with_bias(e, call, sum, space.at[space.group] * sizes.out + space.at[space.out]);
+  Coordinates from = sum_of(space, call.shape());
+  if (all_read) return e.map(sum, call.shape(), std::move(from), "sum");
+  sum = guarded(e, sum, call.shape(), std::move(from), reads, 0, "sum");
+  return has_bias ? with_bias(e, call, sum, tensor::identity(call.shape())[1]) : sum;
 }
 
 // In expressions and `.pt2` files
