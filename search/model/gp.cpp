@@ -59,12 +59,11 @@ struct Targets {
 
 struct GaussianProcess::State {
   Vector theta;  // logs of what Theta names
-  Vector step;
   // Of condition():
-  MatrixF scaled;  // dimensions × points, over the lengths
-  MatrixF lower;   // L
-  MatrixF alpha;   // points × columns
-  float weight = 1, noise = 0, squeeze = 1;
+  MatrixF scaled;                                     // dimensions × points, over the lengths
+  MatrixF lower;                                      // L
+  MatrixF alpha;                                      // points × columns
+  float weight = 1, noise = 0, squeeze = 1;           // squeeze: 1/c², of squared distances
   VectorF inverse_length;                             // per dimension
   std::vector<std::vector<Eigen::Index>> dimensions;  // of each group that has any
   // Of predict():
@@ -156,7 +155,8 @@ Weights weights(float weight, std::size_t groups) {
   if (groups == 0) return {0, weight};
   return {weight * sum_share / static_cast<float>(groups), weight * (1 - sum_share)};
 }
-float squeezed(double log_stretch) { return static_cast<float>(std::exp(-2 * log_stretch)); }  // squared distances
+/// What squared distances over the lengths are multiplied by for the kernel of all groups.
+float squeezed(double log_stretch) { return static_cast<float>(std::exp(-2 * log_stretch)); }
 
 /// What fit() knows of a group: its number, its points, and the squared distances of its values.
 struct Fitted {

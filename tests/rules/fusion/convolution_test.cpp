@@ -125,19 +125,20 @@ TEST(Convolutions, TransposedWithAStrideAndADilationReadNoZerosBetweenElements) 
   ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution_reduce", "convolution"}));
   EXPECT_EQ(print(module.kernels[1]),
             "=== loop: convolution_reduce ===\n"
-            "input p_weight: f32[3, 8, 32]\n"
             "input convolution_padded: f32[6, 8]\n"
+            "input p_weight: f32[3, 8, 32]\n"
             "output convolution_reduce: f32[5, 3, 32]\n"
             "for a0 in 0..5: # free\n"
             "  for a1 in 0..3: # free\n"
             "    for a2 in 0..32: # free\n"
             "      v0:bool = index ((((a0 * 3) + 1) % 5) < 3)\n"
             "      for a3 in 0..8: # reduce\n"
-            "        in0 = load p_weight[min((((a0 * 3) + 1) % 5), 2), a3, a2]\n"
-            "        in1 = load convolution_padded[((a1 + (((a0 - ((((a0 * 3) + 1) % 5) * 2)) + 2) / 5)) + 2), a3]\n"
+            "        in0 = load convolution_padded[((a1 + (((a0 - ((((a0 * 3) + 1) % 5) * 2)) + 2) / 5)) + 2), a3]\n"
+            "        in1 = load p_weight[min((((a0 * 3) + 1) % 5), 2), a3, a2]\n"
             "        v1 = select(v0, in0, 0)\n"
-            "        v2 = multiply(in1, v1)\n"
-            "        acc0 <- add(acc0, v2)\n"
+            "        v2 = select(v0, in1, 0)\n"
+            "        v3 = multiply(v1, v2)\n"
+            "        acc0 <- add(acc0, v3)\n"
             "      convolution_reduce[a0, a1, a2] = acc0\n");
   EXPECT_EQ(print(module.kernels[2]),
             "=== loop: convolution ===\n"

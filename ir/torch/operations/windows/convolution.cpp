@@ -278,6 +278,13 @@ struct ConvolutionSpace {
   std::size_t place(std::size_t d) const { return batch + 1 + d < group ? batch + 1 + d : batch + 2 + d; }
   Expr channel() const { return at[group] * sizes.channels + parts.back(); }
   Ranges ranges() const { return tensor::coordinate_ranges(extents); }
+  /// Whether the kernel has the elements that a product is with: some phases have fewer than others.
+  Expr in_kernel() const {
+    Expr inside = 1;
+    for (std::size_t d = 0; d < dimensions.size(); ++d)
+      inside = both(inside, within(dimensions[d].element(at[d], parts[d]), sizes.kernel[d]));
+    return inside;
+  }
   Coordinates simple(Coordinates coordinates) const {
     for (Expr& e : coordinates) e = simplify(e, ranges());
     return coordinates;
@@ -303,12 +310,14 @@ int padded(Emitter& e, int x, const ConvolutionSpace& space) {
   return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
 }
 
+/// 0 also for the elements that a kernel lacks: an infinite number times its 0 is no number.
 int inputs(Emitter& e, int x, const ConvolutionSpace& space) {
   Coordinates coordinates = {space.at[space.batch]};
   for (std::size_t d = 0; d < space.dimensions.size(); ++d)
     coordinates.push_back(space.dimensions[d].at(space.at[d], space.at[space.place(d)], space.parts[d]));
   coordinates.push_back(space.channel());
-  return e.map(padded(e, x, space), space.extents, space.simple(std::move(coordinates)), "inputs");
+  return guarded(e, padded(e, x, space), space.extents, space.simple(std::move(coordinates)), space.in_kernel(), 0,
+                 "inputs");
 }
 
 /// The weight with 0 for the elements that a kernel lacks to be as long for each phase as for the others.
