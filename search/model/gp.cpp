@@ -74,8 +74,8 @@ struct GaussianProcess::State {
   std::vector<VectorF> expected;
 
   void resize(std::size_t groups);
-  Targets targets_of(MatrixF scaled) const;
-  MatrixF kernel(const MatrixF& points, const Targets&) const;
+  Targets targets_of(MatrixF points) const;
+  MatrixF kernel(const MatrixF& points, const Targets& to) const;
 };
 
 void GaussianProcess::State::resize(std::size_t groups) {
@@ -262,17 +262,17 @@ MatrixF scale(const Points& points, const VectorF& inverse_length) {
 
 }  // namespace
 
-Targets GaussianProcess::State::targets_of(MatrixF scaled) const {
-  Targets result{std::move(scaled), {}};
+Targets GaussianProcess::State::targets_of(MatrixF points) const {
+  Targets result{std::move(points), {}};
   for (const std::vector<Eigen::Index>& group : dimensions) result.groups.push_back(along(result.points, group));
   return result;
 }
 
-MatrixF GaussianProcess::State::kernel(const MatrixF& points, const Targets& targets) const {
+MatrixF GaussianProcess::State::kernel(const MatrixF& points, const Targets& to) const {
   const Weights parts = weights(weight, dimensions.size());
-  MatrixF k = matern(scaled_distances(squeeze * squared_distances(points, targets.points)), parts.all);
+  MatrixF k = matern(scaled_distances(squeeze * squared_distances(points, to.points)), parts.all);
   for (std::size_t g = 0; g < dimensions.size(); ++g) {
-    const Along& group = targets.groups[g];
+    const Along& group = to.groups[g];
     const MatrixF own =
         matern(scaled_distances(squared_distances(points(dimensions[g], Eigen::all), group.values)), parts.own);
     for (Eigen::Index i = 0; i < k.cols(); ++i) k.col(i) += own.col(group.number[static_cast<std::size_t>(i)]);
