@@ -37,8 +37,8 @@ class GaussianProcess {
 
   /// Finds the lengths, c, the weight s² and the noise with the largest posterior density, by `steps` steps of Rprop
   /// that start from the previous call's result. Priors: log l ~ N(log 0.8, 1),  log c ~ N(log 2, 0.5²),
-  /// log s² ~ N(0, 2²),  log noise ~ N(log 0.02, 2²). w is 0.8. `group`: the group of each dimension, below `groups`. Values should have mean 0 and
-  /// variance 1.
+  /// log s² ~ N(0, 2²),  log noise ~ N(log 0.02, 2²). w is 0.8. `group`: the group of each dimension, below `groups`.
+  /// Values should have mean 0 and variance 1.
   void fit(const Points&, std::span<const double> values, std::span<const std::size_t> group, std::size_t groups,
            int steps);
   /// Conditions the process on values at points. `values`: `columns` columns, one after the other, each with one value

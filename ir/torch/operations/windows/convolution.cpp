@@ -224,7 +224,7 @@ struct Dimension {
   }
 
  private:
-  static constexpr std::int64_t most_phases = 1 << 15;  // products of two phases are 32-bit indices
+  static constexpr std::int64_t most_phases = 1 << 15;  // a phase times `factor` is a 32-bit index
   Read read;
   std::int64_t factor;  // 1 / dilation, modulo the phases
 
@@ -381,10 +381,8 @@ int decompose_convolution(Emitter& e, const TensorCall& call) {
       reads = both(reads, equal(tensor::identity(call.shape())[2 + d] % dimension.apart, dimension.start));
   const bool all_read = reads == Expr(1), has_bias = call.args.size() == 3;
   if (all_read && has_bias) sum = with_bias(e, call, sum, space.at[space.group] * sizes.out + space.at[space.out]);
-  Coordinates from = sum_of(space, call.shape());
-  if (all_read) return e.map(sum, call.shape(), std::move(from), "sum");
-  sum = guarded(e, sum, call.shape(), std::move(from), reads, 0, "sum");
-  return has_bias ? with_bias(e, call, sum, tensor::identity(call.shape())[1]) : sum;
+  sum = guarded(e, sum, call.shape(), sum_of(space, call.shape()), reads, 0, "sum");
+  return has_bias && !all_read ? with_bias(e, call, sum, tensor::identity(call.shape())[1]) : sum;
 }
 
 // In expressions and `.pt2` files
