@@ -56,16 +56,17 @@ TEST(Opencl, ScreensARealKernel) {
             Status::wrong_result);
 }
 
-// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the
-// source. `second`: another argument.
-std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes, const std::string& written,
-                            const std::string& second = "") {
+// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the source.
+// Values of one array by one kernel: PoCL takes a third of a second to build one.
+std::vector<float> computed(const std::string& operation, int lanes, const std::string& written,
+                            const std::vector<float>& x, const std::vector<float>& y = {}) {
   const auto device = open_device("opencl");
+  const std::string second = y.empty() ? "" : ", in1";
   const auto loop =
-      ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\noutput y: f32[{0}]\n"
-                            "for a0 in 0..{0}: # free\n  in0 = load x[a0]\n  v0 = {1}(in0{2})\n"
-                            "  y[a0] = v0\n",
-                            x.size(), operation, second));
+      ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}]\n{1}output z: f32[{0}]\nfor a0 in 0..{0}: # free\n"
+                            "  in0 = load x[a0]\n{2}  v0 = {3}(in0{4})\n  z[a0] = v0\n",
+                            x.size(), y.empty() ? "" : fmt::format("input y: f32[{}]\n", y.size()),
+                            y.empty() ? "" : "  in1 = load y[a0]\n", operation, second));
   const Target target = load_target("opencl-cpu");  // a CPU without AVX-512 makes two registers of 16 lanes
   rules::Lowering lowering(loop, target);
   while (const auto& fork = lowering.fork()) {
@@ -79,14 +80,16 @@ std::vector<float> computed(const char* operation, const std::vector<float>& x, 
   EXPECT_THAT(candidate.source.text, HasSubstr(written));
   const auto arrays = device->allocate(loop.buffers);
   arrays->write(0, x);
+  if (!y.empty()) arrays->write(1, y);
   auto built = device->build(candidate);
   EXPECT_TRUE(built.ok() && built.value()->launch(*arrays, candidate.source.blocks).ok());
-  return arrays->read(1);
+  return arrays->read(loop.buffers.size() - 1);
 }
 
-std::vector<float> computed(const char* operation, const std::vector<float>& x, int lanes) {
+std::vector<float> simd(const std::string& operation, int lanes, const std::vector<float>& x,
+                        const std::vector<float>& y = {}) {
   const std::string suffix = lanes == 1 ? "" : std::to_string(lanes);
-  return computed(operation, x, lanes, fmt::format(" simd_{}{}(in", operation, suffix));
+  return computed(operation, lanes, fmt::format(" simd_{}{}(in", operation, suffix), x, y);
 }
 
 double ulps(float found, double exact) {
@@ -95,26 +98,36 @@ double ulps(float found, double exact) {
   return std::abs(found - exact) / unit;
 }
 
-std::vector<float> sweep(float from, float to) {
+using Range = std::pair<float, float>;
+
+constexpr std::size_t special_count = 64;  // numbers at the front of what with_sweeps() returns
+
+/// `special`, zeros, and then 65,536 numbers of each range.
+std::vector<float> with_sweeps(std::vector<float> special, const std::vector<Range>& ranges) {
+  special.resize(special_count);
   constexpr int count = 1 << 16;
-  std::vector<float> x(count);
-  for (int i = 0; i < count; ++i) x[static_cast<std::size_t>(i)] = from + (to - from) * static_cast<float>(i) / count;
-  return x;
+  for (const auto& [from, to] : ranges)
+    for (int i = 0; i < count; ++i) special.push_back(from + (to - from) * static_cast<float>(i) / count);
+  return special;
+}
+
+template <class Function>
+void sweeps_are_near(const std::vector<float>& x, const std::vector<float>& found, Function exact, double bound) {
+  for (std::size_t i = special_count; i < x.size(); ++i)
+    ASSERT_LE(ulps(found[i], exact(static_cast<double>(x[i]))), bound) << x[i];
 }
 
 class Elementary : public ::testing::TestWithParam<int> {};
 
 TEST_P(Elementary, Exp) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  std::vector<float> x = sweep(-87.3F, 88.7F);
-  const std::vector<float> y = computed("exp", x, GetParam());
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::exp(static_cast<double>(x[i]))), 2) << x[i];
-  x.assign(1024, 0);
-  const std::array<float, 8> ends = {-INFINITY, -1000, -105, 0, 88.72283F, 88.7229F, 1e30F, INFINITY};
-  std::copy(ends.begin(), ends.end(), x.begin());
-  x[8] = NAN, x[9] = std::bit_cast<float>(0x7fd0beefU);  // another NaN, with bits at its end
-  x[10] = -97.040606F;                                   // ln 2^-140
-  const std::vector<float> z = computed("exp", x, GetParam());
+  const auto x = with_sweeps({-INFINITY, -1000, -105, 0, 88.72283F, 88.7229F, 1e30F, INFINITY, NAN,
+                              std::bit_cast<float>(0x7fd0beefU),  // another NaN, with bits at its end
+                              -97.040606F},                       // ln 2^-140
+                             {{-87.3F, 88.7F}});
+  const std::vector<float> z = simd("exp", GetParam(), x);
+  sweeps_are_near(
+      x, z, [](double v) { return std::exp(v); }, 2);
   EXPECT_TRUE(std::isnan(z[9]));
   EXPECT_NEAR(z[10], 0x1p-140F, 0x1p-148F) << "below the normal numbers";
   EXPECT_TRUE(z[0] == 0 && z[1] == 0 && z[2] == 0 && z[3] == 1);
@@ -123,37 +136,32 @@ TEST_P(Elementary, Exp) {
 
 TEST_P(Elementary, Tanh) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  for (const float most : {20.0F, 1.0F, 1e-3F, 1e-20F}) {
-    const std::vector<float> x = sweep(-most, most), y = computed("tanh", x, GetParam());
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::tanh(static_cast<double>(x[i]))), 4) << x[i];
-  }
-  std::vector<float> x(1024, 0);
-  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F;
-  const std::vector<float> z = computed("tanh", x, GetParam());
+  const auto x = with_sweeps({INFINITY, -INFINITY, NAN, -0.0F},
+                             {{-20.0F, 20.0F}, {-1.0F, 1.0F}, {-1e-3F, 1e-3F}, {-1e-20F, 1e-20F}});
+  const std::vector<float> z = simd("tanh", GetParam(), x);
+  sweeps_are_near(
+      x, z, [](double v) { return std::tanh(v); }, 4);
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]));
 }
 
 TEST_P(Elementary, Erf) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  for (const float most : {4.5F, 1.0F, 1e-3F, 1e-38F}) {
-    const std::vector<float> x = sweep(-most, most), y = computed("erf", x, GetParam());
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::erf(static_cast<double>(x[i]))), 2) << x[i];
-  }
-  std::vector<float> x(1024, 0);
-  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = -0.0F, x[4] = 1e30F;
-  const std::vector<float> z = computed("erf", x, GetParam());
+  const auto x = with_sweeps({INFINITY, -INFINITY, NAN, -0.0F, 1e30F},
+                             {{-4.5F, 4.5F}, {-1.0F, 1.0F}, {-1e-3F, 1e-3F}, {-1e-38F, 1e-38F}});
+  const std::vector<float> z = simd("erf", GetParam(), x);
+  sweeps_are_near(
+      x, z, [](double v) { return std::erf(v); }, 2);
   EXPECT_TRUE(z[0] == 1 && z[1] == -1 && std::isnan(z[2]) && z[3] == 0 && std::signbit(z[3]) && z[4] == 1);
 }
 
 TEST_P(Elementary, Log) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  for (const float most : {2.0F, 1e-36F, 1e-39F, 1e33F}) {
-    const std::vector<float> x = sweep(most / 65536, most), y = computed("log", x, GetParam());
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LE(ulps(y[i], std::log(static_cast<double>(x[i]))), 2) << x[i];
-  }
-  std::vector<float> x(1024, 1);
-  x[0] = INFINITY, x[1] = -INFINITY, x[2] = NAN, x[3] = 0, x[4] = -0.0F, x[5] = -1e-45F, x[7] = 1e-45F;
-  const std::vector<float> z = computed("log", x, GetParam());
+  std::vector<Range> ranges;
+  for (const float most : {2.0F, 1e-36F, 1e-39F, 1e33F}) ranges.emplace_back(most / 65536, most);
+  const auto x = with_sweeps({INFINITY, -INFINITY, NAN, 0, -0.0F, -1e-45F, 1, 1e-45F}, ranges);
+  const std::vector<float> z = simd("log", GetParam(), x);
+  sweeps_are_near(
+      x, z, [](double v) { return std::log(v); }, 2);
   EXPECT_TRUE(z[0] == INFINITY && std::isnan(z[1]) && std::isnan(z[2]) && z[3] == -INFINITY && z[4] == -INFINITY);
   EXPECT_TRUE(std::isnan(z[5]) && z[6] == 0);
   EXPECT_NEAR(z[7], std::log(0x1p-149), 1e-5) << "the least number";
@@ -161,37 +169,31 @@ TEST_P(Elementary, Log) {
 
 TEST_P(Elementary, Power) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  const std::string suffix = GetParam() == 1 ? "" : std::to_string(GetParam());
-  const auto powers = [&](const std::vector<float>& x, const std::string& exponent) {
-    return computed("power", x, GetParam(), fmt::format(" simd_power{}(in", suffix), ", " + exponent);
-  };
-  const auto are_near = [&](const std::vector<float>& x, float y, const std::vector<float>& found) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y));
-      const auto nearest = static_cast<float>(exact);
-      if (std::isnan(nearest))
-        ASSERT_TRUE(std::isnan(found[i])) << x[i] << " to " << y;
-      else if (std::isinf(nearest) || nearest == 0)
-        ASSERT_TRUE(found[i] == nearest && std::signbit(found[i]) == std::signbit(nearest)) << x[i] << " to " << y;
-      else
-        ASSERT_LE(ulps(found[i], exact), 1) << x[i] << " to " << y;
-    }
-  };
-  std::vector<float> x = sweep(-30, 30);
-  const std::vector<float> special = {INFINITY, -INFINITY, NAN,     0.0F,  -0.0F, 1.0F,
-                                      -1.0F,    1e-45F,    -1e-45F, 3e38F, -3e38F};
-  std::copy(special.begin(), special.end(), x.begin());
-  for (const float y : {0.75F, -0.5F, 3.0F, -3.0F, 4.0F, 7.5F, 16777217.0F, 25.0F})
-    are_near(x, y, powers(x, fmt::format("{:.9g}", y)));
-  const std::vector<float> own = powers(x, "in0");
-  for (std::size_t i = 0; i < x.size(); ++i) are_near({x[i]}, x[i], {own[i]});
+  const auto bases = with_sweeps({INFINITY, -INFINITY, NAN, 0.0F, -0.0F, 1.0F, -1.0F, 1e-45F, -1e-45F, 3e38F, -3e38F},
+                                 {{-30.0F, 30.0F}});
+  std::vector<float> x = bases, y = bases;
+  for (const float exponent : {0.75F, -0.5F, 3.0F, -3.0F, 4.0F, 7.5F, 16777217.0F, 25.0F}) {
+    x.insert(x.end(), bases.begin(), bases.end());
+    y.insert(y.end(), bases.size(), exponent);
+  }
+  const std::vector<float> found = simd("power", GetParam(), x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
+    const auto nearest = static_cast<float>(exact);
+    if (std::isnan(nearest))
+      ASSERT_TRUE(std::isnan(found[i])) << x[i] << " to " << y[i];
+    else if (std::isinf(nearest) || nearest == 0)
+      ASSERT_TRUE(found[i] == nearest && std::signbit(found[i]) == std::signbit(nearest)) << x[i] << " to " << y[i];
+    else
+      ASSERT_LE(ulps(found[i], exact), 1) << x[i] << " to " << y[i];
+  }
 }
 
 TEST_P(Elementary, Relu) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  std::vector<float> x = sweep(-2, 2);
+  std::vector<float> x = with_sweeps({}, {{-2.0F, 2.0F}});
   x[1] = NAN, x[18] = -INFINITY, x[35] = INFINITY;
-  const std::vector<float> y = computed("relu", x, GetParam(), "(0.0f) > in");
+  const std::vector<float> y = computed("relu", GetParam(), "(0.0f) > in", x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i]))
       ASSERT_TRUE(std::isnan(y[i])) << i;
