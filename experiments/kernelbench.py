@@ -9,8 +9,12 @@ model for images of 224 x 224 is, it runs with a small batch only.
 deplo compares each output with its reference in double, which tests/data/torch_values compares with PyTorch. Prints a
 line for each problem and a count. Needs Python only.
 
+With `--sizes-for-two-cores FOLDER` it writes each problem in sizes that take two cores well below a second, for
+experiments/module_times.py: batches of more than 4 are halved, and then the largest sizes, down to 4 GFLOP and 100 MB of
+inputs and outputs. It prints what it changed. That needs PyTorch, as the next does.
+
 With `--export FOLDER` it writes each problem in the reduced sizes as an exported program with inputs and PyTorch's outputs,
-which experiments/exported_models.py runs and compares. That needs PyTorch.
+which experiments/exported_models.py runs and compares.
 """
 import argparse
 import ast
@@ -61,6 +65,15 @@ def assigned(node):
     return [(name.id, expression) for name, expression in pairs if isinstance(name, ast.Name)]
 
 
+def edited(text, edits):
+    """The text with other values in the place of expressions, which come in its order and stand on one line each."""
+    lines = text.splitlines(keepends=True)
+    for expression, new in reversed(edits):
+        line = lines[expression.lineno - 1]
+        lines[expression.lineno - 1] = f"{line[:expression.col_offset]}{new}{line[expression.end_col_offset:]}"
+    return "".join(lines)
+
+
 def reduced_text(text, reduced):
     """The file with its constants made small. Constants that others are made of come first."""
     edits, known, large = [], {}, {}
@@ -70,7 +83,7 @@ def reduced_text(text, reduced):
         except Exception:
             continue
         known[name] = value
-        values = value if isinstance(value, (tuple, list)) else [value]
+        values = parts(value)
         if isinstance(expression, ast.Name) or not all(type(v) is int for v in values):
             continue
         new = reduced(name, value)
@@ -80,11 +93,68 @@ def reduced_text(text, reduced):
         if new != value and expression.lineno == expression.end_lineno:
             known[name] = new
             edits.append((expression, new))
-    lines = text.splitlines(keepends=True)
-    for expression, new in reversed(edits):
-        line = lines[expression.lineno - 1]
-        lines[expression.lineno - 1] = f"{line[:expression.col_offset]}{new}{line[expression.end_col_offset:]}"
-    return "".join(lines)
+    return edited(text, edits)
+
+
+def constants(text):
+    """Constants that are whole numbers or several of them: name, expression and value of each."""
+    known, found = {}, []
+    for name, expression in (pair for node in ast.parse(text).body for pair in assigned(node)):
+        try:
+            known[name] = value = eval(compile(ast.Expression(expression), name, "eval"), {}, dict(known))
+        except Exception:
+            continue
+        if all(type(v) is int for v in parts(value)) and not isinstance(expression, ast.Name):
+            found.append((name, expression, value))
+    return found
+
+
+def parts(value):
+    return value if isinstance(value, (tuple, list)) else [value]
+
+
+def work(text):
+    """FLOPs of products and convolutions, and bytes of inputs and outputs. Nothing is computed."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    names = {}
+    with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
+        exec(compile(text, "problem", "exec"), names)
+        inputs = names["get_inputs"]()
+        outputs = names["Model"](*names["get_init_inputs"]()).eval()(*inputs)
+    outputs = outputs if isinstance(outputs, (tuple, list)) else [outputs]
+    tensors = [t for t in [*inputs, *outputs] if isinstance(t, torch.Tensor)]
+    return counter.get_total_flops(), sum(t.numel() * t.element_size() for t in tensors)
+
+
+def in_sizes_for_two_cores(text, flops=4e9, size=100e6):
+    """The text, and the values of its constants that keep the limits."""
+    sizes = {name: value for name, _, value in constants(text)}
+    fixed = re.compile("kernel|stride|padd|dilat|group|class|dim$|channel|feature")
+    while True:
+        smaller = edited(text, [(place, sizes[name]) for name, place, value in constants(text) if value != sizes[name]])
+        done = work(smaller)
+        if done[0] <= flops and done[1] <= size:
+            return smaller, sizes
+        batches = [v for name, value in sizes.items() if "batch" in name for v in parts(value) if v > 4]
+        others = [v for name, value in sizes.items() if not fixed.search(name) for v in parts(value) if v > 8]
+        largest = max(batches or others, default=0)
+        if largest == 0:
+            raise ValueError("expected sizes that can be halved, found none")
+        for name, value in sizes.items():
+            may_change = "batch" in name if batches else not fixed.search(name)
+            if may_change or largest >= LARGE:
+                halves = [max(largest // 2, 4) if v == largest else v for v in parts(value)]
+                sizes[name] = type(value)(halves) if isinstance(value, (tuple, list)) else halves[0]
+
+
+def write_sizes(file, folder):
+    text = file.read_text()
+    smaller, sizes = in_sizes_for_two_cores(text)
+    (folder / file.name).write_text(smaller)
+    changed = [f"{name} = {sizes[name]}" for name, _, value in constants(text) if value != sizes[name]]
+    print(f"{file.stem[:48]:50}{', '.join(changed) or 'as it stands'}", flush=True)
 
 
 def export(file, text, folder):
@@ -139,9 +209,15 @@ def main():
     parser.add_argument("--device", default="opencl:0", help="as of deplo run")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each problem")
     parser.add_argument("--export", type=pathlib.Path, help="write exported programs to this folder instead")
+    parser.add_argument("--sizes-for-two-cores", type=pathlib.Path, metavar="FOLDER", help="write the problems in such sizes")
     options = parser.parse_args()
     files = sorted(options.folder.glob("*.py"), key=lambda f: int(f.stem.split("_")[0]))
     files = [f for f in files if fnmatch.fnmatch(f.stem, options.only)]
+    if options.sizes_for_two_cores:
+        options.sizes_for_two_cores.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            write_sizes(file, options.sizes_for_two_cores)
+        return 0
     if options.export:
         options.export.mkdir(parents=True, exist_ok=True)
         for file in files:

@@ -22,6 +22,7 @@
 #include "engine/tune/open_runner.h"
 #include "engine/tune/ties.h"
 #include "measure/check/inputs.h"
+#include "rules/cost/least_work.h"
 #include "rules/cost/roofline.h"
 #include "rules/lower.h"
 
@@ -269,7 +270,11 @@ class Bencher {
     row.no_baseline = libraries.none;
     if (kernel.opaque && !second)
       row.no_baseline = schedule.origin == engine::Origin::tuned ? "untuned is the same" : "it is not tuned";
-    if (!kernel.opaque) row.model_us = model_us(schedule);
+    if (!kernel.opaque) {
+      const rules::Ceilings ceilings = rules::highest(known_ceilings(), runner_->ceilings());
+      row.model_us = model_us(schedule, ceilings);
+      row.bound_us = rules::least_us(rules::least_work(schedule.loop), ceilings, 0, 1);
+    }
     for (std::size_t i = 0; i < libraries.found.size(); ++i) {
       const auto& [library, version, precision, threads] = libraries.found[i];
       const Result<measure::Timing>& timing = replies[candidates.size() + i].timing;
@@ -283,8 +288,7 @@ class Bencher {
   rules::Ceilings known_ceilings() { return store_ ? store_->known_ceilings() : rules::Ceilings{}; }
 
   /// What the model, which knows no time of this kernel, says of it.
-  double model_us(const engine::Schedule& schedule) {
-    const rules::Ceilings ceilings = rules::highest(known_ceilings(), runner_->ceilings());
+  double model_us(const engine::Schedule& schedule, const rules::Ceilings& ceilings) {
     if (ceilings.gb_s() == 0) return 0;  // it would be in arbitrary units
     const auto lowered = rules::follow(schedule.loop, target_, schedule.compiled.trail).value_or_throw();
     return rules::roofline_us(rules::features(lowered.program(), target_), target_, ceilings);

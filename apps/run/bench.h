@@ -55,6 +55,7 @@ struct BenchKernel {
   std::string trail;
   BenchTime ours;
   double model_us = 0;  // the analytic model's time under the device's measured ceilings; 0: none
+  double bound_us = 0;  // of the work that no schedule can avoid under these ceilings, all bytes from memory; 0: none
   std::vector<BenchBaseline> baselines;
   std::string no_baseline;  // why there is no baseline, or why a possible one is missing
   bool allow_tf32 = false;  // of the kernel

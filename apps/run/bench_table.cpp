@@ -140,6 +140,7 @@ Json kernel_json(const BenchKernel& k) {
                             {"trail", k.trail}});
   set_time(json, k.ours);
   json.set("model_us", Json::or_null(k.model_us));
+  json.set("bound_us", Json::or_null(k.bound_us));
   json.set("baselines", Json::array(k.baselines, baseline_json));
   if (!k.no_baseline.empty()) json.set("no_baseline", k.no_baseline);
   return json;

@@ -44,6 +44,13 @@ TEST(Bench, AMatmulBesideOnednnAndARowOfItsOwnForTheRest) {
   EXPECT_EQ(report["with_baseline"]["kernels"], compared);
 }
 
+// The gate against times that cannot be has the same bound: no time is below 0.9 of it.
+TEST(Bench, ATimeIsBesideTheBoundOfTheWork) {
+  const Json kernel = bench({"-c", "torch.randn(256, 256) @ torch.randn(256, 256)"})["kernels"][0];
+  EXPECT_GT(kernel["bound_us"], 0);
+  EXPECT_LT(0.9 * kernel["bound_us"].get<double>(), kernel["microseconds"].get<double>());
+}
+
 // Off a terminal too a row is told as it comes; Ctrl-C prints what there is.
 TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
   const measure::TemporaryFolder folder;
