@@ -36,6 +36,7 @@ constexpr std::array limits = {
     Limit{"vector_lanes", &Target::vector_lanes, 1, 16},
     Limit{.key = "units", .member = &Target::units, .least = 1},
     Limit{"cluster", &Target::cluster, 1, 16, true},
+    Limit{.key = "stream_bytes", .member = &Target::stream_bytes, .optional = true},
     Limit{.key = "unit_registers", .member = &Target::unit_registers, .optional = true},
     Limit{.key = "unit_threads", .member = &Target::unit_threads, .optional = true},
     Limit{.key = "unit_blocks", .member = &Target::unit_blocks, .optional = true},

@@ -31,6 +31,7 @@ struct Target {
   std::int64_t vector_lanes = 4;       // widest vector value (OpenCL) or access (CUDA) in f32 lanes
   std::int64_t units = 1;              // multiprocessors or cores that execute the blocks
   std::int64_t cluster = 1;            // most blocks of a cluster, which read each other's shared memory; 1: none
+  std::int64_t stream_bytes = 0;       // an output of as many bytes leaves the caches before it is read; 0: not known
   // Resources of one unit, for occupancy; 0: unknown, does not limit.
   std::int64_t unit_registers = 0, unit_threads = 0, unit_blocks = 0, unit_shared_bytes = 0;
   // Capabilities. A rule that needs one skips if it is missing.

@@ -121,8 +121,9 @@ struct SoftmaxSum {
 /// dimension. In Kernel IR for CPUs the index of an assignment to global memory may use the variable `lane`, as a
 /// Load's does.
 /// `=`, `+=`, and in Kernel IR `+=` of all lanes in one access, whose first element is at a multiple of the lanes.
-enum class WriteMode : std::uint8_t { assign, add, add_together };
-inline bool adds(WriteMode mode) { return mode != WriteMode::assign; }
+/// `stream`: assigns past the caches, elements that are not read soon.
+enum class WriteMode : std::uint8_t { assign, stream, add, add_together };
+inline bool adds(WriteMode mode) { return mode == WriteMode::add || mode == WriteMode::add_together; }
 struct Write {
   std::string buffer;
   std::vector<Expr> index;

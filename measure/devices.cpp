@@ -105,6 +105,8 @@ Target target_of(const DeviceInfo& info) {
   // A CPU's "local" memory is a piece of its cache: the file says how much is useful, the driver how much is allowed.
   target.shared_bytes = info.cpu ? std::min(target.shared_bytes, info.shared_bytes) : info.shared_bytes;
   target.units = info.units;
+  // The kernel's inputs share the last cache with its outputs.
+  if (info.l2_bytes > 0 && target.stream_bytes > 0) target.stream_bytes = info.l2_bytes / 2;
   return target;
 }
 

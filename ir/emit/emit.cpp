@@ -97,6 +97,7 @@ KernelSource Emitter::run() {
   for (const auto& [atom, dtype] : mma_) source_.text += mma_definition(*atom, dtype) + "\n";
   for (const int lanes : tf32_) source_.text += tf32_definition(lanes, dialect()) + "\n";
   for (const int lanes : simd_lanes_) source_.text += simd_lanes_definition(lanes);
+  for (const int lanes : simd_streams_) source_.text += simd_stream_definition(lanes);
   for (const auto& [op, lanes] : simd_) source_.text += simd_definition(op, lanes) + "\n";
   for (const Helper helper : helpers_) source_.text += definition(helper) + "\n";
   if (block_.used) source_.text += block_definitions();

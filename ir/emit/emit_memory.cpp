@@ -192,7 +192,10 @@ void Emitter::native_write(const Write& s, bool converts) {
   }
   if (target_.cpu && type.dtype == DType::f32) {
     simd_lanes_.insert(s.lanes);
-    return line(simd_store(fmt::format("{}[{}]", s.buffer, at), memory.space, value, s.lanes));
+    const std::string place = fmt::format("{}[{}]", s.buffer, at);
+    if (s.mode != WriteMode::stream) return line(simd_store(place, memory.space, value, s.lanes));
+    simd_streams_.insert(s.lanes);
+    return line(simd_stream(place, value, s.lanes));
   }
   print("vstore{}({}, 0, &{}[{}]);", s.lanes,
         type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);

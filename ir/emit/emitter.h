@@ -167,6 +167,7 @@ class Emitter : SourceText {
   std::set<std::pair<const mma::Atom*, DType>> mma_;
   std::set<std::pair<Op, int>> simd_;  // functions that the text calls, with their lanes
   std::set<int> simd_lanes_;           // lanes of stores
+  std::set<int> simd_streams_;         // lanes of those past the caches
   std::set<std::pair<DType, int>> float16_;
   std::set<int> tf32_;  // lanes
   /// Of a program that is lowered block by block.

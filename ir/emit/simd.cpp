@@ -147,6 +147,16 @@ std::string extremum(Op op, std::string_view a, std::string_view b) {
 // PoCL's vstore16 writes four parts.
 constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
 
+// Clang's built-in function. A CPU streams to multiples of a vector's size only (Intel 64 and IA-32 Architectures Software
+// Developer's Manual, "MOVNTPS"), and OpenCL promises a float's alignment.
+constexpr const char* stream_text = R"(inline void simd_stream{0}(__global float* to, float{0} value) {{
+  if (((ulong)to & (sizeof(value) - 1)) == 0)
+    __builtin_nontemporal_store(value, (__global float{0}*)to);
+  else
+    *(__global simd_lanes{0}*)to = value;
+}}
+)";
+
 std::string suffix(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
 
 std::string fold(Op op, std::string_view low, std::string_view high) {
@@ -248,5 +258,11 @@ std::string simd_store(std::string_view place, std::string_view space, std::stri
 }
 
 std::string simd_lanes_definition(int lanes) { return fmt::format(fmt::runtime(lanes_text), lanes); }
+
+std::string simd_stream(std::string_view place, std::string_view value, int lanes) {
+  return fmt::format("simd_stream{}(&{}, {});", lanes, place, value);
+}
+
+std::string simd_stream_definition(int lanes) { return fmt::format(fmt::runtime(stream_text), lanes); }
 
 }  // namespace deplo::ir

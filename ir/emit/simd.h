@@ -31,4 +31,9 @@ std::string simd_definition(Op, int lanes);
 std::string simd_store(std::string_view place, std::string_view space, std::string_view value, int lanes);
 std::string simd_lanes_definition(int lanes);
 
+/// The same past the caches, to a pointer to global memory. The source must have simd_lanes_definition(lanes) and then
+/// simd_stream_definition(lanes).
+std::string simd_stream(std::string_view place, std::string_view value, int lanes);
+std::string simd_stream_definition(int lanes);
+
 }  // namespace deplo::ir

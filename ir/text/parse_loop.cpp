@@ -117,6 +117,7 @@ Stmt write(Terms& in, std::string buffer) {
     in.expect("=");
   w.value = in.argument();
   if (w.mode == WriteMode::add && in.take_if("together")) w.mode = WriteMode::add_together;
+  if (w.mode == WriteMode::assign && in.take_if("streamed")) w.mode = WriteMode::stream;
   return w;
 }
 

@@ -183,6 +183,7 @@ class Printer {
     out += adds(w.mode) ? " += " : " = ";
     argument(w.value);
     if (w.mode == WriteMode::add_together) out += " together";
+    if (w.mode == WriteMode::stream) out += " streamed";
     out += '\n';
   }
   void statement(const If& s, int indent) {

@@ -170,6 +170,13 @@ const Name& check_write_apart(Context& c, const Write& w) {
   return *buffer;
 }
 
+void check_stream(const Context& c, const Write& w, const Name& target) {
+  if (c.program.level == Level::loop) fail("writes are streamed in Tile and Kernel IR");
+  if (target.kind != Name::Kind::buffer || target.type.dtype != DType::f32)
+    fail("`{}` is no global memory of f32, which alone is streamed to", w.buffer);
+  if (writes_apart(w)) fail("lanes that are written apart are not streamed");
+}
+
 // CUDA C++ Programming Guide, "atomicAdd": float2 and float4, at addresses of their alignment.
 void check_together(const Context& c, const Write& w, DType stored) {
   if (c.program.level != Level::kernel) fail("lanes are added together in Kernel IR only");
@@ -311,6 +318,7 @@ void check(Context& c, const Write& w) {
   if (!target.writable) fail("`{}` cannot be written", w.buffer);
   if (adds(w.mode) && target.kind == Name::Kind::shared) fail("+= works on global memory only");
   if (w.mode == WriteMode::add_together) check_together(c, w, target.type.dtype);
+  if (w.mode == WriteMode::stream) check_stream(c, w, target);
   if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable()) check_once(c, w);
   const DType stored = target.type.dtype;
   if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact to f32 only", w.buffer, name(stored));

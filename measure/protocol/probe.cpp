@@ -26,14 +26,16 @@ std::string prelude(Dialect dialect, const DeviceInfo& info) {
     case Dialect::cuda:
       return "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n#define V float4\n"
              "#define INDEX (blockIdx.x * blockDim.x + threadIdx.x)\n#define FMA fmaf\n#define W float\n"
-             "#define ADD(s, v) s.x += v.x; s.y += v.y; s.z += v.z; s.w += v.w\n";
+             "#define ADD(s, v) s.x += v.x; s.y += v.y; s.z += v.z; s.w += v.w\n#define STORE(to, v) to = v\n";
     case Dialect::opencl:
       break;
   }
   return fmt::format(
       "#define KERNEL __kernel void\n#define GLOBAL __global\n#define V {0}\n"
-      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n",
-      info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float");
+      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n#define STORE(to, v) "
+      "{2}\n",
+      info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float",
+      info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // past the caches, as the rule stream_writes does
 }
 
 ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
@@ -79,7 +81,8 @@ struct Sweep {
 // Its buffers are the first two of read()'s.
 Probe::Load copy(Device& device) {
   const Sweep sweep(device.info());
-  return build(device, "deplo_copy", "KERNEL deplo_copy(GLOBAL const V* a, GLOBAL V* b) {\n  b[INDEX] = a[INDEX];\n}\n",
+  return build(device, "deplo_copy",
+               "KERNEL deplo_copy(GLOBAL const V* a, GLOBAL V* b) {\n  STORE(b[INDEX], a[INDEX]);\n}\n",
                {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::output, sweep.elements)},
                {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }

@@ -237,6 +237,8 @@ class Materializer {
       ir::Write write = {s.buffer, replication_.place_at(s.index, instance), std::move(value), s.mode,
                          replication_.lanes(on)};
       if (s.mode == ir::WriteMode::add && adds_together(write)) write.mode = ir::WriteMode::add_together;
+      if (s.mode == ir::WriteMode::stream && (write.lanes == 1 || ir::writes_apart(write)))
+        write.mode = ir::WriteMode::assign;  // at a tail, say
       to.emplace_back(std::move(write));
     }
   }

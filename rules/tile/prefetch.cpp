@@ -42,7 +42,7 @@ const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer,
   const auto* store = stmt.as<ir::Write>();
   write = store != nullptr;
   if (const auto* load = stmt.as<ir::Load>()) return buffer = load->buffer, &load->index;
-  return store == nullptr || store->mode == ir::WriteMode::add ? nullptr : (buffer = store->buffer, &store->index);
+  return store == nullptr || store->mode != ir::WriteMode::assign ? nullptr : (buffer = store->buffer, &store->index);
 }
 
 bool is_wide(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& index) {

@@ -204,6 +204,31 @@ TEST_P(Elementary, Relu) {
 
 INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, ::testing::Values(1, 16));
 
+// A CPU streams whole vectors at multiples of their size, and would end the process elsewhere.
+TEST(Opencl, StreamsToAnyAddress) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  for (const int lanes : {2, 4, 8, 16})
+    for (const int first : {0, 1, 8}) {
+      KernelCode candidate;
+      candidate.kernel =
+          ir::parse(fmt::format("=== kernel: twice ===\ninput x: f32[256]\noutput y: f32[272]\n"
+                                "Tile(axes=(a0:{0}=BLOCK, a1:1=THREAD)):\n  in0:f32x{1} = load x[(a0 * {1})]\n"
+                                "  v0:f32x{1} = add(in0, in0)\n  y[((a0 * {1}) + {2})]:x{1} = v0 streamed\n",
+                                256 / lanes, lanes, first));
+      candidate.source = emit(candidate.kernel, load_target("opencl-cpu"));
+      const auto arrays = device->allocate(candidate.kernel.buffers);
+      std::vector<float> x(256);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+      arrays->write(0, x);
+      auto built = device->build(candidate);
+      ASSERT_TRUE(built.ok() && built.value()->launch(*arrays, candidate.source.blocks).ok());
+      const std::vector<float> y = arrays->read(1);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(y[i + static_cast<std::size_t>(first)], 2 * x[i]) << lanes << " lanes from " << first << " on";
+    }
+}
+
 TEST(Opencl, CpuDevicesComeLast) {
   const auto devices = opencl_devices();
   for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);

@@ -1,0 +1,99 @@
+// stream_writes: large outputs go to memory past the caches.
+//   relu[a0, ((a1 * 1024) + (a2 * 16) + a3)] = v0   →   relu[a0, ((a1 * 1024) + (a2 * 16) + a3)] = v0 streamed
+// A store to a line that is not in the cache reads it first. A streamed store of a whole line does not (Intel 64 and IA-32
+// Architectures Optimization Reference Manual, "Memory Optimization Using Non-Temporal Stores"), but who reads the output
+// next finds it in memory. So only outputs that would not stay in the caches are streamed: Target::stream_bytes.
+#include <algorithm>
+
+#include "ir/walk.h"
+#include "rules/analysis/tile.h"
+#include "rules/rule.h"
+
+namespace deplo::rules {
+namespace {
+
+const ir::Axis* vector_axis(const ir::Program& program) {
+  for (const ir::Axis& axis : tile_of(program).axes)
+    if (axis.bind == ir::Bind::vector) return &axis;
+  return nullptr;
+}
+
+// Loops that go on by whole vectors.
+ir::Substitution whole_steps(const ir::Program& program, std::int64_t lanes) {
+  ir::Substitution steps;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop != nullptr && loop->step % lanes == 0 && ir::known_divisor(loop->start) % lanes == 0)
+      steps.emplace_back(loop->axis.name, ir::var(loop->axis.name) * lanes);
+  });
+  return steps;
+}
+
+// Does a thread write whole vectors, which begin at multiples of their size?
+bool writes_vectors(const ir::Program& program, const ir::Write& write, const ir::Buffer& buffer,
+                    const ir::Axis& lane) {
+  if (ir::coefficient(write.index.back(), lane.name) != 1 || buffer.strides.back() != 1) return false;
+  ir::Substitution starts = whole_steps(program, lane.extent);
+  starts.emplace_back(lane.name, ir::Expr(0));
+  return ir::known_divisor(ir::substitute(ir::flat_offset(write.index, buffer.strides), starts)) % lane.extent == 0;
+}
+
+bool is_streamable(const ir::Program& program, const Target& target, const ir::Write& write) {
+  const ir::Buffer* buffer = program.find(write.buffer);
+  const ir::Axis* lane = vector_axis(program);
+  if (lane == nullptr || buffer == nullptr || buffer->dtype != ir::DType::f32 || write.mode != ir::WriteMode::assign)
+    return false;
+  const std::int64_t size = std::min(element_count(*buffer), span(*buffer)) * ir::bytes(buffer->dtype);
+  return size >= target.stream_bytes && writes_vectors(program, write, *buffer, *lane);
+}
+
+std::vector<const ir::Write*> streamable(const ir::Program& program, const Target& target) {
+  std::vector<const ir::Write*> found;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    if (const auto* write = stmt.as<ir::Write>(); write != nullptr && is_streamable(program, target, *write))
+      found.push_back(write);
+  });
+  return found;
+}
+
+// Do neighbouring vectors of a thread or of neighbouring threads fill lines? A line of which a part is written is read.
+bool fills_lines(const ir::Program& program, const ir::Write& write) {
+  constexpr std::int64_t line = 64;  // bytes, of x86
+  const ir::Axis& lane = *vector_axis(program);
+  if (lane.extent * ir::bytes(program.find(write.buffer)->dtype) % line == 0) return true;
+  std::vector<std::string> names;
+  ir::collect_variables(write.index.back(), names);
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return name != lane.name && ir::coefficient(write.index.back(), name) == lane.extent;
+  });
+}
+
+Verdict decide_stream_writes(const ir::Program& program, const Target& target, const Pins& pins) {
+  if (target.stream_bytes == 0) return Skip{"this target does not say which outputs leave its caches"};
+  const std::vector<const ir::Write*> writes = streamable(program, target);
+  if (writes.empty()) return Skip{"no output is larger than the caches and written in vectors"};
+  if (pins.on_off("outputs")) return Apply{};
+  return on_off_fork("outputs", std::ranges::all_of(writes, [&](auto* w) { return fills_lines(program, *w); }));
+}
+
+ir::Program apply_stream_writes(ir::Program program, const Target& target, const Pins& pins) {
+  if (!*pins.on_off("outputs")) return program;
+  const std::vector<const ir::Write*> writes = streamable(program, target);
+  ir::for_each(tile_of(program).body, [&](ir::Stmt& stmt) {
+    auto* write = stmt.as<ir::Write>();
+    if (write != nullptr && std::ranges::count(writes, write) > 0) write->mode = ir::WriteMode::stream;
+  });
+  return program;
+}
+
+}  // namespace
+
+extern const Rule stream_writes = {
+    .name = "stream_writes",
+    .summary = "large outputs past the caches",
+    .knobs = {{"outputs", KnobType::on_off, Value{std::int64_t{0}}}},
+    .decide = decide_stream_writes,
+    .apply = apply_stream_writes,
+};
+
+}  // namespace deplo::rules
