@@ -48,12 +48,22 @@ std::int64_t row_extent(const ir::Tile& tile) {
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
+bool writes_along(const ir::Program& program, const std::string& row) {
+  bool along = false;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    along |= write != nullptr && !write->index.empty() && ir::coefficient(write->index.back(), row) == 1;
+  });
+  return along;
+}
+
 // Whether the sweeps read neighbours in memory along the rows and none along themselves. On CPUs loads that all rows
-// share do not count, because a thread loads them once for all of its rows.
+// share do not count, because a thread loads them once for all of its rows: rows that share all, as those of a scan do,
+// are columns if they are written next to each other.
 bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
-  bool along_rows = false, along_sweep = false;
+  bool along_rows = false, along_sweep = false, shares = target.cpu;
   for (const ir::Stmt& stmt : tile.body) {
     if (!is_sweep(stmt)) continue;
     const auto& sweep = *stmt.as<ir::Loop>();
@@ -62,9 +72,10 @@ bool walks_columns(const ir::Program& program, const Target& target) {
       if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
       along_rows |= ir::coefficient(load->index.back(), row) == 1;
       along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || depends(s, {row}));
+      shares &= !depends(s, {row});
     });
   }
-  return along_rows && !along_sweep;
+  return (along_rows || (shares && writes_along(program, row))) && !along_sweep;
 }
 
 // On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads. No option has

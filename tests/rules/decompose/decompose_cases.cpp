@@ -246,6 +246,11 @@ std::vector<Case> index_cases() {
         cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
       }
     }
+  for (const Int length : {300, 1009, 5000})  // 15 runs of 20, of which 15 is one line; runs of runs, full or not
+    for (const char* op : {"cumsum", "cumprod"}) {
+      cases.push_back({op, {f32({2, length})}, {{"dim", Int{1}}}});
+      cases.push_back({op, {i32({length, 2}, -1, 1)}, {{"dim", Int{0}}}});
+    }
   for (const bool right : {false, true}) {
     cases.push_back({"searchsorted", {f32({7}), f32({3, 5})}, {{"right", right}}});
     cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
