@@ -16,14 +16,22 @@
 #include "rules/cost/resources.h"
 
 namespace deplo::rules {
+
+int exponentials(ir::Op op) {
+  using ir::Op;
+  constexpr std::array short_functions = {Op::exp, Op::exp2, Op::log, Op::tanh, Op::sigmoid};
+  constexpr std::array long_functions = {Op::erf, Op::sin, Op::cos, Op::power};
+  if (std::ranges::count(short_functions, op) > 0) return 1;
+  return std::ranges::count(long_functions, op) > 0 ? 2 : 0;
+}
+
 namespace {
 
 /// Of operations that no unit does in one step: division, roots, functions.
 bool is_special(ir::Op op) {
   using ir::Op;
-  constexpr std::array slow = {Op::reciprocal, Op::exp, Op::exp2, Op::log, Op::sqrt,   Op::rsqrt, Op::tanh,
-                               Op::sigmoid,    Op::erf, Op::sin,  Op::cos, Op::divide, Op::power};
-  return std::ranges::count(slow, op) > 0;
+  constexpr std::array slow = {Op::reciprocal, Op::sqrt, Op::rsqrt, Op::divide};
+  return exponentials(op) > 0 || std::ranges::count(slow, op) > 0;
 }
 
 /// The mean number of turns of threads whose starts are the multiples of known_divisor() in its range, each as often.

@@ -130,10 +130,12 @@ Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<A
     joined[s].insert(joined[s].end(), layout[s + 1].begin(), layout[s + 1].end());
     joined.erase(joined.begin() + static_cast<std::ptrdiff_t>(s) + 1);
     const Rating rating = rate(fusion, tensor, joined, accesses);
-    if (std::pair(rating.penalty, rating.divisions) < std::pair(best.penalty, best.divisions))
+    if (std::pair(rating.penalty, rating.divisions) < std::pair(best.penalty, best.divisions)) {
       best = rating, layout = std::move(joined);
-    else
+      s -= s > 0 ? 1 : 0;  // what joins may do so with the one before: channels with rows and columns as one
+    } else {
       ++s;
+    }
   }
   return layout;
 }

@@ -50,6 +50,25 @@ TEST(Choices, AllCoresHaveAsManyBlocks) {
   EXPECT_NE(std::ranges::find(widths, Value(128)), widths.end());
 }
 
+// opencl-cpu has caches of 32 MiB.
+TEST(Choices, OutputsThatLeaveTheCachesAreStreamedUnlessArithmeticIsMuch) {
+  const auto streamed = [](const char* target, std::int64_t rows, const char* statements) {
+    const auto loop = ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}, 1024]\noutput y: f32[{0}, 1024]\n"
+                                            "for a0 in 0..{0}: # free\n  for a1 in 0..1024: # free\n"
+                                            "    in0 = load x[a0, a1]\n{1}    y[a0, a1] = v0\n",
+                                            rows, statements));
+    return first(loop, target, "stream_writes.outputs");
+  };
+  const char* const plain = "    v0 = relu(in0)\n";
+  for (const char* target : {"opencl-cpu", "opencl-cpu-avx2"}) {
+    EXPECT_EQ(streamed(target, 4096, plain), 1);
+    EXPECT_EQ(streamed(target, 4095, plain), std::nullopt);
+    EXPECT_EQ(streamed(target, 4096, "    v1 = exp(in0)\n    v0 = divide(1, v1)\n"), 1);
+    EXPECT_EQ(streamed(target, 4096, "    v1 = exp(in0)\n    v0 = log(v1)\n"), 0);
+    EXPECT_EQ(streamed(target, 4096, "    v0 = erf(in0)\n"), 0);
+  }
+}
+
 TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   const auto chunk = [](std::int64_t m, std::int64_t k) {
     return first(matmul(m, 2048, k), "opencl-cpu", "chunk_matmul_k.bk");

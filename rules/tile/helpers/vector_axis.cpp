@@ -37,6 +37,15 @@ void find_sweeps(const ir::Body& body, const std::string& shared, VectorSite& si
   }
 }
 
+// Has the index one value in all lanes of a vector, which begins at a multiple of its width? So has the channel of an
+// element, where whole vectors are in one.
+bool lanes_agree(const ir::Expr& e, const ir::Axis& axis, const std::string& lane, std::int64_t width) {
+  if (!ir::depends_on(e, axis.name)) return true;
+  const ir::Ranges ranges = {{axis.name, {0, ceil_div(axis.extent, width) - 1}}, {lane, {0, width - 1}}};
+  const ir::Expr in_lane = ir::substitute(e, {{axis.name, ir::var(axis.name) * width + ir::var(lane)}});
+  return !ir::depends_on(ir::simplify(in_lane, ranges), lane);
+}
+
 // for a = t; …; += s becomes for a = t * width; …; += s * width, and a + lane in its body.
 void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& lane, std::int64_t width) {
   ir::Substitution substitution;
@@ -54,7 +63,7 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
     if (auto* loop = stmt.as<ir::Loop>()) {
       ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
       ir::map_expressions(loop->body, scope, [&](const ir::Expr& e, const ir::Ranges& ranges) {
-        return ir::simplify(ir::substitute(e, substitution), ranges);
+        return lanes_agree(e, loop->axis, lane, width) ? e : ir::simplify(ir::substitute(e, substitution), ranges);
       });
     }
 }

@@ -155,6 +155,13 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
 }
 
 // A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
+// Rows and columns are one dimension, and then channels are one with them: a group's elements lie behind each other.
+TEST(Fuse, TheImagesOfAGroupAreOneRow) {
+  const ir::Module module = fused("nn.GroupNorm(2,4)(torch.randn(3,4,5,7))");
+  ASSERT_EQ(module.kernels.size(), 1U);
+  EXPECT_THAT(ir::print(module.kernels[0]), ::testing::HasSubstr("x: f32[3, 140]\n"));
+}
+
 TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
   for (const char* code :
        {"torch.bmm(torch.randn(7,33,129),torch.randn(7,129,1))", "torch.bmm(torch.randn(7,1,33),torch.randn(7,33,5))",
