@@ -11,14 +11,14 @@
 
 namespace deplo::rules {
 
-/// How often the whole launch executes each kind of operation: each statement of the Kernel IR times the turns of the
-/// loops around it, the threads and the blocks. A statement under a condition counts for the share of turns at which
-/// the condition holds (share_that_holds). An instruction works on one lane on GPUs, and on up to `vector_lanes` on
-/// CPUs; memory is accessed by vectors on both.
 /// About how many exponentials take as long as a function of one number does on a CPU; 0: it is no function but an
 /// instruction or a few.
 int exponentials(ir::Op);
 
+/// How often the whole launch executes each kind of operation: each statement of the Kernel IR times the turns of the
+/// loops around it, the threads and the blocks. A statement under a condition counts for the share of turns at which
+/// the condition holds (share_that_holds). An instruction works on one lane on GPUs, and on up to `vector_lanes` on
+/// CPUs; memory is accessed by vectors on both.
 struct Mix {
   double flops = 0;                            // of f32, each lane; fma: 2
   double arithmetic = 0, special = 0;          // instructions; special: division, roots, exp, …
