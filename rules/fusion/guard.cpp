@@ -110,19 +110,31 @@ bool is_padded(const Fusion& fusion, const LoopOp& op) {
          fusion.values[root.args[2]].kind == Value::Kind::constant;
 }
 
-// Does the kernel sum products of elements of the tensor that it reads in windows, at the sum of a free and a summed
-// axis?
+// Is it an element of the tensor at the sum of a free and a summed axis?
+bool is_of_window(const Values& values, ValueId id, int tensor) {
+  const Value& value = values[id];
+  if (value.kind != Value::Kind::load || value.tensor != tensor || values.live(id).free == 0) return false;
+  return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
+    return ir::tensor::sums_axes(e) && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
+             return ir::depends_on(e, values.axis(reduce).name());
+           });
+  });
+}
+
+// Does the kernel reduce windows whose neighbours are neighbours in memory? On CPUs they are the lanes of vectors.
+bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
+  const auto column = innermost(fusion.shape(op));
+  if (!fusion.target.cpu || !column) return false;
+  return std::ranges::any_of(reachable(fusion.values, op.root), [&](ValueId id) {
+    return is_of_window(fusion.values, id, tensor) &&
+           ir::coefficient(fusion.values[id].index.back(), ir::tensor::coordinate(*column).name()) == 1;
+  });
+}
+
+// Does the kernel sum products of elements of the tensor that it reads in windows?
 bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   const Values& values = fusion.values;
-  const auto is_window = [&](ValueId id) {
-    const Value& value = values[id];
-    if (value.kind != Value::Kind::load || value.tensor != tensor || values.live(id).free == 0) return false;
-    return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
-      return ir::tensor::sums_axes(e) && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
-               return ir::depends_on(e, values.axis(reduce).name());
-             });
-    });
-  };
+  const auto is_window = [&](ValueId id) { return is_of_window(values, id, tensor); };
   return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
     const Value& value = values[id];
     if (value.kind != Value::Kind::reduce || value.op != ir::Op::add) return false;
@@ -181,7 +193,8 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
     return {"an operand of a contraction would be computed for every product", true};
-  if (is_padded(fusion, producer) && multiplies_windows(fusion, consumer, producer.output))
+  if (is_padded(fusion, producer) &&
+      (multiplies_windows(fusion, consumer, producer.output) || pools_neighbours(fusion, consumer, producer.output)))
     return {"each window would ask where its padding is", true};
   if (has_rows_and_columns(fusion, producer) && !has_rows_and_columns(fusion, merged) &&
       !keeps_columns(fusion, producer, consumer))

@@ -59,7 +59,7 @@ bool writes_along(const ir::Program& program, const std::string& row) {
 
 // Whether the sweeps read neighbours in memory along the rows and none along themselves. On CPUs loads that all rows
 // share do not count, because a thread loads them once for all of its rows: rows that share all, as those of a scan do,
-// are columns if they are written next to each other.
+// are columns if they are written next to each other. Windows that begin next to each other are columns there.
 bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
@@ -70,8 +70,10 @@ bool walks_columns(const ir::Program& program, const Target& target) {
     ir::for_each(sweep.body, [&](const ir::Stmt& s) {
       const auto* load = s.as<ir::Load>();
       if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
-      along_rows |= ir::coefficient(load->index.back(), row) == 1;
-      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || depends(s, {row}));
+      const bool on_row = ir::coefficient(load->index.back(), row) == 1;
+      along_rows |= on_row;
+      along_sweep |=
+          ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || (depends(s, {row}) && !on_row));
       shares &= !depends(s, {row});
     });
   }

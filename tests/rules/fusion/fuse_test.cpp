@@ -155,6 +155,17 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
 }
 
 // A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
+// On CPUs windows that begin next to each other are lanes, which cannot ask each for itself where the padding is.
+TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
+  const char* const neighbours = "F.max_pool2d(torch.randn(2,3,9,10),3,1,1)";
+  const char* const apart = "F.max_pool2d(torch.randn(2,3,9,10),3,2,1)";
+  const FuseOptions cpu{.target = load_target("opencl-cpu")}, gpu{.target = load_target("sm_90")};
+  EXPECT_EQ(fused(neighbours, cpu).kernels.size(), 2U);
+  EXPECT_EQ(fused(neighbours, gpu).kernels.size(), 1U);
+  EXPECT_EQ(fused(apart, cpu).kernels.size(), 1U);
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(neighbours), 1, cpu), "");
+}
+
 // Rows and columns are one dimension, and then channels are one with them: a group's elements lie behind each other.
 TEST(Fuse, TheImagesOfAGroupAreOneRow) {
   const ir::Module module = fused("nn.GroupNorm(2,4)(torch.randn(3,4,5,7))");
