@@ -246,7 +246,7 @@ std::vector<Case> index_cases() {
         cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
       }
     }
-  for (const Int length : {300, 1009, 5000})  // 15 runs of 20, of which 15 is one line; runs of runs, full or not
+  for (const Int length : {300, 1009, 5000})  // runs of 16 and of 8, full or not, and runs of runs
     for (const char* op : {"cumsum", "cumprod"}) {
       cases.push_back({op, {f32({2, length})}, {{"dim", Int{1}}}});
       cases.push_back({op, {i32({length, 2}, -1, 1)}, {{"dim", Int{0}}}});

@@ -279,8 +279,6 @@ constexpr std::int64_t vector = 16;
 std::int64_t run_length(std::int64_t count) {
   for (const std::int64_t run : {vector, vector / 2})
     if (count % run == 0) return run;
-  for (std::int64_t run = vector + vector / 2; run > vector / 2; --run)
-    if (count % run == 0) return run;
   return vector;
 }
 
