@@ -97,14 +97,15 @@ def reduced_text(text, reduced):
 
 
 def constants(text):
-    """Constants that are whole numbers or several of them: name, expression and value of each."""
+    """Constants of one line that are whole numbers or several of them: name, expression and value of each."""
     known, found = {}, []
     for name, expression in (pair for node in ast.parse(text).body for pair in assigned(node)):
         try:
             known[name] = value = eval(compile(ast.Expression(expression), name, "eval"), {}, dict(known))
         except Exception:
             continue
-        if all(type(v) is int for v in parts(value)) and not isinstance(expression, ast.Name):
+        one_line = expression.lineno == expression.end_lineno
+        if one_line and all(type(v) is int for v in parts(value)) and not isinstance(expression, ast.Name):
             found.append((name, expression, value))
     return found
 

@@ -273,7 +273,8 @@ class Bencher {
     if (!kernel.opaque) {
       const rules::Ceilings ceilings = rules::highest(known_ceilings(), runner_->ceilings());
       row.model_us = model_us(schedule, ceilings);
-      row.bound_us = rules::least_us(rules::least_work(schedule.loop), ceilings, 0, 1);
+      const bool matrices = measure::has_matrix_instructions(runner_->info().backend, runner_->info().architecture);
+      row.bound_us = rules::least_us(rules::least_work(schedule.loop, matrices), ceilings, 0, 1);
     }
     for (std::size_t i = 0; i < libraries.found.size(); ++i) {
       const auto& [library, version, precision, threads] = libraries.found[i];

@@ -154,7 +154,6 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   EXPECT_THAT(ir::print(module), ::testing::HasSubstr("p_weight[a2, a1]"));
 }
 
-// A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
 // On CPUs windows that begin next to each other are lanes, which cannot ask each for itself where the padding is.
 TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
   const char* const neighbours = "F.max_pool2d(torch.randn(2,3,9,10),3,1,1)";
@@ -173,6 +172,7 @@ TEST(Fuse, TheImagesOfAGroupAreOneRow) {
   EXPECT_THAT(ir::print(module.kernels[0]), ::testing::HasSubstr("x: f32[3, 140]\n"));
 }
 
+// A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
 TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
   for (const char* code :
        {"torch.bmm(torch.randn(7,33,129),torch.randn(7,129,1))", "torch.bmm(torch.randn(7,1,33),torch.randn(7,33,5))",

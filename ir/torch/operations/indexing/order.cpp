@@ -262,18 +262,14 @@ int combined_before(Emitter& e, Op op, int x, std::size_t dim, bool inclusive) {
   return pairs.reduce(op, part);
 }
 
-Shape with_dimension(Shape shape, std::size_t dim, std::int64_t extent) {
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim), extent);
-  return shape;
+// A shape or coordinates with one dimension more.
+template <class Dimensions>
+Dimensions with_dimension(Dimensions dimensions, std::size_t dim, typename Dimensions::value_type added) {
+  dimensions.insert(dimensions.begin() + static_cast<std::ptrdiff_t>(dim), std::move(added));
+  return dimensions;
 }
 
-Coordinates with_dimension(Coordinates at, std::size_t dim, Expr coordinate) {
-  at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), std::move(coordinate));
-  return at;
-}
-
-// Of AVX-512. The additions of a run are those of so many lanes at once, one for each element.
-constexpr std::int64_t vector = 16;
+constexpr std::int64_t vector = 16;  // lanes of AVX-512, which sum a run of as many elements together
 
 // The length of runs that a line is cut into: whole vectors, or half ones, where such runs fill the line.
 std::int64_t run_length(std::int64_t count) {
@@ -297,6 +293,7 @@ int combined_by_runs(Emitter& e, Op op, int x, std::size_t dim, bool inclusive) 
   constexpr std::int64_t short_line = 64;  // as one kernel: three take longer to start than it has to add
   const Shape shape = e.shape(x);
   const std::int64_t count = shape[dim], run = run_length(count), runs = (count + run - 1) / run;
+  // Totals of more than a run, read over all pairs, would be stored as that reader wants them, not as runs are written.
   if (count <= (inclusive ? short_line : vector)) return combined_before(e, op, x, dim, inclusive);
   Shape totals_shape = shape;
   totals_shape[dim] = runs;
