@@ -263,10 +263,13 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   if (!bm) {
     std::vector<Value> rows =
         near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m, [](std::int64_t) { return 0.0; });
-    // Rows that a slab of a GPU's block can have may lie in any lines.
+    // Rows that a slab of a GPU's block can have may lie in any lines. Parts of a line that are fewer rows than a
+    // thread's, as 2 of 514, cost more than divisions do: each block copies its columns.
+    const std::int64_t line = line_of_rows(program, matmul), least = std::min(m, target.cpu ? cpu_rows(target) / 2 : 1);
     if (target.cpu || !walks_evenly(program, matmul))
-      std::stable_partition(rows.begin(), rows.end(), [line = line_of_rows(program, matmul)](const Value& size) {
-        return are_in_lines(std::get<std::int64_t>(size), line);
+      std::stable_partition(rows.begin(), rows.end(), [&](const Value& size) {
+        const std::int64_t number = std::get<std::int64_t>(size);
+        return are_in_lines(number, line) && number >= least;
       });
     return Fork{"bm", std::move(rows)};
   }
