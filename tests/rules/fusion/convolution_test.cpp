@@ -116,7 +116,59 @@ TEST(Convolutions, TransposedWithAStrideAreAConvolutionOfEachPhase) {
       "        convolution[0, a3, (((a2 / 5) * 2) + a0), (((a2 % 5) * 2) + a1)] = acc0\n");
 }
 
-// 10 and 4 have the divisor 2: of 21 places every second one reads anything, in five phases. The others are 0.
+// Of 9 places, 4 read two elements each, and 5 read one.
+TEST(Convolutions, TransposedPhasesWithDifferentElementsAreTwoSums) {
+  const ir::Module module =
+      fused("nn.ConvTranspose1d(8, 32, 3, stride=2, padding=1)(torch.randn(1, 8, 5))", "opencl-cpu").module;
+  ASSERT_EQ(names(module),
+            (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution_add_1", "convolution"}));
+  EXPECT_EQ(print(module.kernels[1]),
+            "=== loop: convolution_add ===\n"
+            "input convolution_padded: f32[7, 8]\n"
+            "input p_weight: f32[3, 8, 32]\n"
+            "input p_bias: f32[32]\n"
+            "output convolution_add: f32[4, 32]\n"
+            "for a0 in 0..4: # free\n"
+            "  for a1 in 0..32: # free\n"
+            "    for a2 in 0..16: # reduce\n"
+            "      in0 = load convolution_padded[((a0 - (a2 / 8)) + 2), (a2 % 8)]\n"
+            "      in1 = load p_weight[((a2 / 8) * 2), (a2 % 8), a1]\n"
+            "      v0 = multiply(in0, in1)\n"
+            "      acc0 <- add(acc0, v0)\n"
+            "    in2 = load p_bias[a1]\n"
+            "    v1 = add(acc0, in2)\n"
+            "    convolution_add[a0, a1] = v1\n");
+  EXPECT_EQ(print(module.kernels[2]),
+            "=== loop: convolution_add_1 ===\n"
+            "input x: f32[1, 8, 5]\n"
+            "input p_weight: f32[3, 8, 32]\n"
+            "input p_bias: f32[32]\n"
+            "output convolution_add_1: f32[5, 32]\n"
+            "for a0 in 0..5: # free\n"
+            "  for a1 in 0..32: # free\n"
+            "    for a2 in 0..8: # reduce\n"
+            "      in0 = load x[0, a2, a0]\n"
+            "      in1 = load p_weight[1, a2, a1]\n"
+            "      v0 = multiply(in0, in1)\n"
+            "      acc0 <- add(acc0, v0)\n"
+            "    in2 = load p_bias[a1]\n"
+            "    v1 = add(acc0, in2)\n"
+            "    convolution_add_1[a0, a1] = v1\n");
+  EXPECT_EQ(print(module.kernels[3]),
+            "=== loop: convolution ===\n"
+            "input convolution_add: f32[4, 32]\n"
+            "input convolution_add_1: f32[5, 32]\n"
+            "output convolution: f32[1, 32, 9]\n"
+            "for a0 in 0..32: # free\n"
+            "  for a1 in 0..9: # free\n"
+            "    in0 = load convolution_add[min((a1 / 2), 3), a0]\n"
+            "    in1 = load convolution_add_1[(a1 / 2), a0]\n"
+            "    v0:bool = index (((a1 + 1) % 2) < 1)\n"
+            "    v1 = select(v0, in0, in1)\n"
+            "    convolution[0, a0, a1] = v1\n");
+}
+
+// 10 and 4 have the divisor 2: of 21 places every second one reads anything, in three of five phases. The others are 0.
 TEST(Convolutions, TransposedWithAStrideAndADilationReadNoZerosBetweenElements) {
   const ir::Module module =
       fused("nn.ConvTranspose1d(8, 32, 3, stride=10, padding=4, dilation=4, bias=False)(torch.randn(1, 8, 3))",
@@ -127,27 +179,24 @@ TEST(Convolutions, TransposedWithAStrideAndADilationReadNoZerosBetweenElements) 
             "=== loop: convolution_reduce ===\n"
             "input convolution_padded: f32[6, 8]\n"
             "input p_weight: f32[3, 8, 32]\n"
-            "output convolution_reduce: f32[5, 3, 32]\n"
-            "for a0 in 0..5: # free\n"
+            "output convolution_reduce: f32[3, 3, 32]\n"
+            "for a0 in 0..3: # free\n"
             "  for a1 in 0..3: # free\n"
             "    for a2 in 0..32: # free\n"
-            "      v0:bool = index ((((a0 * 3) + 1) % 5) < 3)\n"
             "      for a3 in 0..8: # reduce\n"
-            "        in0 = load convolution_padded[((a1 + (((a0 - ((((a0 * 3) + 1) % 5) * 2)) + 2) / 5)) + 2), a3]\n"
-            "        in1 = load p_weight[min((((a0 * 3) + 1) % 5), 2), a3, a2]\n"
-            "        v1 = select(v0, in0, 0)\n"
-            "        v2 = select(v0, in1, 0)\n"
-            "        v3 = multiply(v1, v2)\n"
-            "        acc0 <- add(acc0, v3)\n"
+            "        in0 = load convolution_padded[((a1 + ((((((a0 * 2) + 3) % 5) - (a0 * 2)) + 2) / 5)) + 2), a3]\n"
+            "        in1 = load p_weight[a0, a3, a2]\n"
+            "        v0 = multiply(in0, in1)\n"
+            "        acc0 <- add(acc0, v0)\n"
             "      convolution_reduce[a0, a1, a2] = acc0\n");
   EXPECT_EQ(print(module.kernels[2]),
             "=== loop: convolution ===\n"
-            "input convolution_reduce: f32[5, 3, 32]\n"
+            "input convolution_reduce: f32[3, 3, 32]\n"
             "output convolution: f32[1, 32, 21]\n"
             "for a0 in 0..32: # free\n"
             "  for a1 in 0..21: # free\n"
-            "    in0 = load convolution_reduce[((a1 / 2) % 5), (a1 / 10), a0]\n"
-            "    v0:bool = index ((a1 % 2) == 0)\n"
+            "    in0 = load convolution_reduce[min(((((a1 / 2) * 3) + 1) % 5), 2), (a1 / 10), a0]\n"
+            "    v0:bool = index (((a1 % 2) == 0) && (((((a1 / 2) * 3) + 1) % 5) < 3))\n"
             "    v1 = select(v0, in0, 0)\n"
             "    convolution[0, a0, a1] = v1\n");
 }

@@ -179,7 +179,8 @@ Values evaluate_convolution(const Operands& o) {
 // result share a row of the weight, whatever the images' sizes are. Of a transposed convolution with a stride, a place
 // reads every stride-th element of the kernel only, and which ones depends on the place's phase, place % stride. So
 // each phase is a convolution of its own, of stride 1, with a part of the kernel ("sub-pixel convolution": Shi et al.,
-// arXiv 1609.07009).
+// arXiv 1609.07009). Phases that read equally many elements are one sum; if the stride does not divide the kernel,
+// there are two kinds of them in each dimension. Phases without elements, if the stride is longer than the kernel, are 0.
 //
 // With a dilation, too, element k is read by the places p with p + padding = dilation k (mod stride). If both have a
 // common divisor, only each divisor-th place reads anything, and the others are 0. These places are a transposed
@@ -196,29 +197,61 @@ std::int64_t inverse(std::int64_t number, std::int64_t m) {
   return (factor % m + m) % m;
 }
 
+/// Phases of a dimension that read equally many elements of the kernel: those whose first one is begin, begin + 1, ….
+struct Run {
+  std::int64_t begin, count, elements;
+  std::int64_t places;  // the most of a phase
+};
+
 /// One dimension of the places, and what is read for them.
 struct Dimension {
-  std::int64_t apart = 1, start = 0;      // of all places those that read anything: start, start + apart, …
-  std::int64_t phases, places, elements;  // places of a phase; elements of the kernel for each
-  std::int64_t first, extent;             // of the elements of x that windows read: Read's numbers
-  std::int64_t step;                      // of these numbers from element to element of x
+  std::int64_t phases;
+  std::int64_t first, extent;  // of the elements of x that windows read: Read's numbers
+  std::int64_t step;           // of these numbers from element to element of x
 
-  /// Where the window of a place reads, counted from `first`, and the element of the kernel with which.
-  Expr at(const Expr& phase, const Expr& place, const Expr& part) const {
-    return place * read.place + whole(phase) + part * read.element - first;
+  /// Where the window of a place reads, counted from `first`, and the element of the kernel with which. `index`: of a
+  /// phase in the run.
+  Expr at(const Run& run, const Expr& index, const Expr& place, const Expr& part) const {
+    return place * read.place + whole(run, index) + part * read.element - first;
   }
-  Expr element(const Expr& phase, const Expr& part) const { return first_element(phase) + part * phases; }
+  Expr element(const Run& run, const Expr& index, const Expr& part) const {
+    return first_element(run, index) + part * phases;
+  }
+  /// Of the places that read anything, those of the run: whether it is one, its phase's index in the run, and its
+  /// number in the phase.
+  Expr is_in(const Run& run, const Expr& reader) const {
+    if (run.count == phases) return 1;
+    const Expr element = first_element_at(reader);
+    return both(less(run.begin - 1, element), less(element, run.begin + run.count));
+  }
+  Expr index_in(const Run& run, const Expr& reader) const {
+    if (run.count == phases) return reader % phases;
+    return Expr(ExprOp::max, min(first_element_at(reader) - run.begin, run.count - 1), 0);
+  }
+  Expr place_in(const Run& run, const Expr& reader) const { return min(reader / phases, run.places - 1); }
 
-  Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d) {
+  /// Of a place, those before it that read anything, and whether it is one of them.
+  Expr reader(const Expr& at) const { return apart == 1 ? at : Expr(ExprOp::max, at - start, 0) / apart; }
+  Expr reads(const Expr& at) const { return equal(at % apart, start); }
+  bool all_read() const { return apart == 1 && phases <= kernel; }
+
+  /// All phases that read anything: longer ones first.
+  std::vector<Run> runs() const {
+    const std::int64_t least = kernel / phases, longer = kernel % phases;
+    std::vector<Run> result;
+    if (longer > 0) result.push_back({0, longer, least + 1, most_places(0, longer)});
+    if (least > 0) result.push_back({longer, phases - longer, least, most_places(longer, phases)});
+    return result;
+  }
+
+  Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d), kernel(s.kernel[d]) {
     keep_readers();
     phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;  // else zeros between the elements of x
     step = phases > 1 ? 1 : read.step;
     factor = inverse(dilation(), phases);
-    const std::int64_t readers = std::max<std::int64_t>((s.places[d] - start + apart - 1) / apart, 1);
-    places = (readers + phases - 1) / phases;
-    elements = (s.kernel[d] + phases - 1) / phases;
-    const std::int64_t reach = (elements - 1) * read.element;
-    const std::int64_t last = (read.offset + phases - 1) / phases + (places - 1) * read.place;
+    readers = std::max<std::int64_t>((s.places[d] - start + apart - 1) / apart, 1);
+    const std::int64_t reach = ((kernel + phases - 1) / phases - 1) * read.element;
+    const std::int64_t last = (read.offset + phases - 1) / phases + (most_places(0, phases) - 1) * read.place;
     first = least_whole() + std::min<std::int64_t>(0, reach);
     extent = last + std::max<std::int64_t>(0, reach) - first + 1;
   }
@@ -226,7 +259,10 @@ struct Dimension {
  private:
   static constexpr std::int64_t most_phases = 1 << 15;  // a phase times `factor` is a 32-bit index
   Read read;
-  std::int64_t factor;  // 1 / dilation, modulo the phases
+  std::int64_t kernel;
+  std::int64_t apart = 1, start = 0;  // of all places those that read anything: start, start + apart, …
+  std::int64_t readers;               // how many these are
+  std::int64_t factor;                // 1 / dilation, modulo the phases
 
   std::int64_t dilation() const { return std::abs(read.element); }
   /// Divides stride and dilation of a transposed convolution by what both have.
@@ -237,11 +273,33 @@ struct Dimension {
     read.step /= apart;
     read.element /= apart;
   }
-  Expr first_element(const Expr& phase) const { return (phase + read.offset) * factor % phases; }
+  Expr first_element_at(const Expr& reader) const {
+    if (factor <= 1) return (reader + read.offset) % phases;
+    return (reader % phases + read.offset % phases) * factor % phases;
+  }
+  /// If all phases are in the run, they are in their order, so that neighbours of the result are neighbours in the sums.
+  Expr first_element(const Run& run, const Expr& index) const {
+    return run.count == phases ? first_element_at(index) : index + run.begin;
+  }
+  Expr phase(const Run& run, const Expr& index) const {
+    return run.count == phases ? index : phase_of(index + run.begin);
+  }
+  /// Of the places whose first element of the kernel this is.
+  template <class Number>
+  Number phase_of(const Number& element) const {
+    return (element * (dilation() % phases) + (phases - read.offset % phases)) % phases;
+  }
+  /// Of the phases whose first elements are in [begin, end): 1 where a phase has no place.
+  std::int64_t most_places(std::int64_t begin, std::int64_t end) const {
+    std::int64_t least = phases;
+    for (std::int64_t element = begin; element < end; ++element) least = std::min(least, phase_of(element));
+    return std::max<std::int64_t>((readers - least + phases - 1) / phases, 1);
+  }
   /// (phase + offset - dilation first_element) / phases, which is whole. Written without negative numerators.
-  Expr whole(const Expr& phase) const {
-    if (phases == 1 || dilation() == 1) return (phase + read.offset) / phases;
-    return (phase + read.offset + (phases - first_element(phase)) * dilation()) / phases - dilation();
+  Expr whole(const Run& run, const Expr& index) const {
+    const Expr from = phase(run, index) + read.offset;
+    if (phases == 1 || dilation() == 1) return from / phases;
+    return (from + (phases - first_element(run, index)) * dilation()) / phases - dilation();
   }
   /// A bound of whole() that the ranges of its parts show.
   std::int64_t least_whole() const {
@@ -250,58 +308,20 @@ struct Dimension {
   }
 };
 
-/// The space of the products, and the coordinates in it: (phases…, batch, places but the last…, groups, the last place,
-/// out, depth). Groups of one output, as in a depthwise convolution, are where out is otherwise.
-struct ConvolutionSpace {
-  const Node& node;
-  const Sizes& sizes;
-  std::vector<Dimension> dimensions;
-  std::size_t batch, group, out;  // the dimensions of them
-  Shape extents;
-  Coordinates at;
-  Coordinates parts;  // of the depth: the elements of the kernel, and the channel of the group
-
-  ConvolutionSpace(const Node& n, const Sizes& s) : node(n), sizes(s), batch(s.places.size()) {
-    for (std::size_t d = 0; d < s.places.size(); ++d) dimensions.emplace_back(n, s, d);
-    group = batch + s.places.size() + (s.out == 1 ? 1 : 0);
-    out = batch + s.places.size() + 2;
-    Shape in_depth;
-    for (const Dimension& d : dimensions) extents.push_back(d.phases), in_depth.push_back(d.elements);
-    in_depth.push_back(s.channels);
-    extents.push_back(s.batch);
-    for (const Dimension& d : dimensions) extents.push_back(d.places);
-    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(group), s.groups);
-    extents.insert(extents.end(), {s.out, element_count(in_depth)});
-    at = tensor::identity(extents);
-    parts = unflattened(at.back(), in_depth);
-  }
-  std::size_t place(std::size_t d) const { return batch + 1 + d < group ? batch + 1 + d : batch + 2 + d; }
-  Expr channel() const { return at[group] * sizes.channels + parts.back(); }
-  Ranges ranges() const { return tensor::coordinate_ranges(extents); }
-  /// Whether the kernel has the elements that a product is with: some phases have fewer than others.
-  Expr in_kernel() const {
-    Expr inside = 1;
-    for (std::size_t d = 0; d < dimensions.size(); ++d)
-      inside = both(inside, within(dimensions[d].element(at[d], parts[d]), sizes.kernel[d]));
-    return inside;
-  }
-  Coordinates simple(Coordinates coordinates) const {
-    for (Expr& e : coordinates) e = simplify(e, ranges());
-    return coordinates;
-  }
-};
+using Dimensions = std::vector<Dimension>;
 
 /// x with its channels last and 0 wherever windows read beyond its borders, or between its elements.
-int padded(Emitter& e, int x, const ConvolutionSpace& space) {
-  Shape shape = {space.sizes.batch};
-  for (const Dimension& d : space.dimensions) shape.push_back(d.extent);
-  shape.push_back(space.sizes.groups * space.sizes.channels);
+int padded(Emitter& e, int x, const Dimensions& dimensions) {
+  const Shape& extents = e.shape(x);
+  Shape shape = {extents[0]};
+  for (const Dimension& d : dimensions) shape.push_back(d.extent);
+  shape.push_back(extents[1]);
   const Coordinates at = tensor::identity(shape);
   Coordinates coordinates = {at.front(), at.back()};
   Expr inside = 1;
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
-    const std::int64_t step = space.dimensions[d].step, extent = space.sizes.extents[d];
-    const Expr number = at[1 + d] + space.dimensions[d].first;
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    const std::int64_t step = dimensions[d].step, extent = extents[2 + d];
+    const Expr number = at[1 + d] + dimensions[d].first;
     const Expr place = step == 1 ? number : number / step;
     if (step > 1) inside = both(inside, equal(number % step, 0));
     inside = both(inside, within(place, extent));
@@ -310,54 +330,96 @@ int padded(Emitter& e, int x, const ConvolutionSpace& space) {
   return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
 }
 
-/// 0 also for the elements that a kernel lacks: an infinite number times its 0 is no number.
-int inputs(Emitter& e, int x, const ConvolutionSpace& space) {
-  Coordinates coordinates = {space.at[space.batch]};
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
-    coordinates.push_back(space.dimensions[d].at(space.at[d], space.at[space.place(d)], space.parts[d]));
-  coordinates.push_back(space.channel());
-  return guarded(e, padded(e, x, space), space.extents, space.simple(std::move(coordinates)), space.in_kernel(), 0,
-                 "inputs");
-}
+/// A sum for the phases of a run of each dimension. The space of its products, and the coordinates in it: (phases…,
+/// batch, places but the last…, groups, the last place, out, depth). Groups of one output, as in a depthwise
+/// convolution, are where out is otherwise.
+struct Part {
+  const Node& node;
+  const Sizes& sizes;
+  const Dimensions& dimensions;
+  std::vector<Run> runs;
+  std::size_t batch, group, out;  // the dimensions of them
+  Shape extents;
+  Coordinates at;
+  Coordinates elements;  // of the depth: the elements of the kernel, and the channel of the group
 
-/// The weight with 0 for the elements that a kernel lacks to be as long for each phase as for the others.
-int whole_kernel(Emitter& e, int weight, const ConvolutionSpace& space) {
-  Shape shape = e.shape(weight);
-  Coordinates coordinates = tensor::identity(shape);
-  Expr inside = 1;
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
-    const std::int64_t extent = std::exchange(shape[2 + d], space.dimensions[d].phases * space.dimensions[d].elements);
-    const Expr element = tensor::identity(shape)[2 + d];
-    inside = both(inside, within(element, extent));
-    coordinates[2 + d] = simplify(min(element, extent - 1), tensor::coordinate_ranges(shape));
+  Part(const Node& n, const Sizes& s, const Dimensions& all, std::vector<Run> chosen)
+      : node(n), sizes(s), dimensions(all), runs(std::move(chosen)), batch(all.size()) {
+    group = batch + all.size() + (s.out == 1 ? 1 : 0);
+    out = batch + all.size() + 2;
+    Shape in_depth;
+    for (const Run& run : runs) extents.push_back(run.count), in_depth.push_back(run.elements);
+    in_depth.push_back(s.channels);
+    extents.push_back(s.batch);
+    for (const Run& run : runs) extents.push_back(run.places);
+    extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(group), s.groups);
+    extents.insert(extents.end(), {s.out, element_count(in_depth)});
+    at = tensor::identity(extents);
+    elements = unflattened(at.back(), in_depth);
   }
-  return guarded(e, weight, shape, std::move(coordinates), inside, 0, "kernel");
-}
+  std::size_t place(std::size_t d) const { return batch + 1 + d < group ? batch + 1 + d : batch + 2 + d; }
+  Expr channel() const { return at[group] * sizes.channels + elements.back(); }
+  Expr out_channel() const { return at[group] * sizes.out + at[out]; }
 
-int weights(Emitter& e, int weight, const ConvolutionSpace& space) {
-  Coordinates coordinates = {space.at[space.group] * space.sizes.out + space.at[space.out], space.parts.back()};
-  if (space.node.flag("transposed")) coordinates = {space.channel(), space.at[space.out]};
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
-    coordinates.push_back(space.dimensions[d].element(space.at[d], space.parts[d]));
-  return e.map(whole_kernel(e, weight, space), space.extents, space.simple(std::move(coordinates)), "weights");
-}
-
-/// The sum of an element of the result: its coordinates in the space, with depth 0.
-Coordinates sum_of(const ConvolutionSpace& space, const Shape& result) {
-  const Coordinates at = tensor::identity(result);
-  Coordinates sum(space.extents.size(), 0);
-  sum[space.batch] = at[0];
-  sum[space.group] = at[1] / space.sizes.out;
-  sum[space.out] = at[1] % space.sizes.out;
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d) {
-    const Dimension& dimension = space.dimensions[d];
-    Expr reader = at[2 + d];
-    if (dimension.apart > 1) reader = Expr(ExprOp::max, reader - dimension.start, 0) / dimension.apart;
-    sum[d] = reader % dimension.phases;
-    sum[space.place(d)] = reader / dimension.phases;
+  int inputs(Emitter& e, int padded) const {
+    Coordinates coordinates = {at[batch]};
+    for (std::size_t d = 0; d < runs.size(); ++d)
+      coordinates.push_back(dimensions[d].at(runs[d], at[d], at[place(d)], elements[d]));
+    coordinates.push_back(channel());
+    return map(e, padded, std::move(coordinates), "inputs");
   }
-  for (Expr& e : sum) e = simplify(e, tensor::coordinate_ranges(result));
-  return sum;
+  int weights(Emitter& e, int weight) const {
+    Coordinates coordinates = {out_channel(), elements.back()};
+    if (node.flag("transposed")) coordinates = {channel(), at[out]};
+    for (std::size_t d = 0; d < runs.size(); ++d)
+      coordinates.push_back(dimensions[d].element(runs[d], at[d], elements[d]));
+    return map(e, weight, std::move(coordinates), "weights");
+  }
+  int sums(Emitter& e, int padded, int weight) const {
+    const int product = e.elementwise(Op::multiply, {inputs(e, padded), weights(e, weight)}, "ew");
+    return e.reduce(Op::add, product, {static_cast<std::int64_t>(extents.size()) - 1}, "reduce");
+  }
+  /// The elements of the result whose sums these are: those that read anything, in phases of the runs. The condition
+  /// names the branch, whose coordinates are in the space, with depth 0.
+  tensor::IndexMap::Branch branch(int arg, const Shape& result) const {
+    const Coordinates to = tensor::identity(result);
+    Coordinates sum(extents.size(), 0);
+    Expr mine = 1;
+    sum[batch] = to[0];
+    sum[group] = to[1] / sizes.out;
+    sum[out] = to[1] % sizes.out;
+    for (std::size_t d = 0; d < runs.size(); ++d) {
+      const Dimension& dimension = dimensions[d];
+      const Expr reader = dimension.reader(to[2 + d]);
+      mine = both(both(mine, dimension.reads(to[2 + d])), dimension.is_in(runs[d], reader));
+      sum[d] = dimension.index_in(runs[d], reader);
+      sum[place(d)] = dimension.place_in(runs[d], reader);
+    }
+    const Ranges ranges = tensor::coordinate_ranges(result);
+    for (Expr& coordinate : sum) coordinate = simplify(coordinate, ranges);
+    return {arg, std::move(sum), simplify(mine, ranges)};
+  }
+
+ private:
+  int map(Emitter& e, int x, Coordinates coordinates, std::string_view suffix) const {
+    for (Expr& coordinate : coordinates) coordinate = simplify(coordinate, tensor::coordinate_ranges(extents));
+    return e.map(x, extents, std::move(coordinates), suffix);
+  }
+};
+
+/// Every choice of a run for each dimension.
+std::vector<std::vector<Run>> choices(const Dimensions& dimensions) {
+  std::vector<std::vector<Run>> result = {{}};
+  for (const Dimension& dimension : dimensions) {
+    std::vector<std::vector<Run>> longer;
+    for (const std::vector<Run>& chosen : result)
+      for (const Run& run : dimension.runs()) {
+        longer.push_back(chosen);
+        longer.back().push_back(run);
+      }
+    result = std::move(longer);
+  }
+  return result;
 }
 
 /// `channel`: of an element of x.
@@ -370,19 +432,26 @@ int with_bias(Emitter& e, const TensorCall& call, int x, const Expr& channel) {
 int decompose_convolution(Emitter& e, const TensorCall& call) {
   const Sizes sizes = sizes_of(call.node, call.arg(0).type.shape, call.arg(1).type.shape);
   const DType t = call.dtype();
-  const ConvolutionSpace space(call.node, sizes);
-  const int x = inputs(e, e.convert(call.args[0], t), space);
-  const int product = e.elementwise(Op::multiply, {x, weights(e, e.convert(call.args[1], t), space)}, "ew");
-  const Dims depth = {static_cast<std::int64_t>(space.extents.size()) - 1};
-  int sum = e.reduce(Op::add, product, depth, "reduce");
-  Expr reads = 1;
-  for (std::size_t d = 0; d < space.dimensions.size(); ++d)
-    if (const Dimension& dimension = space.dimensions[d]; dimension.apart > 1)
-      reads = both(reads, equal(tensor::identity(call.shape())[2 + d] % dimension.apart, dimension.start));
-  const bool all_read = reads == Expr(1), has_bias = call.args.size() == 3;
-  if (all_read && has_bias) sum = with_bias(e, call, sum, space.at[space.group] * sizes.out + space.at[space.out]);
-  sum = guarded(e, sum, call.shape(), sum_of(space, call.shape()), reads, 0, "sum");
-  return has_bias && !all_read ? with_bias(e, call, sum, tensor::identity(call.shape())[1]) : sum;
+  Dimensions dimensions;
+  for (std::size_t d = 0; d < sizes.places.size(); ++d) dimensions.emplace_back(call.node, sizes, d);
+  const int x = padded(e, e.convert(call.args[0], t), dimensions), weight = e.convert(call.args[1], t);
+  const bool all_read = std::ranges::all_of(dimensions, &Dimension::all_read), has_bias = call.args.size() == 3;
+  tensor::IndexMap joined;
+  std::vector<int> sums;
+  for (std::vector<Run>& runs : choices(dimensions)) {
+    const Part part(call.node, sizes, dimensions, std::move(runs));
+    joined.branches.push_back(part.branch(static_cast<int>(sums.size()), call.shape()));
+    const int sum = part.sums(e, x, weight);
+    sums.push_back(all_read && has_bias ? with_bias(e, call, sum, part.out_channel()) : sum);
+  }
+  if (all_read) {
+    joined.branches.back().condition = 1;
+  } else {
+    joined.branches.push_back({static_cast<int>(sums.size()), {}, 1});
+    sums.push_back(e.fill(e.scalar(0, t, "outside"), {}, "filler"));
+  }
+  const int result = e.branches(std::move(sums), {t, call.shape()}, std::move(joined), "sum");
+  return has_bias && !all_read ? with_bias(e, call, result, tensor::identity(call.shape())[1]) : result;
 }
 
 // In expressions and `.pt2` files
