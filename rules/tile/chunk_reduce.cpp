@@ -26,7 +26,7 @@ struct Sweeps {
 };
 
 // From 0 on, by one thread or by all along an axis.
-bool is_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
+bool is_shared_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
   if (loop == nullptr || loop->axis.bind != ir::Bind::reduce) return false;
   if (loop->start.is_constant(0)) return loop->step == 1;
@@ -57,9 +57,9 @@ Sweeps find_sweeps(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   Sweeps found;
   for (const ir::Stmt& stmt : tile.body)
-    if (is_sweep(tile, stmt)) found.extent = std::max(found.extent, stmt.as<ir::Loop>()->axis.extent);
+    if (is_shared_sweep(tile, stmt)) found.extent = std::max(found.extent, stmt.as<ir::Loop>()->axis.extent);
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
-    if (!is_sweep(tile, tile.body[i])) continue;
+    if (!is_shared_sweep(tile, tile.body[i])) continue;
     const auto& loop = *tile.body[i].as<ir::Loop>();
     if (loop.axis.extent != found.extent) continue;
     const std::int64_t bytes = bytes_per_step(program, loop);

@@ -16,14 +16,14 @@ namespace deplo::rules {
 namespace {
 
 // Tiles on offer, and what they are rated by.
-struct Block {
+struct BlockTile {
   std::int64_t rows, columns;
   std::int64_t line;  // line_of_rows
 };
 
 // Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles'
 // default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
-double preference(const Block& block, std::int64_t fm, std::int64_t fn, const Target& target) {
+double preference(const BlockTile& block, std::int64_t fm, std::int64_t fn, const Target& target) {
   const std::int64_t rows = block.rows / fm, columns = block.columns / fn;
   const double threads = static_cast<double>(rows * columns);
   const double fma = static_cast<double>(fm * fn);
@@ -49,7 +49,7 @@ std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> sc
 }
 
 // Each with the best of its columns.
-std::vector<Value> row_options(const Block& block, const Target& target) {
+std::vector<Value> row_options(const BlockTile& block, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
   for (const auto& [fm, fn] : register_tiles(block.rows, block.columns, target)) {
     const double score = preference(block, fm, fn, target);
@@ -61,7 +61,7 @@ std::vector<Value> row_options(const Block& block, const Target& target) {
   return by_preference(std::move(scored));
 }
 
-std::vector<Value> column_options(const Block& block, std::int64_t rows, const Target& target) {
+std::vector<Value> column_options(const BlockTile& block, std::int64_t rows, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
   for (const auto& [fm, fn] : register_tiles(block.rows, block.columns, target))
     if (fm == rows) scored.emplace_back(preference(block, fm, fn, target), fn);
@@ -72,7 +72,7 @@ Verdict decide_register_tile(const ir::Program& program, const Target& target, c
   const auto matmul = find_matmul(program);
   if (!matmul) return Skip{"no matmul-shaped reduce loop: register tiling has nothing to reuse"};
   const ir::Tile& tile = tile_of(program);
-  const Block block = {tile.axes[matmul->m].extent, tile.axes[matmul->n].extent, line_of_rows(program, *matmul)};
+  const BlockTile block = {tile.axes[matmul->m].extent, tile.axes[matmul->n].extent, line_of_rows(program, *matmul)};
   const auto fm = pins.integer("fm");
   if (!fm) return Fork{"fm", row_options(block, target)};
   if (!pins.integer("fn")) return Fork{"fn", column_options(block, *fm, target)};
