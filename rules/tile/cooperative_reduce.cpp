@@ -18,33 +18,14 @@
 #include "rules/rule.h"
 #include "rules/tile/helpers/axes.h"
 #include "rules/tile/helpers/options.h"
+#include "rules/tile/helpers/rows.h"
 
 namespace deplo::rules {
 namespace {
 
-bool is_sweep(const ir::Stmt& stmt) {
-  const auto* loop = stmt.as<ir::Loop>();
-  return loop != nullptr && loop->axis.bind == ir::Bind::reduce && loop->start.is_constant(0) && loop->step == 1;
-}
-
-// Whether the last thread axis walks the row after the sweeps. Then no sweep depends on it.
-bool has_column_axis(const ir::Tile& tile) {
-  if (tile.axes.size() < 2) return false;
-  const auto on_column = dependent_names(tile.body, tile.axes.back().name);
-  return std::none_of(tile.body.begin(), tile.body.end(),
-                      [&](const ir::Stmt& stmt) { return is_sweep(stmt) && depends(stmt, on_column); });
-}
-
-std::int64_t longest_sweep(const ir::Tile& tile) {
-  std::int64_t longest = 0;
-  for (const ir::Stmt& stmt : tile.body)
-    if (is_sweep(stmt)) longest = std::max(longest, stmt.as<ir::Loop>()->axis.extent);
-  return longest;
-}
-
 // The extent of the axis that `rows` splits; 0 if the column axis is the only one.
 std::int64_t row_extent(const ir::Tile& tile) {
-  const std::size_t rows = tile.axes.size() - (has_column_axis(tile) ? 1 : 0);
+  const std::size_t rows = row_axes(tile);
   return rows == 0 ? 0 : tile.axes[rows - 1].extent;
 }
 
@@ -80,33 +61,65 @@ bool walks_columns(const ir::Program& program, const Target& target) {
   return (along_rows || (shares && writes_along(program, row))) && !along_sweep;
 }
 
+// Does a load of a sweep walk neighbours in memory along the sweep?
+bool walks_rows(const ir::Program& program) {
+  bool along = false;
+  for (const ir::Stmt& stmt : tile_of(program).body) {
+    if (!is_sweep(stmt)) continue;
+    const auto& sweep = *stmt.as<ir::Loop>();
+    ir::for_each(sweep.body, [&](const ir::Stmt& s) {
+      const auto* load = s.as<ir::Load>();
+      along |= load != nullptr && !load->index.empty() && program.find(load->buffer)->strides.back() == 1 &&
+               load->index.back() == ir::var(sweep.axis.name);
+    });
+  }
+  return along;
+}
+
+// Of a sum of fewer elements than a warp has threads. A thread has up to four neighbours of a row. Windows and the runs of
+// a scan lie beside those of other rows, so one thread sums each. Stored trails have a warp.
+std::vector<Value> few_thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
+  const auto quarter = static_cast<std::uint64_t>(ceil_div(sweep, 4));
+  const std::int64_t rows = row_extent(tile_of(program));
+  std::vector<Value> result;
+  for (const std::int64_t threads :
+       {walks_rows(program) ? static_cast<std::int64_t>(std::bit_ceil(quarter)) : 1, std::int64_t{1}, std::int64_t{2},
+        std::int64_t{4}, std::int64_t{8}, std::int64_t{16}, target.warp})
+    if (threads == 1 || threads == target.warp || (threads <= sweep && threads * rows >= target.warp))
+      add_option(result, threads);
+  return result;
+}
+
 // On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads. No option has
 // more threads than elements, because some would idle.
-std::vector<Value> thread_options(std::int64_t sweep, const Target& target) {
+std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
+  if (longest_sum(tile_of(program)) < target.warp) return few_thread_options(program, sweep, target);
   std::int64_t high = target.warp, wanted = target.warp;
   while (high < sweep && high < target.max_threads) high *= 2;
   while (wanted * 8 <= sweep && wanted < 256) wanted *= 2;
   return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
 }
 
-// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep.
-std::vector<Value> column_thread_options(std::int64_t sweep) {
-  return options(
-      {std::min<std::int64_t>(8, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)))), 8, 16,
-       4, 32, 2, 1},
-      1, sweep);
+// Rows of `threads` threads, fewer than a warp: 256 threads in a block, fewer where that leaves units without one. Threads
+// that share a row are in whole warps.
+std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::int64_t high, const Target& target) {
+  const std::int64_t count = output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
+  std::int64_t wanted = 256 / threads;
+  while (wanted * threads > target.warp && ceil_div(count, wanted) < target.units) wanted /= 2;
+  std::vector<Value> result;
+  for (const std::int64_t rows :
+       {std::min(wanted, high), std::int64_t{256}, std::int64_t{128}, std::int64_t{64}, std::int64_t{32},
+        std::int64_t{16}, std::int64_t{8}, std::int64_t{4}, std::int64_t{2}, std::int64_t{1}})
+    if (rows <= high && (threads == 1 || rows * threads % target.warp == 0)) add_option(result, rows);
+  return result;
 }
 
-// The rows of a block on CPUs: 16, or more if rows are short, so that a block has 8192 elements, which take about 10
-// µs. Fewer if a core would get less than two blocks.
-std::int64_t cpu_rows_of_block(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
-  constexpr std::int64_t elements = 8192, blocks_a_core = 2;
-  std::int64_t count = 1, rows = 16;
-  for (const ir::Axis& axis : tile.axes) count *= axis.extent;
-  while (2 * rows * sweep <= elements) rows *= 2;
-  while (rows > 1 && rows * blocks_a_core * target.units > count) rows /= 2;
-  return rows;
+// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep, unless it is short.
+std::vector<Value> column_thread_options(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
+  const auto least = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)));
+  const std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, least);
+  return options({wanted, 8, 16, 4, 32, 2, 1}, 1, sweep);
 }
 
 Verdict decide_cooperative_reduce(const ir::Program& program, const Target& target, const Pins& pins) {
@@ -120,11 +133,16 @@ Verdict decide_cooperative_reduce(const ir::Program& program, const Target& targ
   const bool columns = walks_columns(program, target);
   if (columns && target.cpu && !has_column_axis(tile))
     return Skip{"a CPU's threads sum neighbouring columns as vectors"};
-  if (!threads) return Fork{"threads", columns ? column_thread_options(sweep) : thread_options(sweep, target)};
+  if (!threads)
+    return Fork{"threads",
+                columns ? column_thread_options(tile, sweep, target) : thread_options(program, sweep, target)};
   if (!pins.integer("rows")) {
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
     if (target.cpu)
-      return Fork{"rows", options({cpu_rows_of_block(tile, sweep, target), 16, 32, 8, 64, 4, 2, 1}, 1, high)};
+      return Fork{"rows",
+                  options({cpu_rows_of_block(output_count(tile), sweep, 16, target), 16, 32, 8, 64, 4, 2, 1}, 1, high)};
+    if (*threads == 1 || (*threads < target.warp && !columns))
+      return Fork{"rows", row_options(tile, *threads, high, target)};
     if (columns) return Fork{"rows", options({32, 64, 128, 256, 16, 8, 4, 2, 1}, 1, high)};
     return Fork{"rows", options({1, 2, 4, 8, 16, 32}, 1, high)};
   }

@@ -31,6 +31,38 @@ std::vector<Value> options(const ir::Program& loop, const char* target, std::str
   return lowering.fork() ? lowering.fork()->options : std::vector<Value>{};
 }
 
+// A GPU's thread takes a window, and a block 256 of them, from several lines or images.
+TEST(Choices, ShortSumsAreAThreadsOwn) {
+  const auto pool = [](std::int64_t side, std::int64_t window) {
+    return ir::parse(
+        fmt::format("=== loop: pool ===\ninput x: f32[512, {0}, {0}]\noutput y: f32[512, {1}, {1}]\n"
+                    "for a0 in 0..512: # free\n  for a1 in 0..{1}: # free\n    for a2 in 0..{1}: # free\n"
+                    "      for a3 in 0..{3}: # reduce\n"
+                    "        in0 = load x[a0, ((a1 * {2}) + (a3 / {2})), ((a2 * {2}) + (a3 % {2}))]\n"
+                    "        acc0 <- maximum(acc0, in0)\n      y[a0, a1, a2] = acc0\n",
+                    side, side / window, window, window * window));
+  };
+  EXPECT_EQ(first(pool(56, 2), "sm_90", "join_axes.count"), 2);  // 28 x 28
+  EXPECT_EQ(first(pool(8, 2), "sm_90", "join_axes.count"), 3);   // 4 x 4
+  EXPECT_EQ(first(pool(256, 2), "sm_90", "join_axes.count"), 1);
+  EXPECT_EQ(first(pool(56, 2), "opencl-cpu", "join_axes.count"), std::nullopt);
+  EXPECT_EQ(first(pool(56, 2), "sm_90", "cooperative_reduce.threads"), 1);
+  EXPECT_EQ(first(pool(56, 2), "sm_90", "cooperative_reduce.rows"), 256);
+  EXPECT_EQ(first(pool(8, 2), "sm_90", "cooperative_reduce.rows"), 32);      // 8192 windows for 132 units
+  EXPECT_EQ(first(pool(48, 6), "sm_90", "cooperative_reduce.threads"), 32);  // 36 elements
+  const auto rows = [](std::int64_t columns) {
+    return ir::parse(
+        fmt::format("=== loop: sum ===\ninput x: f32[99999, {0}]\noutput y: f32[99999]\n"
+                    "for a0 in 0..99999: # free\n  for a1 in 0..{0}: # reduce\n    in0 = load x[a0, a1]\n"
+                    "    acc0 <- add(acc0, in0)\n  y[a0] = acc0\n",
+                    columns));
+  };
+  EXPECT_EQ(first(rows(16), "sm_90", "cooperative_reduce.threads"), 4);
+  EXPECT_EQ(first(rows(16), "sm_90", "cooperative_reduce.rows"), 64);
+  EXPECT_EQ(first(rows(31), "sm_90", "cooperative_reduce.threads"), 8);
+  EXPECT_EQ(first(rows(32), "sm_90", "cooperative_reduce.threads"), 32);
+}
+
 TEST(Choices, KIsSplitWhereBlocksOf64X128DoNotFillTheDevice) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "sm_120", "split_matmul_k.splits"), 56);   // 4 blocks, 170 units, 224 chunks
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_120", "split_matmul_k.splits"), 1);  // 224 blocks
@@ -53,10 +85,11 @@ TEST(Choices, AllCoresHaveAsManyBlocks) {
 // opencl-cpu has caches of 32 MiB.
 TEST(Choices, OutputsThatLeaveTheCachesAreStreamedUnlessArithmeticIsMuch) {
   const auto streamed = [](const char* target, std::int64_t rows, const char* statements) {
-    const auto loop = ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}, 1024]\noutput y: f32[{0}, 1024]\n"
-                                            "for a0 in 0..{0}: # free\n  for a1 in 0..1024: # free\n"
-                                            "    in0 = load x[a0, a1]\n{1}    y[a0, a1] = v0\n",
-                                            rows, statements));
+    const auto loop =
+        ir::parse(fmt::format("=== loop: f ===\ninput x: f32[{0}, 1024]\noutput y: f32[{0}, 1024]\n"
+                              "for a0 in 0..{0}: # free\n  for a1 in 0..1024: # free\n"
+                              "    in0 = load x[a0, a1]\n{1}    y[a0, a1] = v0\n",
+                              rows, statements));
     return first(loop, target, "stream_writes.outputs");
   };
   const char* const plain = "    v0 = relu(in0)\n";

@@ -53,6 +53,19 @@ void guard_overlap(ir::Program& program, const std::string& block, const std::st
   guard_adds(tile_of(program).body, own);
 }
 
+void join(ir::Program& program, std::size_t begin, std::size_t end) {
+  if (end - begin < 2) return;
+  std::vector<ir::Axis>& axes = tile_of(program).axes;
+  const ir::Expr joined = ir::var(axes[end - 1].name);
+  ir::Substitution apart;
+  std::int64_t within = 1;
+  for (std::size_t i = end; i-- > begin; within *= axes[i].extent)
+    apart.emplace_back(axes[i].name, i == begin ? joined / within : joined / within % axes[i].extent);
+  axes[end - 1].extent = within;
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(begin), axes.begin() + static_cast<std::ptrdiff_t>(end) - 1);
+  ir::substitute_axes(program, apart);
+}
+
 void split_into_blocks(ir::Program& program, std::size_t position, std::int64_t size) {
   const std::string inner = ir::fresh_axis(program);
   ir::Tile& tile = tile_of(program);

@@ -25,6 +25,8 @@ ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_
 /// Other Writes may write an element twice. Does nothing if `size` divides `extent`, because then no blocks overlap.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
+/// The tile's axes [begin, end) become one, with the bind of the last of them.
+void join(ir::Program&, std::size_t begin, std::size_t end);
 /// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size`
 /// threads.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
