@@ -5,6 +5,7 @@
 // threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along
 // the last axis, each with `elements` outputs (a REG axis). What is read along another axis than it is written, as a
 // transposed matrix, has `rows` of them, too: Tile(axes=(a0:128=BLOCK, a1:4=BLOCK, a2:4=THREAD, a3:8=REG, a4:8=REG)).
+// A CPU's block of short sums has `rows` threads along the axes before the last.
 // A last block that would reach over the edge is shifted inwards.
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@
 #include "rules/rule.h"
 #include "rules/tile/helpers/axes.h"
 #include "rules/tile/helpers/options.h"
+#include "rules/tile/helpers/rows.h"
 
 namespace deplo::rules {
 namespace {
@@ -325,6 +327,19 @@ std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
   return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
 }
 
+// On CPUs: are there several lines of sums, such as the runs of a scan, of which a block would have a thread or two?
+bool has_rows_of_sums(const ir::Tile& tile, std::int64_t outputs, const Target& target) {
+  const std::int64_t last = tile.axes.back().extent;
+  return target.cpu && longest_sum(tile) > 0 && outputs >= last && output_count(tile) > last;
+}
+// Threads along the other axes: a block of a thread costs as much as some sums (docs/performance.md, "Scans").
+std::vector<Value> sum_row_options(const ir::Tile& tile, const Target& target) {
+  const std::int64_t last = tile.axes.back().extent, count = output_count(tile) / last;
+  const std::int64_t high = std::min(count, target.max_threads);
+  const std::int64_t wanted = cpu_rows_of_block(count, longest_sum(tile) * last, 1, target);
+  return options({std::min(wanted, high), 1, 2, 4, 8, 16, 32, 64}, 1, high);
+}
+
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a
 // time. GPU: 256 first, as the articles.
 std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, const Target& target) {
@@ -348,8 +363,8 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
   const std::int64_t first = is_transposed ? transposed_elements : target.vector_lanes;
   if (!has_reduce(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
-  std::int64_t count = 1, element = 1;
-  for (const ir::Axis& axis : tile.axes) count *= axis.extent;
+  const std::int64_t count = output_count(tile);
+  std::int64_t element = 1;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
     const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
@@ -371,7 +386,10 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
   if (!threads) return Fork{"threads", thread_options(tile, transposed.has_value(), target)};
   if (!pins.integer("elements"))
     return Fork{"elements", element_options(program, extent / *threads, transposed.has_value(), target)};
-  if (transposed && !pins.integer("rows")) return Fork{"rows", row_options(tile, *transposed)};
+  if (pins.integer("rows")) return Apply{};
+  if (transposed) return Fork{"rows", row_options(tile, *transposed)};
+  if (has_rows_of_sums(tile, *threads * *pins.integer("elements"), target))
+    return Fork{"rows", sum_row_options(tile, target)};
   return Apply{};
 }
 
@@ -388,16 +406,30 @@ ir::Program in_squares(ir::Program program, std::size_t axis, std::int64_t rows,
   return program;
 }
 
+// All axes but the last two, which are blocks and threads already, become blocks, of `rows` threads if those are several.
+void take_rows(ir::Program& program, std::int64_t rows) {
+  std::size_t end = tile_of(program).axes.size() - 2;
+  if (rows > 1) {
+    std::size_t begin = end - 1;
+    std::int64_t extent = tile_of(program).axes[begin].extent;
+    while (extent < rows && begin > 0) extent *= tile_of(program).axes[--begin].extent;
+    join(program, begin, end);
+    split_into_blocks(program, begin, rows);
+    end = begin;
+  }
+  for (std::size_t i = 0; i < end; ++i) tile_of(program).axes[i].bind = ir::Bind::block;
+}
+
 ir::Program apply_blockify_launch(ir::Program program, const Target& target, const Pins& pins) {
   if (const auto matmul = find_matmul(program))
     return in_blocks(std::move(program), *matmul, pins.integer("bm").value(), pins.integer("bn").value());
   const std::int64_t threads = pins.integer("threads").value(), elements = pins.integer("elements").value();
-  if (const std::int64_t rows = pins.integer("rows").value_or(1); rows > 1)
-    return in_squares(std::move(program), transposed_axis(program, target).value(), rows, threads, elements);
-  const std::size_t last = tile_of(program).axes.size() - 1;
-  split_into_blocks(program, last, threads * elements);
+  const auto transposed = transposed_axis(program, target);
+  if (const std::int64_t rows = pins.integer("rows").value_or(1); transposed && rows > 1)
+    return in_squares(std::move(program), *transposed, rows, threads, elements);
+  split_into_blocks(program, tile_of(program).axes.size() - 1, threads * elements);
+  take_rows(program, pins.integer("rows").value_or(1));
   ir::Tile& tile = tile_of(program);
-  for (std::size_t i = 0; i < last; ++i) tile.axes[i].bind = ir::Bind::block;
   if (elements == 1) return program;
   // Element r of thread t is r * threads + t: neighbours in a warp read neighbours in memory.
   ir::Axis& thread = tile.axes.back();
