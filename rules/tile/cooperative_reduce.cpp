@@ -61,8 +61,9 @@ bool walks_columns(const ir::Program& program, const Target& target) {
   return (along_rows || (shares && writes_along(program, row))) && !along_sweep;
 }
 
-// Does a load of a sweep walk neighbours in memory along the sweep?
+// Does a load of a sweep walk neighbours in memory along the sweep, other ones for each row?
 bool walks_rows(const ir::Program& program) {
+  const std::string& row = tile_of(program).axes[row_axes(tile_of(program)) - 1].name;
   bool along = false;
   for (const ir::Stmt& stmt : tile_of(program).body) {
     if (!is_sweep(stmt)) continue;
@@ -70,7 +71,7 @@ bool walks_rows(const ir::Program& program) {
     ir::for_each(sweep.body, [&](const ir::Stmt& s) {
       const auto* load = s.as<ir::Load>();
       along |= load != nullptr && !load->index.empty() && program.find(load->buffer)->strides.back() == 1 &&
-               load->index.back() == ir::var(sweep.axis.name);
+               load->index.back() == ir::var(sweep.axis.name) && depends(s, {row});
     });
   }
   return along;

@@ -19,7 +19,6 @@ constexpr std::int64_t enough_threads = 128, wanted_threads = 256;
 // The least number of axes that have the wanted threads together.
 std::int64_t wanted_axes(const ir::Tile& tile, std::size_t rows) {
   std::int64_t threads = tile.axes[rows - 1].extent;
-  if (threads >= enough_threads) return 1;
   std::size_t first = rows - 1;
   while (first > 0 && threads < wanted_threads) threads *= tile.axes[--first].extent;
   return static_cast<std::int64_t>(rows - first);
@@ -35,6 +34,7 @@ Verdict decide_join_axes(const ir::Program& program, const Target& target, const
   if (sum == 0 && has_reduce(tile.body)) return Skip{"the reduction is inside other loops"};
   const std::size_t rows = row_axes(tile);
   if (rows < 2) return Skip{"there is one axis of threads"};
+  if (tile.axes[rows - 1].extent >= enough_threads) return Skip{"the last axis fills a block"};
   if (pins.integer("count")) return Apply{};
   std::vector<Value> counts = options({wanted_axes(tile, rows)}, 1, static_cast<std::int64_t>(rows));
   for (std::size_t count = 1; count <= rows; ++count) add_option(counts, static_cast<std::int64_t>(count));
