@@ -337,7 +337,7 @@ std::vector<Value> sum_row_options(const ir::Tile& tile, const Target& target) {
   const std::int64_t last = tile.axes.back().extent, count = output_count(tile) / last;
   const std::int64_t high = std::min(count, target.max_threads);
   const std::int64_t wanted = cpu_rows_of_block(count, longest_sum(tile) * last, 1, target);
-  return options({std::min(wanted, high), 1, 2, 4, 8, 16, 32, 64}, 1, high);
+  return options({std::min(wanted, target.max_threads), 1, 2, 4, 8, 16, 32, 64}, 1, high);
 }
 
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a

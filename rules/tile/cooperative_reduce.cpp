@@ -103,15 +103,14 @@ std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep
 }
 
 // Rows of `threads` threads, fewer than a warp: 256 threads in a block, fewer where that leaves units without one. Threads
-// that share a row are in whole warps.
+// that share a row are in whole warps. Powers of two: they fit neighbouring extents, too.
 std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::int64_t high, const Target& target) {
   const std::int64_t count = output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
   std::int64_t wanted = 256 / threads;
-  while (wanted * threads > target.warp && ceil_div(count, wanted) < target.units) wanted /= 2;
+  while (wanted > high || (wanted * threads > target.warp && ceil_div(count, wanted) < target.units)) wanted /= 2;
   std::vector<Value> result;
-  for (const std::int64_t rows :
-       {std::min(wanted, high), std::int64_t{256}, std::int64_t{128}, std::int64_t{64}, std::int64_t{32},
-        std::int64_t{16}, std::int64_t{8}, std::int64_t{4}, std::int64_t{2}, std::int64_t{1}})
+  for (const std::int64_t rows : {wanted, std::int64_t{256}, std::int64_t{128}, std::int64_t{64}, std::int64_t{32},
+                                  std::int64_t{16}, std::int64_t{8}, std::int64_t{4}, std::int64_t{2}, std::int64_t{1}})
     if (rows <= high && (threads == 1 || rows * threads % target.warp == 0)) add_option(result, rows);
   return result;
 }
