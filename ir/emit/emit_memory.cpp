@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "ir/emit/emitter.h"
 #include "ir/emit/float16.h"
+#include "ir/simplify/clamped.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 
@@ -61,16 +62,38 @@ void Emitter::emit(const Load& s) {
   line({"const float ", s.dst, " = ", name(stored), "_value(", value, ");"});
 }
 
-// An access for each lane.
+// Do the lanes of a padded tensor lie together where they do not meet its edge?
+bool Emitter::lie_together(const Load& s) const {
+  const auto on_lane = [](const Expr& e) { return depends_on(e, lane_variable); };
+  return memory_.at(s.buffer).strides.back() == 1 && std::none_of(s.index.begin(), s.index.end() - 1, on_lane) &&
+         walks_or_stands(s.index.back(), lane_variable);
+}
+
+// An access for each lane. OpenCL has a word for every second element of a vector, so those of two vectors are the lanes:
+// the second one begins an element early, because behind the last lane there may be nothing.
 void Emitter::load_apart(const Load& s) {
+  if (native_ && memory_.at(s.buffer).dtype == DType::f32 &&
+      coefficient(flat_offset(s.index, memory_.at(s.buffer).strides), lane_variable) == 2) {
+    const int n = s.type.lanes;
+    std::vector<Expr> second = in_lane(s.index, n / 2);
+    second.back() = simplify(second.back() - 1, ranges_);
+    const std::string type = type_name(s.type, dialect());
+    return print("const {0} {1} = ({0})(vload{2}(0, &{3}[{4}]).even, vload{2}(0, &{3}[{5}]).odd);", type, s.dst, n,
+                 s.buffer, offset(s.buffer, in_lane(s.index, 0)), offset(s.buffer, second));
+  }
   if (native_) {
     const bool converts = is_float16(memory_.at(s.buffer).dtype) && !is_float16(s.type.dtype);
+    const int last = s.type.lanes - 1;
     std::string lanes;
-    for (int lane = 0; lane < s.type.lanes; ++lane)
+    for (int lane = 0; lane <= last; ++lane)
       lanes +=
           (lane == 0 ? "" : ", ") + native_load({s.dst, {s.type.dtype, 1}, s.buffer, in_lane(s.index, lane)}, converts);
     const std::string type = type_name(s.type, dialect());
-    return print("const {} {} = ({})({});", type, s.dst, type, lanes);
+    if (!lie_together(s)) return print("const {0} {1} = ({0})({2});", type, s.dst, lanes);
+    const auto place = [&](int lane) { return "(" + index_code(in_lane(s.index, lane).back(), ranges_, spell_) + ")"; };
+    const std::string together = native_load({s.dst, s.type, s.buffer, in_lane(s.index, 0)}, converts);
+    return print("const {0} {1} = {2} - {3} == {4} ? {5} : ({0})({6});", type, s.dst, place(last), place(0), last,
+                 together, lanes);
   }
   CHECK(spell_.ptx);
   const std::string type = type_name({s.type.dtype, 1}, dialect());

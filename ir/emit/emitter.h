@@ -111,6 +111,7 @@ class Emitter : SourceText {
   std::string native_load(const Load&, bool converts);
   void load_lanes(const Load&, int first, int count);
   void load_apart(const Load&);
+  bool lie_together(const Load&) const;
   void name_lanes(const std::string& value, Type, const std::string& wide, Type of, int first);
   std::string place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
   void emit(const Write&);

@@ -154,6 +154,15 @@ bool may_lie_apart(const Context& c, const std::string& buffer) {
   return name != nullptr && name->kind == Name::Kind::buffer && !c.in_loop;
 }
 
+// Every second element is two loads, so it may also stand in a loop.
+bool takes_every_second(const Context& c, const Load& l) {
+  const Name* name = c.names.find(l.buffer);
+  if (c.vector_axis == nullptr || name == nullptr || name->kind != Name::Kind::buffer || l.index.empty()) return false;
+  for (std::size_t i = 0; i + 1 < l.index.size(); ++i)
+    if (depends_on(l.index[i], *c.vector_axis)) return false;
+  return name->unit_stride && coefficient(l.index.back(), *c.vector_axis) == 2;
+}
+
 const Name& check_lanes_apart(Context& c, const Load& l) {
   if (c.program.level != Level::kernel || l.type.dtype != DType::f32) fail("lanes are read apart in Kernel IR, as f32");
   const Name* buffer = nullptr;
@@ -238,7 +247,8 @@ void check(Context& c, const Load& l) {
   if (const Name* buffer = c.names.find(l.buffer);
       buffer != nullptr && buffer->stage != nullptr && buffer->stage->pairs && !c.in_pairs)
     fail("`{}` has its elements in pairs, for a loop of pairs", l.buffer);
-  const auto vector_axis = std::exchange(c.vector_axis, may_lie_apart(c, l.buffer) ? nullptr : c.vector_axis);
+  const bool apart = may_lie_apart(c, l.buffer) || takes_every_second(c, l);
+  const auto vector_axis = std::exchange(c.vector_axis, apart ? nullptr : c.vector_axis);
   const DType stored =
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
   c.index.set_gathers(false);

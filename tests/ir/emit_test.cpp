@@ -32,6 +32,19 @@ TEST(Emit, BuffersOfEveryDtype) {
   EXPECT_THAT(source("sm_90", "  t[a0] = 1\n"), HasSubstr("const unsigned char* __restrict__ b"));
 }
 
+// The second vector begins an element early: element 64 would be behind the buffer.
+TEST(Emit, EverySecondElementIsTakenFromTwoVectors) {
+  const std::string text =
+      source("opencl-cpu", "  in0:f32x4 = load x[((a0 * 16) + (lane * 2))]\n  y[(a0 * 4)]:x4 = in0\n");
+  EXPECT_THAT(text, HasSubstr("(float4)(vload4(0, &x[a0 * 16]).even, vload4(0, &x[a0 * 16 + 3]).odd)"));
+}
+
+TEST(Emit, LanesOfAPaddedLineAreOneAccessWhereTheyDoNotMeetItsEdge) {
+  const std::string text =
+      source("opencl-cpu", "  in0:f32x4 = load x[(max(((a0 * 4) + lane), 1) - 1)]\n  y[(a0 * 4)]:x4 = in0\n");
+  EXPECT_THAT(text, HasSubstr(" == 3 ? vload4(0, &x[max(a0 * 4L, 1L) - 1]) : (float4)(x[max(a0 * 4L, 1L) - 1], "));
+}
+
 TEST(Emit, SixteenBitsAreIntegersInMemory) {
   const char* buffers = "input h: f16[64]\ninput g: bf16[64]\noutput o: f16[64]\noutput p: bf16[64]\n";
   const std::string one =

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ir/hardware/stage_layout.h"
+#include "ir/simplify/clamped.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
@@ -162,7 +163,7 @@ class Legality {
       const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };
       if (std::any_of(s->index.begin(), s->index.end(), by_lane)) return false;
       return (apart_ && once && reads_f32(s->buffer) && !stands_still(s->index)) ||
-             contiguous(s->buffer, s->index, true);
+             contiguous(s->buffer, s->index, true) || takes_every_second(*s) || (once && meets_edges(*s));
     }
     if (const auto* s = stmt.as<ir::Write>(); s != nullptr && apart_ && once && s->mode == ir::WriteMode::assign)
       return true;
@@ -189,6 +190,24 @@ class Legality {
   bool reads_f32(const std::string& buffer) const {
     const ir::Buffer* global = program_.find(buffer);
     return global != nullptr && ir::value_type(global->dtype) == ir::DType::f32;
+  }
+
+  // Such lanes are the even and the odd ones of two vectors (ir/emit/emit_memory.cpp).
+  bool takes_every_second(const ir::Load& load) const {
+    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
+    return target_.cpu && site_.kind != Kind::sweeps && reads_f32(load.buffer) &&
+           program_.find(load.buffer)->dtype == ir::DType::f32 && program_.find(load.buffer)->strides.back() == 1 &&
+           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
+           ir::coefficient(load.index.back(), lane_) == 2;
+  }
+
+  // Of a padded tensor: one access where the lanes do not meet its edge, else one for each (emit_memory.cpp).
+  bool meets_edges(const ir::Load& load) const {
+    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
+    return target_.cpu && site_.kind == Kind::elements && reads_f32(load.buffer) &&
+           program_.find(load.buffer)->strides.back() == 1 &&
+           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
+           ir::walks_or_stands(load.index.back(), lane_);
   }
 
   // `site` knows that its sweeps step by whole vectors.

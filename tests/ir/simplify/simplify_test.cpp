@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "drawn_seeds.h"
+#include "ir/simplify/clamped.h"
 #include "ir/simplify/random_expr.h"
 
 namespace deplo::ir {
@@ -118,6 +119,42 @@ TEST(Simplify, RandomExpressionsKeepTheirMeaning) {
       where += " " + name + " in " + std::to_string(range.low) + ".." + std::to_string(range.high);
     FAIL() << "seed " << seed << ": " << print(smallest) << " " << fault(smallest, scope, points) << "; " << where;
   }
+}
+
+TEST(WalksOrStands, IndicesOfPaddedTensorsDo) {
+  const Expr x = var("x"), y = var("y");
+  EXPECT_TRUE(walks_or_stands(Expr(ExprOp::max, min(y * 16 + x, 58), 3) - 3, "x"));
+  EXPECT_TRUE(walks_or_stands(min(x, y + x), "x"));
+  EXPECT_TRUE(walks_or_stands(x + y / 3, "x"));
+  EXPECT_FALSE(walks_or_stands(x * 2, "x"));
+  EXPECT_FALSE(walks_or_stands(y - x, "x"));
+  EXPECT_FALSE(walks_or_stands(x / 2, "x"));
+  EXPECT_FALSE(walks_or_stands(x % 4, "x"));
+  EXPECT_FALSE(walks_or_stands(min(x, 3) + min(x, 4), "x"));
+  EXPECT_FALSE(walks_or_stands(min(x, x * 2), "x"));
+}
+
+// What it says holds at every point; each claim is checked against values.
+TEST(WalksOrStands, StepsAreZeroOrOne) {
+  int found = 0;
+  for (const std::uint64_t seed : drawn_seeds(20000)) {
+    Rng rng(seed);
+    const Expr e = testing::random_expr(rng, 1 + static_cast<int>(rng.below(5)));
+    if (!depends_on(e, "a0") || !walks_or_stands(e, "a0")) continue;
+    ++found;
+    testing::Values at = {{"a0", 0},
+                          {"a1", testing::between(rng, 0, 70)},
+                          {"a2", testing::between(rng, 0, 70)},
+                          {"a3", testing::between(rng, 0, 70)}};
+    for (std::int64_t a0 = -40; a0 < 80; ++a0) {
+      at[0].second = a0;
+      const std::int64_t here = evaluate(e, at);
+      at[0].second = a0 + 1;
+      const std::int64_t step = evaluate(e, at) - here;
+      ASSERT_TRUE(step == 0 || step == 1) << "seed " << seed << ": " << print(e) << " at a0 = " << a0;
+    }
+  }
+  EXPECT_GT(found, 10);
 }
 
 }  // namespace
