@@ -113,7 +113,10 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
   if (options.merge && options.guard) fusion::join_results(state);
   for (const Apart& pair : apart)
     if (are_apart(state, pair)) observe.apart(pair);
-  if (options.merge && options.layouts) fusion::choose_layouts(state);
+  if (options.merge && options.layouts) {
+    fusion::choose_layouts(state);
+    fusion::order_axes(state);
+  }
   Fused fused{kernels_of(state, options, observe), {}, {}};
   if (const std::string fault = state.decisions.fault(); !fault.empty())
     return Failure{Status::invalid, "graph: " + fault};

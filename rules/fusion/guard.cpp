@@ -121,13 +121,15 @@ bool is_of_window(const Values& values, ValueId id, int tensor) {
   });
 }
 
-// Does the kernel reduce windows whose neighbours are neighbours in memory? On CPUs they are the lanes of vectors.
+// Does the kernel reduce windows whose neighbours are neighbours in memory, or every second element? On CPUs they are the
+// lanes of vectors.
 bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
   const auto column = innermost(fusion.shape(op));
   if (!fusion.target.cpu || !column) return false;
   return std::ranges::any_of(reachable(fusion.values, op.root), [&](ValueId id) {
-    return is_of_window(fusion.values, id, tensor) &&
-           ir::coefficient(fusion.values[id].index.back(), ir::tensor::coordinate(*column).name()) == 1;
+    if (!is_of_window(fusion.values, id, tensor)) return false;
+    const auto step = ir::coefficient(fusion.values[id].index.back(), ir::tensor::coordinate(*column).name());
+    return step == 1 || step == 2;
   });
 }
 

@@ -65,8 +65,10 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
     const std::vector<ir::Expr> index = stored_index(fusion, tensor, layout, access.index, *access.extents);
     int walked = 0;  // dimensions that the axis walks
     for (const ir::Expr& e : index) walked += ir::depends_on(e, access.fastest) ? 1 : 0;
-    const bool consecutive = walked == 1 && ir::coefficient(index.back(), access.fastest) == 1;
-    if (walked > 0 && !consecutive) sum += access.weight;
+    if (walked == 0) continue;
+    const auto step = walked == 1 ? ir::coefficient(index.back(), access.fastest) : std::nullopt;
+    const bool near = step && *step >= 1 && *step <= 4;
+    sum += near ? access.weight * (1 - 1 / static_cast<double>(*step)) : access.weight;  // what a line has beside it
   }
   return sum;
 }
@@ -109,16 +111,36 @@ int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std:
   return sum;
 }
 
+/// In how many pairs of dimensions the first is walked by an axis further inside, times the accesses. Planes that a
+/// kernel walks one after the other lie so, too.
+double inversions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
+  double sum = 0;
+  for (const Access& access : accesses) {
+    std::vector<std::size_t> walked;  // the outermost free axis of each dimension that has one
+    for (const ir::Expr& e : stored_index(fusion, tensor, layout, access.index, *access.extents))
+      for (std::size_t d = 0; d < access.extents->size(); ++d)
+        if (ir::depends_on(e, ir::tensor::coordinate(d).name())) {
+          walked.push_back(d);
+          break;
+        }
+    for (std::size_t i = 0; i < walked.size(); ++i)
+      sum += access.weight * static_cast<double>(std::count_if(walked.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                                               walked.end(), [&](auto d) { return d < walked[i]; }));
+  }
+  return sum;
+}
+
 /// How good a layout is: the least is the best.
 struct Rating {
   double penalty = 0;
   int divisions = 0;
   double steps = 0;
+  double inversions = 0;
   auto operator<=>(const Rating&) const = default;
 };
 Rating rate(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   return {penalty(fusion, tensor, layout, accesses), divisions(fusion, tensor, layout, accesses),
-          steps(fusion, tensor, layout, accesses)};
+          steps(fusion, tensor, layout, accesses), inversions(fusion, tensor, layout, accesses)};
 }
 
 // Dimensions that are one for every reader, such as heads and head_dim for the output projection. What joins without

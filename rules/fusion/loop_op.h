@@ -112,6 +112,8 @@ void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
+/// Lets the axes of copies go as their results are stored, where that makes more accesses consecutive.
+void order_axes(Fusion&);
 /// The buffer of a tensor under a layout: its extents (at least one), and the index of an element in it.
 ir::Shape stored_shape(const ir::Shape& tensor, const Layout&);
 std::vector<ir::Expr> stored_index(const Fusion&, int tensor, const Layout&, const std::vector<ir::Expr>& index,

@@ -154,15 +154,36 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   EXPECT_THAT(ir::print(module), ::testing::HasSubstr("p_weight[a2, a1]"));
 }
 
-// On CPUs windows that begin next to each other are lanes, which cannot ask each for itself where the padding is.
+// On CPUs windows that begin next to each other, or at every second element, are lanes, which cannot ask each for itself where the padding is.
 TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
   const char* const neighbours = "F.max_pool2d(torch.randn(2,3,9,10),3,1,1)";
-  const char* const apart = "F.max_pool2d(torch.randn(2,3,9,10),3,2,1)";
+  const char* const every_second = "F.max_pool2d(torch.randn(2,3,9,10),3,2,1)";
+  const char* const apart = "F.max_pool2d(torch.randn(2,3,9,10),3,3,1)";
   const FuseOptions cpu{.target = load_target("opencl-cpu")}, gpu{.target = load_target("sm_90")};
   EXPECT_EQ(fused(neighbours, cpu).kernels.size(), 2U);
+  EXPECT_EQ(fused(every_second, cpu).kernels.size(), 2U);
   EXPECT_EQ(fused(neighbours, gpu).kernels.size(), 1U);
   EXPECT_EQ(fused(apart, cpu).kernels.size(), 1U);
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(neighbours), 1, cpu), "");
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(every_second), 1, cpu), "");
+}
+
+// A depthwise convolution reads planes, so its padded input has them, and the copy walks lines of both.
+TEST(Fuse, ACopyWalksTheLinesOfItsResult) {
+  const char* const code = "nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False)(torch.randn(1, 4, 8, 10))";
+  const FuseOptions cpu{.target = load_target("opencl-cpu")};
+  EXPECT_EQ(ir::print(fused(code, cpu).kernels[0]),
+            "=== loop: convolution_padded ===\n"
+            "input x: f32[1, 4, 8, 10]\n"
+            "output convolution_padded: f32[4, 10, 12]\n"
+            "for a0 in 0..4: # free\n"
+            "  for a1 in 0..10: # free\n"
+            "    for a2 in 0..12: # free\n"
+            "      in0 = load x[0, a0, (max(min(a1, 8), 1) - 1), (max(min(a2, 10), 1) - 1)]\n"
+            "      v0:bool = index (((0 < a1) && (a1 < 9)) && ((0 < a2) && (a2 < 11)))\n"
+            "      v1 = select(v0, in0, 0)\n"
+            "      convolution_padded[a0, a1, a2] = v1\n");
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, cpu), "");
 }
 
 // Rows and columns are one dimension, and then channels are one with them: a group's elements lie behind each other.
