@@ -5,7 +5,8 @@
 // threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along
 // the last axis, each with `elements` outputs (a REG axis). What is read along another axis than it is written, as a
 // transposed matrix, has `rows` of them, too: Tile(axes=(a0:128=BLOCK, a1:4=BLOCK, a2:4=THREAD, a3:8=REG, a4:8=REG)).
-// A CPU's block of short sums has `rows` threads along the axes before the last.
+// A CPU's block of short lines has `rows` times as many threads, along the axes before the last; a thread that reads
+// windows has `rows` lines.
 // A last block that would reach over the edge is shifted inwards.
 #include <algorithm>
 #include <array>
@@ -327,17 +328,46 @@ std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
   return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
 }
 
-// On CPUs: are there several lines of sums, such as the runs of a scan, of which a block would have a thread or two?
-bool has_rows_of_sums(const ir::Tile& tile, std::int64_t outputs, const Target& target) {
+// The axis along which neighbouring outputs read windows that overlap, beside the last one: the lines of a convolution or
+// of pooling. A CPU's thread that has several of them loads what they share once.
+std::optional<std::size_t> window_axis(const ir::Program& program, const Target& target) {
+  const ir::Tile& tile = tile_of(program);
+  if (!target.cpu || tile.axes.size() < 2) return std::nullopt;
+  const auto reads_windows = [&](const ir::Axis& axis) {
+    return std::ranges::any_of(tile.body, [&](const ir::Stmt& stmt) {
+      if (!is_sweep(stmt)) return false;
+      const auto& sweep = *stmt.as<ir::Loop>();
+      return std::ranges::any_of(sweep.body, [&](const ir::Stmt& s) {
+        const auto* load = s.as<ir::Load>();
+        return load != nullptr && std::ranges::any_of(load->index, [&](const ir::Expr& e) {
+                 return ir::depends_on(e, axis.name) && ir::depends_on(e, sweep.axis.name);
+               });
+      });
+    });
+  };
+  if (!reads_windows(tile.axes.back())) return std::nullopt;
+  for (std::size_t i = tile.axes.size() - 1; i-- > 0;)
+    if (tile.axes[i].extent > 1 && reads_windows(tile.axes[i])) return i;
+  return std::nullopt;
+}
+// docs/performance.md, "Depthwise convolutions": of two lines a thread loads three quarters to a half, more lines spill.
+std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2, 1, 4, 8}, 1, axis.extent); }
+
+// On CPUs: are there several short lines, such as the runs of a scan or the lines of a padded copy, of which a block would
+// have a thread or two?
+bool has_short_lines(const ir::Tile& tile, std::int64_t outputs, const Target& target) {
   const std::int64_t last = tile.axes.back().extent;
-  return target.cpu && longest_sum(tile) > 0 && outputs >= last && output_count(tile) > last;
+  constexpr std::int64_t blocks = 4;  // of a line
+  const bool sums_or_copies = longest_sum(tile) > 0 || !has_reduce(tile.body);
+  return target.cpu && blocks * outputs >= last && output_count(tile) > last && sums_or_copies;
 }
 // Threads along the other axes: a block of a thread costs as much as some sums (docs/performance.md, "Scans").
-std::vector<Value> sum_row_options(const ir::Tile& tile, const Target& target) {
+std::vector<Value> line_options(const ir::Tile& tile, std::int64_t threads, const Target& target) {
   const std::int64_t last = tile.axes.back().extent, count = output_count(tile) / last;
-  const std::int64_t high = std::min(count, target.max_threads);
-  const std::int64_t wanted = cpu_rows_of_block(count, longest_sum(tile) * last, 1, target);
-  return options({std::min(wanted, target.max_threads), 1, 2, 4, 8, 16, 32, 64}, 1, high);
+  const std::int64_t high = std::min(count, std::max<std::int64_t>(target.max_threads / threads, 1));
+  std::int64_t wanted = cpu_rows_of_block(count, std::max<std::int64_t>(longest_sum(tile), 1) * last, 1, target);
+  while (wanted > high) wanted /= 2;
+  return options({wanted, 1, 2, 4, 8, 16, 32, 64}, 1, high);
 }
 
 // CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a
@@ -388,8 +418,9 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
     return Fork{"elements", element_options(program, extent / *threads, transposed.has_value(), target)};
   if (pins.integer("rows")) return Apply{};
   if (transposed) return Fork{"rows", row_options(tile, *transposed)};
-  if (has_rows_of_sums(tile, *threads * *pins.integer("elements"), target))
-    return Fork{"rows", sum_row_options(tile, target)};
+  if (const auto lines = window_axis(program, target)) return Fork{"rows", window_row_options(tile.axes[*lines])};
+  if (has_short_lines(tile, *threads * *pins.integer("elements"), target))
+    return Fork{"rows", line_options(tile, *threads, target)};
   return Apply{};
 }
 
@@ -403,6 +434,22 @@ ir::Program in_squares(ir::Program program, std::size_t axis, std::int64_t rows,
   split_into_registers(program, axis + 1, rows);
   ir::Tile& tile = tile_of(program);
   for (std::size_t i = 0; i < last + 2; ++i) tile.axes[i].bind = ir::Bind::block;
+  return program;
+}
+
+// A thread has `rows` lines of elements.
+ir::Program in_lines(ir::Program program, std::size_t axis, std::int64_t rows, std::int64_t threads,
+                     std::int64_t elements) {
+  const std::size_t last = tile_of(program).axes.size() - 1;
+  split_into_blocks(program, last, threads * elements);
+  split_into_blocks(program, axis, rows);
+  ir::Tile& tile = tile_of(program);
+  ir::Axis line = tile.axes[axis + 1];
+  line.bind = ir::Bind::reg;
+  tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+  tile.axes.push_back(line);
+  for (std::size_t i = 0; i <= last; ++i) tile.axes[i].bind = ir::Bind::block;
+  split_into_registers(program, last + 1, elements);
   return program;
 }
 
@@ -427,6 +474,9 @@ ir::Program apply_blockify_launch(ir::Program program, const Target& target, con
   const auto transposed = transposed_axis(program, target);
   if (const std::int64_t rows = pins.integer("rows").value_or(1); transposed && rows > 1)
     return in_squares(std::move(program), *transposed, rows, threads, elements);
+  if (const std::int64_t rows = pins.integer("rows").value_or(1); rows > 1)
+    if (const auto lines = window_axis(program, target))
+      return in_lines(std::move(program), *lines, rows, threads, elements);
   split_into_blocks(program, tile_of(program).axes.size() - 1, threads * elements);
   take_rows(program, pins.integer("rows").value_or(1));
   ir::Tile& tile = tile_of(program);

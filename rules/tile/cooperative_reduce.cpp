@@ -51,7 +51,8 @@ bool walks_columns(const ir::Program& program, const Target& target) {
     ir::for_each(sweep.body, [&](const ir::Stmt& s) {
       const auto* load = s.as<ir::Load>();
       if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
-      const bool on_row = ir::coefficient(load->index.back(), row) == 1;
+      const auto step = ir::coefficient(load->index.back(), row);
+      const bool on_row = step == 1 || (target.cpu && step == 2);  // as vectorize.cpp reads vectors
       along_rows |= on_row;
       along_sweep |=
           ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || (depends(s, {row}) && !on_row));

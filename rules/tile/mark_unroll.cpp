@@ -7,6 +7,7 @@
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
+#include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
@@ -89,7 +90,9 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;
   const bool small = ir::mma::trips(loop) <= std::min(full_trips, most);
   constexpr std::int64_t short_sweep = 32;  // trips; longer ones are compiled for longer than they gain
-  const bool sweep = is_row_sweep(loop, program, target), is_short = ir::mma::trips(loop) <= short_sweep;
+  const bool divides =
+      !divisors_of(loop.body, loop.axis.name).empty();  // no turn of a window does, if all are unrolled
+  const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
   if (small && (!target.cpu || (sweep && is_short))) add_option(result, 0);
   if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % most_copies == 0)
     add_option(result, most_copies / 2);

@@ -113,6 +113,13 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   return std::max<std::int64_t>(1, ahead / std::max(row, line));
 }
 
+// Does the loop walk a window, (a6 % 7) and (a6 / 7)? Its turns, and the next blocks, read mostly the same lines.
+bool walks_window(const Stream& stream) {
+  const auto* load = stream.sites[0].access->as<ir::Load>();
+  const std::string& turn = stream.sites[0].loop->axis.name;
+  return load != nullptr && ir::depends_on(load->index.back(), turn) && !ir::coefficient(load->index.back(), turn);
+}
+
 // Does the next block of a matmul read the same, or what a number chooses, for neighbours mostly the same? It finds it
 // in the cache.
 bool next_block_shares(const ir::Program& program, const Stream& stream) {
@@ -131,7 +138,9 @@ std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   const ir::Loop* loop = stream.sites[0].loop;
   if (loop == nullptr) return options({1, 0, 2, 4}, 0, 4);
   const std::int64_t trips = ceil_div(loop->axis.extent, loop->step), rows = rows_ahead(program, stream);
-  const std::int64_t first = stream.write ? 16 : rows == 0 ? trips : next_block_shares(program, stream) ? 0 : rows;
+  std::int64_t first = rows == 0 ? trips : rows;
+  if (stream.write) first = 16;
+  if (walks_window(stream) || (rows > 0 && next_block_shares(program, stream))) first = 0;
   return options({std::min(first, trips), 0, 2, 4, 8, 16, 32, 64, trips}, 0, trips);
 }
 

@@ -31,6 +31,24 @@ std::vector<Value> options(const ir::Program& loop, const char* target, std::str
   return lowering.fork() ? lowering.fork()->options : std::vector<Value>{};
 }
 
+// A CPU's thread takes two lines of windows, whose turns are unrolled, and asks for nothing ahead.
+TEST(Choices, WindowsOfACpuShareLines) {
+  const auto loop = [](std::int64_t side) {
+    return ir::parse(
+        fmt::format("=== loop: pool ===\ninput x: f32[8, {0}, {0}]\noutput y: f32[8, 64, 64]\n"
+                    "for a0 in 0..8: # free\n  for a1 in 0..64: # free\n    for a2 in 0..64: # free\n"
+                    "      for a3 in 0..{1}: # reduce\n"
+                    "        in0 = load x[a0, (a1 + (a3 / {2})), (a2 + (a3 % {2}))]\n"
+                    "        acc0 <- add(acc0, in0)\n      y[a0, a1, a2] = acc0\n",
+                    63 + side, side * side, side));
+  };
+  EXPECT_EQ(first(loop(7), "opencl-cpu", "blockify_launch.rows"), 2);
+  EXPECT_EQ(first(loop(7), "opencl-cpu", "vectorize.width"), 16);
+  EXPECT_EQ(first(loop(7), "opencl-cpu", "prefetch.x"), 0);
+  EXPECT_EQ(first(loop(7), "opencl-cpu", "mark_unroll.a7"), 0);  // whole
+  EXPECT_EQ(first(loop(9), "opencl-cpu", "mark_unroll.a7"), 1);  // 81 turns
+}
+
 // A GPU's thread takes a window, and a block 256 of them, from several lines or images.
 TEST(Choices, ShortSumsAreAThreadsOwn) {
   const auto pool = [](std::int64_t side, std::int64_t window) {
