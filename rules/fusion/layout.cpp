@@ -41,7 +41,8 @@ std::vector<Access> accesses(const Fusion& fusion, int tensor) {
     if (computes(op, tensor)) {
       const ir::Shape& walked = tensor == op.output ? extents : fusion.type(tensor).shape;
       Access write{written(fusion, op, tensor), &extents, "", static_cast<double>(ir::element_count(walked))};
-      for (std::size_t d = 0; d < walked.size(); ++d)
+      const bool follows = tensor == op.output && op.axes.empty() && only_copies(fusion, op);  // order_axes.cpp
+      for (std::size_t d = 0; d < walked.size() && !follows; ++d)
         if (walked[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
       result.push_back(std::move(write));
     }
@@ -238,6 +239,10 @@ std::vector<ir::Expr> stored_index(const Fusion& fusion, int tensor, const Layou
   if (layout.empty()) result = index;
   if (result.empty()) result.emplace_back(0);
   return result;
+}
+
+bool only_copies(const Fusion& fusion, const LoopOp& op) {
+  return op.others.empty() && Nest(fusion.values, roots(op), fusion.shape(op)).reductions().empty();
 }
 
 void choose_layouts(Fusion& fusion) {

@@ -112,6 +112,8 @@ void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
+/// Is each element computed of a few others, and none summed? The axes of such a kernel may go in any order.
+bool only_copies(const Fusion&, const LoopOp&);
 /// Lets the axes of copies go as their results are stored, where that makes more accesses consecutive.
 void order_axes(Fusion&);
 /// The buffer of a tensor under a layout: its extents (at least one), and the index of an element in it.

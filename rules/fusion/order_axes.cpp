@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "rules/fusion/loop_op.h"
-#include "rules/fusion/nest.h"
 
 namespace deplo::rules::fusion {
 namespace {
 
 /// By how many elements of the buffer the access moves with the axis, in the middle of it: an index of a padded tensor
-/// stands still at its edges. 0: it does not, or is gathered by a value.
+/// stands still at its edges. 0: it does not move, or a value chooses the element.
 std::int64_t step(const Fusion& fusion, int tensor, const std::vector<ir::Expr>& index, std::size_t axis,
                   const ir::Shape& extents) {
   const Layout& layout = fusion.layouts[static_cast<std::size_t>(tensor)];
@@ -39,10 +38,6 @@ int consecutive_accesses(const Fusion& fusion, const LoopOp& op, std::size_t axi
     if (const Value& value = fusion.values[id]; value.kind == Value::Kind::load)
       count += step(fusion, value.tensor, value.index, axis, extents) == 1 ? 1 : 0;
   return count;
-}
-
-bool only_copies(const Fusion& fusion, const LoopOp& op) {
-  return op.others.empty() && op.axes.empty() && Nest(fusion.values, roots(op), fusion.shape(op)).reductions().empty();
 }
 
 /// The axes in the order of the dimensions in memory.
@@ -75,7 +70,7 @@ void reorder(Fusion& fusion, LoopOp& op, const std::vector<std::size_t>& order) 
 void order_axes(Fusion& fusion) {
   for (LoopOp& op : fusion.ops) {
     const Layout& layout = fusion.layouts[static_cast<std::size_t>(op.output)];
-    if (layout.empty() || !only_copies(fusion, op)) continue;
+    if (layout.empty() || !op.axes.empty() || !only_copies(fusion, op)) continue;
     const std::vector<std::size_t> order = memory_order(layout, fusion.shape(op).size());
     std::size_t last = fusion.shape(op).size() - 1;
     while (last > 0 && fusion.shape(op)[last] == 1) --last;

@@ -379,7 +379,9 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
   if (!target.cpu) return options({high}, 1, high);
   if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
   std::int64_t wanted = is_transposed ? transposed_threads(extent) : 1;
+  const auto wastes = [&](std::int64_t threads) { return waste(threads * target.vector_lanes, extent); };
   while (!is_transposed && wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
+  while (!is_transposed && wanted > 1 && wastes(wanted) > wastes(1) + 0.1) wanted /= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
@@ -459,7 +461,8 @@ void take_rows(ir::Program& program, std::int64_t rows) {
   if (rows > 1) {
     std::size_t begin = end - 1;
     std::int64_t extent = tile_of(program).axes[begin].extent;
-    while (extent < rows && begin > 0) extent *= tile_of(program).axes[--begin].extent;
+    constexpr std::int64_t blocks = 8;  // so many at least, of which the last one may do its work twice
+    while (extent < blocks * rows && begin > 0) extent *= tile_of(program).axes[--begin].extent;
     join(program, begin, end);
     split_into_blocks(program, begin, rows);
     end = begin;

@@ -204,7 +204,7 @@ class Legality {
   // Of a padded tensor: one access where the lanes do not meet its edge, else one for each (emit_memory.cpp).
   bool meets_edges(const ir::Load& load) const {
     const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
-    return target_.cpu && site_.kind == Kind::elements && reads_f32(load.buffer) &&
+    return target_.cpu && site_.kind != Kind::sweeps && !site_.is_square && reads_f32(load.buffer) &&
            program_.find(load.buffer)->strides.back() == 1 &&
            std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
            ir::walks_or_stands(load.index.back(), lane_);
