@@ -353,19 +353,21 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
 // docs/performance.md, "Depthwise convolutions": of two lines a thread loads three quarters to a half, more lines spill.
 std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2, 1, 4, 8}, 1, axis.extent); }
 
-// On CPUs: are there several short lines, such as the runs of a scan or the lines of a padded copy, of which a block would
-// have a thread or two?
-bool has_short_lines(const ir::Tile& tile, std::int64_t outputs, const Target& target) {
+// On CPUs: are there several short lines, such as the runs of a scan or the lines of a padded copy? Blocks of longer ones
+// take 0.6 to 0.8 of the time without threads along other axes, which divide.
+bool has_short_lines(const ir::Tile& tile, const Target& target) {
   const std::int64_t last = tile.axes.back().extent;
-  constexpr std::int64_t blocks = 4;  // of a line
+  constexpr std::int64_t vectors = 8;
   const bool sums_or_copies = longest_sum(tile) > 0 || !has_reduce(tile.body);
-  return target.cpu && blocks * outputs >= last && output_count(tile) > last && sums_or_copies;
+  return target.cpu && last <= vectors * target.vector_lanes && output_count(tile) > last && sums_or_copies;
 }
 // Threads along the other axes: a block of a thread costs as much as some sums (docs/performance.md, "Scans").
-std::vector<Value> line_options(const ir::Tile& tile, std::int64_t threads, const Target& target) {
-  const std::int64_t last = tile.axes.back().extent, count = output_count(tile) / last;
+// `outputs`: of a line in a block.
+std::vector<Value> line_options(const ir::Tile& tile, std::int64_t threads, std::int64_t outputs,
+                                const Target& target) {
+  const std::int64_t count = output_count(tile) / tile.axes.back().extent;
   const std::int64_t high = std::min(count, std::max<std::int64_t>(target.max_threads / threads, 1));
-  std::int64_t wanted = cpu_rows_of_block(count, std::max<std::int64_t>(longest_sum(tile), 1) * last, 1, target);
+  std::int64_t wanted = cpu_rows_of_block(count, std::max<std::int64_t>(longest_sum(tile), 1) * outputs, 1, target);
   while (wanted > high) wanted /= 2;
   return options({wanted, 1, 2, 4, 8, 16, 32, 64}, 1, high);
 }
@@ -381,7 +383,7 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
   std::int64_t wanted = is_transposed ? transposed_threads(extent) : 1;
   const auto wastes = [&](std::int64_t threads) { return waste(threads * target.vector_lanes, extent); };
   while (!is_transposed && wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
-  while (!is_transposed && wanted > 1 && wastes(wanted) > wastes(1) + 0.1) wanted /= 2;
+  while (!is_transposed && wanted > 1 && wastes(wanted) > wastes(1) + 0.25) wanted /= 2;
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
@@ -421,8 +423,8 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
   if (pins.integer("rows")) return Apply{};
   if (transposed) return Fork{"rows", row_options(tile, *transposed)};
   if (const auto lines = window_axis(program, target)) return Fork{"rows", window_row_options(tile.axes[*lines])};
-  if (has_short_lines(tile, *threads * *pins.integer("elements"), target))
-    return Fork{"rows", line_options(tile, *threads, target)};
+  if (const std::int64_t outputs = *threads * *pins.integer("elements"); has_short_lines(tile, target))
+    return Fork{"rows", line_options(tile, *threads, outputs, target)};
   return Apply{};
 }
 
