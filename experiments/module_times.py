@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times every module of a folder beside PyTorch: a table for any folder of KernelBench's form.
 
-    python3 experiments/module_times.py FOLDER --output FILE.jsonl [--only 'resnet*'] [--tuned STORE]
+    python3 experiments/module_times.py FOLDER --output FILE.jsonl [--only 'resnet*'] [--tuned STORE] [--time 1]
 
 A file has a class Model and the functions get_inputs and get_init_inputs. For each file it prints how many kernels deplo
 makes, whether deplo's outputs are right (its own reference in double), the microseconds of deplo, of PyTorch eager and of
@@ -33,7 +33,7 @@ COLD_BYTES = 128 << 20  # of all copies of a module and its inputs: more than la
 def deplo(options, command, file):
     flags = ["--file", str(file), "--init", "get_init_inputs", "--device", options.device, "--json"]
     flags += ["--tuned", str(options.tuned)] if options.tuned else []
-    flags += ["--no-measure"] if command == "run" else []
+    flags += ["--no-measure"] if command == "run" else ["--time", str(options.time)] if options.time else []
     done = subprocess.run([options.deplo, command, *flags], capture_output=True, text=True, timeout=options.limit)
     if not done.stdout.strip():
         raise RuntimeError((done.stderr.strip().splitlines() or ["no output"])[-1])
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--device", default="opencl", help="as of deplo bench")
     parser.add_argument("--tuned", type=pathlib.Path, help="a store with tuned schedules")
     parser.add_argument("--only", default="*", help="names by glob")
+    parser.add_argument("--time", type=float, help="seconds for each kernel, as of deplo bench [its default]")
     parser.add_argument("--threads", type=int, help="of PyTorch [as many as it takes]")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each command of deplo")
     options = parser.parse_args()
