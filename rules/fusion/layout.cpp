@@ -68,8 +68,9 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
     for (const ir::Expr& e : index) walked += ir::depends_on(e, access.fastest) ? 1 : 0;
     if (walked == 0) continue;
     const auto step = walked == 1 ? ir::coefficient(index.back(), access.fastest) : std::nullopt;
+    // Of neighbours 2 to 4 elements apart a line of the cache has several: what counts is the part of it that is not read.
     const bool near = step && *step >= 1 && *step <= 4;
-    sum += near ? access.weight * (1 - 1 / static_cast<double>(*step)) : access.weight;  // what a line has beside it
+    sum += near ? access.weight * (1 - 1 / static_cast<double>(*step)) : access.weight;
   }
   return sum;
 }

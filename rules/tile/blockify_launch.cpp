@@ -328,8 +328,8 @@ std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
   return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
 }
 
-// The axis along which neighbouring outputs read windows that overlap, beside the last one: the lines of a convolution or
-// of pooling. A CPU's thread that has several of them loads what they share once.
+// The axis along which neighbouring outputs read windows that overlap, beside the last one: the lines of a convolution
+// or of pooling. A CPU's thread that has several of them loads what they share once.
 std::optional<std::size_t> window_axis(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu || tile.axes.size() < 2) return std::nullopt;
@@ -350,7 +350,7 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
     if (tile.axes[i].extent > 1 && reads_windows(tile.axes[i])) return i;
   return std::nullopt;
 }
-// docs/performance.md, "Depthwise convolutions": of two lines a thread loads three quarters to a half, more lines spill.
+// docs/performance.md, "Depthwise convolutions": one line is up to 1.7 times as slow as two, and so are four.
 std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2, 1, 4, 8}, 1, axis.extent); }
 
 // On CPUs: are there several short lines, such as the runs of a scan or the lines of a padded copy? Blocks of longer ones
