@@ -11,15 +11,16 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-constexpr bool is_truth_operator(std::string_view op) { return op == "&" || op == "|" || op == "^"; }
+constexpr bool is_bit_operator(std::string_view op) { return op == "&" || op == "|" || op == "^"; }
 
 [[noreturn]] void misfit(std::string_view op, std::string_view expected, const Value& left, const Value& right) {
   throw Error(fmt::format("expected {} around `{}`, found {} and {}", expected, op, describe(left), describe(right)));
 }
 
-void check_truth(Session& session, std::string_view op, const Value& v) {
-  if (v.as<bool>() || (is_tensor(v) && session.type(session.tensor(v)).dtype == DType::boolean)) return;
-  throw Error(fmt::format("expected truth values around `{}`, found {}", op, describe(v)));
+void check_bits(Session& session, std::string_view op, const Value& v) {
+  if (is_tensor(v) ? is_integral(session.type(session.tensor(v)).dtype) : to_integer(v).has_value()) return;
+  const std::string found = is_tensor(v) ? print(session.type(session.tensor(v))) : describe(v);
+  throw Error(fmt::format("expected integers or truth values around `{}`, found {}", op, found));
 }
 
 Value on_tensors(Session& session, std::string_view op, const Value& left, const Value& right) {
@@ -28,9 +29,9 @@ Value on_tensors(Session& session, std::string_view op, const Value& left, const
   if (!function) misfit(op, "numbers (tensors do not have it)", left, right);
   if (!fit) misfit(op, "tensors or numbers", left, right);
   if (op == "@" && (!is_tensor(left) || !is_tensor(right))) misfit(op, "tensors", left, right);
-  if (is_truth_operator(op)) {
-    check_truth(session, op, left);
-    check_truth(session, op, right);
+  if (is_bit_operator(op)) {
+    check_bits(session, op, left);
+    check_bits(session, op, right);
   }
   return function->run(Call(session, *function, {{left, right}, {}}));
 }
@@ -64,7 +65,7 @@ std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64
     if (b < 0) throw Error(fmt::format("expected a number of bits of at least 0 after `{}`, found {}", op, b));
     fits = op == ">>" || a == 0 || (b < 63 && !__builtin_mul_overflow(a, std::int64_t{1} << b, &out));
     if (op == ">>") out = a >> std::min<std::int64_t>(b, 63);
-  } else if (is_truth_operator(op)) {
+  } else if (is_bit_operator(op)) {
     out = op == "&" ? a & b : op == "|" ? a | b : a ^ b;
   } else if (op == "//" || op == "%") {
     if (b == 0) throw Error(fmt::format("expected a divisor other than 0 after `{}`", op));
@@ -117,12 +118,12 @@ Value repeated(Session& session, const List& list, const Value& times) {
 Value on_numbers(std::string_view op, const Value& left, const Value& right) {
   const double x = *to_number(left), y = *to_number(right);
   const bool *p = left.as<bool>(), *q = right.as<bool>();
-  if (is_truth_operator(op) && p && q) return {op == "&" ? *p && *q : op == "|" ? *p || *q : *p != *q};
+  if (is_bit_operator(op) && p && q) return {op == "&" ? *p && *q : op == "|" ? *p || *q : *p != *q};
   if (const std::optional<Value> truth = compare(op, x, y)) return *truth;
   const std::optional<std::int64_t> a = to_integer(left), b = to_integer(right);
   if (a && b)
     if (const std::optional<Value> v = on_integers(op, *a, *b)) return *v;
-  if (op == "@" || is_truth_operator(op)) misfit(op, op == "@" ? "tensors" : "integers", left, right);
+  if (op == "@" || is_bit_operator(op)) misfit(op, op == "@" ? "tensors" : "integers", left, right);
   if (op == "<<" || op == ">>") misfit(op, "integers", left, right);
   return on_doubles(op, x, y);
 }
@@ -147,7 +148,7 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
 Value apply_unary(Session& session, std::string_view op, const Value& v) {
   if (is_tensor(v)) {
     if (op == "+") return v;
-    if (op == "~") check_truth(session, op, v);
+    if (op == "~") check_bits(session, op, v);
     const Function* function = find_function(as_prefix, op);
     CHECK(function);
     return function->run(Call(session, *function, {{v}, {}}));

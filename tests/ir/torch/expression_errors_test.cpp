@@ -177,7 +177,7 @@ TEST(ExpressionErrors, Values) {
       {x + "[1, 2].index(3)", "1:31", "index: expected one of the elements"},
       {"for i in 3: pass", "1:10", "expected a tuple, a list or another sequence, found the integer 3"},
       {x + "x.int() % 0", "1:32", "remainder: expected a divisor from 1 to 2^31 - 1, found 0"},
-      {x + "x & x", "1:26", "expected truth values around `&`, found a tensor"},
+      {x + "x & x", "1:26", "expected integers or truth values around `&`, found (2, 3) float32"},
       {x + "x @ 2", "1:26", "expected tensors around `@`"},
       {x + "x + torch.randn(4)", "1:26", "add: expected"},
       {x + "x[2]", "1:25", "expected an index from -2 to 1, found 2"},

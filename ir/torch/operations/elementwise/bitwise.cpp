@@ -75,21 +75,34 @@ int decompose_shift(Emitter& e, const TensorCall& call) {
   return left ? e.elementwise(Op::select, {all, number(0), moved}, "ew") : moved;
 }
 
-python::Value call_bitwise(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
+std::string_view of_truth_values(std::string_view op) {
+  return op == "bitwise_and" ? "logical_and" : op == "bitwise_or" ? "logical_or" : "ne";
+}
+
+/// and, or, xor: of truth values the logical operation.
+python::Value bits(const python::Call& c, Id a, Id b) {
+  const bool truth = c.type(a).dtype == DType::boolean && c.type(b).dtype == DType::boolean;
+  return {python::Tensor{c.session.call(truth ? of_truth_values(c.op) : c.op, {a, b})}};
+}
+python::Value call_bits(const python::Call& c) { return bits(c, c.tensor("input"), c.operand("other", 1)); }
+// As FX has it: a number is the second argument.
+python::Value call_infix_bits(const python::Call& c) {
+  const bool swap = !is_tensor(c.value("left"));
+  const Id first = c.operand(swap ? "right" : "left", 0);
+  return bits(c, first, c.operand(swap ? "left" : "right", 1));
+}
+
+python::Value call_shift(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
 python::Value call_infix_shift(const python::Call& c) {
   const Id left = c.operand("left", 0);
   return c.node({left, c.operand("right", 1)});
 }
 
-/// and, or, xor: of truth values the logical operation.
-std::vector<Id> read_bits(pt2::Call& call, std::string_view logical) {
+std::vector<Id> read_bits(pt2::Call& call) {
   const Id self = call.operand("self"), other = call.operand("other");
   const bool truth = call.dtype(self) == DType::boolean && call.dtype(other) == DType::boolean;
-  return {call.add(truth ? logical : call.op, {self, other})};
+  return {call.add(truth ? of_truth_values(call.op) : call.op, {self, other})};
 }
-std::vector<Id> read_and(pt2::Call& call) { return read_bits(call, "logical_and"); }
-std::vector<Id> read_or(pt2::Call& call) { return read_bits(call, "logical_or"); }
-std::vector<Id> read_xor(pt2::Call& call) { return read_bits(call, "ne"); }
 
 std::vector<Id> read_shift(pt2::Call& call) {
   const Id self = call.operand("self");
@@ -110,25 +123,25 @@ Id bitwise_not(const Given& g) {
 std::vector<Operation> bitwise_operations() {
   return {
       {"bitwise_and", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_and<std::int64_t>>, decompose_bits<Op::bit_and>,
-       {{"bitwise_and", either, two_tensors, call_bitwise}},
-       {{"aten.bitwise_and", read_and}, {"aten.__and__", read_and}}},
+       {{"bitwise_and", either, two_tensors, call_bits}, {"&", as_infix, infix, call_infix_bits}},
+       {{"aten.bitwise_and", read_bits}, {"aten.__and__", read_bits}}},
       {"bitwise_left_shift", 2, 2, {}, infer_bitwise, evaluate_shift<true>, decompose_shift<true>,
-       {{"bitwise_left_shift", either, two_tensors, call_bitwise}, {"<<", as_infix, infix, call_infix_shift}},
+       {{"bitwise_left_shift", either, two_tensors, call_shift}, {"<<", as_infix, infix, call_infix_shift}},
        {{"aten.bitwise_left_shift", read_shift}, {"aten.__lshift__", read_shift}}},
       {"bitwise_or", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_or<std::int64_t>>, decompose_bits<Op::bit_or>,
-       {{"bitwise_or", either, two_tensors, call_bitwise}},
-       {{"aten.bitwise_or", read_or}, {"aten.__or__", read_or}}},
+       {{"bitwise_or", either, two_tensors, call_bits}, {"|", as_infix, infix, call_infix_bits}},
+       {{"aten.bitwise_or", read_bits}, {"aten.__or__", read_bits}}},
       {"bitwise_right_shift", 2, 2, {}, infer_bitwise, evaluate_shift<false>, decompose_shift<false>,
-       {{"bitwise_right_shift", either, two_tensors, call_bitwise}, {">>", as_infix, infix, call_infix_shift}},
+       {{"bitwise_right_shift", either, two_tensors, call_shift}, {">>", as_infix, infix, call_infix_shift}},
        {{"aten.bitwise_right_shift", read_shift}, {"aten.__rshift__", read_shift}}},
       {"bitwise_xor", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_xor<std::int64_t>>, decompose_bits<Op::bit_xor>,
-       {{"bitwise_xor", either, two_tensors, call_bitwise}},
-       {{"aten.bitwise_xor", read_xor}, {"aten.__xor__", read_xor}}},
+       {{"bitwise_xor", either, two_tensors, call_bits}, {"^", as_infix, infix, call_infix_bits}},
+       {{"aten.bitwise_xor", read_bits}, {"aten.__xor__", read_bits}}},
   };
 }
 
 Composites bitwise_names() {
-  return {{{"bitwise_not", either, "input", call_made<bitwise_not>}}, {{"aten.bitwise_not", read_made<bitwise_not>}}};
+  return {{{"bitwise_not", either, "input", call_made<bitwise_not>}, {"~", as_prefix, "input", call_made<bitwise_not>}}, {{"aten.bitwise_not", read_made<bitwise_not>}}};
 }
 // clang-format on
 

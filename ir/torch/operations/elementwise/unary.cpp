@@ -191,7 +191,7 @@ std::vector<Operation> unary_operations() {
        {{"log", either, "input", call_plain}},
        {{"aten.log", read_unary}}},
       {"logical_not", 1, 1, {}, infer_logical_not, evaluate_each<logical_not>, decompose_each<Op::logical_not>,
-       {{"logical_not", either, "input", call_plain}, {"~", as_prefix, "input", call_plain}},
+       {{"logical_not", either, "input", call_plain}},
        {{"aten.logical_not", read_unary}}},
       {"neg", 1, 1, {}, infer_number, evaluate_each<negative>, decompose_each<Op::negative>,
        {{"neg", either, "input", call_plain}, {"negative", either, "input", call_plain},
