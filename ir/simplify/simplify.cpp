@@ -88,10 +88,17 @@ void Simplifier::recombine(Affine& a) {
   }
 }
 
-// Of x / c and x % c: x.
+// Of x / c and x % c: x. Of x / (d * c) and x / d % c, in which x / d / c is no longer seen: x / d.
 std::optional<Expr> Simplifier::whole(const Expr& quotient, const Expr& remainder) const {
-  if (!(quotient.lhs() == remainder.lhs() && quotient.rhs() == remainder.rhs())) return std::nullopt;
-  return remainder.lhs();
+  const Expr& x = remainder.lhs();
+  if (quotient.lhs() == x && quotient.rhs() == remainder.rhs()) return x;
+  const bool divided = x.kind() == Expr::Kind::binary && x.op() == ExprOp::div && quotient.lhs() == x.lhs();
+  std::int64_t product = 0;
+  if (!divided || x.rhs().kind() != Expr::Kind::constant || remainder.rhs().kind() != Expr::Kind::constant ||
+      __builtin_mul_overflow(x.rhs().value(), remainder.rhs().value(), &product) ||
+      !quotient.rhs().is_constant(product))
+    return std::nullopt;
+  return x;
 }
 
 // Of (x / c + j) % m and x % c: (x + c * j) % (c * m).
