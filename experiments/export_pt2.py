@@ -15,6 +15,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
     operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
     narrow       integers of 8 and 16 bits, truth values, float64
+    packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
     rotary       complex numbers, as rotary embeddings have them
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
@@ -289,6 +290,35 @@ class Narrow(nn.Module):
                 self.mask ^ True, x.masked_fill(~self.mask, 0), self.mask.sum(), self.mask.to(torch.uint8) * 200 + 100)
 
 
+class Packed(nn.Module):
+    """Linear layers whose weights are packed, with a scale for each group of 16: two of 4 bits in a byte along K, eight of
+    4 bits in an int32 along K with zero points (GPTQ) and along N (AWQ), and bytes."""
+    def __init__(self, o):
+        super().__init__()
+        k, n, groups = o.hidden, o.ffn, o.hidden // 16
+        words = lambda *shape: torch.randint(-2 ** 31, 2 ** 31, shape).to(torch.int32)
+        self.register_buffer("pairs", torch.randint(0, 256, (n, k // 2), dtype=torch.uint8))
+        self.register_buffer("along_k", words(k // 8, n))
+        self.register_buffer("zeros", words(groups, n // 8))
+        self.register_buffer("along_n", words(k, n // 8))
+        self.register_buffer("bytes", torch.randint(-128, 128, (n, k), dtype=torch.int8))
+        self.register_buffer("scales", torch.randn(groups, n) / 16)
+        self.register_buffer("shifts", torch.arange(0, 32, 4, dtype=torch.int32))
+
+    def scaled(self, w):
+        groups, n = self.scales.shape
+        return (w.reshape(groups, 16, n) * self.scales.unsqueeze(1)).reshape(16 * groups, n)
+
+    def forward(self, x):
+        groups, n = self.scales.shape
+        pairs = torch.stack([self.pairs & 15, self.pairs >> 4], dim=-1).reshape(n, 16 * groups).T
+        along_k = (self.along_k.unsqueeze(1) >> self.shifts.view(1, 8, 1)) & 15
+        zeros = ((self.zeros.unsqueeze(2) >> self.shifts) & 15).reshape(groups, 1, n)
+        along_n = ((self.along_n.unsqueeze(2) >> self.shifts) & 15).reshape(16 * groups, n)
+        return (x @ self.scaled(pairs.to(x.dtype) - 8), x @ self.scaled(along_k.reshape(groups, 16, n) - zeros),
+                x @ self.scaled(along_n - 8), x @ self.scaled(self.bytes.T.to(x.dtype)))
+
+
 class Copies(nn.Module):
     """Operations in place on what reshape, flatten, contiguous and to copy, and on what they do not."""
     def __init__(self, o):
@@ -318,7 +348,8 @@ class Rotary(nn.Module):
 
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
-          "operators": Operators, "corners": Corners, "narrow": Narrow, "copies": Copies, "rotary": Rotary}
+          "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
+          "copies": Copies, "rotary": Rotary}
 
 
 def options():

@@ -21,6 +21,7 @@ constexpr Speller opencl = {.dialect = Dialect::opencl,
                             .long_suffix = "L",
                             .half_type = "ushort",
                             .byte_type = "uchar",
+                            .signed_byte_type = "char",
                             .infinity = "INFINITY",
                             .float_function = "",
                             .kernel_head = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\nvoid {}(",
@@ -46,6 +47,7 @@ constexpr Speller cuda = {.dialect = Dialect::cuda,
                           .long_suffix = "LL",
                           .half_type = "unsigned short",
                           .byte_type = "unsigned char",
+                          .signed_byte_type = "signed char",
                           .infinity = "__int_as_float(0x7f800000)",
                           .float_function = "f",
                           .kernel_head = "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}(",
@@ -111,8 +113,10 @@ std::string type_name(Type type, Dialect dialect) {
 std::string element_name(Type type, Dialect dialect) {
   const std::string lanes = type.lanes == 1 ? "" : std::to_string(type.lanes);
   if (is_float16(type.dtype)) return float16_element(type.lanes, speller(dialect));
-  if (type.dtype != DType::boolean) return type_name({type.dtype, 1}, dialect) + lanes;
-  return lanes.empty() ? std::string(speller(dialect).byte_type) : "uchar" + lanes;
+  if (bytes(type.dtype) != 1) return type_name({type.dtype, 1}, dialect) + lanes;
+  const Speller& spell = speller(dialect);
+  if (type.dtype == DType::i8) return lanes.empty() ? std::string(spell.signed_byte_type) : "char" + lanes;
+  return lanes.empty() ? std::string(spell.byte_type) : "uchar" + lanes;
 }
 
 std::string literal(double value, DType dtype, Dialect dialect) {

@@ -19,9 +19,10 @@ struct Speller {
   std::string_view index_type;              // of axis variables and loop counters that fit in 32 bits
   std::string_view long_type, long_suffix;  // the 64-bit integer, and the suffix of its constants
   std::string_view half_type, byte_type;    // the unsigned integers of 16 and 8 bits
-  std::string_view infinity;                // an expression
-  std::string_view float_function;          // suffix of the names of float functions
-  std::string_view kernel_head;             // formats the block's threads, the cluster, and the kernel's name
+  std::string_view signed_byte_type;
+  std::string_view infinity;        // an expression
+  std::string_view float_function;  // suffix of the names of float functions
+  std::string_view kernel_head;     // formats the block's threads, the cluster, and the kernel's name
   std::string_view global_in, global_out, restricted, shared, aligned, barrier, block_id, thread_id;
   std::string_view full_barrier;  // after which threads see what others wrote to global memory, too
   std::string_view lane;          // formats a vector's name and a lane's number

@@ -6,6 +6,7 @@
 #include "ir/emit/emitter.h"
 #include "ir/emit/float16.h"
 #include "ir/simplify/clamped.h"
+#include "ir/simplify/repeats.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 
@@ -13,8 +14,9 @@ namespace deplo::ir {
 
 namespace {
 
-// CUDA C++ Programming Guide, "Device Memory Accesses": the widest access of a thread.
-constexpr std::int64_t widest_access = 16;
+// CUDA: how many elements of `bytes` one access of a thread takes. It has 16 bytes at most (CUDA C++ Programming Guide,
+// "Device Memory Accesses"), and of bytes 4, because CUDA has no longer vectors of them.
+std::int64_t most_elements(std::int64_t bytes) { return bytes == 1 ? 4 : 16 / bytes; }
 
 // As a swizzle does (stage_layout.h).
 bool has_flips(const Expr& index) {
@@ -50,7 +52,7 @@ void Emitter::emit(const Load& s) {
   const DType stored = memory_.at(s.buffer).dtype;
   const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
   if (native_) return print("const {} {} = {};", type_name(s.type, dialect()), s.dst, native_load(s, converts));
-  const int n = s.type.lanes, each = static_cast<int>(std::min<std::int64_t>(n, widest_access / bytes(stored)));
+  const int n = s.type.lanes, each = static_cast<int>(std::min(std::int64_t{n}, most_elements(bytes(stored))));
   if (n > 1 && !is_float16(s.type.dtype)) {
     for (int lane = 0; lane < n; lane += each) load_lanes(s, lane, each);
     return;
@@ -69,6 +71,24 @@ bool Emitter::lie_together(const Load& s) const {
          walks_or_stands(s.index.back(), lane_variable);
 }
 
+// How many neighbouring lanes have the same element; 0: the load is another.
+std::int64_t Emitter::repeats(const Load& s) const {
+  const auto on_lane = [](const Expr& e) { return depends_on(e, lane_variable); };
+  if (memory_.at(s.buffer).strides.back() != 1 || std::any_of(s.index.begin(), s.index.end() - 1, on_lane)) return 0;
+  return repeats_of(s.index.back(), lane_variable, s.type.lanes);
+}
+
+// The elements as a vector, each several times: vload2(0, &q[0]).s0000000011111111
+std::string Emitter::repeated(const Load& s) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto lanes = static_cast<std::size_t>(s.type.lanes), times = static_cast<std::size_t>(repeats(s));
+  std::string text =
+      native_load({s.dst, {s.type.dtype, static_cast<int>(lanes / times)}, s.buffer, in_lane(s.index, 0)}, false) +
+      ".s";
+  for (std::size_t lane = 0; lane < lanes; ++lane) text += digits[lane / times];
+  return text;
+}
+
 // An access for each lane. OpenCL has a word for every second element of a vector, so those of two vectors are the lanes:
 // the second one begins an element early, because behind the last lane there may be nothing.
 void Emitter::load_apart(const Load& s) {
@@ -81,6 +101,7 @@ void Emitter::load_apart(const Load& s) {
     return print("const {0} {1} = ({0})(vload{2}(0, &{3}[{4}]).even, vload{2}(0, &{3}[{5}]).odd);", type, s.dst, n,
                  s.buffer, offset(s.buffer, in_lane(s.index, 0)), offset(s.buffer, second));
   }
+  if (native_ && repeats(s) > 0) return print("const {} {} = {};", type_name(s.type, dialect()), s.dst, repeated(s));
   if (native_) {
     const bool converts = is_float16(memory_.at(s.buffer).dtype) && !is_float16(s.type.dtype);
     const int last = s.type.lanes - 1;
@@ -109,6 +130,7 @@ std::string Emitter::native_load(const Load& s, bool converts) {
   if (converts) return load_float16(s.buffer, at, memory.dtype, n, memory.space);
   if (n == 1) return fmt::format("{}[{}]", s.buffer, at);
   const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
+  if (is_integer8(memory.dtype)) return fmt::format("convert_int{}({})", n, value);
   return s.type.dtype == DType::boolean ? fmt::format("-convert_int{}({})", n, value) : value;
 }
 
@@ -175,7 +197,7 @@ void Emitter::emit(const Write& s) {
   const bool converts = is_float16(stored) && !is_float16(type_of(s.value, DType::f32).dtype);
   if (native_) return native_write(s, converts);
   CHECK(!writes_apart(s));  // of CPUs only
-  const int n = s.lanes, each = static_cast<int>(std::min<std::int64_t>(n, widest_access / bytes(stored)));
+  const int n = s.lanes, each = static_cast<int>(std::min(std::int64_t{n}, most_elements(bytes(stored))));
   if (n == 1) {
     std::string value = argument(s.value, value_type(stored), -1);
     if (converts) float16_.emplace(stored, 1), value = fmt::format("{}_bits({})", name(stored), value);

@@ -112,6 +112,8 @@ class Emitter : SourceText {
   void load_lanes(const Load&, int first, int count);
   void load_apart(const Load&);
   bool lie_together(const Load&) const;
+  std::int64_t repeats(const Load&) const;
+  std::string repeated(const Load&);
   void name_lanes(const std::string& value, Type, const std::string& wide, Type of, int first);
   std::string place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const;
   void emit(const Write&);

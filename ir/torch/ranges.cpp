@@ -20,6 +20,10 @@ struct Range {
 };
 constexpr Range of_i32{-0x1p31, 0x1p31 - 1}, of_i64{-0x1p63, 0x1p63}, of_truth{0, 1};
 
+// Of what an input holds.
+Range of_type(DType dtype) {
+  return dtype == DType::u8 ? Range{0, 255} : dtype == DType::i8 ? Range{-128, 127} : of_i32;
+}
 bool is_within(const Range& inner, const Range& outer) { return inner.low >= outer.low && inner.high <= outer.high; }
 Range unite(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 Range operator+(const Range& a, const Range& b) { return {a.low + b.low, a.high + b.high}; }
@@ -134,7 +138,7 @@ class Fitter {
   static Range of_source(const Node& node) {
     const ValueSource& source = node.source;
     if (source.values) return source.values->empty() ? Range{} : of_values(*source.values);
-    if (source.guessed) return of_i32;
+    if (source.guessed) return of_type(node.type.dtype);
     switch (source.fill.draw) {
       case Fill::Draw::integers:
       case Fill::Draw::distinct:
@@ -142,7 +146,7 @@ class Fitter {
       case Fill::Draw::constant:
         return {std::trunc(source.fill.a), std::trunc(source.fill.a)};
       default:
-        return of_i32;
+        return of_type(node.type.dtype);
     }
   }
 

@@ -13,9 +13,10 @@ enum class DType : std::uint8_t {
   i32,
   boolean,
   i64,
+  i8,
+  u8,
   // Types that only tile programs have (is_kernel_type is false).
   i4,
-  i8,
   i16,
   tf32,
   f64,
@@ -24,7 +25,6 @@ enum class DType : std::uint8_t {
   f8e8m0fnu,
   f4e2m1fn,
   // Types that only arrays of kernels in files of their users have (docs/kernel_files.md).
-  u8,
   u16,
   u32,
   u64,
@@ -62,7 +62,8 @@ struct DTypeRow {
 const DTypeRow& row(DType);
 
 /// The types of Torch, Tensor, Loop, Tile and Kernel IR.
-inline constexpr DType kernel_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean, DType::i64};
+inline constexpr DType kernel_dtypes[] = {DType::f32,     DType::f16, DType::bf16, DType::i32,
+                                          DType::boolean, DType::i64, DType::i8,   DType::u8};
 inline bool is_kernel_type(DType d) { return row(d).kernel; }
 
 inline std::string_view name(DType d) { return row(d).name; }
@@ -74,6 +75,8 @@ constexpr bool is_unsigned(DType d) { return d == DType::u8 || d == DType::u16 |
 constexpr bool is_integer(DType d) {
   return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16 || is_unsigned(d);
 }
+/// Integers that kernels only read: the values of their elements are i32.
+constexpr bool is_integer8(DType d) { return d == DType::i8 || d == DType::u8; }
 /// An integer type or bool. In a tile program a bool is an integer of one bit.
 constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }
 constexpr bool is_float(DType d) { return !is_integral(d); }

@@ -11,8 +11,10 @@ namespace deplo::ir {
 
 /// Whether it is f16 or bf16. These are types of elements in memory, whose values are f32.
 constexpr bool is_float16(DType d) { return d == DType::f16 || d == DType::bf16; }
-/// The type of a value loaded from an element in memory: f32 for the 16-bit floats.
-constexpr DType value_type(DType stored) { return is_float16(stored) ? DType::f32 : stored; }
+/// The type of a value loaded from an element in memory: f32 for the 16-bit floats, i32 for the 8-bit integers.
+constexpr DType value_type(DType stored) {
+  return is_float16(stored) ? DType::f32 : is_integer8(stored) ? DType::i32 : stored;
+}
 
 /// The bits of the nearest f16 or bf16, ties to even. Numbers beyond the largest become infinite; a NaN becomes a quiet
 /// NaN.

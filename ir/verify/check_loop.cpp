@@ -5,6 +5,7 @@
 
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
+#include "ir/simplify/repeats.h"
 #include "ir/types/float16.h"
 #include "ir/verify/checks.h"
 #include "ir/verify/operands.h"
@@ -154,17 +155,21 @@ bool may_lie_apart(const Context& c, const std::string& buffer) {
   return name != nullptr && name->kind == Name::Kind::buffer && !c.in_loop;
 }
 
-// Every second element is two loads, so it may also stand in a loop.
-bool takes_every_second(const Context& c, const Load& l) {
+// Every second element is two loads, and elements that are those of several lanes are one, so they may also stand in a
+// loop.
+bool takes_few_vectors(const Context& c, const Load& l) {
   const Name* name = c.names.find(l.buffer);
   if (c.vector_axis == nullptr || name == nullptr || name->kind != Name::Kind::buffer || l.index.empty()) return false;
   for (std::size_t i = 0; i + 1 < l.index.size(); ++i)
     if (depends_on(l.index[i], *c.vector_axis)) return false;
-  return name->unit_stride && coefficient(l.index.back(), *c.vector_axis) == 2;
+  const std::int64_t lanes = c.names.find(*c.vector_axis)->range.high + 1;
+  return name->unit_stride &&
+         (coefficient(l.index.back(), *c.vector_axis) == 2 || repeats_of(l.index.back(), *c.vector_axis, lanes) > 0);
 }
 
 const Name& check_lanes_apart(Context& c, const Load& l) {
-  if (c.program.level != Level::kernel || l.type.dtype != DType::f32) fail("lanes are read apart in Kernel IR, as f32");
+  const bool has_words = l.type.dtype == DType::f32 || l.type.dtype == DType::i32;
+  if (c.program.level != Level::kernel || !has_words) fail("lanes are read apart in Kernel IR, as f32 or i32");
   const Name* buffer = nullptr;
   for (int lane = 0; lane < l.type.lanes; ++lane) buffer = &check_access(c, l.buffer, in_lane(l.index, lane), 1);
   return *buffer;
@@ -247,7 +252,7 @@ void check(Context& c, const Load& l) {
   if (const Name* buffer = c.names.find(l.buffer);
       buffer != nullptr && buffer->stage != nullptr && buffer->stage->pairs && !c.in_pairs)
     fail("`{}` has its elements in pairs, for a loop of pairs", l.buffer);
-  const bool apart = may_lie_apart(c, l.buffer) || takes_every_second(c, l);
+  const bool apart = may_lie_apart(c, l.buffer) || takes_few_vectors(c, l);
   const auto vector_axis = std::exchange(c.vector_axis, apart ? nullptr : c.vector_axis);
   const DType stored =
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;

@@ -60,7 +60,8 @@ void check_lanes(int n) {
 }
 
 void check_type(const Type& t, Level level) {
-  if (is_float16(t.dtype)) fail("{} is a type of memory: its values are f32", name(t.dtype));
+  if (value_type(t.dtype) != t.dtype)
+    fail("{} is a type of memory: its values are {}", name(t.dtype), name(value_type(t.dtype)));
   if (t.lanes != 1 && level != Level::kernel) fail("vector values belong to Kernel IR");
   if (t.lanes != 1 && t.dtype == DType::i64) fail("an i64 has one lane");
   check_lanes(t.lanes);

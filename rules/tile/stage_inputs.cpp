@@ -96,7 +96,8 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
                               const std::vector<std::string>& before, const Sides& sides, bool in_lines,
                               const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
-  if (source == nullptr || source->role != ir::Role::input || source->dtype == ir::DType::i64) return std::nullopt;
+  if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
+  if (source->dtype == ir::DType::i64 || ir::is_integer8(source->dtype)) return std::nullopt;  // no copies have them
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;
@@ -258,6 +259,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  if (!ir::depends_on(plan.index, matmul->reduce->axis.name)) return false;  // a scale that a whole chunk shares
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
   const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);

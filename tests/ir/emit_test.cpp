@@ -32,6 +32,31 @@ TEST(Emit, BuffersOfEveryDtype) {
   EXPECT_THAT(source("sm_90", "  t[a0] = 1\n"), HasSubstr("const unsigned char* __restrict__ b"));
 }
 
+TEST(Emit, IntegersOf8BitsAreLoadedAsInts) {
+  const std::string buffers = "input u: u8[64]\ninput c: i8[64]\n";
+  const std::string body =
+      "  in0:i32x8 = load u[(a0 * 8)]\n  in1:i32x8 = load c[(a0 * 8)]\n  in2:i32 = load c[a1]\n"
+      "  v0:i32x8 = add(in0, in1)\n  v1:i32x8 = add(v0, in2)\n  n[(a0 * 8)]:x8 = v1\n";
+  const std::string opencl = source("opencl-cpu", body, buffers), cuda = source("sm_90", body, buffers);
+  EXPECT_THAT(opencl, HasSubstr("__global const uchar* restrict u, __global const char* restrict c"));
+  EXPECT_THAT(opencl, HasSubstr("const int8 in0 = convert_int8(vload8(0, &u[a0 * 8]));"));
+  EXPECT_THAT(opencl, HasSubstr("const int in2 = c[a1];"));
+  EXPECT_THAT(cuda, HasSubstr("const unsigned char* __restrict__ u, const signed char* __restrict__ c"));
+  EXPECT_THAT(cuda, HasSubstr("const char4 in1_from_4 = *reinterpret_cast<const char4*>(&c[a0 * 8 + 4]);"));
+  EXPECT_THAT(cuda, HasSubstr("const int in1_7 = in1_from_4.w;"));
+}
+
+TEST(Emit, LanesThatShareElementsAreOfANarrowerVector) {
+  const std::string text = source("opencl-cpu",
+                                  "  in0:i32x16 = load i[((a0 * 2) + (lane / 8))]\n"
+                                  "  in1:f32x8 = load x[(a0 + (lane / 2))]\n"
+                                  "  in2:i32x4 = load c[(lane / 2)]\n  y[(a0 * 8)]:x8 = in1\n",
+                                  "input c: i8[64]\n");
+  EXPECT_THAT(text, HasSubstr("const int16 in0 = vload2(0, &i[a0 * 2]).s0000000011111111;"));
+  EXPECT_THAT(text, HasSubstr("const float8 in1 = vload4(0, &x[a0]).s00112233;"));
+  EXPECT_THAT(text, HasSubstr("const int4 in2 = convert_int2(vload2(0, &c[0])).s0011;"));
+}
+
 // The second vector begins an element early: element 64 would be behind the buffer.
 TEST(Emit, EverySecondElementIsTakenFromTwoVectors) {
   const std::string text =

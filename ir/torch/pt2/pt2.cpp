@@ -415,9 +415,11 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;
   if (spec.kind == "user_input" && is_complex(stated))
     throw Error(fmt::format("'{}': expected {}, found {}", tensor->name, supported_types, scalar_type_name(stated)));
-  const Id id = spec.kind == "user_input" ? builder.input(tensor->name, type)
-                                          : builder.parameter(spec.stored, type, weights.find(spec.stored, type));
-  ids.insert_or_assign(tensor->name, id);
+  const bool one_byte = stated == ScalarType::uint8 || stated == ScalarType::int8;
+  const TensorType stored = {one_byte ? *parse_dtype(scalar_type_name(stated)) : type.dtype, type.shape};
+  const Id id = spec.kind == "user_input" ? builder.input(tensor->name, stored)
+                                          : builder.parameter(spec.stored, stored, weights.find(spec.stored, type));
+  ids.insert_or_assign(tensor->name, one_byte ? builder.call("to", {id}, {{"dtype", type.dtype}}) : id);
 }
 
 bool keeps_values(std::string_view op) {
@@ -442,7 +444,9 @@ void draw_whole_inputs(Graph& graph) {
       }
     }
     if (node.kind != Node::Kind::call) continue;
-    if (keeps_values(node.op)) origin[i] = origin[static_cast<std::size_t>(node.args[0])];
+    const auto is_whole = [&](Id id) { return is_integer(graph.nodes[static_cast<std::size_t>(id)].type.dtype); };
+    if (keeps_values(node.op) || (node.op == "to" && is_whole(node.args[0])))
+      origin[i] = origin[static_cast<std::size_t>(node.args[0])];
     if (node.op != "embedding" && node.op != "gather" && node.op != "index_select") continue;
     const Shape& table = graph.nodes[static_cast<std::size_t>(node.args[0])].type.shape;
     const std::int64_t extent = table[node.op == "embedding" ? 0 : static_cast<std::size_t>(node.integer("dim"))];

@@ -5,6 +5,7 @@
 
 #include "ir/hardware/stage_layout.h"
 #include "ir/simplify/clamped.h"
+#include "ir/simplify/repeats.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
@@ -163,7 +164,8 @@ class Legality {
       const auto by_lane = [&](const ir::Expr& e) { return names_one(e, false); };
       if (std::any_of(s->index.begin(), s->index.end(), by_lane)) return false;
       return (apart_ && once && reads_f32(s->buffer) && !stands_still(s->index)) ||
-             contiguous(s->buffer, s->index, true) || takes_every_second(*s) || (once && meets_edges(*s));
+             contiguous(s->buffer, s->index, true) || takes_every_second(*s) || is_repeated(*s) ||
+             (once && meets_edges(*s));
     }
     if (const auto* s = stmt.as<ir::Write>(); s != nullptr && apart_ && once && s->mode == ir::WriteMode::assign)
       return true;
@@ -199,6 +201,16 @@ class Legality {
            program_.find(load.buffer)->dtype == ir::DType::f32 && program_.find(load.buffer)->strides.back() == 1 &&
            std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
            ir::coefficient(load.index.back(), lane_) == 2;
+  }
+
+  // Such lanes are the elements of one narrower vector, each several times.
+  bool is_repeated(const ir::Load& load) const {
+    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
+    const ir::Buffer* const source = program_.find(load.buffer);
+    return target_.cpu && site_.kind != Kind::sweeps && source != nullptr && !ir::is_float16(source->dtype) &&
+           (load.type.dtype == ir::DType::f32 || load.type.dtype == ir::DType::i32) && source->strides.back() == 1 &&
+           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
+           ir::repeats_of(load.index.back(), lane_, width_) > 0;
   }
 
   // Of a padded tensor: one access where the lanes do not meet its edge, else one for each (emit_memory.cpp).

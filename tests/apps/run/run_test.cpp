@@ -84,6 +84,17 @@ TEST(Run, ExportedPrograms) {
   EXPECT_GE(report["kernels"].size(), 9u);
 }
 
+// Weights of 4 and 8 bits: what Pt2 compares with PyTorch's values is compared with here.
+TEST(Run, PackedWeights) {
+  for (const char* name : {"packed", "packed_core_aten"})
+    for (const char* device : {"opencl", "interpreter"}) {
+      const std::string file = fmt::format("{}/tests/data/pt2/{}_2.15.0.pt2", DEPLO_SOURCE_DIR, name);
+      const Json report = run_json({"--pt2", file, "--device", device});
+      EXPECT_TRUE(report["right"]) << name << device;
+      EXPECT_EQ(report["kernels"].size(), 4U) << name << ": one for each product";
+    }
+}
+
 TEST(Run, InfinityAndNotANumberAsInTheReference) {
   EXPECT_EQ(run({"-c", "x = torch.randn(3); y = x - x; (1 / y, torch.log(y), y / y)"}).code, 0);
 }

@@ -34,6 +34,8 @@ CASES = {
     "corners_core_aten": ["--model", "corners", "--decompose"],
     "narrow": ["--model", "narrow"],
     "narrow_core_aten": ["--model", "narrow", "--decompose"],
+    "packed": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3"],
+    "packed_core_aten": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3", "--decompose"],
     "copies": ["--model", "copies"],
     "rotary": ["--model", "rotary"],
     "rotary_core_aten": ["--model", "rotary", "--decompose"],

@@ -5,6 +5,7 @@
 #include "drawn_seeds.h"
 #include "ir/simplify/clamped.h"
 #include "ir/simplify/random_expr.h"
+#include "ir/simplify/repeats.h"
 
 namespace deplo::ir {
 namespace {
@@ -132,6 +133,20 @@ TEST(WalksOrStands, IndicesOfPaddedTensorsDo) {
   EXPECT_FALSE(walks_or_stands(x % 4, "x"));
   EXPECT_FALSE(walks_or_stands(min(x, 3) + min(x, 4), "x"));
   EXPECT_FALSE(walks_or_stands(min(x, x * 2), "x"));
+}
+
+TEST(Repeats, NeighboursThatShareAnElementDo) {
+  const Expr x = var("x"), y = var("y");
+  EXPECT_EQ(repeats_of(x / 8, "x", 16), 8);
+  EXPECT_EQ(repeats_of(y * 2 + x / 8, "x", 16), 8);
+  EXPECT_EQ(repeats_of(x / 2 + 3, "x", 16), 2);
+  EXPECT_EQ(repeats_of((x + 16) / 4, "x", 8), 4);
+  EXPECT_EQ(repeats_of(x / 8, "x", 8), 0) << "all lanes have one";
+  EXPECT_EQ(repeats_of(x, "x", 16), 0);
+  EXPECT_EQ(repeats_of(y, "x", 16), 0);
+  EXPECT_EQ(repeats_of(x / 3, "x", 16), 0);
+  EXPECT_EQ(repeats_of(x / 8 * 2, "x", 16), 0);
+  EXPECT_EQ(repeats_of((x + 1) / 2, "x", 16), 0);
 }
 
 // What it says holds at every point; each claim is checked against values.

@@ -69,7 +69,10 @@ TEST(Verify, VectorAxis) {
   EXPECT_EQ(in_loop("v0 = load a[0, (a3 * 2)]\n"), "") << "the even and odd elements of two vectors";
   EXPECT_THAT(in_loop("v0 = load a[0, (a3 * 3)]\n"), HasSubstr("has a coefficient other than 1"));
   EXPECT_THAT(in_loop("c[0, (a3 * 2)] = 1\n"), HasSubstr("has a coefficient other than 1"));
-  EXPECT_THAT(in_loop("v0 = load a[0, (a3 / 2)]\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_EQ(in_loop("v0 = load a[0, (a3 / 2)]\n"), "") << "each element of a narrower vector twice";
+  EXPECT_THAT(in_loop("v0 = load a[0, (a3 / 3)]\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_THAT(in_loop("v0 = load a[0, ((a3 / 2) * 2)]\n"), HasSubstr("has a coefficient other than 1"));
+  EXPECT_THAT(in_loop("c[0, (a3 / 2)] = 1\n"), HasSubstr("has a coefficient other than 1"));
   EXPECT_THAT(in_loop("v0 = load t[0, a3]\n"), HasSubstr("walks a dimension whose stride is not 1"));
   EXPECT_THAT(in_loop("c[0, (a3 * 3)] = 1\n"), HasSubstr("has a coefficient other than 1"));
   EXPECT_THAT(tile("c[0, (a3 * 3)] += 1\n"), HasSubstr("has a coefficient other than 1"));

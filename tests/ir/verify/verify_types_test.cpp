@@ -83,6 +83,18 @@ TEST(VerifyTypes, SixteenBitsAreOfMemory) {
   EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact to f32 only"));
 }
 
+TEST(VerifyTypes, IntegersOf8BitsAreRead) {
+  const auto with = [](const std::string& buffers, const std::string& body) {
+    return verify(parse("=== loop: k ===\n" + buffers + "output n: i32[8]\nfor a0 in 0..8: # free\n" + body));
+  };
+  EXPECT_EQ(with("input b: u8[8]\n", "  in0:i32 = load b[a0]\n  n[a0] = in0\n"), "");
+  EXPECT_EQ(with("input b: i8[8]\n", "  in0:i32 = load b[a0]\n  n[a0] = in0\n"), "");
+  EXPECT_THAT(with("input b: i8[8]\n", "  in0:i8 = load b[a0]\n  n[a0] = 1\n"),
+              HasSubstr("i8 is a type of memory: its values are i32"));
+  EXPECT_THAT(with("output b: u8[8]\n", "  n[a0] = 1\n  b[a0] = 1\n"),
+              HasSubstr("buffer `b` is an output of u8, which is only read"));
+}
+
 TEST(VerifyTypes, IndexValues) {
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:i32 = index (a0 + 3)\n  n[a0] = v0\n"), "");
   EXPECT_EQ(loop("for a0 in 0..8: # free\n  v0:bool = index (a0 < 3)\n  t[a0] = v0\n"), "");
