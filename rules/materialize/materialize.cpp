@@ -16,6 +16,7 @@
 #include "rules/materialize/mma_lowering.h"
 #include "rules/materialize/parallel_sums.h"
 #include "rules/materialize/proxy_fences.h"
+#include "rules/materialize/quotients.h"
 #include "rules/materialize/replication.h"
 #include "rules/materialize/stage_lowering.h"
 #include "rules/materialize/whole_sectors.h"
@@ -121,6 +122,7 @@ class Materializer {
     lower(tile.body, out.body);
     SingleTerms().replace_in(out.body);
     split_long_sums(out.body, kernel_);
+    split_quotients(out.body, kernel_);
     add_in_parallel(out.body, kernel_);
     store_whole_sectors(out.body, kernel_);
     drop_repeated_barriers(out.body, false);

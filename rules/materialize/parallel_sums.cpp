@@ -25,8 +25,6 @@ namespace deplo::rules::materializer {
 namespace {
 
 constexpr std::int64_t ways = 4;  // a power of two
-// More accumulators are chains enough, and registers are few.
-constexpr std::size_t most_accumulators = 2;
 
 class ParallelSums {
  public:
@@ -43,7 +41,7 @@ class ParallelSums {
       if (loop != nullptr) {
         const auto accumulators = accumulators_of(loop->body);
         const std::int64_t trips = this->trips(*loop);
-        if (!accumulators.empty() && accumulators.size() <= most_accumulators && trips >= 2 * ways) {
+        if (!accumulators.empty() && accumulators.size() <= most_split_accumulators && trips >= 2 * ways) {
           split(std::move(*loop), accumulators, trips, result);
           continue;
         }

@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 27> all = {{
+constexpr std::array<InlineKernel, 30> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -139,6 +139,82 @@ for a0 in 0..M: # free
       in1 = load x[a0, a1, a2]
       v2 = add(in1, acc0)
       y[a0, a1, a2] = v2
+)"},
+    {"packed_words", R"(=== loop: packed_words ===
+symbols M, N
+input q: i32[8, N] in randint(-2147483648, 2147483647)
+input z: i32[4, N] in randint(-2147483648, 2147483647)
+input s: f32[4, N]
+input x: f32[M, 64]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    v0:i32 = index ((a1 % 8) * 4)
+    for a2 in 0..64: # reduce
+      in0:i32 = load q[(a2 / 8), a1]
+      in1:i32 = load z[(a2 / 16), (a1 / 8)]
+      in2 = load s[(a2 / 16), a1]
+      in3 = load x[a0, a2]
+      v1:i32 = index ((a2 % 8) * 4)
+      v2:i32 = shift_right(in0, v1)
+      v3:i32 = bit_and(v2, 15)
+      v4:i32 = shift_right(in1, v0)
+      v5:i32 = bit_and(v4, 15)
+      v6:i32 = subtract(v3, v5)
+      v7 = copy(v6)
+      v8 = multiply(v7, in2)
+      v9 = multiply(in3, v8)
+      acc0 <- add(acc0, v9)
+    y[a0, a1] = acc0
+)"},
+    {"packed_columns", R"(=== loop: packed_columns ===
+symbols M, N
+input q: i32[64, N] in randint(-2147483648, 2147483647)
+input s: f32[4, N]
+input x: f32[M, 64]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    v0:i32 = index ((a1 % 8) * 4)
+    for a2 in 0..64: # reduce
+      in0:i32 = load q[a2, (a1 / 8)]
+      in1 = load s[(a2 / 16), a1]
+      in2 = load x[a0, a2]
+      v1:i32 = shift_right(in0, v0)
+      v2:i32 = bit_and(v1, 15)
+      v3:i32 = subtract(v2, 8)
+      v4 = copy(v3)
+      v5 = multiply(v4, in1)
+      v6 = multiply(in2, v5)
+      acc0 <- add(acc0, v6)
+    y[a0, a1] = acc0
+)"},
+    {"packed_bytes", R"(=== loop: packed_bytes ===
+symbols M, N
+input q: u8[32, N] in randint(0, 256)
+input r: i8[N] in randint(-128, 128)
+input s: f32[4, N]
+input x: f32[M, 64]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    for a2 in 0..64: # reduce
+      in0:i32 = load q[(a2 / 2), a1]
+      in1 = load s[(a2 / 16), a1]
+      in2 = load x[a0, a2]
+      v0:i32 = bit_and(in0, 15)
+      v1:i32 = shift_right(in0, 4)
+      v2:bool = index ((a2 % 2) < 1)
+      v3:i32 = select(v2, v0, v1)
+      v4 = copy(v3)
+      v5 = subtract(v4, 8)
+      v6 = multiply(v5, in1)
+      v7 = multiply(in2, v6)
+      acc0 <- add(acc0, v7)
+    in3:i32 = load r[a1]
+    v8 = copy(in3)
+    v9 = multiply(acc0, v8)
+    y[a0, a1] = v9
 )"},
     {"row_sum", R"(=== loop: row_sum ===
 symbols M, K

@@ -1,0 +1,116 @@
+// Numbers that share a word, a scale or a zero point are unpacked turn by turn, from a load that is the same for several
+// turns. It goes to a loop around them, with all that follows from it and from nothing else in the loop:
+//   for a0 in 0..4096: # reduce       →   for f0_ in 0..512: # free
+//     in0:i32 = load q[(a0 / 8)]            in0:i32 = load q[f0_]
+//     v0:i32 = index ((a0 % 8) * 4)         for a0 in 0..8: # reduce unroll
+//     v1:i32 = shift_right(in0, v0)           v0:i32 = index (a0 * 4)
+//     …                                       v1:i32 = shift_right(in0, v0) …
+// Compilers do not: they would have to know that the division gives the same for all turns of a part of the loop.
+#include "rules/materialize/quotients.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/walk.h"
+#include "rules/analysis/names.h"
+#include "rules/materialize/parallel_sums.h"
+#include "rules/tile/helpers/stages.h"
+
+namespace deplo::rules::materializer {
+namespace {
+
+constexpr std::int64_t most_unrolled = 16;  // turns, whose shifts are then by constants
+
+// Does the loop do nothing but compute what it accumulates, from its first turn to its last? Loops of few accumulators
+// become others (parallel_sums).
+bool is_computation(const ir::Loop& loop) {
+  std::set<std::string> accumulators;
+  for (const ir::Stmt& stmt : loop.body) {
+    if (const auto* accum = stmt.as<ir::Accum>())
+      accumulators.insert(accum->dst);
+    else if (stmt.as<ir::Load>() == nullptr && stmt.as<ir::Assign>() == nullptr && stmt.as<ir::Index>() == nullptr &&
+             stmt.as<ir::Prefetch>() == nullptr)
+      return false;
+  }
+  return loop.start.is_constant(0) && loop.step == 1 && !loop.end && accumulators.size() > most_split_accumulators;
+}
+
+class QuotientSplit {
+ public:
+  explicit QuotientSplit(KernelBuilder& kernel) : kernel_(kernel) {}
+
+  void rewrite(ir::Body& body) {
+    for (ir::Stmt& stmt : body) {
+      const std::size_t outside = scope_.size();
+      if (const auto* tile = stmt.as<ir::Tile>())
+        for (const ir::Axis& axis : tile->axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
+      if (auto* loop = stmt.as<ir::Loop>()) {
+        if (is_computation(*loop)) split(*loop);
+        scope_.emplace_back(loop->axis.name, ir::range_of(*loop));
+      }
+      if (ir::Body* inner = ir::inner_body(stmt)) rewrite(*inner);
+      scope_.resize(outside);
+    }
+  }
+
+ private:
+  // By the largest divisor; what is left inside may be split again.
+  void split(ir::Loop& loop) {
+    const std::set<std::int64_t> divisors = divisors_of(loop.body, loop.axis.name);
+    for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor)
+      if (*divisor > 1 && *divisor < loop.axis.extent && loop.axis.extent % *divisor == 0)
+        if (split_by(loop, *divisor)) return;
+  }
+
+  bool split_by(ir::Loop& loop, std::int64_t turns) {
+    const ir::Axis outer = {kernel_.fresh_axis(), loop.axis.extent / turns, ir::Bind::free};
+    const std::string& inner = loop.axis.name;
+    ir::Ranges around = scope_;
+    around.emplace_back(outer.name, ir::Interval{0, outer.extent - 1});
+    around.emplace_back(inner, ir::Interval{0, turns - 1});
+    ir::Body before, rest;
+    std::set<std::string, std::less<>> changing = {inner};  // and the values that depend on it
+    bool loads = false;
+    for (const ir::Stmt& stmt : loop.body) {
+      ir::Body one = {stmt};
+      replace_axis(one, inner, ir::var(outer.name) * turns + ir::var(inner), around);
+      const bool stays = stmt.as<ir::Accum>() != nullptr || names_any(one.front(), changing);
+      if (stays) changing.insert(ir::defined(stmt));
+      loads |= !stays && stmt.as<ir::Load>() != nullptr && names_any(stmt, {inner});
+      (stays ? rest : before).push_back(std::move(one.front()));
+    }
+    if (!loads) return false;
+    ir::Loop left = loop;
+    left.axis.extent = turns;
+    left.unroll = turns <= most_unrolled ? 0 : loop.unroll;
+    left.body = std::move(rest);
+    before.emplace_back(std::move(left));
+    loop.axis = outer;
+    loop.unroll = 1;
+    loop.body = std::move(before);
+    return true;
+  }
+
+  static bool names_any(const ir::Stmt& stmt, const std::set<std::string, std::less<>>& names) {
+    bool found = false;
+    const auto see = [&](const std::string& name) { found |= names.contains(name); };
+    ir::visit_reads(
+        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+    return found;
+  }
+
+  KernelBuilder& kernel_;
+  ir::Ranges scope_;
+};
+
+}  // namespace
+
+void split_quotients(ir::Body& body, KernelBuilder& kernel) {
+  if (kernel.target.cpu) QuotientSplit(kernel).rewrite(body);
+}
+
+}  // namespace deplo::rules::materializer
