@@ -105,6 +105,13 @@ class Composer {
     const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
     if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
       if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
+    // A choice between integers by a condition that is known, such as whether a shift leaves any bits. A choice between
+    // floats stays: by a mask that hides all, scores are still those of an attention.
+    if (const auto* c = as_coordinate(n.args[0]);
+        op == Op::select && ir::is_integer(n.type.dtype) && c != nullptr && c->value.kind() == Expr::Kind::constant) {
+      const int chosen = n.args[c->value.value() != 0 ? 1 : 2];
+      return is_scalar(chosen) ? fill(chosen, std::move(n)) : chosen;
+    }
     if (op == Op::copy && node(n.args[0]).type == n.type) return n.args[0];
     if (n.args.size() == 2 && ir::is_commutative(op) && is_scalar(n.args[0])) std::swap(n.args[0], n.args[1]);
     if (std::optional<Expr> value = of_coordinates(result_, n)) {
