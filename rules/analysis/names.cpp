@@ -87,4 +87,18 @@ std::set<std::int64_t> divisors_of(const ir::Body& body, const std::string& axis
   return divisors;
 }
 
+std::int64_t turns_of_element(const ir::Load& load, const std::string& axis) {
+  const std::set<std::int64_t> divisors = divisors_of({load}, axis);
+  for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor) {
+    const std::string turn = "turn of " + axis;  // no axis and no value is called so
+    const ir::Ranges turns = {{turn, ir::Interval{0, *divisor - 1}}};
+    const auto changes = [&](const ir::Expr& e) {
+      return ir::depends_on(ir::simplify(ir::substitute(e, {{axis, ir::var(axis) * *divisor + ir::var(turn)}}), turns),
+                            turn);
+    };
+    if (*divisor > 1 && std::ranges::none_of(load.index, changes)) return *divisor;
+  }
+  return 1;
+}
+
 }  // namespace deplo::rules

@@ -22,6 +22,8 @@ inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& ind
 /// What the index expressions that statements of the body read divide the axis by, alone or in a sum: 28 of
 /// `x[(a1 / 28), (a1 % 28)]`.
 std::set<std::int64_t> divisors_of(const ir::Body&, const std::string& axis);
+/// How many turns of the axis one element that the load reads serves: 8 of `q[(a1 / 8), a0]`, 1 if each turn has another.
+std::int64_t turns_of_element(const ir::Load&, const std::string& axis);
 /// The names that a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
 /// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of

@@ -66,6 +66,24 @@ std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
   return operations.size();
 }
 
+// Does the kernel unpack numbers, such as weights of 4 bits, for a consumer that has few rows to multiply them with?
+bool unpacks(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  const ir::TensorType& type = fusion.type(producer.output);
+  const double written = static_cast<double>(ir::element_count(type.shape) * ir::bytes(type.dtype));
+  if (producer.cost.reductions > 0 || written < least_unpacking * (producer.cost.bytes - written)) return false;
+  const Values& values = fusion.values;
+  const ir::Shape& shape = fusion.shape(consumer);
+  std::int64_t most = 0;  // times that an element is computed
+  for (const ValueId id : reachable(values, consumer.root)) {
+    if (values[id].kind != Value::Kind::load || values[id].tensor != producer.output) continue;
+    std::int64_t times = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if ((values.live(id).free >> d & 1) == 0) times *= shape[d];
+    most = std::max(most, times);
+  }
+  return most > 0 && most <= most_rows_unpacked;
+}
+
 double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
   return merged.cost.work / (producer.cost.work + consumer.cost.work);
 }
@@ -182,8 +200,9 @@ bool contracts(const Fusion& fusion, const LoopOp& op) {
   return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
 }
 
-double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
-  return std::max(1.0, growth(merged, producer, consumer)) * std::max(producer.inflation, consumer.inflation);
+double inflation(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  const double more = unpacks(fusion, producer, consumer) ? 1 : std::max(1.0, growth(merged, producer, consumer));
+  return more * std::max(producer.inflation, consumer.inflation);
 }
 
 Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
@@ -191,7 +210,8 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return {"a reduction would run more often"};
   if (merged.inflation > most_inflation) return {"too much work would be done again"};
-  if ((growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged)) ||
+  const bool redone = growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged);
+  if ((redone && !unpacks(fusion, producer, consumer)) ||
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
     return {"an operand of a contraction would be computed for every product", true};

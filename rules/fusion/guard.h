@@ -15,6 +15,11 @@ inline constexpr double most_inflation = 2.1;
 /// while the merge saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and
 /// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
 inline constexpr double most_contraction_growth = 1.1;
+/// A kernel unpacks numbers if it writes at least so many times the bytes that it reads. If a contraction multiplies them
+/// with at most so many rows, it unpacks them itself: a register tile has all rows, and the unpacked numbers are not
+/// written and read again (docs/performance.md, "Packed weights").
+inline constexpr double least_unpacking = 2;
+inline constexpr std::int64_t most_rows_unpacked = 16;
 /// Upper bound on the growth of work if two kernels become one with two results: what the second computes of the first's
 /// result in several sweeps is computed again in each. A residual sum and its norm do 1.1 times the work of both, and
 /// take 0.85 of the time (docs/performance.md, "From a model to kernels").
@@ -52,7 +57,8 @@ struct Refusal {
 /// the
 ///   columns stay the last one, as those of attention do (by cost).
 /// - Padding of what a convolution reads is stored, so that no window asks where it is (by cost).
-/// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost).
+/// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost), unless
+///   the producer unpacks numbers for few rows.
 Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 /// Is an attention expected to take less time as one kernel than with its scores in memory? With f32 operands it is: it
@@ -74,7 +80,8 @@ bool contracts(const Fusion&, const LoopOp&);
 /// Returns why `merged` must not replace the kernels of an attention; "" if it may. `before`: their total cost.
 std::string refuse_attention(const Fusion&, const LoopOp& merged, const Cost& before);
 
-/// The work of `merged` over the work of the two, but at least 1, times the greater inflation of the two.
-double inflation(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
+/// The work of `merged` over the work of the two, but at least 1, times the greater inflation of the two. What is unpacked
+/// for few rows counts as no more work: the rows of a register tile share it.
+double inflation(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 }  // namespace deplo::rules::fusion

@@ -91,7 +91,7 @@ class Joiner {
     all.pop_back();
     joined.others = std::move(all);
     complete(fusion_, joined);
-    joined.inflation = inflation(joined, first, second);
+    joined.inflation = inflation(fusion_, joined, first, second);
     return is_written_once(joined) ? std::optional(joined) : std::nullopt;
   }
 

@@ -46,7 +46,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   for (Result& other : merged.others) other.root = values.replace(other.root, in_place);
   if (!legal) return std::nullopt;
   complete(fusion, merged);
-  merged.inflation = inflation(merged, producer, consumer);
+  merged.inflation = inflation(fusion, merged, producer, consumer);
   return merged;
 }
 

@@ -10,7 +10,9 @@
 // A last block that would reach over the edge is shifted inwards.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
+#include <string>
 
 #include "ir/walk.h"
 #include "rules/analysis/matmul.h"
@@ -316,6 +318,7 @@ std::optional<std::size_t> transposed_axis(const ir::Program& program, const Tar
   return std::nullopt;
 }
 
+constexpr std::int64_t most_summed = 256;  // elements of a thread, whose sums fill half of the registers
 // Two elements of 8 rows: docs/performance.md, "Functions and transposed copies".
 constexpr std::int64_t transposed_elements = 2;
 std::int64_t transposed_threads(std::int64_t extent) {
@@ -387,6 +390,25 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
+// Bytes of an element of the rows that sums read, without those of which many turns share an element: scales of groups.
+std::int64_t bytes_of_rows(const ir::Program& program) {
+  constexpr std::int64_t many = 16;
+  const ir::Tile& tile = tile_of(program);
+  std::set<std::string> sums;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    if (const auto* loop = stmt.as<ir::Loop>()) sums.insert(loop->axis.name);
+  });
+  std::int64_t bytes = 1;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
+    if (buffer == nullptr || !depends(stmt, {tile.axes.back().name})) return;
+    const auto is_shared = [&](const std::string& axis) { return turns_of_element(*load, axis) >= many; };
+    if (std::ranges::none_of(sums, is_shared)) bytes = std::max(bytes, ir::bytes(buffer->dtype));
+  });
+  return bytes;
+}
+
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
 // 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
@@ -398,14 +420,7 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   const std::int64_t first = is_transposed ? transposed_elements : target.vector_lanes;
   if (!has_reduce(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   const std::int64_t count = output_count(tile);
-  std::int64_t element = 1;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
-    if (buffer != nullptr && depends(stmt, {tile.axes.back().name}))
-      element = std::max(element, ir::bytes(buffer->dtype));
-  });
-  std::int64_t wanted = 512 / element;
+  std::int64_t wanted = std::min(512 / bytes_of_rows(program), most_summed);
   while (wanted > target.vector_lanes && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }

@@ -74,11 +74,19 @@ TEST(Fuse, IsDeterministic) {
 
 struct Count {
   const char* what;
-  const char* code;
+  std::string code;
   std::size_t kernels;
 };
 
 // One line each: what is merged, what is not, and why.
+// Eight columns of weights in an integer, and a scale for each column.
+std::string packed_linear(int rows) {
+  return fmt::format(
+      "torch.randn({},32)@((((torch.randint(-2147483648,2147483647,(32,6)).unsqueeze(2)>>torch.arange(0,32,4))&15)"
+      ".reshape(32,48)-8)*torch.randn(48))",
+      rows);
+}
+
 TEST(Fuse, KernelCounts) {
   const Count counts[] = {
       {"a chain", "x=torch.randn(8,9)\ntorch.tanh(torch.exp(x)*2+1)", 1},
@@ -126,6 +134,9 @@ TEST(Fuse, KernelCounts) {
        "torch.randn(5,9).index_add(0,torch.randint(0,5,(20,)),torch.randn(20,9))", 1},
       {"what is no number is left to the kernel", "x=torch.zeros(3)\nx/x", 1},
       {"a scalar", "torch.randn(8).sum()", 1},
+      {"weights of 4 bits are unpacked where few rows are multiplied with them", packed_linear(16), 1},
+      {"and so with an epilogue", "F.silu(" + packed_linear(3) + ")", 1},
+      {"for many rows once", packed_linear(17), 2},
   };
   for (const Count& c : counts) {
     const ir::Module module = fused(c.code);
