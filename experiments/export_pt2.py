@@ -291,11 +291,11 @@ class Narrow(nn.Module):
 
 
 class Packed(nn.Module):
-    """Linear layers whose weights are packed, with a scale for each group of 16: two of 4 bits in a byte along K, eight of
-    4 bits in an int32 along K with zero points (GPTQ) and along N (AWQ), and bytes."""
+    """Linear layers whose weights are packed, with a scale for each group of 128 (in small ones 16): two of 4 bits in a byte
+    along K, eight of 4 bits in an int32 along K with zero points (GPTQ) and along N (AWQ), and bytes."""
     def __init__(self, o):
         super().__init__()
-        k, n, groups = o.hidden, o.ffn, o.hidden // 16
+        k, n, groups = o.hidden, o.ffn, o.hidden // (128 if o.hidden >= 512 else 16)
         words = lambda *shape: torch.randint(-2 ** 31, 2 ** 31, shape).to(torch.int32)
         self.register_buffer("pairs", torch.randint(0, 256, (n, k // 2), dtype=torch.uint8))
         self.register_buffer("along_k", words(k // 8, n))
@@ -307,15 +307,15 @@ class Packed(nn.Module):
 
     def scaled(self, w):
         groups, n = self.scales.shape
-        return (w.reshape(groups, 16, n) * self.scales.unsqueeze(1)).reshape(16 * groups, n)
+        return (w.reshape(groups, -1, n) * self.scales.unsqueeze(1)).reshape(-1, n)
 
     def forward(self, x):
         groups, n = self.scales.shape
-        pairs = torch.stack([self.pairs & 15, self.pairs >> 4], dim=-1).reshape(n, 16 * groups).T
+        pairs = torch.stack([self.pairs & 15, self.pairs >> 4], dim=-1).reshape(n, -1).T
         along_k = (self.along_k.unsqueeze(1) >> self.shifts.view(1, 8, 1)) & 15
         zeros = ((self.zeros.unsqueeze(2) >> self.shifts) & 15).reshape(groups, 1, n)
-        along_n = ((self.along_n.unsqueeze(2) >> self.shifts) & 15).reshape(16 * groups, n)
-        return (x @ self.scaled(pairs.to(x.dtype) - 8), x @ self.scaled(along_k.reshape(groups, 16, n) - zeros),
+        along_n = ((self.along_n.unsqueeze(2) >> self.shifts) & 15).reshape(-1, n)
+        return (x @ self.scaled(pairs.to(x.dtype) - 8), x @ self.scaled(along_k.reshape(groups, -1, n) - zeros),
                 x @ self.scaled(along_n - 8), x @ self.scaled(self.bytes.T.to(x.dtype)))
 
 

@@ -405,6 +405,24 @@ const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {
   return found->second.type;
 }
 
+// A stored row of integers in equal steps, such as position_ids or the shifts of packed weights, is the arange that made
+// it, whose elements are known without a load. nullopt: it is another.
+std::optional<Id> as_arange(Builder& builder, const TensorType& type, const ValueSource& source) {
+  const bool is_row = std::ranges::all_of(type.shape.begin(), type.shape.end() - (type.shape.empty() ? 0 : 1),
+                                          [](std::int64_t extent) { return extent == 1; });
+  if (!is_integer(type.dtype) || type.shape.empty() || !is_row || !source.values || source.values->size() < 2)
+    return {};
+  const Numbers& values = *source.values;
+  const double step = values[1] - values[0];
+  if (step == 0 || std::abs(values[0]) > INT32_MAX || std::abs(step) > INT32_MAX) return {};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] != values[0] + static_cast<double>(i) * step) return {};
+  const auto start = static_cast<std::int64_t>(values[0]), by = static_cast<std::int64_t>(step);
+  const std::int64_t end = start + by * type.shape.back();
+  const Id row = builder.call("arange", {}, {{"start", start}, {"end", end}, {"step", by}, {"dtype", type.dtype}});
+  return type.shape.size() == 1 ? row : builder.call("reshape", {row}, {{"shape", type.shape}});
+}
+
 // Integers and other constants among the inputs are already in the graph where they are used.
 void add_input(const Program& program, const InputSpec& spec, Weights& weights, Builder& builder, Call::Ids& ids) {
   const auto* tensor = std::get_if<Tensor>(&spec.argument);
@@ -417,8 +435,13 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
     throw Error(fmt::format("'{}': expected {}, found {}", tensor->name, supported_types, scalar_type_name(stated)));
   const bool one_byte = stated == ScalarType::uint8 || stated == ScalarType::int8;
   const TensorType stored = {one_byte ? *parse_dtype(scalar_type_name(stated)) : type.dtype, type.shape};
-  const Id id = spec.kind == "user_input" ? builder.input(tensor->name, stored)
-                                          : builder.parameter(spec.stored, stored, weights.find(spec.stored, type));
+  const bool given = spec.kind == "user_input";
+  const ValueSource source = given ? ValueSource{} : weights.find(spec.stored, type);
+  if (const std::optional<Id> range = as_arange(builder, type, source)) {
+    ids.insert_or_assign(tensor->name, *range);
+    return;
+  }
+  const Id id = given ? builder.input(tensor->name, stored) : builder.parameter(spec.stored, stored, source);
   ids.insert_or_assign(tensor->name, one_byte ? builder.call("to", {id}, {{"dtype", type.dtype}}) : id);
 }
 

@@ -64,6 +64,15 @@ TEST(Pt2, ParametersHaveTheirNamesTypesAndSharedValues) {
   EXPECT_EQ(named(head, "lm_head_weight").source.values, named(head, "lm_head_weight_1").source.values);
 }
 
+TEST(Pt2, PackedWeightsStayAsTheyAreAndTheirShiftsAreKnown) {
+  const Graph graph = ir::torch::read_pt2(fixture("packed_2.15.0.pt2"));
+  EXPECT_EQ(named(graph, "pairs").type, (ir::TensorType{ir::DType::u8, {24, 32}}));
+  EXPECT_EQ(named(graph, "bytes").type, (ir::TensorType{ir::DType::i8, {24, 64}}));
+  EXPECT_THROW(named(graph, "shifts"), std::out_of_range);
+  const auto is_range = [](const Node& n) { return n.op == "arange" && n.integer("step") == 4; };
+  EXPECT_TRUE(std::ranges::any_of(graph.nodes, is_range));
+}
+
 TEST(Pt2, AProgramWithoutValuesGetsRandomOnes) {
   Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
   std::erase_if(entries, [](const auto& e) { return e.first.find("/data/") != std::string::npos; });

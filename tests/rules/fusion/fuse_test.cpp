@@ -166,6 +166,14 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
 }
 
 // On CPUs windows that begin next to each other, or at every second element, are lanes, which cannot ask each for itself where the padding is.
+// Eight columns in an integer: neighbouring columns are in the same one or in the next.
+TEST(Fuse, WeightsThatColumnsShareAreStoredAlongThem) {
+  const ir::Module module = fused(
+      "w=nn.Parameter(torch.randn(32,6))\n"
+      "torch.randn(3,32)@(w.unsqueeze(2)*torch.arange(8)).reshape(32,48)");
+  EXPECT_NE(ir::print(module).find("load p_w[a2, (a1 / 8)]"), std::string::npos) << ir::print(module);
+}
+
 TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
   const char* const neighbours = "F.max_pool2d(torch.randn(2,3,9,10),3,1,1)";
   const char* const every_second = "F.max_pool2d(torch.randn(2,3,9,10),3,2,1)";
