@@ -38,9 +38,10 @@ bool writes_along(const ir::Program& program, const std::string& row) {
   return along;
 }
 
-// Whether the sweeps read neighbours in memory along the rows and none along themselves. On CPUs loads that all rows
-// share do not count, because a thread loads them once for all of its rows: rows that share all, as those of a scan do,
-// are columns if they are written next to each other. Windows that begin next to each other are columns there.
+// Whether the sweeps read neighbours in memory along the rows and none along themselves. Loads that all rows share do not
+// count, as the vector does not that a matrix is multiplied with: a thread of a CPU loads them once for all of its rows,
+// threads of a GPU together. Rows that share all, as those of a scan do, are columns on CPUs if they are written next to
+// each other. Windows that begin next to each other are columns there.
 bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
@@ -54,8 +55,7 @@ bool walks_columns(const ir::Program& program, const Target& target) {
       const auto step = ir::coefficient(load->index.back(), row);
       const bool on_row = step == 1 || (target.cpu && step == 2);  // as vectorize.cpp reads vectors
       along_rows |= on_row;
-      along_sweep |=
-          ir::coefficient(load->index.back(), sweep.axis.name) == 1 && (!target.cpu || (depends(s, {row}) && !on_row));
+      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && depends(s, {row}) && !on_row;
       shares &= !depends(s, {row});
     });
   }
@@ -116,10 +116,16 @@ std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::
   return result;
 }
 
-// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep, unless it is short.
+// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep, unless it is short. More of them
+// where that leaves a GPU's units few warps, whose loads alone hide the memory's latency.
 std::vector<Value> column_thread_options(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
+  constexpr std::int64_t warps_of_unit = 16;
   const auto least = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)));
-  const std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, least);
+  std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, least);
+  const std::int64_t blocks = target.cpu ? 1 : ceil_div(output_count(tile), target.warp);
+  while (!target.cpu && wanted >= 8 && wanted < 32 && 2 * wanted * 16 <= sweep &&
+         blocks * wanted < target.units * warps_of_unit)
+    wanted *= 2;
   return options({wanted, 8, 16, 4, 32, 2, 1}, 1, sweep);
 }
 

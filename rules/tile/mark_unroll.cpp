@@ -75,6 +75,16 @@ bool is_row_sweep(const ir::Loop& loop, const ir::Program& program, const Target
   return target.cpu && sweeps && !find_matmul(program);
 }
 
+// A long sum of single elements of memory: a GPU's thread has as many loads under way as turns are unrolled.
+bool sums_elements_of_memory(const ir::Loop& loop, const ir::Program& program) {
+  const auto loads = [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    return load != nullptr && program.find(load->buffer) != nullptr;
+  };
+  return loop.axis.bind == ir::Bind::reduce && !find_matmul(program) && !has_bind(tile_of(program), ir::Bind::vector) &&
+         std::ranges::any_of(loop.body, loads);
+}
+
 // 0 stands for a full unroll. The compilers for CPUs unroll by themselves, but for what hides the number of trips from
 // PoCL; on GPUs a loop over shared memory wants it. Short sweeps of a CPU's rows as a whole take 0.6 to 0.9 of the time
 // of softmax (rows of 32 to 256), sums of longer ones by 8 trips 0.8 to 0.97 of that of rmsnorm (AVX2, PoCL).
@@ -96,6 +106,9 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   if (small && (!target.cpu || (sweep && is_short))) add_option(result, 0);
   if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % most_copies == 0)
     add_option(result, most_copies / 2);
+  if (!target.cpu && !small && sums_elements_of_memory(loop, program))
+    for (const std::int64_t factor : {most_copies, most_copies / 2})
+      if (factor <= most && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
   add_option(result, 1);
   for (const std::int64_t factor :
        divisors(ir::mma::trips(loop), 2, target.cpu ? most_copies / 2 : std::min(most, most_copies)))

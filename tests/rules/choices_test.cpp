@@ -81,6 +81,28 @@ TEST(Choices, ShortSumsAreAThreadsOwn) {
   EXPECT_EQ(first(rows(32), "sm_90", "cooperative_reduce.threads"), 32);
 }
 
+// One row of a matmul, whose weights lie along the columns.
+ir::Program vector_times_matrix(std::int64_t n) {
+  return ir::parse(
+      fmt::format("=== loop: linear ===\ninput x: f32[4096]\ninput w: f32[4096, {0}]\noutput y: f32[{0}]\n"
+                  "for a0 in 0..{0}: # free\n  for a1 in 0..4096: # reduce\n    in0 = load x[a1]\n"
+                  "    in1 = load w[a1, a0]\n    v0 = multiply(in0, in1)\n    acc0 <- add(acc0, v0)\n"
+                  "  y[a0] = acc0\n",
+                  n));
+}
+
+// The vector is the same for all columns, so a warp reads neighbours of the matrix.
+TEST(Choices, AGpuSumsNeighbouringColumnsInAWarp) {
+  for (const char* target : {"sm_80", "sm_90"}) {
+    EXPECT_EQ(first(vector_times_matrix(4096), target, "cooperative_reduce.rows"), 32);
+    EXPECT_EQ(first(vector_times_matrix(4096), target, "chunk_reduce.chunk"), 0);  // nothing to stage
+    EXPECT_EQ(first(vector_times_matrix(4096), target, "mark_unroll.a3"), 16);     // loads under way
+  }
+  EXPECT_EQ(first(vector_times_matrix(4096), "sm_90", "cooperative_reduce.threads"), 32);  // 128 blocks for 132 units
+  EXPECT_EQ(first(vector_times_matrix(4096), "sm_80", "cooperative_reduce.threads"), 16);  // for 108
+  EXPECT_EQ(first(vector_times_matrix(32768), "sm_90", "cooperative_reduce.threads"), 8);
+}
+
 TEST(Choices, KIsSplitWhereBlocksOf64X128DoNotFillTheDevice) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "sm_120", "split_matmul_k.splits"), 56);   // 4 blocks, 170 units, 224 chunks
   EXPECT_EQ(first(matmul(512, 3584, 3584), "sm_120", "split_matmul_k.splits"), 1);  // 224 blocks
