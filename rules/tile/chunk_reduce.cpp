@@ -22,8 +22,7 @@ namespace {
 struct Sweeps {
   std::vector<std::size_t> at;  // in the tile's body; of one extent and step
   std::int64_t extent = 0, threads = 1;
-  std::int64_t bytes = 0;   // of all that the sweeps read for an element of the row, in all rows of a block
-  bool of_columns = false;  // neighbouring threads have other rows
+  std::int64_t bytes = 0;  // of all that the sweeps read for an element of the row, in all rows of a block
 };
 
 // From 0 on, by one thread or by all along an axis.
@@ -67,9 +66,6 @@ Sweeps find_sweeps(const ir::Program& program) {
     if (bytes == 0) continue;
     found.at.push_back(i);
     found.threads = loop.step;
-    const auto last = std::find_if(tile.axes.rbegin(), tile.axes.rend(),
-                                   [](const ir::Axis& a) { return a.bind == ir::Bind::thread && a.extent > 1; });
-    found.of_columns = last != tile.axes.rend() && !(loop.start == ir::var(last->name));
     found.bytes += bytes;
   }
   return found;
@@ -102,10 +98,9 @@ Verdict decide_chunk_reduce(const ir::Program& program, const Target& target, co
   if (sweeps.at.empty()) return Skip{"no reduce sweep that reads along it"};
   std::vector<Value> chunks = chunk_sizes(sweeps, target);
   if (chunks.empty()) return Skip{"no part of the row divides it, keeps the threads busy and fits"};
-  // Half of shared memory is a row's budget: with more, a unit has no second block to run while one loads. Elements of
-  // columns are read once: there is nothing to stage.
-  const bool fits = sweeps.of_columns || sweeps.extent * sweeps.bytes <= target.shared_bytes / 2;
-  chunks.insert(fits ? chunks.begin() : chunks.end(), Value{std::int64_t{0}});
+  // Whole rows first. They are read in vectors, and staged where they fit; the sweeps of a chunk are scalar, because the
+  // last sweep, which writes the row, has another extent.
+  chunks.insert(chunks.begin(), Value{std::int64_t{0}});
   return Fork{"chunk", std::move(chunks)};
 }
 

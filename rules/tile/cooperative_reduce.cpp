@@ -92,14 +92,16 @@ std::vector<Value> few_thread_options(const ir::Program& program, std::int64_t s
   return result;
 }
 
-// On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads. No option has
-// more threads than elements, because some would idle.
+// On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads, or 32 elements with
+// up to 1024: a block of a long row has a unit for itself, as its row fills shared memory. No option has more threads
+// than elements, because some would idle.
 std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
   if (longest_sum(tile_of(program)) < target.warp) return few_thread_options(program, sweep, target);
   std::int64_t high = target.warp, wanted = target.warp;
   while (high < sweep && high < target.max_threads) high *= 2;
   while (wanted * 8 <= sweep && wanted < 256) wanted *= 2;
+  while (wanted * 64 <= sweep && wanted < 1024) wanted *= 2;
   return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
 }
 

@@ -473,9 +473,13 @@ ir::Program softmax(std::int64_t rows, std::int64_t columns) {
   return ir::parse(kernel("softmax").text, {{"M", rows}, {"N", columns}});
 }
 
-TEST(Choices, ARowIsChunkedFirstWhereItDoesNotFit) {
-  EXPECT_EQ(first(softmax(32, 2048), "sm_120", "chunk_reduce.chunk"), 0);
-  EXPECT_GT(first(softmax(32, 32768), "sm_120", "chunk_reduce.chunk"), 0);
+TEST(Choices, AGpuReadsWholeRowsInVectors) {
+  for (const std::int64_t columns : {2048, 32768, 128256}) {  // the last do not fit shared memory
+    EXPECT_EQ(first(softmax(32, columns), "sm_90", "chunk_reduce.chunk"), 0) << columns;
+    EXPECT_EQ(first(softmax(32, columns), "sm_90", "vectorize.width"), 4) << columns;
+  }
+  EXPECT_EQ(first(softmax(32, 2048), "sm_90", "cooperative_reduce.threads"), 256);
+  EXPECT_EQ(first(softmax(32, 32768), "sm_90", "cooperative_reduce.threads"), 1024);
 }
 
 }  // namespace
