@@ -6,6 +6,7 @@
 #include "ir/softmax.h"
 #include "rules/fusion/key_parts.h"
 #include "rules/fusion/loop_op.h"
+#include "rules/fusion/sum_parts.h"
 
 namespace deplo::rules {
 namespace {
@@ -98,12 +99,14 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const F
 Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const FuseOptions& options,
                    const FusionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
-  fusion::Fusion state{.graph = graph,
+  fusion::Decisions decisions(taken, options.fixed);
+  const ir::tensor::Graph parted = options.merge ? fusion::part_sums(graph, options.target, decisions) : graph;
+  fusion::Fusion state{.graph = parted,
                        .values = {},
                        .ops = {},
                        .target = options.target,
                        .attentions = {},
-                       .decisions = {taken, options.fixed}};
+                       .decisions = std::move(decisions)};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard);
   for (const auto& [output, attention] : state.attentions) observe.found(attention);

@@ -97,7 +97,9 @@ std::vector<Value> few_thread_options(const ir::Program& program, std::int64_t s
 // than elements, because some would idle.
 std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
-  if (longest_sum(tile_of(program)) < target.warp) return few_thread_options(program, sweep, target);
+  const std::int64_t columns = has_column_axis(tile_of(program)) ? tile_of(program).axes.back().extent : 0;
+  sweep = std::max(sweep, columns);  // the row is written by a sweep, too
+  if (std::max(longest_sum(tile_of(program)), columns) < target.warp) return few_thread_options(program, sweep, target);
   std::int64_t high = target.warp, wanted = target.warp;
   while (high < sweep && high < target.max_threads) high *= 2;
   while (wanted * 8 <= sweep && wanted < 256) wanted *= 2;

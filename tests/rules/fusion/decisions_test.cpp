@@ -25,6 +25,11 @@ TEST(Decisions, TheHeuristicsOptionComesFirst) {
   EXPECT_EQ(print(fused.trail), "fusion.attention_scaled_dot_product_attention=fused");
   EXPECT_EQ(fused.module, fuse(graph_of(attention)));
 
+  const FuseOptions on_gpu{.target = load_target("sm_90")};
+  const ir::tensor::Graph sum = graph_of("torch.randn(65536).sum()");
+  EXPECT_EQ(print(fuse(sum, Trail{}, on_gpu).value().trail), "fusion.sum_parts_sum_1_reduce=4");
+  EXPECT_EQ(fuse(sum, parse_trail("fusion.sum_parts_sum_1_reduce=1"), on_gpu).value().module.kernels.size(), 1U);
+
   const Fused split =
       fuse(graph_of(attention), Trail{{"fusion.attention_scaled_dot_product_attention", "split"}}).value();
   EXPECT_EQ(split.module, fuse(graph_of(attention), FuseOptions{.fixed = {{"attention", "split"}}}));

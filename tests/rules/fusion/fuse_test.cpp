@@ -145,6 +145,29 @@ TEST(Fuse, KernelCounts) {
   }
 }
 
+// Two parts of 2^14 elements or more, where units would be idle.
+TEST(Fuse, LongReductionsOfFewRowsAreInParts) {
+  const Count counts[] = {
+      {"a sum of everything", "torch.randn(32768).sum()", 2},
+      {"few rows", "torch.amax(torch.randn(3,98304),-1)", 2},
+      {"along columns", "torch.randn(65536,3).sum(0)", 2},
+      {"a product of two vectors", "torch.dot(torch.randn(32768),torch.randn(32768))", 2},
+      {"one row is scaled in a kernel of its own", "torch.softmax(torch.randn(1,32768),-1)", 4},
+      {"several rows are swept by their blocks", "torch.softmax(torch.randn(3,32768),-1)", 1},
+      {"a matmul has schedules that split it", "torch.randn(2,32768)@torch.randn(32768,2)", 1},
+      {"too short for two parts", "torch.randn(32766).sum()", 1},
+      {"no parts of equal length", "torch.randn(65537).sum()", 1},
+  };
+  const FuseOptions on_gpu{.target = load_target("sm_90")};
+  for (const Count& c : counts) {
+    const ir::Module module = fused(c.code, on_gpu);
+    EXPECT_EQ(module.kernels.size(), c.kernels) << c.what << "\n" << ir::print(module);
+    EXPECT_EQ(fused_difference(ir::torch::parse_expression(c.code), 3, on_gpu), "") << c.what;
+  }
+  const std::string text = ir::print(fused(counts[0].code, on_gpu));
+  EXPECT_NE(text.find("for a0 in 0..2: # free\n  for a1 in 0..16384: # reduce\n"), std::string::npos) << text;
+}
+
 TEST(Fuse, WithoutTheGuardMatmulsNest) {
   const char* mlp = "x=torch.randn(8,64)\nnn.Linear(256,64,bias=False)(nn.Linear(64,256,bias=False)(x))";
   EXPECT_EQ(fused(mlp).kernels.size(), 2);

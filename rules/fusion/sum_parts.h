@@ -1,0 +1,13 @@
+// Splits reductions of few, long rows into parts, so that all units of the target have some of them.
+#pragma once
+#include "core/target.h"
+#include "ir/tensor/tensor.h"
+#include "rules/fusion/decisions.h"
+
+namespace deplo::rules::fusion {
+
+/// The graph with each such reduction as two: one of the parts, and one of their results. How many parts is a decision,
+/// `sum_parts` (1: the reduction stays one), which is open where the heuristic splits.
+ir::tensor::Graph part_sums(const ir::tensor::Graph&, const Target&, Decisions&);
+
+}  // namespace deplo::rules::fusion
