@@ -27,6 +27,7 @@ enum Space : std::uint32_t {
   in_init = 16384,         // torch.nn.init.
   in_einops = 32768,       // einops.
   in_library = 65536,      // of Python's library: functools, itertools, collections, copy
+  in_linalg = 131072,      // torch.linalg.
   either = in_torch | as_method
 };
 

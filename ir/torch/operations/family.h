@@ -21,6 +21,7 @@ using python::as_method;
 using python::as_prefix;
 using python::either;
 using python::in_functional;
+using python::in_linalg;
 using python::in_torch;
 using python::of_modules_only;
 using python::stateless_module;

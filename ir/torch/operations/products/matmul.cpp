@@ -206,7 +206,7 @@ std::vector<Operation> matmul_operations() {
        {{"linear", in_functional, "input, weight, bias=None", call_linear}},
        {{"aten.linear", read_linear}}},
       {"matmul", 2, 2, {}, infer_matmul, evaluate_matmul, decompose_matmul,
-       {{"matmul", either, "input, other", call_matmul},
+       {{"matmul", either | in_linalg, "input, other", call_matmul},
         {"mm", either, "input, mat2", call_matmul_of<2>},
         {"bmm", either, "input, mat2", call_matmul_of<3>},
         {"@", as_infix, "left, right", call_infix}},

@@ -44,17 +44,30 @@ Id norm(const Given& g) {
 
 Id vector_norm(const Given& g) {
   const Id x = g.to(g.tensor("input"), g.has("dtype") ? DType::f32 : g.dtype(g.tensor("input")));
-  g.ignore({"dtype"});
+  g.ignore({"dtype", "out"});
   return norm_of(g, x, g.number("ord", 2), along_of(g));
 }
 
-// Without an order: of all elements, or Euclidean. Norms of matrices by an order are not supported.
+// Without an order: of all elements, or Euclidean. Of matrices only Frobenius's norm, which is that of their elements.
 Id linalg_norm(const Given& g) {
   const Along along = along_of(g);
-  g.ignore({"dtype"});
+  g.ignore({"dtype", "out"});
   const bool of_vectors = along.dims.size() == 1 || (along.dims.empty() && g.rank(g.tensor("input")) == 1);
-  if (g.has("ord") && !of_vectors) g.fail("ord", "None (norms of matrices are not supported)");
+  if (g.is_text("ord") && !of_vectors && g.text("ord", "fro") == "fro") return norm_of(g, g.tensor("input"), 2, along);
+  if (g.has("ord") && (!of_vectors || g.is_text("ord")))
+    g.fail("ord", of_vectors ? "a number" : "None or 'fro' (other norms of matrices are not supported)");
   return norm_of(g, g.tensor("input"), g.number("ord", 2), along);
+}
+
+Id matrix_norm(const Given& g) {
+  g.ignore({"dtype", "out"});
+  if (!g.is_text("ord") || g.text("ord", "fro") != "fro")
+    g.fail("ord", "'fro' (other norms of matrices are not supported)");
+  return norm_of(g, g.tensor("input"), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
+}
+
+Id vecdot(const Given& g) {
+  return reduced(g, "sum", g.apply("mul", g.tensor("input"), g.tensor("other")), {{g.integer("dim", -1)}, false});
 }
 
 // x / max(norm, eps)
@@ -90,7 +103,13 @@ Composites vector_norms() {
   return {
       {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08", call_made<cosine_similarity>},
        {"CosineSimilarity", stateless_module, "dim=1, eps=1e-08", nullptr, "cosine_similarity"},
+       {"matrix_norm", in_linalg, "input, ord='fro', dim=None, keepdim=False, *, dtype=None, out=None",
+        call_made<matrix_norm>},
        {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},
+       {"norm", in_linalg, "input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None", call_made<linalg_norm>},
+       {"vecdot", in_linalg, "input, other, *, dim=-1", call_made<vecdot>},
+       {"vector_norm", in_linalg, "input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None",
+        call_made<vector_norm>},
        {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
       {{"aten._weight_norm", read_made<weight_norm>}, {"aten._weight_norm_interface", read_made<weight_norm>},
        {"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
