@@ -48,10 +48,14 @@ const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer,
 bool is_wide(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& index) {
   const ir::Buffer* source = program.find(buffer);
   if (source == nullptr || index.empty() || gathers(program, index)) return false;
+  std::int64_t elements =
+      0;  // of a vector; of bytes, which several vectors of a thread read from a line, of all of them
   for (const ir::Axis& axis : tile_of(program).axes)
-    if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name))
-      return axis.extent * ir::bytes(source->dtype) >= least_bytes;
-  return false;
+    if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name)) elements = axis.extent;
+  for (const ir::Axis& axis : tile_of(program).axes)
+    if (axis.bind == ir::Bind::reg && ir::is_integer8(source->dtype) && ir::depends_on(index.back(), axis.name))
+      elements *= axis.extent;
+  return elements * ir::bytes(source->dtype) >= least_bytes;
 }
 
 // Copies of rows by loads and stores.
