@@ -3,6 +3,9 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "ir/fraction.h"
 #include "ir/hardware/stage_layout.h"
@@ -17,8 +20,25 @@ namespace {
 constexpr std::int64_t line_bytes = 64;  // of every CPU that has AVX; two sectors of a GPU's cache
 
 double width(const std::optional<ir::Interval>& range, std::int64_t extent) {
-  if (!range) return static_cast<double>(extent);  // gathered: anywhere
+  if (!range) return static_cast<double>(extent);  // anywhere
   return static_cast<double>(std::clamp<std::int64_t>(range->high - range->low + 1, 1, extent));
+}
+
+/// The axes that each value depends on, by the values that it is made of.
+using AxesOfValues = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
+AxesOfValues axes_of_values(const ir::Body& body) {
+  AxesOfValues result;
+  ir::for_each(body, [&](const ir::Stmt& stmt) {
+    const std::string& name = ir::defined(stmt);
+    if (name.empty()) return;
+    const ir::Reads reads = ir::reads(stmt);
+    std::set<std::string, std::less<>> axes(reads.axes.begin(), reads.axes.end());
+    for (const std::string& value : reads.values)
+      if (const auto made = result.find(value); made != result.end())
+        axes.insert(made->second.begin(), made->second.end());
+    result[name].insert(axes.begin(), axes.end());
+  });
+  return result;
 }
 
 /// The number of elements of a box, its rows in whole lines unless they are whole rows.
@@ -76,6 +96,7 @@ struct Traffic::Nest {
     ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
       if (const auto* stage = stmt.as<ir::Stage>()) stages_.try_emplace(stage->buffer, stage);
     });
+    values_ = axes_of_values(tile.body);
     std::size_t node = none;
     for (const ir::Axis& axis : tile.axes) {
       if (axis.bind == ir::Bind::block || axis.bind == ir::Bind::cluster) {
@@ -188,6 +209,26 @@ struct Traffic::Nest {
     bytes[inner] /= static_cast<double>(parts);
   }
 
+  /// How many elements loaded numbers choose at most: one in each turn of the axes that they depend on. nullopt: no number
+  /// chooses.
+  std::optional<double> gathered_width(const ir::Expr& index, const ir::Ranges& scope) const {
+    std::set<std::string, std::less<>> axes;
+    bool gathers = false;
+    ir::for_each_variable(index, [&](const std::string& name) {
+      const auto value = values_.find(name);
+      gathers |= value != values_.end();
+      if (value == values_.end())
+        axes.insert(name);
+      else
+        axes.insert(value->second.begin(), value->second.end());
+    });
+    if (!gathers) return std::nullopt;
+    double turns = 1;
+    for (const auto& [axis, range] : scope)
+      if (axes.contains(axis)) turns *= static_cast<double>(range.high - range.low + 1);
+    return turns;
+  }
+
   void add_boxes(const Memory& memory, const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& more,
                  std::size_t node) {
     std::vector<std::size_t> path;  // from the inside out
@@ -197,6 +238,12 @@ struct Traffic::Nest {
       const ir::Ranges scope = ranges(path, open);
       std::vector<double> widths;
       for (std::size_t d = 0; d < index.size(); ++d) {
+        if (const std::optional<double> gathered = gathered_width(index[d], scope)) {
+          const auto line = static_cast<double>(std::max<std::int64_t>(line_bytes / memory.element, 1));
+          const double each = memory.strides[d] == 1 ? line : more.empty() ? 1 : static_cast<double>(more[d] + 1);
+          widths.push_back(std::min(*gathered * each, static_cast<double>(memory.shape[d])));
+          continue;
+        }
         auto range = ir::bounds(index[d], scope);
         if (range && !more.empty()) range->high += more[d];
         widths.push_back(width(range, memory.shape[d]));
@@ -247,6 +294,7 @@ struct Traffic::Nest {
   std::vector<ir::Axis> thread_axes_;
   std::map<std::size_t, std::size_t> threads_of_;  // node → the innermost of the threads' loops in it
   std::map<std::string, const ir::Stage*> stages_;
+  AxesOfValues values_;
 };
 
 Traffic::Traffic(const ir::Program& tile, const Target& target) {

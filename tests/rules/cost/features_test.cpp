@@ -142,6 +142,21 @@ TEST(Features, TrafficOfAMatmulByHand) {
   EXPECT_EQ(traffic.through(64), 4 * 16 * (64.0 * (4 + 1) + 4) * 64);
 }
 
+// Of a table of 200 MB only the rows that the numbers choose.
+TEST(Features, AGatherMovesTheRowsThatItChooses) {
+  const ir::Program loop = ir::parse(
+      "=== loop: embedding ===\ninput ids: i32[8192] in randint(0, 50000)\ninput w: f32[50000, 1024]\n"
+      "output y: f32[8192, 1024]\nfor a0 in 0..8192: # free\n  in0:i32 = load ids[a0]\n  for a1 in 0..1024: # free\n"
+      "    in1 = load w[min(max(in0, 0), 49999), a1]\n    y[a0, a1] = in1\n");
+  for (const char* name : {"sm_90", "opencl-cpu"}) {
+    const Target target = load_target(name);
+    const double rows = 8192.0 * 1024 * 4;
+    const Features f = features(heuristic(loop, target).program(), target);
+    EXPECT_GE(f.traffic.back(), 2 * rows) << name;
+    EXPECT_LE(f.traffic.back(), 2.1 * rows) << name;
+  }
+}
+
 TEST(Features, AStagedMatmulOnAGpuByHand) {
   const Target target = load_target("sm_80");
   const ir::Program tile =
