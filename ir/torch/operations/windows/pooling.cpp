@@ -79,6 +79,29 @@ Id over_windows(const Given& g, std::string_view op, Id windows) {
   return g.call(op, {windows}, {{"dims", Shape{-1}}});
 }
 
+/// Do windows lie so far apart along lines that neighbours are no lanes of vectors, in a tensor that is worth a second
+/// kernel? Of lanes 2 apart a CPU reads vectors; 4 apart one kernel took 0.8 of the time of two, 3, 5, 8 and 11 apart 1.3
+/// to 2.7 times as long (docs/performance.md, "Depthwise convolutions").
+bool is_pooled_by_lines(const Given& g, const Pool& p) {
+  constexpr std::int64_t elements = 1 << 16;
+  const bool apart = p.stride.back() > 2 && p.stride.back() != 4;
+  return p.dims > 1 && apart && p.kernel.back() > 1 && p.count() > p.kernel.back() &&
+         element_count(g.shape(p.x)) >= elements;
+}
+
+/// The windows of x reduced: of many elements first over lines, which lie next to each other, then along what is left of
+/// them.
+Id pooled(const Given& g, std::string_view op, Id x, const Pool& p, const Shape& pad, double outside) {
+  if (!is_pooled_by_lines(g, p)) return over_windows(g, op, windows(g, x, p, pad, outside));
+  Pool lines = p, along = p;
+  Shape of_lines = pad, of_along(pad.size(), 0);
+  for (std::size_t d = 0; d + 1 < p.dims; ++d) along.kernel[d] = along.stride[d] = along.dilation[d] = 1;
+  lines.kernel.back() = lines.stride.back() = lines.dilation.back() = 1;
+  std::swap_ranges(of_lines.begin(), of_lines.begin() + 2, of_along.begin());  // the last dimension comes first
+  const Id reduced = over_windows(g, op, windows(g, x, lines, of_lines, outside));
+  return over_windows(g, op, windows(g, reduced, along, of_along, outside));
+}
+
 /// The row-major number in `extents` of the place that the n-th element of each window has, without padding.
 Id numbers_of(const Given& g, const Pool& p, Id element) {
   const Shape shape = g.shape(element);
@@ -130,7 +153,7 @@ std::vector<Id> max_and_indices(const Given& g) {
 
 Id max_pool(const Given& g) {
   const Pool p = pool_of(g);
-  return over_windows(g, "amax", windows(g, p.x, p, margins(g, p), -infinity));
+  return pooled(g, "amax", p.x, p, margins(g, p), -infinity);
 }
 
 python::Value call_max_pool(const python::Call& call) {
@@ -162,7 +185,7 @@ Id counts(const Given& g, const Pool& p, bool with_padding) {
 Id avg_pool(const Given& g) {
   const Pool p = pool_of(g);
   const Shape pad = margins(g, p);
-  const Id sum = over_windows(g, "sum", windows(g, p.x, p, pad, 0));
+  const Id sum = pooled(g, "sum", p.x, p, pad, 0);
   if (g.has("divisor_override")) {
     if (g.integer("divisor_override", 1) == 0) g.fail("divisor_override", "a number other than 0");
     return g.apply("div", sum, static_cast<double>(g.integer("divisor_override", 1)));
@@ -181,7 +204,7 @@ Id lp_pool(const Given& g) {
   const Pool p = pool_of(g);
   const double power = g.number("norm_type", 2);
   const Id raised = g.apply("pow", p.x, power);
-  const Id sum = over_windows(g, "sum", windows(g, raised, p, Shape(2 * p.dims, 0), 0));
+  const Id sum = pooled(g, "sum", raised, p, Shape(2 * p.dims, 0), 0);
   return g.apply("pow", sum, 1 / power);
 }
 
