@@ -82,9 +82,9 @@ std::int64_t Emitter::repeats(const Load& s) const {
 std::string Emitter::repeated(const Load& s) {
   constexpr std::string_view digits = "0123456789abcdef";
   const auto lanes = static_cast<std::size_t>(s.type.lanes), times = static_cast<std::size_t>(repeats(s));
-  std::string text =
-      native_load({s.dst, {s.type.dtype, static_cast<int>(lanes / times)}, s.buffer, in_lane(s.index, 0)}, false) +
-      ".s";
+  const bool converts = is_float16(memory_.at(s.buffer).dtype) && !is_float16(s.type.dtype);
+  const Load elements = {s.dst, {s.type.dtype, static_cast<int>(lanes / times)}, s.buffer, in_lane(s.index, 0)};
+  std::string text = "(" + native_load(elements, converts) + ").s";
   for (std::size_t lane = 0; lane < lanes; ++lane) text += digits[lane / times];
   return text;
 }

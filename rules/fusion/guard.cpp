@@ -164,6 +164,21 @@ bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   });
 }
 
+// Does the innermost axis of a contraction walk an operand in steps that no vector of a CPU has, whatever the order of its
+// dimensions? Every second element it has.
+bool strides_columns(const Fusion& fusion, const LoopOp& op) {
+  const auto column = innermost(fusion.shape(op));
+  if (!fusion.target.cpu || !column || !contracts(fusion, op)) return false;
+  return std::ranges::any_of(reachable(fusion.values, op.root), [&](ValueId id) {
+    const Value& value = fusion.values[id];
+    if (value.kind != Value::Kind::load || fusion.values.live(id).reduces.empty()) return false;
+    return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
+      const auto step = ir::coefficient(e, ir::tensor::coordinate(*column).name());
+      return step && *step > 2;
+    });
+  });
+}
+
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
   const Nest nest(values, roots(op), fusion.shape(op));
@@ -218,6 +233,8 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
   if (is_padded(fusion, producer) &&
       (multiplies_windows(fusion, consumer, producer.output) || pools_neighbours(fusion, consumer, producer.output)))
     return {"each window would ask where its padding is", true};
+  if (strides_columns(fusion, merged) && !strides_columns(fusion, producer) && !strides_columns(fusion, consumer))
+    return {"neighbouring columns would lie apart in memory", true};
   if (has_rows_and_columns(fusion, producer) && !has_rows_and_columns(fusion, merged) &&
       !keeps_columns(fusion, producer, consumer))
     return {"the rows and columns of a contraction would be taken apart", true};

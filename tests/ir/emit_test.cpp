@@ -52,9 +52,9 @@ TEST(Emit, LanesThatShareElementsAreOfANarrowerVector) {
                                   "  in1:f32x8 = load x[(a0 + (lane / 2))]\n"
                                   "  in2:i32x4 = load c[(lane / 2)]\n  y[(a0 * 8)]:x8 = in1\n",
                                   "input c: i8[64]\n");
-  EXPECT_THAT(text, HasSubstr("const int16 in0 = vload2(0, &i[a0 * 2]).s0000000011111111;"));
-  EXPECT_THAT(text, HasSubstr("const float8 in1 = vload4(0, &x[a0]).s00112233;"));
-  EXPECT_THAT(text, HasSubstr("const int4 in2 = convert_int2(vload2(0, &c[0])).s0011;"));
+  EXPECT_THAT(text, HasSubstr("const int16 in0 = (vload2(0, &i[a0 * 2])).s0000000011111111;"));
+  EXPECT_THAT(text, HasSubstr("const float8 in1 = (vload4(0, &x[a0])).s00112233;"));
+  EXPECT_THAT(text, HasSubstr("const int4 in2 = (convert_int2(vload2(0, &c[0]))).s0011;"));
 }
 
 // The second vector begins an element early: element 64 would be behind the buffer.
