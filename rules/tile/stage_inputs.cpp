@@ -248,6 +248,34 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
   return result;
 }
 
+// Does the load read windows: along one dimension a row or a column of the matmul together with the chunk, which is an
+// element of a convolution's kernel?
+bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::Loop& chunks, const ir::Load& load) {
+  const std::vector<ir::Axis>& axes = tile_of(program).axes;
+  return std::ranges::any_of(load.index, [&](const ir::Expr& e) {
+    return ir::depends_on(e, chunks.axis.name) &&
+           (ir::depends_on(e, axes[matmul.m].name) || ir::depends_on(e, axes[matmul.n].name));
+  });
+}
+
+// On CPUs a convolution reads its columns in place if they are windows, whose lines are in the caches for the next
+// element of the kernel, or if an element has few channels: a copy of so few rows is a barrier, at which all sums are
+// stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0 and 1.1 to 1.4 times as long, with 96 or
+// more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md, "Convolutional networks").
+bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& matmul) {
+  constexpr std::int64_t least_channels = 96;
+  if (!plan.loop) return true;
+  const ir::Loop& chunks = *tile_of(program).body[*plan.loop].as<ir::Loop>();
+  bool convolves = false, of_columns = false;
+  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    if (load == nullptr || !reads_windows(program, matmul, chunks, *load)) return;
+    convolves = true;
+    of_columns |= load->buffer == plan.stage.source;
+  });
+  return !convolves || (!of_columns && matmul.reduce->axis.extent >= least_channels);
+}
+
 // GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
 // pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
 // that is read in place, the other, unless a batch shares the first (docs/performance.md, "A routed MLP"). What is read
@@ -265,7 +293,8 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
   const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent, rows_in_place(target));
-  return scalars_convert || (columns ? !in_place : in_place && !sharing_axis(program, *matmul));
+  if (columns) return scalars_convert || (!in_place && copies_columns(plan, program, *matmul));
+  return scalars_convert || (in_place && !sharing_axis(program, *matmul));
 }
 
 // Without a copy each thread of a matmul waits for the caches at every step, and no slab travels beside the arithmetic.

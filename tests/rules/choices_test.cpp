@@ -392,6 +392,31 @@ TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
 }
 
 // A copy would be of f32. 4 KiB of what a thread reads are asked for ahead.
+// A 3 x 3 convolution of 64 x 64 places, its channels last.
+ir::Program convolution(std::int64_t channels) {
+  return ir::parse(fmt::format(
+      "=== loop: convolution ===\ninput x: f32[66, 66, {0}]\ninput w: f32[3, 3, {0}, 64]\noutput y: f32[4096, 64]\n"
+      "for a0 in 0..4096: # free\n  for a1 in 0..64: # free\n    for a2 in 0..{1}: # reduce\n"
+      "      in0 = load x[((a0 / 64) + (a2 / {2})), ((a0 % 64) + ((a2 / {0}) % 3)), (a2 % {0})]\n"
+      "      in1 = load w[(a2 / {2}), ((a2 / {0}) % 3), (a2 % {0}), a1]\n      v0 = multiply(in0, in1)\n"
+      "      acc0 <- add(acc0, v0)\n    y[a0, a1] = acc0\n",
+      channels, 9 * channels, 3 * channels));
+}
+
+TEST(Choices, AConvolutionOfFewChannelsReadsItsWeightsInPlaceOnACpu) {
+  EXPECT_EQ(first(convolution(32), "opencl-cpu", "stage_inputs.w"), 0);
+  EXPECT_EQ(first(convolution(64), "opencl-cpu", "stage_inputs.w"), 0);
+  EXPECT_EQ(first(convolution(128), "opencl-cpu", "stage_inputs.w"), 1);
+  EXPECT_EQ(first(convolution(32), "sm_90", "stage_inputs.w"), 1);
+  // Of one dimension, whose places are the columns: windows.
+  const ir::Program lines = ir::parse(
+      "=== loop: convolution ===\ninput x: f32[128, 4098]\ninput w: f32[128, 3, 128]\noutput y: f32[128, 4096]\n"
+      "for a0 in 0..128: # free\n  for a1 in 0..4096: # free\n    for a2 in 0..384: # reduce\n"
+      "      in0 = load x[(a2 % 128), (a1 + (a2 / 128))]\n      in1 = load w[a0, (a2 / 128), (a2 % 128)]\n"
+      "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    y[a0, a1] = acc0\n");
+  EXPECT_EQ(first(lines, "opencl-cpu", "stage_inputs.x"), 0);
+}
+
 TEST(Choices, ACpuReadsSixteenBitsInPlaceForFewRows) {
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
     const ir::Program few = matmul(32, 2048, 2048, dtype), many = matmul(128, 2048, 2048, dtype);
