@@ -260,8 +260,8 @@ bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::L
 
 // On CPUs a convolution reads its columns in place if they are windows, whose lines are in the caches for the next
 // element of the kernel, or if an element has few channels: a copy of so few rows is a barrier, at which all sums are
-// stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0 and 1.1 to 1.4 times as long, with 96 or
-// more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md, "Convolutional networks").
+// stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0 and 1.0 to 1.4 times as long, with 96 or
+// more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md, "KernelBench, level 1").
 bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& matmul) {
   constexpr std::int64_t least_channels = 96;
   if (!plan.loop) return true;

@@ -175,8 +175,9 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (space.name == "torch.nn")
     if (const ModuleType* m = find_module(name)) return {m};
   if (space.name == "torch" && std::ranges::find(other_types, name) != other_types.end())
-    throw Error(fmt::format(
-        "expected a type that kernels have (float32, float16, bfloat16, int32, int64, bool), found `{}`", name));
+    throw Error(
+        fmt::format("expected a type that kernels have (float32, float16, bfloat16, int32, int64, bool), found `{}`{}",
+                    name, name == "uint8" || name == "int8" ? "; a .pt2 file of torch.export may have it" : ""));
   if (space.name.starts_with("torch") && std::ranges::find(opaque_members, name) != opaque_members.end())
     return {Opaque{name}};
   if (is_library(space) && (functions & in_library)) return {Opaque{name}};
