@@ -4,7 +4,8 @@
     python3 experiments/convolution_shapes.py FOLDER [--batch 8]
     python3 experiments/module_times.py FOLDER --output convolutions.jsonl --threads 2
 
-Names are NETWORK_CHANNELSxSIDE_to_OUT_kKERNEL_sSTRIDE, and _gGROUPS of depthwise ones. Each shape stands once: 23, 25 and 8.
+Names are NETWORK_CHANNELSxSIDE_to_OUT_kKERNEL_sSTRIDE, and _gGROUPS of depthwise ones. Each shape
+stands once: 23, 25 and 8.
 The networks are those of torchvision. Needs Python only.
 """
 import argparse

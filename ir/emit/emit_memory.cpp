@@ -73,9 +73,7 @@ bool Emitter::lie_together(const Load& s) const {
 
 // How many neighbouring lanes have the same element; 0: the load is another.
 std::int64_t Emitter::repeats(const Load& s) const {
-  const auto on_lane = [](const Expr& e) { return depends_on(e, lane_variable); };
-  if (memory_.at(s.buffer).strides.back() != 1 || std::any_of(s.index.begin(), s.index.end() - 1, on_lane)) return 0;
-  return repeats_of(s.index.back(), lane_variable, s.type.lanes);
+  return memory_.at(s.buffer).strides.back() == 1 ? repeats_of(s.index, lane_variable, s.type.lanes) : 0;
 }
 
 // The elements as a vector, each several times: vload2(0, &q[0]).s0000000011111111

@@ -164,7 +164,7 @@ bool takes_few_vectors(const Context& c, const Load& l) {
     if (depends_on(l.index[i], *c.vector_axis)) return false;
   const std::int64_t lanes = c.names.find(*c.vector_axis)->range.high + 1;
   return name->unit_stride &&
-         (coefficient(l.index.back(), *c.vector_axis) == 2 || repeats_of(l.index.back(), *c.vector_axis, lanes) > 0);
+         (coefficient(l.index.back(), *c.vector_axis) == 2 || repeats_of(l.index, *c.vector_axis, lanes) > 0);
 }
 
 const Name& check_lanes_apart(Context& c, const Load& l) {

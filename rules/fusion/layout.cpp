@@ -71,7 +71,7 @@ double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std
     for (const ir::Expr& e : index) walked += ir::depends_on(e, access.fastest) ? 1 : 0;
     if (walked == 0) continue;
     constexpr std::int64_t neighbours = 16;  // lanes of the widest vectors
-    if (packed && walked == 1 && ir::repeats_of(index.back(), access.fastest, neighbours) > 0) continue;
+    if (packed && ir::repeats_of(index, access.fastest, neighbours) > 0) continue;
     const auto step = walked == 1 ? ir::coefficient(index.back(), access.fastest) : std::nullopt;
     // Of neighbours 2 to 4 elements apart a line of the cache has several: what counts is the part of it that is not read.
     const bool near = step && *step >= 1 && *step <= 4;

@@ -48,8 +48,8 @@ const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer,
 bool is_wide(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& index) {
   const ir::Buffer* source = program.find(buffer);
   if (source == nullptr || index.empty() || gathers(program, index)) return false;
-  std::int64_t elements =
-      0;  // of a vector; of bytes, which several vectors of a thread read from a line, of all of them
+  // Of a vector; of bytes, of which a thread's vectors lie in one line, of all of them.
+  std::int64_t elements = 0;
   for (const ir::Axis& axis : tile_of(program).axes)
     if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name)) elements = axis.extent;
   for (const ir::Axis& axis : tile_of(program).axes)

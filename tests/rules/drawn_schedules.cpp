@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/rng.h"
 #include "rules/options.h"
+#include "rules/programs.h"
 
 namespace deplo::rules {
 
@@ -19,6 +21,26 @@ void for_each_schedule(int count, const std::function<Drawn(std::uint64_t)>& dra
     check(drawn.loop, *drawn.lowering, seed);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+Lowering drawn_schedule(const ir::Program& loop, const Target& target, std::uint64_t seed) {
+  Rng rng(seed);
+  Lowering lowering(loop, target);
+  while (const auto& fork = lowering.fork()) lowering.choose(rng.below(fork->options.size()));
+  return lowering;
+}
+
+void check_drawn_schedules(const ir::Program& loop, const Target& target, int count, const std::string& what) {
+  for_each_schedule(
+      count,
+      [&](std::uint64_t seed) {
+        return Drawn{loop, drawn_schedule(loop, target, seed)};
+      },
+      [&](const ir::Program&, const Lowering& lowering, std::uint64_t seed) {
+        const ir::Program kernel = materialize(lowering.program(), target);
+        ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
+        ASSERT_EQ(finding(loop, kernel, seed), "") << what << "\n" << ir::print(kernel);
+      });
 }
 
 }  // namespace deplo::rules

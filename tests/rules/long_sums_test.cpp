@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/rng.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/longest_chain.h"
@@ -110,13 +109,6 @@ ir::Program products(const std::string& type, std::int64_t k) {
                    {{"K", k}}, "products");
 }
 
-Lowering drawn(const ir::Program& loop, const Target& target, std::uint64_t seed) {
-  Rng rng(seed);
-  Lowering lowering(loop, target);
-  while (const auto& fork = lowering.fork()) lowering.choose(rng.below(fork->options.size()));
-  return lowering;
-}
-
 constexpr const char* targets[] = {"opencl-cpu", "opencl-cpu-bf16", "sm_80", "sm_90"};
 
 class LongSums : public ::testing::TestWithParam<const char*> {
@@ -136,7 +128,7 @@ TEST_P(LongSums, NoScheduleAddsManyTermsToOneAccumulator) {
       for_each_schedule(
           3,
           [&](std::uint64_t seed) {
-            return Drawn{loop, drawn(loop, target_, seed)};
+            return Drawn{loop, drawn_schedule(loop, target_, seed)};
           },
           [&](const ir::Program&, const Lowering& lowering, std::uint64_t) {
             const ir::Program kernel = materialize(lowering.program(), target_);
@@ -152,7 +144,7 @@ TEST_P(LongSums, NorASumOfManyProducts) {
     for_each_schedule(
         6,
         [&](std::uint64_t seed) {
-          return Drawn{loop, drawn(loop, target_, seed)};
+          return Drawn{loop, drawn_schedule(loop, target_, seed)};
         },
         [&](const ir::Program&, const Lowering& lowering, std::uint64_t) {
           const ir::Program kernel = materialize(lowering.program(), target_);
@@ -165,19 +157,8 @@ TEST_P(LongSums, NorASumOfManyProducts) {
 
 TEST_P(LongSums, AreWhatTheyWere) {
   for (const Case& c : cases)
-    for (const std::int64_t n : {1000, 1009, 4112}) {
-      const ir::Program loop = program(c, n);
-      for_each_schedule(
-          3,
-          [&](std::uint64_t seed) {
-            return Drawn{loop, drawn(loop, target_, seed)};
-          },
-          [&](const ir::Program&, const Lowering& lowering, std::uint64_t seed) {
-            const ir::Program kernel = materialize(lowering.program(), target_);
-            ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
-            ASSERT_EQ(finding(loop, kernel, seed), "") << c.name << " " << n << "\n" << ir::print(kernel);
-          });
-    }
+    for (const std::int64_t n : {1000, 1009, 4112})
+      check_drawn_schedules(program(c, n), target_, 3, fmt::format("{} {}", c.name, n));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LongSums, ::testing::ValuesIn(targets));

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/rng.h"
 #include "rules/drawn_schedules.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
@@ -61,22 +60,8 @@ TEST_P(ParallelSumsOf, EveryScheduleMeansTheSame) {
   const std::string_view statements[] = {"    acc0 <- add(acc0, in0)\n", "    acc0 <- maximum(acc0, in0)\n",
                                          "    v0 = multiply(in0, in0)\n    acc0 <- add(acc0, v0)\n"};
   for (const std::int64_t n : {8, 31, 33, 144, 160, 1000, 1009})
-    for (const std::string_view lines : statements) {
-      const ir::Program loop = rows(n, lines, "acc0");
-      for_each_schedule(
-          4,
-          [&](std::uint64_t seed) {
-            Rng rng(seed);
-            Lowering lowering(loop, target);
-            while (const auto& fork = lowering.fork()) lowering.choose(rng.below(fork->options.size()));
-            return Drawn{loop, std::move(lowering)};
-          },
-          [&](const ir::Program&, const Lowering& lowering, std::uint64_t seed) {
-            const ir::Program kernel = materialize(lowering.program(), target);
-            ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
-            ASSERT_EQ(finding(loop, kernel, seed), "") << n << "\n" << ir::print(kernel);
-          });
-    }
+    for (const std::string_view lines : statements)
+      check_drawn_schedules(rows(n, lines, "acc0"), target, 4, fmt::format("{} {}", n, lines));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ParallelSumsOf, ::testing::Values("opencl-cpu", "opencl-cpu-avx2", "sm_80"));

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/rng.h"
 #include "rules/drawn_schedules.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
@@ -61,23 +60,8 @@ class QuotientsOf : public ::testing::TestWithParam<const char*> {};
 TEST_P(QuotientsOf, EveryScheduleMeansTheSame) {
   const Target target = load_target(GetParam());
   for (const char* name : {"packed_words", "packed_columns", "packed_bytes"})
-    for (const auto& [m, n] :
-         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 256}, {3, 40}, {16, 96}, {5, 33}}) {
-      const ir::Program loop = packed(name, m, n);
-      for_each_schedule(
-          4,
-          [&](std::uint64_t seed) {
-            Rng rng(seed);
-            Lowering lowering(loop, target);
-            while (const auto& fork = lowering.fork()) lowering.choose(rng.below(fork->options.size()));
-            return Drawn{loop, std::move(lowering)};
-          },
-          [&](const ir::Program&, const Lowering& lowering, std::uint64_t seed) {
-            const ir::Program kernel = materialize(lowering.program(), target);
-            ASSERT_EQ(ir::parse(ir::print(kernel)), kernel);
-            ASSERT_EQ(finding(loop, kernel, seed), "") << name << " " << m << " x " << n << "\n" << ir::print(kernel);
-          });
-    }
+    for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 256}, {3, 40}, {16, 96}, {5, 33}})
+      check_drawn_schedules(packed(name, m, n), target, 4, fmt::format("{} {} x {}", name, m, n));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpus, QuotientsOf, ::testing::Values("opencl-cpu", "opencl-cpu-bf16", "opencl-cpu-avx2"));

@@ -205,12 +205,10 @@ class Legality {
 
   // Such lanes are the elements of one narrower vector, each several times.
   bool is_repeated(const ir::Load& load) const {
-    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     const ir::Buffer* const source = program_.find(load.buffer);
     return target_.cpu && site_.kind != Kind::sweeps && source != nullptr && !ir::is_float16(source->dtype) &&
            (load.type.dtype == ir::DType::f32 || load.type.dtype == ir::DType::i32) && source->strides.back() == 1 &&
-           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
-           ir::repeats_of(load.index.back(), lane_, width_) > 0;
+           ir::repeats_of(load.index, lane_, width_) > 0;
   }
 
   // Of a padded tensor: one access where the lanes do not meet its edge, else one for each (emit_memory.cpp).

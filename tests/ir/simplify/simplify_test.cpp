@@ -137,16 +137,19 @@ TEST(WalksOrStands, IndicesOfPaddedTensorsDo) {
 
 TEST(Repeats, NeighboursThatShareAnElementDo) {
   const Expr x = var("x"), y = var("y");
-  EXPECT_EQ(repeats_of(x / 8, "x", 16), 8);
-  EXPECT_EQ(repeats_of(y * 2 + x / 8, "x", 16), 8);
-  EXPECT_EQ(repeats_of(x / 2 + 3, "x", 16), 2);
-  EXPECT_EQ(repeats_of((x + 16) / 4, "x", 8), 4);
-  EXPECT_EQ(repeats_of(x / 8, "x", 8), 0) << "all lanes have one";
-  EXPECT_EQ(repeats_of(x, "x", 16), 0);
-  EXPECT_EQ(repeats_of(y, "x", 16), 0);
-  EXPECT_EQ(repeats_of(x / 3, "x", 16), 0);
-  EXPECT_EQ(repeats_of(x / 8 * 2, "x", 16), 0);
-  EXPECT_EQ(repeats_of((x + 1) / 2, "x", 16), 0);
+  EXPECT_EQ(repeats_of({x / 8}, "x", 16), 8);
+  EXPECT_EQ(repeats_of({y * 2 + x / 8}, "x", 16), 8);
+  EXPECT_EQ(repeats_of({x / 2 + 3}, "x", 16), 2);
+  EXPECT_EQ(repeats_of({(x + 16) / 4}, "x", 8), 4);
+  EXPECT_EQ(repeats_of({x / 8}, "x", 8), 0) << "all lanes have one";
+  EXPECT_EQ(repeats_of({x}, "x", 16), 0);
+  EXPECT_EQ(repeats_of({y}, "x", 16), 0);
+  EXPECT_EQ(repeats_of({x / 3}, "x", 16), 0);
+  EXPECT_EQ(repeats_of({y, x / 8}, "x", 16), 8);
+  EXPECT_EQ(repeats_of({x / 8, y}, "x", 16), 0) << "rows";
+  EXPECT_EQ(repeats_of({x, x / 8}, "x", 16), 0);
+  EXPECT_EQ(repeats_of({x / 8 * 2}, "x", 16), 0);
+  EXPECT_EQ(repeats_of({(x + 1) / 2}, "x", 16), 0);
 }
 
 // What it says holds at every point; each claim is checked against values.

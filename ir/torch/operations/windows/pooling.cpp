@@ -80,7 +80,7 @@ Id over_windows(const Given& g, std::string_view op, Id windows) {
 }
 
 /// Do windows lie so far apart along lines that neighbours are no lanes of vectors, in a tensor that is worth a second
-/// kernel? Of lanes 2 apart a CPU reads vectors; 4 apart one kernel took 0.8 of the time of two, 3, 5, 8 and 11 apart 1.3
+/// kernel? Of lanes 2 apart a CPU reads vectors; 4 apart one kernel took 0.8 of the time of two, 3, 5, 8 and 11 apart 1.1
 /// to 2.7 times as long (docs/performance.md, "Depthwise convolutions").
 bool is_pooled_by_lines(const Given& g, const Pool& p) {
   constexpr std::int64_t elements = 1 << 16;
