@@ -20,12 +20,16 @@ struct Tensor {
   /// which need not be in `tensors`. Empty: the parameter is stored as given.
   std::string of;
   std::vector<int> permutation;
+  /// For a tensor that lies in the memory of another one, `part_of`, from the byte `offset` on: a slice, or what a stack
+  /// consists of. Parts of one tensor may overlap only if no kernel writes them. Empty: it has memory of its own.
+  std::string part_of = {};
+  std::int64_t offset = 0;
   bool operator==(const Tensor&) const = default;
 };
 
 struct Module {
   std::vector<Tensor> tensors;       // inputs and parameters first
-  std::vector<Program> kernels;      // each after the kernels whose results it reads
+  std::vector<Program> kernels;      // each after the kernels whose results, or whose parts, it reads
   std::vector<std::string> outputs;  // tensors, in the order of the graph's outputs
   bool operator==(const Module&) const = default;
   const Tensor* find(std::string_view tensor) const;  // nullptr: there is none

@@ -228,7 +228,8 @@ void Compiler::add_tensors() {
     made.dtype = public_type(tensor.type.dtype);
     made.shape = tensor.type.shape;
     made.strides = ir::row_major_strides(tensor.type.shape);
-    made.slot = plan_.placement.at(tensor.name);
+    made.slot = plan_.placement.at(tensor.name).buffer;
+    made.offset = plan_.placement.at(tensor.name).offset;
     made.of = tensor.of;
     made.permutation = tensor.permutation;
     if (const auto& values = tensor.source.values; values && ir::is_integer(tensor.type.dtype))

@@ -13,7 +13,7 @@ class Chain final : public Executable {
   Result<double> launch(Arrays& arrays, std::int64_t) override {
     double sum = 0;
     for (const ChainLink& link : links_) {
-      const auto seen = arrays.view(link.buffers, link.as);
+      const auto seen = arrays.view(link.places, link.as);
       auto time = link.executable->launch(*seen, link.blocks);
       if (!time.ok()) return time;
       sum += time.value();

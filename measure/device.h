@@ -48,6 +48,13 @@ struct Sample {
   double clock_mhz = 0;  // the device's frequency during the sample; 0: not known
 };
 
+/// Where an array lies: in a buffer, from a byte on.
+struct Place {
+  std::size_t buffer = 0;
+  std::int64_t offset = 0;
+  bool operator==(const Place&) const = default;
+};
+
 /// The buffers of one kernel on the device, in the program's order. Numbers are converted to the buffer's type: rounded
 /// for integers, compared with 0 for bool (measure/check/elements.h).
 class Arrays {
@@ -62,9 +69,9 @@ class Arrays {
   virtual void poison(std::size_t buffer) = 0;
   /// Remembers the buffer's contents for kernels that begin with them (KernelSource::restored). Not for views.
   virtual void save(std::size_t /*buffer*/) { CHECK(false); }
-  /// Arrays that share the memory of some of these buffers. Array i of the view is buffer `buffers[i]`, seen as
-  /// `as[i]`, which must not need more bytes. `buffers` are distinct. These Arrays must outlive the view.
-  virtual std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) = 0;
+  /// Arrays that share the memory of some of these buffers. Array i of the view begins at `places[i]` and is seen as
+  /// `as[i]`, which must end within the buffer. No two arrays begin at one place. These Arrays must outlive the view.
+  virtual std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) = 0;
   /// Checks the red zones (measure/check/red_zone.h). Names the buffer whose bounds a write exceeded, and the place;
   /// nullopt: none.
   virtual std::optional<std::string> overrun() = 0;
@@ -94,11 +101,11 @@ class Executable {
   virtual const Resources& resources() const = 0;
 };
 
-/// A kernel in a chain. Its arrays are Arrays::view(buffers, as) of the chain's arrays.
+/// A kernel in a chain. Its arrays are Arrays::view(places, as) of the chain's arrays.
 struct ChainLink {
   Executable* executable = nullptr;
   std::int64_t blocks = 1;
-  std::vector<std::size_t> buffers = {};
+  std::vector<Place> places = {};
   std::vector<ir::Buffer> as = {};
 };
 

@@ -50,14 +50,15 @@ void HostArrays::restore(std::size_t buffer) {
   std::ranges::copy(slot.saved, slot.bytes.begin());
 }
 
-std::unique_ptr<Arrays> HostArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
-  CHECK(buffers.size() == as.size());
+std::unique_ptr<Arrays> HostArrays::view(std::span<const Place> places, const std::vector<ir::Buffer>& as) {
+  CHECK(places.size() == as.size());
   auto result = std::make_unique<HostArrays>(std::vector<ir::Buffer>{});
   for (std::size_t i = 0; i < as.size(); ++i) {
-    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
-    const std::span<std::byte> bytes = slots_.at(buffers[i]).bytes;
-    CHECK(size_in_bytes(as[i]) <= bytes.size());
-    result->slots_.push_back({bytes.first(size_in_bytes(as[i])), as[i].dtype});
+    CHECK(std::count(places.begin(), places.end(), places[i]) == 1);
+    const std::span<std::byte> bytes = slots_.at(places[i].buffer).bytes;
+    const auto offset = static_cast<std::size_t>(places[i].offset);
+    CHECK(offset + size_in_bytes(as[i]) <= bytes.size());
+    result->slots_.push_back({bytes.subspan(offset, size_in_bytes(as[i])), as[i].dtype});
   }
   return result;
 }

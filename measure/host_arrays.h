@@ -16,7 +16,7 @@ class HostArrays final : public Arrays {
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   void save(std::size_t buffer) override;
-  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override { return std::nullopt; }  // these devices check every access
 
   std::size_t count() const { return slots_.size(); }

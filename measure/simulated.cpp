@@ -44,7 +44,7 @@ class SimulatedDevice::HostArrays final : public Arrays {
   void poison(std::size_t buffer) override {
     data_.at(buffer).visit([](auto& values) { std::memset(values.data(), 0xff, values.size() * sizeof values[0]); });
   }
-  std::unique_ptr<Arrays> view(std::span<const std::size_t>, const std::vector<ir::Buffer>&) override {
+  std::unique_ptr<Arrays> view(std::span<const Place>, const std::vector<ir::Buffer>&) override {
     throw Error("the simulated device has no views");
   }
   std::optional<std::string> overrun() override { return std::nullopt; }

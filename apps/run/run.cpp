@@ -109,7 +109,7 @@ class Runner {
   std::unique_ptr<measure::Executable> build(const std::string& name, const engine::Schedule&);
   std::vector<ir::Buffer> slot_buffers() const;
   void fill(const std::vector<measure::Arrays*>& sets);
-  std::vector<std::size_t> places(std::size_t number) const;
+  std::vector<measure::Place> places(std::size_t number) const;
   double launch(std::size_t number, measure::Arrays& slots);
   std::vector<ir::Numbers> launch_all(measure::Arrays& slots);
   std::vector<ir::Numbers> read_outputs(measure::Arrays& slots) const;
@@ -203,15 +203,15 @@ void Runner::fill(const std::vector<measure::Arrays*>& sets) {
   for (const ir::Tensor& tensor : module_.tensors) {
     if (tensor.kind == ir::Tensor::Kind::computed) continue;
     progress_.status(tensor.name, "drawing");
-    const std::size_t slot = plan_.placement.at(tensor.name);
+    const measure::Place place = plan_.placement.at(tensor.name);
     const ir::Numbers values = subject_->values(tensor);
-    for (measure::Arrays* const slots : sets) slots->view(std::span(&slot, 1), {buffer_of(tensor)})->write(0, values);
+    for (measure::Arrays* const slots : sets) slots->view(std::span(&place, 1), {buffer_of(tensor)})->write(0, values);
   }
 }
 
-/// The slots of a kernel's tensors, in the order of its parameters.
-std::vector<std::size_t> Runner::places(std::size_t number) const {
-  std::vector<std::size_t> places;
+/// Where a kernel's tensors lie, in the order of its parameters.
+std::vector<measure::Place> Runner::places(std::size_t number) const {
+  std::vector<measure::Place> places;
   for (const std::string& tensor : compiled_.launches[number].tensors) places.push_back(plan_.placement.at(tensor));
   return places;
 }
@@ -245,8 +245,8 @@ std::vector<ir::Numbers> Runner::launch_all(measure::Arrays& slots) {
 std::vector<ir::Numbers> Runner::read_outputs(measure::Arrays& slots) const {
   std::vector<ir::Numbers> found;
   for (const std::string& name : module_.outputs) {
-    const std::size_t slot = plan_.placement.at(name);
-    found.push_back(slots.view(std::span(&slot, 1), {buffer_of(*module_.find(name))})->read(0));
+    const measure::Place place = plan_.placement.at(name);
+    found.push_back(slots.view(std::span(&place, 1), {buffer_of(*module_.find(name))})->read(0));
   }
   return found;
 }
@@ -309,7 +309,8 @@ void Runner::time_whole() {
 Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
                                                 const std::vector<ir::Numbers>& expected, double roundings) {
   for (const ir::Tensor& tensor : module_.tensors)
-    if (tensor.kind == ir::Tensor::Kind::computed) slots.poison(plan_.placement.at(tensor.name));
+    if (tensor.kind == ir::Tensor::Kind::computed && tensor.part_of.empty())
+      slots.poison(plan_.placement.at(tensor.name).buffer);
   measure::Arrays* const set = &slots;
   if (const auto sample = executable.sample({&set, 1}, 1, 1); !sample.ok()) return sample.failure();
   const std::vector<ir::Numbers> found = read_outputs(slots);
@@ -335,7 +336,7 @@ std::unique_ptr<measure::Executable> Runner::baseline_chain() {
     if (tensor.kind == ir::Tensor::Kind::computed && std::ranges::count(module_.outputs, tensor.name) == 0) continue;
     if (is_partly_written(tensor.name)) zeroed.push_back(link.as.size());
     link.as.push_back(buffer_of(tensor));
-    link.buffers.push_back(plan_.placement.at(tensor.name));
+    link.places.push_back(plan_.placement.at(tensor.name));
   }
   try {
     measure::Baseline baseline = measure::tile_baseline(*call, link.as, zeroed, *device_);
@@ -408,7 +409,7 @@ void Runner::fill_report() {
     check.right = true;
   }
   for (const ir::Tensor& tensor : module_.tensors)
-    report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));
+    if (tensor.part_of.empty()) report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));
 }
 
 }  // namespace

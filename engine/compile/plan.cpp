@@ -12,11 +12,15 @@ class Planner {
 
   Plan run() {
     const std::set<std::string, std::less<>> outputs(module_.outputs.begin(), module_.outputs.end());
-    for (const ir::Tensor& tensor : module_.tensors)
-      if (tensor.kind != ir::Tensor::Kind::computed || outputs.contains(tensor.name))
+    for (const ir::Tensor& tensor : module_.tensors) {
+      tensors_[tensor.name] = &tensor;
+      if (tensor.part_of.empty() && (tensor.kind != ir::Tensor::Kind::computed || outputs.contains(tensor.name)))
         place(tensor.name, add_slot(slot_bytes(tensor.type)));
+    }
     find_last_uses();
     for (std::size_t k = 0; k < module_.kernels.size(); ++k) run_kernel(k);
+    for (const ir::Tensor& tensor : module_.tensors)
+      if (!tensor.part_of.empty()) place_part(tensor);
     return std::move(plan_);
   }
 
@@ -25,24 +29,40 @@ class Planner {
     plan_.slots.push_back(bytes);
     return plan_.slots.size() - 1;
   }
-  void place(const std::string& tensor, std::size_t slot) { plan_.placement.emplace(tensor, slot); }
+  void place(const std::string& tensor, std::size_t slot) { plan_.placement.emplace(tensor, measure::Place{slot}); }
+
+  const ir::Tensor& find(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    CHECK(found != tensors_.end());
+    return *found->second;
+  }
+  /// The tensor with memory of its own in which it lies.
+  const ir::Tensor& whole(const std::string& name) const {
+    const ir::Tensor* tensor = &find(name);
+    while (!tensor->part_of.empty()) tensor = &find(tensor->part_of);
+    return *tensor;
+  }
+  void place_part(const ir::Tensor& part) {
+    std::int64_t offset = 0;
+    for (const ir::Tensor* tensor = &part; !tensor->part_of.empty(); tensor = &find(tensor->part_of))
+      offset += tensor->offset;
+    if (const auto slot = plan_.placement.find(whole(part.name).name); slot != plan_.placement.end())
+      plan_.placement.emplace(part.name, measure::Place{slot->second.buffer, offset});
+  }
 
   void find_last_uses() {
     for (std::size_t k = 0; k < module_.kernels.size(); ++k)
       for (const ir::Buffer& buffer : module_.kernels[k].buffers)
-        if (!plan_.placement.contains(buffer.name)) last_use_[buffer.name] = k;
+        if (const std::string& name = whole(buffer.name).name; !plan_.placement.contains(name)) last_use_[name] = k;
+    for (const auto& [tensor, last] : last_use_) ends_[last].push_back(tensor);
   }
 
   void run_kernel(std::size_t k) {
-    for (const ir::Buffer& buffer : module_.kernels[k].buffers) {
-      if (plan_.placement.contains(buffer.name)) continue;
-      const ir::Tensor* const tensor = module_.find(buffer.name);
-      CHECK(tensor != nullptr);
-      place(buffer.name, take(slot_bytes(tensor->type)));
-    }
+    for (const ir::Buffer& buffer : module_.kernels[k].buffers)
+      if (const ir::Tensor& tensor = whole(buffer.name); !plan_.placement.contains(tensor.name))
+        place(tensor.name, take(slot_bytes(tensor.type)));
     // After all of the kernel's buffers have their place: what it reads must not be where it writes.
-    for (const auto& [tensor, last] : last_use_)
-      if (last == k) free_.push_back(plan_.placement.at(tensor));
+    for (const std::string& tensor : ends_[k]) free_.push_back(plan_.placement.at(tensor).buffer);
   }
 
   std::size_t take(std::int64_t bytes) {
@@ -62,7 +82,9 @@ class Planner {
 
   const ir::Module& module_;
   Plan plan_;
+  std::map<std::string, const ir::Tensor*, std::less<>> tensors_;
   std::map<std::string, std::size_t, std::less<>> last_use_;  // computed tensor → kernel
+  std::map<std::size_t, std::vector<std::string>> ends_;      // kernel → the tensors that it is the last to use
   std::vector<std::size_t> free_;
 };
 

@@ -147,6 +147,7 @@ class Runtime {
       slots_.emplace_back(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, std::size_t(bytes), nullptr, &code));
       check(code, "memory");
     }
+    for (const deplo::Tensor& tensor : program.tensors) memory_.push_back(memory_of(tensor));
     for (const deplo::Kernel& kernel : program.kernels) build(kernel);
   }
 
@@ -158,15 +159,15 @@ class Runtime {
                                      : tensor.dtype == deplo::DType::i32  ? stored<std::int32_t>(values)
                                      : tensor.dtype == deplo::DType::i64  ? stored<std::int64_t>(values)
                                                                           : stored<std::uint8_t>(values);
-    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
-                               nullptr, nullptr),
+    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
+                               memory.data(), 0, nullptr, nullptr),
           "write");
   }
 
   std::vector<float> read(const deplo::Tensor& tensor) {
     std::vector<char> memory(bytes(tensor));
-    check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, 0, memory.size(), memory.data(), 0,
-                              nullptr, nullptr),
+    check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
+                              memory.data(), 0, nullptr, nullptr),
           "read");
     if (tensor.dtype == deplo::DType::f32) return loaded<float>(memory);
     if (tensor.dtype == deplo::DType::f16) return loaded<Half>(memory);
@@ -190,6 +191,22 @@ class Runtime {
   }
 
  private:
+  static std::size_t offset(const deplo::Tensor& tensor) { return static_cast<std::size_t>(tensor.offset); }
+
+  /// What a kernel gets as the argument of a tensor: its slot, or a part of that.
+  Memory memory_of(const deplo::Tensor& tensor) const {
+    const cl_mem slot = slots_[tensor.slot].get();
+    if (tensor.offset == 0) {
+      check(clRetainMemObject(slot), "memory");
+      return Memory(slot);
+    }
+    const cl_buffer_region region{offset(tensor), bytes(tensor)};
+    cl_int code = CL_SUCCESS;
+    Memory part(clCreateSubBuffer(slot, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+    check(code, "memory");
+    return part;
+  }
+
   /// The tensors in their order, and the scalars at their positions.
   void set_arguments(cl_kernel function, const deplo::Launch& launch,
                      const std::vector<deplo::Kernel::Scalar>& scalars) const {
@@ -203,7 +220,7 @@ class Runtime {
                               is_local ? nullptr : scalar->bytes.data());
         ++scalar;
       } else {
-        const cl_mem memory = slots_[program_.tensors[*tensor++].slot].get();
+        const cl_mem memory = memory_[*tensor++].get();
         code = clSetKernelArg(function, i, sizeof memory, &memory);
       }
       check(code, "argument");
@@ -225,8 +242,8 @@ class Runtime {
 
   void zero(const deplo::Tensor& tensor) {
     const char nothing = 0;
-    check(clEnqueueFillBuffer(queue_.get(), slots_[tensor.slot].get(), &nothing, sizeof nothing, 0, bytes(tensor), 0,
-                              nullptr, nullptr),
+    check(clEnqueueFillBuffer(queue_.get(), slots_[tensor.slot].get(), &nothing, sizeof nothing, offset(tensor),
+                              bytes(tensor), 0, nullptr, nullptr),
           "fill");
   }
 
@@ -234,7 +251,7 @@ class Runtime {
   cl_device_id device_;
   Owned<cl_context, clReleaseContext> context_;
   Owned<cl_command_queue, clReleaseCommandQueue> queue_;
-  std::vector<Memory> slots_;
+  std::vector<Memory> slots_, memory_;  // by slot; by tensor
   std::vector<Function> functions_;
 };
 

@@ -36,7 +36,7 @@ void CudaArrays::allocate(const ir::Buffer& buffer) {
   static const std::vector<std::byte> zone = red_zone();
   copy_to(whole, zone.data(), zone.size());
   copy_to(whole + red_zone_bytes + size, zone.data(), zone.size());
-  slots_.push_back({whole + red_zone_bytes, size, size, buffer.dtype, buffer.name, 0});
+  slots_.push_back({whole + red_zone_bytes, size, 0, size, buffer.dtype, buffer.name, 0});
 }
 
 void CudaArrays::copy_to(Address to, const void* from, std::size_t bytes) const {
@@ -114,19 +114,20 @@ int CudaArrays::fill(std::size_t buffer, unsigned char byte) const {
   return context_.driver().fill(slot.address, byte, slot.size, context_.stream());
 }
 
-std::unique_ptr<Arrays> CudaArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
-  return seen(buffers, as);
+std::unique_ptr<Arrays> CudaArrays::view(std::span<const Place> places, const std::vector<ir::Buffer>& as) {
+  return seen(places, as);
 }
 
-std::unique_ptr<CudaArrays> CudaArrays::seen(std::span<const std::size_t> buffers,
-                                             const std::vector<ir::Buffer>& as) const {
-  CHECK(buffers.size() == as.size());
+std::unique_ptr<CudaArrays> CudaArrays::seen(std::span<const Place> places, const std::vector<ir::Buffer>& as) const {
+  CHECK(places.size() == as.size());
   std::unique_ptr<CudaArrays> result(new CudaArrays(context_));
   for (std::size_t i = 0; i < as.size(); ++i) {
-    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
-    const Slot& slot = slots_.at(buffers[i]);
-    CHECK(size_in_bytes(as[i]) <= slot.size);
-    result->slots_.push_back({slot.address, size_in_bytes(as[i]), slot.capacity, as[i].dtype, as[i].name, 0});
+    CHECK(std::count(places.begin(), places.end(), places[i]) == 1);
+    const Slot& slot = slots_.at(places[i].buffer);
+    const std::size_t size = size_in_bytes(as[i]), offset = static_cast<std::size_t>(places[i].offset);
+    CHECK(offset + size <= slot.size);
+    result->slots_.push_back(
+        {slot.address + offset, size, slot.offset + offset, slot.capacity, as[i].dtype, as[i].name, 0});
   }
   return result;
 }
@@ -136,8 +137,9 @@ std::optional<std::string> CudaArrays::overrun() {
   std::vector<std::byte> zones(slots_.size() * 2 * red_zone_bytes);
   const auto zone = [&](std::size_t i) { return std::span(zones).subspan(i * red_zone_bytes, red_zone_bytes); };
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    copy_from(zone(2 * i).data(), slots_[i].address - red_zone_bytes, red_zone_bytes);
-    copy_from(zone(2 * i + 1).data(), slots_[i].address + slots_[i].capacity, red_zone_bytes);
+    const Address whole = slots_[i].address - slots_[i].offset;
+    copy_from(zone(2 * i).data(), whole - red_zone_bytes, red_zone_bytes);
+    copy_from(zone(2 * i + 1).data(), whole + slots_[i].capacity, red_zone_bytes);
   }
   context_.driver().require(context_.wait(), "read red zones");
   for (std::size_t i = 0; i < slots_.size(); ++i)

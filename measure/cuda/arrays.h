@@ -22,9 +22,9 @@ class CudaArrays final : public Arrays {
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   void save(std::size_t buffer) override;
-  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
   /// view() with its actual type.
-  std::unique_ptr<CudaArrays> seen(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) const;
+  std::unique_ptr<CudaArrays> seen(std::span<const Place> places, const std::vector<ir::Buffer>& as) const;
   std::optional<std::string> overrun() override;
 
   std::size_t count() const { return slots_.size(); }
@@ -37,7 +37,8 @@ class CudaArrays final : public Arrays {
  private:
   struct Slot {
     Address address = 0;
-    std::size_t size = 0, capacity = 0;  // bytes of the buffer, and of the buffer that it is a view of
+    std::size_t size = 0;
+    std::size_t offset = 0, capacity = 0;  // of a view: where it begins in the whole buffer, and the bytes of that one
     ir::DType dtype = ir::DType::f32;
     std::string name;
     Address saved = 0;  // 0: nothing is saved

@@ -308,7 +308,7 @@ std::string ChainLaunches::what() const { return fmt::format("{} kernels", links
 
 std::optional<Failure> ChainLaunches::enqueue(const CudaArrays& arrays, std::int64_t) const {
   for (const ChainLink& link : links_) {
-    const auto seen = arrays.seen(link.buffers, link.as);
+    const auto seen = arrays.seen(link.places, link.as);
     if (auto failed = static_cast<const CudaExecutable&>(*link.executable).enqueue(*seen)) return failed;
   }
   return std::nullopt;

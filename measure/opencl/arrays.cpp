@@ -14,6 +14,25 @@ void require(cl_int code, const std::string& what) {
   if (code != CL_SUCCESS) throw Error(fmt::format("OpenCL: {}: {}", what, opencl_error_name(code)), Exit::environment);
 }
 
+namespace {
+
+// The bytes between the red zones from `offset` on.
+Memory part(const Memory& whole, std::size_t offset, std::size_t size, const std::string& what) {
+  const cl_buffer_region region{red_zone_bytes + offset, size};
+  cl_int code = CL_SUCCESS;
+  Memory memory(clCreateSubBuffer(whole.get(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+  require(code, what);
+  return memory;
+}
+
+// Another owner of the same memory.
+Memory shared(const Memory& memory) {
+  require(clRetainMemObject(memory.get()), "share a buffer");
+  return Memory(memory.get());
+}
+
+}  // namespace
+
 OpenclArrays::OpenclArrays(cl_context context, cl_command_queue queue, bool cpu, const std::vector<ir::Buffer>& buffers)
     : queue_(queue) {
   for (const ir::Buffer& buffer : buffers) slots_.push_back(allocate(context, cpu, buffer));
@@ -27,14 +46,12 @@ OpenclArrays::Slot OpenclArrays::allocate(cl_context context, bool cpu, const ir
   const cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0);
   Memory whole(clCreateBuffer(context, flags, with_zones, host.get(), &code));
   require(code, what);
-  const cl_buffer_region region{red_zone_bytes, size};
-  Memory memory(clCreateSubBuffer(whole.get(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
-  require(code, what);
+  Memory memory = part(whole, 0, size, what);
   const std::vector<std::byte> zone = red_zone();
   for (const std::size_t at : {std::size_t{0}, red_zone_bytes + size})
     require(clEnqueueWriteBuffer(queue_, whole.get(), CL_TRUE, at, zone.size(), zone.data(), 0, nullptr, nullptr),
             what);
-  return {std::move(host), std::move(whole), std::move(memory), size, size, buffer.dtype, buffer.name, nullptr};
+  return {std::move(host), std::move(whole), std::move(memory), size, 0, size, buffer.dtype, buffer.name, nullptr};
 }
 
 std::optional<std::string> OpenclArrays::overrun() {
@@ -118,17 +135,16 @@ cl_int OpenclArrays::fill(std::size_t buffer, cl_uchar byte, cl_event* done) con
   return clEnqueueFillBuffer(queue_, slot.memory.get(), &byte, sizeof byte, 0, slot.size, 0, nullptr, done);
 }
 
-std::unique_ptr<Arrays> OpenclArrays::view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) {
-  CHECK(buffers.size() == as.size());
+std::unique_ptr<Arrays> OpenclArrays::view(std::span<const Place> places, const std::vector<ir::Buffer>& as) {
+  CHECK(places.size() == as.size());
   std::unique_ptr<OpenclArrays> result(new OpenclArrays(queue_));
   for (std::size_t i = 0; i < as.size(); ++i) {
-    CHECK(std::count(buffers.begin(), buffers.end(), buffers[i]) == 1);
-    const Slot& slot = slots_.at(buffers[i]);
-    CHECK(size_in_bytes(as[i]) <= slot.size);
-    require(clRetainMemObject(slot.whole.get()), "share a buffer");
-    Memory whole(slot.whole.get());
-    require(clRetainMemObject(slot.memory.get()), "share a buffer");
-    result->slots_.push_back({nullptr, std::move(whole), Memory(slot.memory.get()), slot.capacity, size_in_bytes(as[i]),
+    CHECK(std::count(places.begin(), places.end(), places[i]) == 1);
+    const Slot& slot = slots_.at(places[i].buffer);
+    const std::size_t size = size_in_bytes(as[i]), offset = static_cast<std::size_t>(places[i].offset);
+    CHECK(offset + size <= slot.size);
+    Memory memory = offset == 0 ? shared(slot.memory) : part(slot.whole, slot.offset + offset, size, "view a buffer");
+    result->slots_.push_back({nullptr, shared(slot.whole), std::move(memory), slot.capacity, slot.offset + offset, size,
                               as[i].dtype, as[i].name, nullptr});
   }
   return result;

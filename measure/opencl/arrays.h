@@ -45,7 +45,7 @@ class OpenclArrays final : public Arrays {
   std::vector<std::uint8_t> read_bytes(std::size_t buffer) override;
   void poison(std::size_t buffer) override;
   void save(std::size_t buffer) override;
-  std::unique_ptr<Arrays> view(std::span<const std::size_t> buffers, const std::vector<ir::Buffer>& as) override;
+  std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;
   /// PoCL's CPU device works on these bytes themselves (CL_MEM_USE_HOST_PTR). If a driver copied them, the check of the
   /// outputs would fail.
@@ -66,7 +66,8 @@ class OpenclArrays final : public Arrays {
     HostMemory host;           // the memory of `whole`, which it must outlive; null on GPUs
     Memory whole, memory;      // the buffer with its red zones; the buffer alone
     std::size_t capacity = 0;  // bytes between the red zones
-    std::size_t size = 0;      // in bytes; of a view: at most the capacity
+    std::size_t offset = 0;    // where it begins between them, in bytes; not 0 in views only
+    std::size_t size = 0;      // in bytes
     ir::DType dtype = ir::DType::f32;
     std::string name;
     Memory saved = nullptr;

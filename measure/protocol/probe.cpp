@@ -183,7 +183,7 @@ void Probe::include_memory() {
 rules::Ceilings Probe::memory_rates() const {
   if (!copy_->executable || !read_->executable) return {};
   const auto arrays = touched(device_, read_->buffers);
-  const double copy_gb_s = best_rate(*copy_, *arrays->view(std::array<std::size_t, 2>{0, 1}, copy_->buffers));
+  const double copy_gb_s = best_rate(*copy_, *arrays->view(std::array<Place, 2>{{{0}, {1}}}, copy_->buffers));
   return {.copy_gb_s = copy_gb_s, .read_gb_s = best_rate(*read_, *arrays)};
 }
 

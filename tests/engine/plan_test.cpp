@@ -74,7 +74,7 @@ TEST(Plan, BestFitAndGrowth) {
   const Plan plan = plan_buffers(module);
   EXPECT_EQ(plan.placement.at("ten"), plan.placement.at("small"));
   EXPECT_EQ(plan.placement.at("huge"), plan.placement.at("large"));
-  EXPECT_EQ(plan.slots[plan.placement.at("huge")], 8000);
+  EXPECT_EQ(plan.slots[plan.placement.at("huge").buffer], 8000);
   EXPECT_DOUBLE_EQ(plan.bytes(), 4 + 4 + 8000 + 40 + 4);
 }
 
@@ -83,8 +83,33 @@ TEST(Plan, OutputsAndInputsShareNothing) {
   module.outputs = {"t1", "x", "t5", "t1"};
   const Plan plan = plan_buffers(module);
   for (const std::string kept : {"x", "t1", "t5"})
-    for (const auto& [name, slot] : plan.placement)
-      EXPECT_EQ(slot == plan.placement.at(kept), name == kept) << name << " and " << kept;
+    for (const auto& [name, place] : plan.placement)
+      EXPECT_EQ(place == plan.placement.at(kept), name == kept) << name << " and " << kept;
+}
+
+TEST(Plan, PartsLieInTheirWholeFromTheFirstToTheLast) {
+  ir::Module module;
+  add_tensor(module, Kind::input, "x", 64);
+  for (const char* name : {"between", "late"}) add_tensor(module, Kind::computed, name, 256);
+  add_tensor(module, Kind::computed, "whole", 256);
+  for (const auto& [name, of, offset] :
+       {std::tuple{"first", "whole", 0}, {"second", "whole", 512}, {"slice", "second", 128}}) {
+    add_tensor(module, Kind::computed, name, 32);
+    module.tensors.back().part_of = of;
+    module.tensors.back().offset = offset;
+  }
+  add_kernel(module, {"x"}, "first");
+  add_kernel(module, {"first"}, "between");
+  add_kernel(module, {"between"}, "second");
+  add_kernel(module, {"slice"}, "late");
+  module.outputs = {"late"};
+  const Plan plan = plan_buffers(module);
+  const std::size_t slot = plan.placement.at("whole").buffer;
+  EXPECT_EQ(plan.placement.at("first"), (measure::Place{slot, 0}));
+  EXPECT_EQ(plan.placement.at("second"), (measure::Place{slot, 512}));
+  EXPECT_EQ(plan.placement.at("slice"), (measure::Place{slot, 640}));
+  EXPECT_EQ(plan.slots[slot], 1024);
+  EXPECT_NE(plan.placement.at("between").buffer, slot);
 }
 
 TEST(Plan, SlotsAreWholeWords) {
@@ -120,13 +145,14 @@ ir::Module random_module(Rng& rng) {
 void expect_values_survive(const ir::Module& module, const Plan& plan) {
   std::vector<std::string> holds(plan.slots.size());
   for (const ir::Tensor& tensor : module.tensors)
-    if (tensor.kind != Kind::computed) holds[plan.placement.at(tensor.name)] = tensor.name;
+    if (tensor.kind != Kind::computed) holds[plan.placement.at(tensor.name).buffer] = tensor.name;
   for (const ir::Program& kernel : module.kernels) {
     for (const ir::Buffer& buffer : kernel.buffers)  // written while others are read
-      if (buffer.role == ir::Role::output) holds[plan.placement.at(buffer.name)] = buffer.name;
-    for (const ir::Buffer& buffer : kernel.buffers) EXPECT_EQ(holds[plan.placement.at(buffer.name)], buffer.name);
+      if (buffer.role == ir::Role::output) holds[plan.placement.at(buffer.name).buffer] = buffer.name;
+    for (const ir::Buffer& buffer : kernel.buffers)
+      EXPECT_EQ(holds[plan.placement.at(buffer.name).buffer], buffer.name);
   }
-  for (const std::string& output : module.outputs) EXPECT_EQ(holds[plan.placement.at(output)], output);
+  for (const std::string& output : module.outputs) EXPECT_EQ(holds[plan.placement.at(output).buffer], output);
 }
 
 TEST(Plan, NothingAliveIsOverwritten) {
@@ -140,7 +166,7 @@ TEST(Plan, NothingAliveIsOverwritten) {
     for (const ir::Tensor& tensor : module.tensors) {
       sum += static_cast<double>(slot_bytes(tensor.type));
       if (plan.placement.contains(tensor.name)) {
-        EXPECT_GE(plan.slots[plan.placement.at(tensor.name)], slot_bytes(tensor.type));
+        EXPECT_GE(plan.slots[plan.placement.at(tensor.name).buffer], slot_bytes(tensor.type));
       }
     }
     EXPECT_LE(plan.bytes(), sum);

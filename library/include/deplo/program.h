@@ -24,6 +24,9 @@ struct Tensor {
   /// Index into Program::slots. Each input, parameter and output has a slot of its own, so the caller may use existing
   /// memory for it. Other computed tensors share a slot if they are never needed at the same time.
   std::size_t slot = 0;
+  /// The byte of the slot at which the tensor begins, a multiple of 128. It is not 0 only in a tensor that is a part of
+  /// another one of the same slot: a slice of a sequence, or the step of a recurrence.
+  std::int64_t offset = 0;
   /// Set for a parameter whose dimensions are stored in another order than the graph's: dimension d of this tensor is
   /// dimension permutation[d] of the graph's parameter `of`. Both empty: the graph's order.
   std::string of;
