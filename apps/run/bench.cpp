@@ -136,7 +136,7 @@ class Bencher {
       row.name = kernel.name;
       row.first = first;
       report.kernels.push_back(std::move(row));
-      progress_.line(label + "  " + (first == i ? describe(report.kernels.back()) : fmt::format("as {}", first)));
+      if (first == i) progress_.line(label + "  " + describe(report.kernels.back()));
       on_kernel(report);
     }
     if (store_) store_->add_ceilings(runner_->ceilings());

@@ -61,30 +61,61 @@ std::string schedules_text(const RunReport& report) {
   return text + "\n" + notes;
 }
 
-/// Without times: which schedule each kernel ran with.
-std::string untimed_kernel_table(const RunReport& report, std::size_t width) {
-  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs"}};
-  for (std::size_t i = 0; i < report.kernels.size(); ++i)
-    rows.push_back(
-        {std::to_string(i), report.kernels[i].name, schedule(report.kernels[i], i), measured(report.kernels[i])});
-  return align_columns(rows, {true, false, false, true}, width);
+/// A longer table has a row for each distinct kernel: the steps of a recurrence are thousands of launches.
+constexpr std::size_t max_rows = 100;
+
+/// The launches of one kernel, or one of them.
+struct LaunchRow {
+  std::size_t number = 0;  // of the first
+  std::size_t launches = 1;
+  KernelLaunch sum;
+};
+
+std::vector<LaunchRow> launch_rows(const RunReport& report) {
+  const bool together = report.kernels.size() > max_rows;
+  std::vector<LaunchRow> rows;
+  std::map<std::size_t, std::size_t> row_of;  // by the number of the first equal launch
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const KernelLaunch& k = report.kernels[i];
+    const auto [row, is_new] = row_of.try_emplace(together ? k.first : i, rows.size());
+    if (is_new) {
+      rows.push_back({i, 1, k});
+      continue;
+    }
+    LaunchRow& known = rows[row->second];
+    ++known.launches;
+    known.sum.microseconds += k.microseconds;
+    known.sum.flops += k.flops;
+    known.sum.bytes += k.bytes;
+  }
+  return rows;
 }
 
 std::string kernel_table(const RunReport& report, std::size_t width) {
-  if (!report.timed) return untimed_kernel_table(report, width);
-  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs", "µs", "GFLOP/s", "GB/s"}};
+  const std::vector<LaunchRow> launches = launch_rows(report);
+  const bool together = launches.size() < report.kernels.size();
+  std::vector<std::vector<std::string>> rows{{"#", "kernel", "schedule", "tuned µs"}};
+  std::vector<bool> right = {true, false, false, true};
+  const auto add = [&](std::vector<std::string> cells, std::size_t count, const KernelLaunch& k) {
+    if (together) cells.push_back(std::to_string(count));
+    if (report.timed) cells.push_back(significant(k.microseconds));
+    if (report.timed) cells.push_back(speed(k.flops, k.microseconds));
+    if (report.timed) cells.push_back(speed(k.bytes, k.microseconds));
+    rows.push_back(std::move(cells));
+  };
+  if (together) rows[0].emplace_back("launches"), right.push_back(true);
+  if (report.timed)
+    for (const char* const title : {"µs", "GFLOP/s", "GB/s"}) rows[0].emplace_back(title), right.push_back(true);
   KernelLaunch total;
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    const KernelLaunch& k = report.kernels[i];
-    rows.push_back({std::to_string(i), k.name, schedule(k, i), measured(k), significant(k.microseconds),
-                    speed(k.flops, k.microseconds), speed(k.bytes, k.microseconds)});
-    total.microseconds += k.microseconds;
-    total.flops += k.flops;
-    total.bytes += k.bytes;
+  for (const LaunchRow& row : launches) {
+    add({std::to_string(row.number), row.sum.name, schedule(row.sum, row.number), measured(row.sum)}, row.launches,
+        row.sum);
+    total.microseconds += row.sum.microseconds;
+    total.flops += row.sum.flops;
+    total.bytes += row.sum.bytes;
   }
-  rows.push_back({"", "total", "", "", significant(total.microseconds), speed(total.flops, total.microseconds),
-                  speed(total.bytes, total.microseconds)});
-  return align_columns(rows, {true, false, false, true, true, true, true}, width);
+  if (report.timed) add({"", "total", "", ""}, report.kernels.size(), total);
+  return align_columns(rows, right, width);
 }
 
 /// "fingerprint of 0 softmax: 0123456789abcdef, of a row 0123456789abcdef", for each distinct kernel.
