@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/rng.h"
+#include "ir/canonical/canonical.h"
 #include "ir/interpret/interpret.h"
 #include "measure/check/reference.h"
 
@@ -83,22 +84,30 @@ std::optional<ir::Fill> fill_of(const Range& seen, ir::DType dtype) {
 
 bool holds_the_usual(const ir::Fill& fill) { return fill.draw == Draw::uniform && fill.a <= -1 && fill.b >= 1; }
 
+using Fills = std::map<std::string, ir::Fill>;  // by tensor
+
 class Filler {
  public:
   explicit Filler(ir::Module& module) : module_(module) {
     for (const ir::Tensor& tensor : module.tensors) {
+      if (!tensor.part_of.empty()) whole_[tensor.name] = tensor.part_of;
       if (tensor.kind == ir::Tensor::Kind::computed) continue;
       if (const auto fill = said(tensor)) drawn_[tensor.name] = seen_[tensor.name] = *fill;
       if (tensor.source.given && tensor.source.values) see_file(tensor);
     }
+    for (std::size_t k = 0; k < module.kernels.size(); ++k)
+      for (const ir::Buffer& buffer : module.kernels[k].buffers)
+        if (buffer.role == ir::Role::input) last_read_[whole(buffer.name)] = k;
   }
 
   void run() {
     for (std::size_t k = 0; k < module_.kernels.size(); ++k) {
       for (ir::Buffer& buffer : module_.kernels[k].buffers)
-        if (const auto fill = drawn_.find(buffer.name); buffer.role == ir::Role::input && fill != drawn_.end())
+        if (const auto fill = drawn_.find(whole(buffer.name)); buffer.role == ir::Role::input && fill != drawn_.end())
           buffer.fill = fill->second;
-      if (is_read_after(k)) observe(module_.kernels[k]);
+      if (!is_read_after(k)) continue;
+      const ir::Program& kernel = module_.kernels[k];
+      for (const auto& [name, fill] : whole_.empty() ? observe(kernel) : observe_step(kernel)) take(name, fill);
     }
   }
 
@@ -112,28 +121,31 @@ class Filler {
     if (const auto fill = fill_of(range_of(*tensor.source.values), tensor.type.dtype)) seen_[tensor.name] = *fill;
   }
 
+  /// The tensor that another one is a part of: one that is none has its own name.
+  const std::string& whole(const std::string& tensor) const {
+    const auto found = whole_.find(tensor);
+    return found == whole_.end() ? tensor : whole(found->second);
+  }
+
   bool is_read_after(std::size_t k) const {
-    const auto written = [&](const ir::Buffer& buffer) {
-      if (buffer.role != ir::Role::input) return false;
-      const ir::Buffer* const made = module_.kernels[k].find(buffer.name);
-      return made != nullptr && made->role == ir::Role::output;
-    };
-    for (std::size_t i = k + 1; i < module_.kernels.size(); ++i)
-      if (std::ranges::any_of(module_.kernels[i].buffers, written)) return true;
-    return false;
+    return std::ranges::any_of(module_.kernels[k].buffers, [&](const ir::Buffer& buffer) {
+      const auto last = last_read_.find(whole(buffer.name));
+      return buffer.role == ir::Role::output && last != last_read_.end() && last->second > k;
+    });
   }
 
   double element(const ir::Buffer& buffer, std::int64_t offset) const {
-    const std::uint64_t name = checksum(buffer.name);
+    const std::string& name_of_whole = whole(buffer.name);
+    const std::uint64_t name = checksum(name_of_whole);
     Rng rng(Rng(name + static_cast<std::uint64_t>(offset)).next());
-    const auto fill = seen_.find(buffer.name);
+    const auto fill = seen_.find(name_of_whole);
     const bool real = buffer.dtype == ir::DType::f32;
     const ir::Fill usual{real ? Draw::uniform : Draw::integers, real ? -1.0 : 0, real ? 1.0 : 2};
     return ir::draw(fill == seen_.end() ? usual : fill->second, buffer.dtype, rng);
   }
 
   /// Of the sample points as many as `most_executions` allows; none where one element alone takes more.
-  void observe(const ir::Program& kernel) {
+  Fills observe(const ir::Program& kernel) const {
     // About a second of the interpreter: a matmul of up to 150,000 terms is observed at all of its points.
     constexpr double most_executions = 2e7;
     std::vector<std::int64_t> extents;
@@ -151,16 +163,39 @@ class Filler {
       const auto read = [this](const ir::Buffer& buffer, std::int64_t offset) { return element(buffer, offset); };
       for (const ir::Point& found : ir::evaluate_at(kernel, read, at)) ranges[found.buffer].add(found.value);
     }
-    for (const auto& [name, range] : ranges) {
-      const auto fill = fill_of(range, kernel.find(name)->dtype);
-      if (!fill) continue;
-      seen_[name] = *fill;
-      if (!holds_the_usual(*fill)) drawn_[name] = *fill;
+    Fills fills;
+    for (const auto& [name, range] : ranges)
+      if (const auto fill = fill_of(range, kernel.find(name)->dtype)) fills.emplace(name, *fill);
+    return fills;
+  }
+
+  void take(const std::string& tensor, const ir::Fill& fill) {
+    seen_[whole(tensor)] = fill;
+    if (!holds_the_usual(fill)) drawn_[whole(tensor)] = fill;
+  }
+
+  /// The steps of a recurrence are thousands of equal kernels: what the first one writes stands for all.
+  Fills observe_step(const ir::Program& kernel) {
+    const ir::Canonical form = ir::canonical(kernel);
+    const auto [known, is_new] = steps_.try_emplace(print(form.program));
+    if (is_new) {
+      const Fills fills = observe(kernel);
+      for (const std::size_t buffer : form.buffers) {
+        const auto fill = fills.find(kernel.buffers[buffer].name);
+        known->second.push_back(fill == fills.end() ? std::nullopt : std::optional(fill->second));
+      }
     }
+    Fills fills;
+    for (std::size_t i = 0; i < form.buffers.size(); ++i)
+      if (const auto& fill = known->second[i]) fills.emplace(kernel.buffers[form.buffers[i]].name, *fill);
+    return fills;
   }
 
   ir::Module& module_;
-  std::map<std::string, ir::Fill> drawn_, seen_;  // of tensors: in a kernel; in the graph, as far as is known
+  std::map<std::string, std::string> whole_;      // of the tensors that are parts
+  std::map<std::string, std::size_t> last_read_;  // the last kernel that reads a tensor, or a part of it
+  Fills drawn_, seen_;                            // of tensors: in a kernel; in the graph, as far as is known
+  std::map<std::string, std::vector<std::optional<ir::Fill>>> steps_;  // of buffers, by the canonical text of a kernel
 };
 
 }  // namespace
