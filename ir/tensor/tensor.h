@@ -62,6 +62,10 @@ struct IndexMap {
   bool operator==(const IndexMap&) const = default;
 };
 
+/// An index map of more branches joins many tensors, such as the outputs of a recurrence's steps. What reads it does not
+/// get its branches: the result is in memory.
+inline constexpr std::size_t max_composed_branches = 8;
+
 struct Node {
   std::string name;  // unique
   TensorType type;

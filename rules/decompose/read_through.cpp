@@ -127,7 +127,6 @@ namespace {
 // Chains of reshapes could double an expression at each step, concatenations the branches; what is larger stays a map
 // of its own.
 constexpr int most_terms = 64;
-constexpr std::size_t most_branches = 8;
 
 bool is_small(const Coordinates& coordinates) {
   return std::all_of(coordinates.begin(), coordinates.end(),
@@ -185,7 +184,8 @@ std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& n
     // Windows of a padded tensor, or of an input in another order: whether it is in memory is for fusion to decide.
     const bool windows = inner != nullptr && (inner->branches.size() > 1 || reorders_input(graph, source)) &&
                          reads_windows(here, node.type.shape, source.type.shape);
-    if (inner != nullptr && !windows && !(grows && reads.size() + inner->branches.size() > most_branches))
+    if (inner != nullptr && !windows &&
+        !(grows && reads.size() + inner->branches.size() > tensor::max_composed_branches))
       passed = pass(source, *inner, here, ranges);
     if (passed.empty()) passed.push_back({id, std::move(here), 1});
     for (Read& read : passed) reads.add(std::move(read), b.condition);

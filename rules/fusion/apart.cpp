@@ -22,6 +22,9 @@ std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& cons
   if (const Refusal refusal = refuse(fusion, *merged, producer, consumer); !refusal.why.empty()) return refusal.why;
   const std::size_t readers = consumers(fusion, producer).size();
   const bool repeats = producer.cost.reductions > 0;
+  if (fusion.stacks.stored.contains(producer.output))
+    return fmt::format("{} is a part of a tensor that joins many, and would be computed twice",
+                       fusion.name(producer.output));
   if (fusion.is_output(producer))
     return fmt::format("{} is an output of the graph, and would be computed twice", fusion.name(producer.output));
   if (readers > 1)

@@ -150,7 +150,7 @@ class AttentionMerge {
   bool take_in(std::size_t i) {
     LoopOp producer = fusion_.ops[i];
     const auto is_taken = [&](std::size_t consumer) { return taken_.contains(consumer); };
-    if (fusion_.is_output(producer) || !std::ranges::all_of(consumers(fusion_, producer), is_taken)) {
+    if (fusion_.is_stored(producer.output) || !std::ranges::all_of(consumers(fusion_, producer), is_taken)) {
       has_kept_softmax_ |= std::ranges::binary_search(merged_.reads, producer.output) &&
                            exponentiates(fusion_.values, producer) && finds_greatest(fusion_.values, producer);
       return false;

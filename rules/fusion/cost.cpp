@@ -56,7 +56,7 @@ void count_softmax(const Values& values, const Nest& nest, const Value& softmax,
 
 }  // namespace
 
-void complete(const Fusion& fusion, LoopOp& op) {
+void complete(Fusion& fusion, LoopOp& op) {
   const Nest nest(fusion.values, roots(op), fusion.shape(op));
   op.reads.clear();
   op.cost = {};
@@ -72,6 +72,7 @@ void complete(const Fusion& fusion, LoopOp& op) {
   }
   std::sort(op.reads.begin(), op.reads.end());
   op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());
+  for (const int tensor : op.reads) fusion.readers[static_cast<std::size_t>(tensor)].insert(op.output);
   for (const Result& result : results(op))
     op.cost.work += static_cast<double>(ir::element_count(fusion.type(result.output).shape));
   op.cost.bytes = bytes(fusion, op, nest.values());

@@ -6,6 +6,7 @@
 #include "ir/softmax.h"
 #include "rules/fusion/key_parts.h"
 #include "rules/fusion/loop_op.h"
+#include "rules/fusion/slices.h"
 #include "rules/fusion/sum_parts.h"
 
 namespace deplo::rules {
@@ -23,7 +24,7 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   const Node& node = fusion.graph.nodes[static_cast<std::size_t>(id)];
   const fusion::Layout& layout = fusion.layouts[static_cast<std::size_t>(id)];
   ir::Tensor tensor{.name = node.name, .type = node.type, .source = {}, .of = {}, .permutation = {}};
-  const bool as_given = node.as<ir::tensor::Input>() != nullptr || std::ranges::count(fusion.graph.outputs, id) > 0;
+  const bool as_given = node.as<ir::tensor::Input>() != nullptr || fusion.is_stored(id);
   if (!as_given && !layout.empty()) tensor.type.shape = fusion::stored_shape(node.type.shape, layout);
   if (const auto* input = node.as<ir::tensor::Input>()) {
     tensor.kind = ir::Tensor::Kind::input;
@@ -33,6 +34,10 @@ ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
     tensor.source = parameter->source;
     if (!layout.empty()) tensor.of = node.name;
     for (const std::vector<int>& dims : layout) tensor.permutation.push_back(dims[0]);
+  }
+  if (const auto part = fusion.stacks.parts.find(id); part != fusion.stacks.parts.end()) {
+    tensor.part_of = fusion.name(part->second.whole);
+    tensor.offset = part->second.offset;
   }
   return tensor;
 }
@@ -79,6 +84,7 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const F
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
       module.tensors.push_back(tensor_of(state, static_cast<int>(i)));
+  for (const int whole : state.stacks.wholes) module.tensors.push_back(tensor_of(state, whole));
   for (const fusion::LoopOp& op : state.ops) {
     ir::Program kernel = fusion::place(state, op);
     KeyParts parts;
@@ -100,13 +106,16 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
                    const FusionObserver& observe) {
   for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
   fusion::Decisions decisions(taken, options.fixed);
-  const ir::tensor::Graph parted = options.merge ? fusion::part_sums(graph, options.target, decisions) : graph;
+  fusion::Stacks stacks;
+  if (options.merge) stacks = fusion::find_stacks(fusion::part_sums(graph, options.target, decisions), options.target);
+  const ir::tensor::Graph parted = options.merge ? std::move(stacks.graph) : graph;
   fusion::Fusion state{.graph = parted,
                        .values = {},
                        .ops = {},
                        .target = options.target,
                        .attentions = {},
-                       .decisions = std::move(decisions)};
+                       .decisions = std::move(decisions),
+                       .stacks = std::move(stacks)};
   fusion::lift(state);
   if (options.merge) fusion::merge(state, options.guard);
   for (const auto& [output, attention] : state.attentions) observe.found(attention);
@@ -121,6 +130,7 @@ Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const Fus
     fusion::order_axes(state);
   }
   Fused fused{kernels_of(state, options, observe), {}, {}};
+  if (options.merge) fusion::share_slices(fused.module, options.target);
   if (const std::string fault = state.decisions.fault(); !fault.empty())
     return Failure{Status::invalid, "graph: " + fault};
   fused.trail = state.decisions.trail();

@@ -30,19 +30,21 @@ class Joiner {
  private:
   bool pass() {
     bool changed = false;
-    for (std::size_t later = fusion_.ops.size(); later-- > 0;)
+    for (std::size_t later = fusion_.ops.size(); later-- > 0;) {
+      if (!may_join(fusion_.ops[later])) continue;
       for (std::size_t earlier = later; earlier-- > 0;)
         if (join(earlier, later)) {
           changed = true;
           break;  // the joined kernel comes next, or when its place does
         }
+    }
     return changed;
   }
 
+  /// The later one may be joined.
   bool join(std::size_t earlier, std::size_t later) {
     const LoopOp &first = fusion_.ops[earlier], &second = fusion_.ops[later];
-    if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first) || !may_join(second))
-      return false;
+    if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first)) return false;
     const bool waits = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return reads(op, first); });
     const bool is_ahead = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return reads(second, op); });
     if (waits && is_ahead) return false;
@@ -60,8 +62,8 @@ class Joiner {
   }
 
   static bool reads(const LoopOp& op, const LoopOp& producer) {
-    return std::ranges::any_of(
-        results(producer), [&](const Result& result) { return std::ranges::binary_search(op.reads, result.output); });
+    const auto is_read = [&](int tensor) { return std::ranges::binary_search(op.reads, tensor); };
+    return is_read(producer.output) || std::ranges::any_of(producer.others, is_read, &Result::output);
   }
 
   static bool share(const LoopOp& first, const LoopOp& second) {
@@ -99,8 +101,7 @@ class Joiner {
 
   /// Does anything but `reader` read a result?
   bool is_needed(int tensor, const LoopOp& reader) const {
-    return std::ranges::count(fusion_.graph.outputs, tensor) > 0 ||
-           std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
+    return fusion_.is_stored(tensor) || std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
              return op.output != reader.output && std::ranges::binary_search(op.reads, tensor);
            });
   }

@@ -35,9 +35,23 @@ std::string fastest_axis(const Values& values, const Live& live, const ir::Shape
   return "";
 }
 
-std::vector<Access> accesses(const Fusion& fusion, int tensor) {
-  std::vector<Access> result;
+using Users = std::vector<std::vector<const LoopOp*>>;  // by tensor: the kernels that compute or read it
+
+Users users_of(const Fusion& fusion) {
+  Users users(fusion.graph.nodes.size());
   for (const LoopOp& op : fusion.ops) {
+    const std::vector<Result> made = results(op);
+    for (const Result& result : made) users[static_cast<std::size_t>(result.output)].push_back(&op);
+    for (const int tensor : op.reads)
+      if (!computes(op, tensor)) users[static_cast<std::size_t>(tensor)].push_back(&op);
+  }
+  return users;
+}
+
+std::vector<Access> accesses(const Fusion& fusion, const Users& users, int tensor) {
+  std::vector<Access> result;
+  for (const LoopOp* const user : users[static_cast<std::size_t>(tensor)]) {
+    const LoopOp& op = *user;
     const ir::Shape& extents = fusion.shape(op);
     if (computes(op, tensor)) {
       const ir::Shape& walked = tensor == op.output ? extents : fusion.type(tensor).shape;
@@ -182,13 +196,13 @@ struct Freedom {
   bool order = false, join = false, drop_unit = false;
 };
 
-Layout choose(const Fusion& fusion, int tensor, const Freedom& freedom) {
+Layout choose(const Fusion& fusion, const Users& users, int tensor, const Freedom& freedom) {
   const ir::Shape& shape = fusion.type(tensor).shape;
   std::vector<int> unit, order;
   for (std::size_t d = 0; d < shape.size(); ++d) (shape[d] == 1 ? unit : order).push_back(static_cast<int>(d));
   if (freedom.drop_unit && !order.empty()) unit.clear();  // a dimension of extent 1 is none
   Layout result = freedom.drop_unit ? in_order(unit, order) : Layout{};
-  const std::vector<Access> all = accesses(fusion, tensor);
+  const std::vector<Access> all = accesses(fusion, users, tensor);
   Rating best = rate(fusion, tensor, result, all);
   const bool perfect = best.penalty == 0 && (best.divisions == 0 || !freedom.join);
   if (perfect || order.size() < 2 || order.size() > 5) return result;  // 6 dimensions: 720 orders
@@ -209,9 +223,9 @@ std::vector<int> memory_order(const Layout& layout) {
 }
 
 /// The layout of a tensor between kernels: as its readers want it, or in the order of its dimensions.
-Layout decide(Fusion& fusion, int tensor) {
-  Layout readers = choose(fusion, tensor, {.order = true, .join = true, .drop_unit = true});
-  Layout plain = choose(fusion, tensor, {.drop_unit = true});
+Layout decide(Fusion& fusion, const Users& users, int tensor) {
+  Layout readers = choose(fusion, users, tensor, {.order = true, .join = true, .drop_unit = true});
+  Layout plain = choose(fusion, users, tensor, {.drop_unit = true});
   if (memory_order(readers) == memory_order(plain)) return readers;
   const deplo::Value wanted = "readers";
   return fusion.decisions.take("layout", fusion.name(tensor), {wanted, "plain"}) == wanted ? readers : plain;
@@ -252,18 +266,18 @@ bool only_copies(const Fusion& fusion, const LoopOp& op) {
 }
 
 void choose_layouts(Fusion& fusion) {
+  const Users users = users_of(fusion);
   for (std::size_t t = 0; t < fusion.graph.nodes.size(); ++t) {
     const auto tensor = static_cast<int>(t);
     const auto& node = fusion.graph.nodes[t];
-    const bool output = std::count(fusion.graph.outputs.begin(), fusion.graph.outputs.end(), tensor) > 0;
-    const bool computed =
-        std::any_of(fusion.ops.begin(), fusion.ops.end(), [&](const LoopOp& op) { return computes(op, tensor); });
-    if (node.as<ir::tensor::Input>() != nullptr || (output && computed))
-      fusion.layouts[t] = choose(fusion, tensor, {.join = true});
+    const auto is_result = [&](const LoopOp* op) { return computes(*op, tensor); };
+    const bool computed = std::ranges::any_of(users[t], is_result);
+    if (node.as<ir::tensor::Input>() != nullptr || (fusion.is_stored(tensor) && computed))
+      fusion.layouts[t] = choose(fusion, users, tensor, {.join = true});
     else if (node.as<ir::tensor::Parameter>() != nullptr)
-      fusion.layouts[t] = choose(fusion, tensor, {.order = true});
+      fusion.layouts[t] = choose(fusion, users, tensor, {.order = true});
     else if (computed)
-      fusion.layouts[t] = decide(fusion, tensor);
+      fusion.layouts[t] = decide(fusion, users, tensor);
   }
 }
 

@@ -2,6 +2,7 @@
 //   s = sum(x, axis=-1) -> (4, 1)   →   for a0 in 0..4: # free { for a1 in 0..8: # reduce { … acc0 <- add(acc0, x[a0,
 //   a1]) } s[a0, 0] = acc0 }
 #include <algorithm>
+#include <unordered_set>
 
 #include "ir/types/float16.h"
 #include "rules/fusion/loop_op.h"
@@ -131,7 +132,9 @@ std::vector<Result> results(const LoopOp& op) {
   return all;
 }
 
-bool computes(const LoopOp& op, int tensor) { return std::ranges::count(results(op), tensor, &Result::output) > 0; }
+bool computes(const LoopOp& op, int tensor) {
+  return op.output == tensor || std::ranges::count(op.others, tensor, &Result::output) > 0;
+}
 
 std::vector<ValueId> roots(const LoopOp& op) {
   std::vector<ValueId> roots;
@@ -141,10 +144,9 @@ std::vector<ValueId> roots(const LoopOp& op) {
 
 std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>& roots) {
   std::vector<ValueId> result;
-  std::vector<bool> seen(static_cast<std::size_t>(std::ranges::max(roots)) + 1);
+  std::unordered_set<ValueId> seen;  // of few values, in a table that has those of all kernels
   const std::function<void(ValueId)> visit = [&](ValueId id) {
-    if (seen[static_cast<std::size_t>(id)]) return;
-    seen[static_cast<std::size_t>(id)] = true;
+    if (!seen.insert(id).second) return;
     for (const ValueId arg : values[id].args) visit(arg);
     result.push_back(id);
   };
@@ -159,6 +161,7 @@ void lift(Fusion& fusion) {
   for (std::size_t i = 0; i < fusion.graph.nodes.size(); ++i) {
     const Node& node = fusion.graph.nodes[i];
     if (node.as<ir::tensor::Input>() || node.as<ir::tensor::Parameter>() || node.as<ir::tensor::Scalar>()) continue;
+    if (fusion.stacks.wholes.contains(static_cast<int>(i))) continue;
     LoopOp op{.output = static_cast<int>(i), .root = lifter(node)};
     complete(fusion, op);
     fusion.ops.push_back(std::move(op));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "ir/tensor/tensor.h"
 #include "rules/fusion/decisions.h"
 #include "rules/fusion/fuse.h"
+#include "rules/fusion/stacks.h"
 #include "rules/fusion/values.h"
 
 namespace deplo::rules::fusion {
@@ -49,23 +51,29 @@ using Layout = std::vector<std::vector<int>>;
 struct Fusion {
   const ir::tensor::Graph& graph;
   Values values;
-  std::vector<LoopOp> ops;
+  std::vector<LoopOp> ops;  // in the order of their outputs
   std::vector<Layout> layouts = std::vector<Layout>(graph.nodes.size());
   Target target = {};
   std::map<int, FoundAttention> attentions;  // by the output of the kernel that contains the product
   Decisions decisions = {};
+  Stacks stacks = {};
+  /// By tensor: the outputs of the kernels that read it, and of kernels that would have if they had been merged.
+  std::vector<std::set<int>> readers = std::vector<std::set<int>>(graph.nodes.size());
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
-  bool is_output(const LoopOp& op) const { return std::ranges::find(graph.outputs, op.output) != graph.outputs.end(); }
+  bool is_output(int tensor) const { return std::ranges::find(graph.outputs, tensor) != graph.outputs.end(); }
+  bool is_output(const LoopOp& op) const { return is_output(op.output); }
+  /// Is the tensor in memory whoever reads it, in the order of its dimensions?
+  bool is_stored(int tensor) const { return stacks.stored.contains(tensor) || is_output(tensor); }
   /// The extents of the free axes.
   const ir::Shape& shape(const LoopOp& op) const { return op.axes.empty() ? type(op.output).shape : op.axes; }
 };
 
-/// Makes one kernel of each node that computes something. Results of 16-bit floats are f32 until they are written.
+/// Makes one kernel of each node that computes something, but for the wholes of stacks. Results of 16-bit floats are f32 until they are written.
 void lift(Fusion&);
 /// Fills in `reads` and `cost`, which follow from the roots.
-void complete(const Fusion&, LoopOp&);
+void complete(Fusion&, LoopOp&);
 /// The index of the element at a kernel's own coordinates: 0 in dimensions of extent 1, which have no axis.
 std::vector<ir::Expr> identity(const ir::Shape&);
 /// The index of the element that a kernel writes of a tensor that it computes.

@@ -19,8 +19,11 @@ namespace deplo::rules::fusion {
 
 std::vector<std::size_t> consumers(const Fusion& fusion, const LoopOp& producer) {
   std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < fusion.ops.size(); ++i)
-    if (std::ranges::binary_search(fusion.ops[i].reads, producer.output)) result.push_back(i);
+  for (const int reader : fusion.readers[static_cast<std::size_t>(producer.output)]) {
+    const auto op = std::ranges::lower_bound(fusion.ops, reader, {}, &LoopOp::output);
+    if (op != fusion.ops.end() && op->output == reader && std::ranges::binary_search(op->reads, producer.output))
+      result.push_back(static_cast<std::size_t>(op - fusion.ops.begin()));
+  }
   return result;
 }
 
@@ -83,13 +86,19 @@ class Merger {
   /// Consumers before producers.
   bool pass(Step step) {
     bool changed = false;
-    for (std::size_t i = fusion_.ops.size(); i-- > 0;) changed |= (this->*step)(i);
+    for (std::size_t i = fusion_.ops.size(); i-- > 0;) changed |= !is_dropped(fusion_.ops[i]) && (this->*step)(i);
+    std::erase_if(fusion_.ops, is_dropped);
     return changed;
   }
 
   std::vector<std::size_t> consumers(const LoopOp& producer) const { return fusion::consumers(fusion_, producer); }
-  bool is_output(const LoopOp& op) const { return fusion_.is_output(op); }
-  void drop(std::size_t op) { fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(op)); }
+  bool is_stored(const LoopOp& op) const { return fusion_.is_stored(op.output); }
+  /// It goes at the end of the pass: a recurrence has tens of thousands of kernels, of which most are dropped.
+  void drop(std::size_t op) {
+    fusion_.ops[op].root = ValueId::none;
+    fusion_.ops[op].reads.clear();
+  }
+  static bool is_dropped(const LoopOp& op) { return op.root == ValueId::none; }
 
   /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
   bool inline_view(std::size_t at) {
@@ -107,7 +116,7 @@ class Merger {
       changed |= merged.has_value();
       all &= merged.has_value();
     }
-    if (all && !is_output(producer)) drop(at);
+    if (all && !is_stored(producer)) drop(at);
     return changed;
   }
 
@@ -156,15 +165,16 @@ class Merger {
   bool take_in_source(std::size_t at, const Value& load) {
     LoopOp& view = fusion_.ops[at];
     if (!load.args.empty() || !is_relabelling(load.index, fusion_.shape(view))) return false;
-    const auto source = std::find_if(fusion_.ops.begin(), fusion_.ops.end(),
-                                     [&](const LoopOp& op) { return op.output == load.tensor; });
-    if (source == fusion_.ops.end() || is_output(*source) || consumers(*source).size() != 1) return false;
+    const auto source = std::ranges::lower_bound(fusion_.ops, load.tensor, {}, &LoopOp::output);
+    if (source == fusion_.ops.end() || source->output != load.tensor || is_stored(*source) ||
+        consumers(*source).size() != 1)
+      return false;
     const bool wider = ir::bytes(fusion_.type(view.output).dtype) > ir::bytes(fusion_.type(source->output).dtype);
     if (wider) return false;  // what is stored in 16 bits stays so
     const auto merged = splice(fusion_, *source, view);
     if (!merged) return false;
     view = *merged;
-    fusion_.ops.erase(source);
+    drop(static_cast<std::size_t>(source - fusion_.ops.begin()));
     return true;
   }
 
@@ -179,7 +189,7 @@ class Merger {
   /// The only consumer of a kernel that nobody outside sees.
   LoopOp* only_consumer(const LoopOp& producer) {
     const auto readers = consumers(producer);
-    return readers.size() == 1 && !is_output(producer) ? &fusion_.ops[readers[0]] : nullptr;
+    return readers.size() == 1 && !is_stored(producer) ? &fusion_.ops[readers[0]] : nullptr;
   }
 
   static constexpr double no_growth = 1;
@@ -269,7 +279,7 @@ class Merger {
   bool write_transposed(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
-    if (!guard_ || consumer == nullptr || !is_output(*consumer) || kept_.contains(producer.output) ||
+    if (!guard_ || consumer == nullptr || !fusion_.is_output(*consumer) || kept_.contains(producer.output) ||
         !producer.axes.empty())
       return false;
     const Value& view = fusion_.values[consumer->root];
@@ -315,7 +325,7 @@ class Merger {
     const LoopOp& producer = fusion_.ops[at];
     const auto readers = consumers(producer);
     if (producer.cost.reductions > 0 || readers.empty() || kept_.contains(producer.output)) return false;
-    double before = is_output(producer) ? 0 : producer.cost.bytes, after = 0;
+    double before = is_stored(producer) ? 0 : producer.cost.bytes, after = 0;
     std::vector<LoopOp> merged;
     for (const std::size_t i : readers) {
       const LoopOp& consumer = fusion_.ops[i];
@@ -327,7 +337,7 @@ class Merger {
     }
     if ((after <= before) != if_fewer_bytes || !decide(producer, if_fewer_bytes)) return false;
     for (std::size_t i = 0; i < readers.size(); ++i) fusion_.ops[readers[i]] = std::move(merged[i]);
-    if (!is_output(fusion_.ops[at])) drop(at);
+    if (!is_stored(fusion_.ops[at])) drop(at);
     return true;
   }
 

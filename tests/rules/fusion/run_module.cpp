@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "core/rng.h"
 #include "ir/interpret/arithmetic/ring.h"
@@ -50,6 +53,49 @@ Values permute(const Values& values, const ir::Shape& stored, const std::vector<
 
 }  // namespace
 
+namespace {
+
+/// Tensors that lie in others.
+class Parts {
+ public:
+  explicit Parts(const ir::Module& module) {
+    for (const ir::Tensor& tensor : module.tensors) tensors_[tensor.name] = &tensor;
+  }
+
+  Values read(const ir::Memory& memory, const ir::Buffer& buffer) const {
+    const auto [whole, first] = place(buffer);
+    const Values& all = memory.at(whole->name);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return whole->name == buffer.name ? all : Values(begin, begin + static_cast<std::ptrdiff_t>(ir::span(buffer)));
+  }
+
+  void write(ir::Memory& memory, const ir::Buffer& buffer, Values values) const {
+    const auto [whole, first] = place(buffer);
+    Values& all = memory[whole->name];
+    if (whole->name == buffer.name) {
+      all = std::move(values);
+      return;
+    }
+    all.resize(static_cast<std::size_t>(ir::element_count(whole->type.shape)),
+               std::numeric_limits<double>::quiet_NaN());
+    EXPECT_LE(first + static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(all.size()));
+    std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+
+ private:
+  /// The tensor with memory of its own, and the element of it at which the buffer begins.
+  std::pair<const ir::Tensor*, std::int64_t> place(const ir::Buffer& buffer) const {
+    const ir::Tensor* tensor = tensors_.at(buffer.name);
+    std::int64_t offset = 0;
+    for (; !tensor->part_of.empty(); tensor = tensors_.at(tensor->part_of)) offset += tensor->offset;
+    return {tensor, offset / ir::bytes(buffer.dtype)};
+  }
+
+  std::map<std::string, const ir::Tensor*> tensors_;
+};
+
+}  // namespace
+
 std::vector<Values> random_sources(const ir::torch::Graph& graph, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<Values> sources(graph.nodes.size());
@@ -69,12 +115,13 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
   for (const ir::Tensor& tensor : module.tensors)
     if (!tensor.permutation.empty())
       tensors[tensor.name] = permute(tensors.at(tensor.of), tensor.type.shape, tensor.permutation);
+  const Parts parts(module);
   for (const ir::Program& kernel : module.kernels) {
     EXPECT_EQ(ir::verify(kernel), "") << ir::print(kernel);
     EXPECT_EQ(ir::parse(ir::print(kernel)), kernel);
     ir::Memory memory;
     for (const ir::Buffer& buffer : kernel.buffers)
-      memory[buffer.name] = buffer.role == ir::Role::input ? tensors.at(buffer.name)
+      memory[buffer.name] = buffer.role == ir::Role::input ? parts.read(tensors, buffer)
                                                            : Values(static_cast<std::size_t>(ir::span(buffer)),
                                                                     std::numeric_limits<double>::quiet_NaN());
     if (run_kernel)
@@ -82,7 +129,7 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
     else
       ir::interpret(kernel, memory);
     for (const ir::Buffer& buffer : kernel.buffers)
-      if (buffer.role == ir::Role::output) tensors[buffer.name] = std::move(memory.at(buffer.name));
+      if (buffer.role == ir::Role::output) parts.write(tensors, buffer, std::move(memory.at(buffer.name)));
   }
   std::vector<Values> outputs;
   auto name = module.outputs.begin();

@@ -15,8 +15,8 @@ enum class Cell : std::uint8_t { lstm, gru, tanh, relu };
 
 constexpr std::int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
-// Each step becomes about twenty operations.
-constexpr std::int64_t most_steps = 1024;
+// Each step becomes about twenty operations, of which a graph has at most 200,000.
+constexpr std::int64_t most_steps = 8192;
 
 /// The weights of a layer in one direction.
 struct Weights {
