@@ -145,6 +145,21 @@ TEST(Contract, OfBatchesOfVectors) {
   EXPECT_EQ(fault("x = torch.randn(3, 7, 1, 5); (x.permute(3, 1, 0, 2).sum(dim=0), x)"), "");
 }
 
+// Steps write their outputs to parts of a tensor, and read parts of others.
+TEST(Contract, OfRecurrences) {
+  if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
+  const std::string text = "nn.GRU(8, 32)(torch.randn(12, 3, 8))";
+  EXPECT_EQ(fault(text), "");
+  const deplo::Program program = compiled(text);
+  EXPECT_LT(program.kernels.size(), program.launches.size() / 2);
+  std::size_t parts = 0;
+  for (const deplo::Tensor& tensor : program.tensors) {
+    EXPECT_EQ(tensor.offset % 128, 0) << tensor.name;
+    if (tensor.offset != 0) ++parts;
+  }
+  EXPECT_GE(parts, 11U);
+}
+
 TEST(Contract, OfRandomExpressions) {
   if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
   constexpr std::uint64_t cases = 12;  // a second or two each: kernels are built

@@ -57,7 +57,7 @@ TEST_P(AnyArrays, AViewSharesMemory) {
   const auto arrays = device_->allocate(p.buffers);
   arrays->write(0, ramp(1, 12));
   arrays->write(2, std::vector<float>{7, -8, 9});
-  const auto view = arrays->view(std::vector<std::size_t>{2, 0, 1}, q.buffers);
+  const auto view = arrays->view(std::vector<Place>{{2}, {0}, {1}}, q.buffers);
   EXPECT_EQ(view->read(0), (std::vector<float>{7, -8, 9}));
   EXPECT_EQ(view->read(1), ramp(1, 10));
   view->write(1, ramp(50, 10));
@@ -68,6 +68,23 @@ TEST_P(AnyArrays, AViewSharesMemory) {
   EXPECT_EQ(view->read(2), (std::vector<float>{1, 0, 1, 1, 0, 0, 1}));
   view->poison(0);
   EXPECT_EQ(arrays->read(2), std::vector<float>(3, -1));
+}
+
+TEST_P(AnyArrays, AViewBeginsWhereItsPlaceSays) {
+  const ir::Program p = ir::parse("=== loop: p ===\noutput y: f32[100]\ny[0] = 1\n");
+  const ir::Program q =
+      ir::parse("=== loop: q ===\ninput head: f32[32]\ninput tail: f32[4]\noutput y: f32[1]\ny[0] = 1\n");
+  const auto arrays = device_->allocate(p.buffers);
+  arrays->write(0, ramp(0, 100));
+  const auto view = arrays->view(std::vector<Place>{{0, 0}, {0, 384}, {0, 128}}, q.buffers);  // multiples of 128
+  EXPECT_EQ(view->read(0), ramp(0, 32));
+  EXPECT_EQ(view->read(1), ramp(96, 4));
+  view->write(2, std::vector<float>{-5});
+  std::vector<float> expected = ramp(0, 100);
+  expected[32] = -5;
+  EXPECT_EQ(arrays->read(0), expected);
+  const auto inner = view->view(std::vector<Place>{{0, 0}}, {q.buffers[1]});
+  EXPECT_EQ(inner->read(0), ramp(0, 4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, AnyArrays, testing::Values("opencl", "interpreter"),

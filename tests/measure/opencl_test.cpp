@@ -268,7 +268,7 @@ TEST(Opencl, WritesBesideABufferAreSeen) {
     ASSERT_TRUE(built.ok()) << built.failure().message;
     ASSERT_TRUE(built.value()->launch(*beside, blocks).ok());
     EXPECT_EQ(beside->overrun(), where);
-    const auto view = beside->view(std::vector<std::size_t>{2}, {candidate.kernel.buffers[2]});
+    const auto view = beside->view(std::vector<Place>{{2}}, {candidate.kernel.buffers[2]});
     EXPECT_EQ(view->overrun(), where);
   }
 }

@@ -164,13 +164,17 @@ TEST_F(FakeDevice, ArraysHoldElements) {
 
 TEST_F(FakeDevice, RedZonesAndViews) {
   const auto arrays = device_->allocate(buffers());
-  const std::size_t numbers_of[] = {1};
+  const Place numbers_of[] = {{1}};
   const auto view = arrays->view(numbers_of, {dense_buffer("part", ir::DType::f32, {10}, ir::Role::output)});
   arrays->write(1, numbers(64));
   EXPECT_EQ(view->read(0), numbers(10));
+  const Place later[] = {{1, 128}};  // of floats: from the 32nd on
+  const auto behind = arrays->view(later, {dense_buffer("part", ir::DType::f32, {10}, ir::Role::output)});
+  EXPECT_EQ(behind->read(0), numbers(10, 33));
   for (const std::ptrdiff_t element : {64, 64 + 1023, -1, -1024}) {
     EXPECT_EQ(arrays->overrun(), std::nullopt);
     EXPECT_EQ(view->overrun(), std::nullopt);
+    EXPECT_EQ(behind->overrun(), std::nullopt);
     float old = 0;
     fake().kernels["k"].run = [&](const FakeLaunch& launch) {
       old = launch.pointer<float>(1)[element];
@@ -277,7 +281,7 @@ TEST_F(FakeDevice, AChainIsOneGraph) {
   KernelCode adds = candidate();
   adds.source.zeroed = {1};
   const auto first = build(candidate()), second = build(adds);
-  const auto chain = device_->chain({{first.get(), 2, {0, 1}, buffers()}, {second.get(), 2, {1, 2}, buffers()}});
+  const auto chain = device_->chain({{first.get(), 2, {{0}, {1}}, buffers()}, {second.get(), 2, {{1}, {2}}, buffers()}});
   Arrays* const set = arrays.get();
   forget();
   const auto sample = chain->sample({&set, 1}, 1, 3);
