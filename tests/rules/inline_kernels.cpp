@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 30> all = {{
+constexpr std::array<InlineKernel, 33> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -139,6 +139,71 @@ for a0 in 0..M: # free
       in1 = load x[a0, a1, a2]
       v2 = add(in1, acc0)
       y[a0, a1, a2] = v2
+)"},
+    {"argsort_ranks", R"(=== loop: argsort_ranks ===
+symbols M, N
+input x: f32[M, N]
+output y: i32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    in0 = load x[a0, a1]
+    v0:bool = equal(in0, in0)
+    for a2 in 0..N: # reduce
+      in1 = load x[a0, a2]
+      v1:bool = less_equal(in1, in0)
+      v2:bool = logical_not(v1)
+      v3:bool = logical_and(v0, v2)
+      v4:bool = logical_not(v3)
+      v5:bool = less_equal(in0, in1)
+      v6:bool = logical_not(v5)
+      v7:bool = equal(in1, in1)
+      v8:bool = logical_and(v7, v6)
+      v9:bool = index (a2 < a1)
+      v10:bool = select(v9, v4, v8)
+      v11:i32 = copy(v10)
+      acc0:i32 <- add(acc0, v11)
+    y[a0, a1] = acc0
+)"},
+    {"scatter_sums", R"(=== loop: scatter_sums ===
+symbols M, N, K
+input z: i32[K]
+input x: f32[K, N]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    v0:i32 = index a0
+    for a2 in 0..K: # reduce
+      in0:i32 = load z[a2]
+      in1 = load x[a2, a1]
+      v1:bool = equal(in0, v0)
+      v2 = select(v1, in1, 0)
+      acc0 <- add(acc0, v2)
+    y[a0, a1] = acc0
+)"},
+    {"lstm_cell", R"(=== loop: lstm_cell ===
+symbols M, N
+input x: f32[4, M, N]
+input c: f32[M, N]
+output d: f32[M, N]
+output h: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    in0 = load x[1, a0, a1]
+    in1 = load c[a0, a1]
+    in2 = load x[0, a0, a1]
+    in3 = load x[2, a0, a1]
+    in4 = load x[3, a0, a1]
+    v0 = sigmoid(in0)
+    v1 = multiply(v0, in1)
+    v2 = sigmoid(in2)
+    v3 = tanh(in3)
+    v4 = multiply(v2, v3)
+    v5 = add(v1, v4)
+    d[a0, a1] = v5
+    v6 = tanh(v5)
+    v7 = sigmoid(in4)
+    v8 = multiply(v7, v6)
+    h[a0, a1] = v8
 )"},
     {"packed_words", R"(=== loop: packed_words ===
 symbols M, N
