@@ -69,6 +69,12 @@ TEST(Stacks, TheStepsOfARecurrenceAreFewKernels) {
   }
 }
 
+TEST(Stacks, StatesOfAnySizeBeginWhereADeviceCanReadThem) {
+  const std::size_t few = distinct_kernels(fused("nn.LSTM(8, 20)(torch.randn(16, 3, 8))"));
+  EXPECT_EQ(distinct_kernels(fused("nn.LSTM(8, 20)(torch.randn(64, 3, 8))")), few);
+  EXPECT_EQ(difference("nn.GRU(8, 7)(torch.randn(12, 8))"), "") << "a sequence without a batch";
+}
+
 TEST(Stacks, RecurrencesMeanTheSame) {
   for (const char* network :
        {"nn.LSTM(8, 32)", "nn.GRU(8, 32)", "nn.RNN(8, 32)", "nn.LSTM(8, 32, 2, bidirectional=True)",

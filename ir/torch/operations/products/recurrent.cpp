@@ -2,7 +2,9 @@
 // In evaluation mode: dropout is the identity.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "core/error.h"
@@ -108,14 +110,49 @@ Weights weights_of(const Network& n, std::size_t number) {
   return w;
 }
 
+// The states of steps are arguments of kernels if they begin at multiples of this (rules/fusion/stacks.h).
+constexpr std::int64_t argument_bytes = 128;
+constexpr std::int64_t few_steps = 8;  // kernels of fewer are built one by one
+
+/// Rows of zeros to add to the batch, so that the states of many steps begin where arguments may.
+std::int64_t missing_rows(const Given& g, const Network& n) {
+  if (g.shape(n.x)[0] <= few_steps) return 0;
+  const std::int64_t row = g.shape(n.states[0])[2] * bytes(g.dtype(n.x)), batch = g.shape(n.x)[1];
+  const std::int64_t rows = argument_bytes / std::gcd(argument_bytes, std::max<std::int64_t>(row, 1));
+  return (rows - batch % rows) % rows;
+}
+
+Id with_rows(const Given& g, Id x, std::int64_t more) { return g.call("pad", {x}, {{"pad", Shape{0, 0, 0, more}}}); }
+
+std::vector<Id> run_layers(const Given& g, Cell cell, const Network& n);
+
+void check(const Given& g, const Network& n) {
+  const std::int64_t count = n.layers * (n.bidirectional ? 2 : 1), each = n.biases ? 4 : 2;
+  if (std::ssize(n.weights) != count * each)
+    throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), count * each, n.weights.size()));
+  const Shape x = g.shape(n.x);
+  if (x[0] > most_steps || x[0] < 1) g.refuse(fmt::format("1 to {} steps", most_steps), n.x);
+  const Shape weight = g.shape(n.weights[1]);
+  if (weight.size() != 2) g.refuse("a matrix as the weight of the hidden state", n.weights[1]);
+  const Shape state = {count, x[1], weight[1]};
+  for (const Id given : n.states)
+    if (g.shape(given) != state) g.refuse(fmt::format("an initial state of shape {}", ir::print(state)), given);
+}
+
 /// The output, and the last states of all layers.
-std::vector<Id> run(const Given& g, Cell cell, const Network& n) {
+std::vector<Id> run(const Given& g, Cell cell, Network n) {
+  check(g, n);
+  const std::int64_t batch = g.shape(n.x)[1], more = missing_rows(g, n);
+  if (more == 0) return run_layers(g, cell, n);
+  n.x = with_rows(g, n.x, more);
+  for (Id& state : n.states) state = with_rows(g, state, more);
+  std::vector<Id> results = run_layers(g, cell, n);
+  for (Id& id : results) id = g.slice(id, 1, 0, batch);
+  return results;
+}
+
+std::vector<Id> run_layers(const Given& g, Cell cell, const Network& n) {
   const std::size_t directions = n.bidirectional ? 2 : 1, count = static_cast<std::size_t>(n.layers) * directions;
-  if (n.weights.size() != count * (n.biases ? 4 : 2))
-    throw Error(
-        fmt::format("{}: expected {} weights, found {}", g.name(), count * (n.biases ? 4 : 2), n.weights.size()));
-  if (g.shape(n.x)[0] > most_steps || g.shape(n.x)[0] < 1)
-    g.refuse(fmt::format("1 to {} steps, as they are unrolled", most_steps), n.x);
   const Recurrence recurrence(g, cell);
   std::vector<Id> hidden, cells;
   Id x = n.x;
