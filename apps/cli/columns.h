@@ -8,6 +8,9 @@
 
 namespace deplo::apps {
 
+/// A table of more launches has a row for each distinct kernel: the steps of a recurrence are thousands of launches.
+inline constexpr std::size_t max_launch_rows = 100;
+
 /// A number with three digits: "0.00012", "12.3". From 100 on, all its whole digits: "1234".
 std::string three_digits(double value);
 

@@ -40,8 +40,10 @@ std::string print_summary(const ir::Module& module, std::size_t width) {
   const std::vector<std::size_t> first = engine::first_equals(module.kernels);
   ir::Work total;
   std::size_t distinct = 0;
+  const bool together = module.kernels.size() > max_launch_rows;
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
-    rows.push_back(row_of(module.kernels[i], i, first[i]));
+    if (!together || first[i] == i) rows.push_back(row_of(module.kernels[i], i, first[i]));
+    if (together && first[i] == i) rows.back()[6] = fmt::format("x{}", std::ranges::count(first, i));
     const ir::Work work = ir::work(module.kernels[i]);
     total.flops += work.flops;
     total.bytes += work.bytes;

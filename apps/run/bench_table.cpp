@@ -163,9 +163,7 @@ std::string describe(const BenchKernel& kernel) {
 std::string print_table(const BenchReport& report, std::size_t width) {
   std::vector<Row> rows{
       {"#", "kernel", "schedule", "ours µs", "model µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
-  // The steps of a recurrence are thousands of launches, which a table has once for each kernel.
-  constexpr std::size_t max_rows = 100;
-  const bool together = report.kernels.size() > max_rows;
+  const bool together = report.kernels.size() > max_launch_rows;
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (!together || report.kernels[i].first == i) add_rows(report.kernels[i], i, rows);
   constexpr std::string_view spare[] = {"model µs", "95 %"};

@@ -35,6 +35,13 @@ std::string configuration_text(const RunReport& report) {
   return k.note.empty() ? text : text + k.note + "\n";
 }
 
+/// The trail, or how long it is: a recurrence has decisions for each of its steps.
+std::string decisions(const std::string& trail) {
+  constexpr std::ptrdiff_t max_shown = 16;
+  const std::ptrdiff_t count = 1 + std::ranges::count(trail, ' ');
+  return count <= max_shown ? trail : fmt::format("{} decisions (--json has them)", count);
+}
+
 // Of the distinct kernels, with what is to be said of each.
 std::string schedules_text(const RunReport& report) {
   std::size_t distinct = 0;
@@ -56,13 +63,10 @@ std::string schedules_text(const RunReport& report) {
     text += fmt::format("{} {} {}", comma, count, name(origin));
     comma = ",";
   }
-  if (!report.graph_trail.empty()) text += fmt::format("\nkernels of the graph as tuned: {}", report.graph_trail);
+  if (!report.graph_trail.empty()) text += "\nkernels of the graph as tuned: " + decisions(report.graph_trail);
   if (!report.graph_note.empty()) text += fmt::format("\nthe graph: {}", report.graph_note);
   return text + "\n" + notes;
 }
-
-/// A longer table has a row for each distinct kernel: the steps of a recurrence are thousands of launches.
-constexpr std::size_t max_rows = 100;
 
 /// The launches of one kernel, or one of them.
 struct LaunchRow {
@@ -72,7 +76,7 @@ struct LaunchRow {
 };
 
 std::vector<LaunchRow> launch_rows(const RunReport& report) {
-  const bool together = report.kernels.size() > max_rows;
+  const bool together = report.kernels.size() > max_launch_rows;
   std::vector<LaunchRow> rows;
   std::map<std::size_t, std::size_t> row_of;  // by the number of the first equal launch
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {

@@ -202,6 +202,13 @@ std::string proofs(const engine::Summary& summary) {
   return "in exact arithmetic: " + join(kinds, ", ") + "\n" + others;
 }
 
+/// All names, or the first and how many others there are.
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr std::size_t max_shown = 8;
+  if (names.size() <= max_shown + 1) return join(names, ", ");
+  return fmt::format("{} and {} others", join(std::span(names).first(max_shown), ", "), names.size() - max_shown);
+}
+
 std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0, left_out = 0;
   std::string unconfirmed;
@@ -218,7 +225,7 @@ std::string notes(const engine::Summary& summary) {
   if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
   text += "\n";
   for (const engine::Row& row : summary.rows)
-    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, join(row.same, ", "));
+    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, first_names(row.same));
   for (const engine::Row& row : summary.rows) {
     if (row.stop == engine::strategy_failed) text += fmt::format("{}: {}\n", row.name, row.fault);
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);

@@ -122,5 +122,18 @@ TEST(RunTable, SaysWhatIsWrong) {
   EXPECT_THAT(print_json(report()), HasSubstr("\"right\": false"));
 }
 
+TEST(RunTable, HasEachKernelOfManyLaunchesOnce) {
+  RunReport r = report();
+  r.kernels[1].first = 1;
+  for (std::size_t i = 2; i < 200; ++i) r.kernels.push_back(r.kernels[1]);
+  for (int i = 0; i < 100; ++i) r.graph_trail += (i == 0 ? "" : " ") + std::string("fusion.merge_x=0");
+  const std::string text = print_table(r, 0);
+  EXPECT_EQ(std::ranges::count(text.substr(0, text.find("output")), '\n'), 5) << text;  // titles, two, total, empty
+  EXPECT_THAT(text, HasSubstr("199  2686"));                                            // launches of b, their sum
+  EXPECT_THAT(text, HasSubstr("200  2699"));
+  EXPECT_THAT(text, HasSubstr("100 decisions (--json has them)"));
+  EXPECT_THAT(print_json(r), HasSubstr("fusion.merge_x=0 fusion.merge_x=0"));
+}
+
 }  // namespace
 }  // namespace deplo::apps
