@@ -1,6 +1,7 @@
 // A stack of the outputs of 512 steps would be a kernel of 512 arguments, and as many conditions for each element:
 //   y = where (i < 1): h0[j, k] else where (i < 2): h1[j, k] …   →   h0 lies in y from byte 0 on, h1 from 4096 on, …
-// Where the pieces do not lie one after the other, neighbours are joined first:
+// The outputs of steps that another dimension joins are a stack first, which is transposed. Where pieces do not lie one
+// after the other at all, neighbours are joined first:
 //   y = where (j < 1): a[i, k] …   →   y_0 = where (j < 1): a[i, k] … (32 of them);  y = where (j < 32): y_0[i, j, k] …
 #include "rules/fusion/stacks.h"
 
@@ -93,16 +94,54 @@ class Finder {
   int add(Node node) {
     const std::optional<Join> join = join_of(node);
     if (!join) return append(std::move(node));
-    const auto offsets = offsets_of(node, *join);
-    if (!offsets) return append(node.args.size() > max_arguments ? by_neighbours(std::move(node), *join) : node);
+    if (const auto offsets = offsets_of(node, *join)) return in_place(std::move(node), *offsets);
+    if (join->dim > 0) {
+      Node first = with_dimension_first(node, join->dim);
+      if (const auto offsets = offsets_of(first, {0, join->ends})) {
+        first.name = fresh(node.name);
+        node.op = moved_back(node.type.shape, join->dim);
+        node.args = {in_place(std::move(first), *offsets)};
+        return append(std::move(node));
+      }
+    }
+    return append(node.args.size() > max_arguments ? by_neighbours(std::move(node), *join) : node);
+  }
+
+  int in_place(Node node, const std::vector<std::int64_t>& offsets) {
     const std::vector<int> pieces = node.args;
     const int whole = append(std::move(node));
     made_.wholes.insert(whole);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      made_.parts[pieces[i]] = {whole, (*offsets)[i]};
+      made_.parts[pieces[i]] = {whole, offsets[i]};
       made_.stored.insert(pieces[i]);
     }
     return whole;
+  }
+
+  /// The join with its dimension as the first one: the steps of torch.stack(hs, 1) lie one after the other then.
+  static Node with_dimension_first(Node node, std::size_t dim) {
+    const auto moved = [dim](std::size_t d) { return d == dim ? 0 : d < dim ? d + 1 : d; };
+    ir::Shape& shape = node.type.shape;
+    std::rotate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dim),
+                shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1);
+    ir::Substitution to;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      to.emplace_back(ir::tensor::coordinate(d).name(), ir::tensor::coordinate(moved(d)));
+    IndexMap map = *node.as<IndexMap>();
+    for (IndexMap::Branch& branch : map.branches) {
+      for (Expr& e : branch.coordinates) e = ir::substitute(e, to);
+      branch.condition = ir::substitute(branch.condition, to);
+    }
+    node.op = std::move(map);
+    return node;
+  }
+
+  /// Reads what has its dimension `dim` first as it was.
+  static IndexMap moved_back(const ir::Shape& shape, std::size_t dim) {
+    std::vector<Expr> coordinates = ir::tensor::identity(shape);
+    std::rotate(coordinates.begin(), coordinates.begin() + static_cast<std::ptrdiff_t>(dim),
+                coordinates.begin() + static_cast<std::ptrdiff_t>(dim) + 1);
+    return {{{0, std::move(coordinates), 1}}};
   }
 
   /// Where each argument begins in the node's memory, in bytes; nullopt: they cannot all be computed there.

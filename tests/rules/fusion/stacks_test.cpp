@@ -96,6 +96,15 @@ TEST(Stacks, StepsOfAUsersLoopAreFewKernels) {
   EXPECT_EQ(distinct_kernels(fused(code(40))), distinct_kernels(fused(code(80))));
 }
 
+TEST(Stacks, StepsThatAnotherDimensionJoinsAreStackedFirst) {
+  const std::string code = "torch.stack([torch.randn(3, 32).exp() for i in range(40)], 1)";
+  const ir::Module module = fused(code);
+  EXPECT_EQ(module.kernels.size(), 41U);
+  EXPECT_EQ(most_buffers(module), 2U);
+  EXPECT_EQ(difference(code), "");
+  EXPECT_EQ(difference("torch.stack([torch.randn(2, 1, 3, 32).exp() for i in range(12)], 2).sum(1)"), "");
+}
+
 TEST(Stacks, APieceThatIsAnOutputIsCopied) {
   const ir::Module module = fused("y = [torch.randn(32).exp() for i in range(10)]; (torch.cat(y), y[3])");
   EXPECT_THAT(parts_of(module, module.outputs[0]), IsEmpty());
