@@ -36,6 +36,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (const Function* f = find_function(as_method, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
   if (const Function* f = find_in_place(as_method, name))
     return {Builtin{f, std::make_shared<const Value>(tensor), true}};
+  if (is_written(as_method, name)) return bound(written(name), tensor);
   const Id id = session_.tensor(tensor);
   const TensorType type = session_.type(id);
   const auto rank = static_cast<std::int64_t>(type.shape.size());
@@ -59,6 +60,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
     return {Tensor{rank < 2 ? id : session_.call("permute", {id}, {{"dims", reversed}})}};
   }
   std::vector<std::string> known = function_names(as_method);
+  std::ranges::move(written_names(as_method), std::back_inserter(known));
   for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
   throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
                           did_you_mean(name, known)));

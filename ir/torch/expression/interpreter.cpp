@@ -119,12 +119,13 @@ void Interpreter::import(const Statement& s, Scope& scope) {
   });
 }
 
-// The definitions are read when the first of their names is used.
 Value Interpreter::member(const Namespace& space, std::string_view name) {
-  if (!is_written(space.name, name)) return find_member(space, name);
-  static const std::vector<Statement> definitions = parse(written_text(), "torch.nn");
-  const bool known = std::ranges::any_of(definitions, [&](const Statement& s) { return s.name == name; });
-  if (!known) return find_member(space, name);
+  return is_written(space.name, name) ? written(name) : find_member(space, name);
+}
+
+// The definitions are read when the first of their names is used.
+Value Interpreter::written(std::string_view name) {
+  static const std::vector<Statement> definitions = parse(written_text(), "torch");
   if (!written_) {
     written_ = session_.make_scope();
     defining_ = true;

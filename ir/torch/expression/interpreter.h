@@ -28,6 +28,7 @@ class Interpreter {
   Flow dispatch(const Statement&, Scope&);
   void top_level(const Statement&);
   void import(const Statement&, Scope&);
+  Value written(std::string_view name);  // is_written() in some namespace
   Value member(const Namespace&, std::string_view name);
   Closure closure(const Statement&, Scope&);
   void define(const Statement&, Scope&);

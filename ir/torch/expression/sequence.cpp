@@ -99,7 +99,7 @@ Values items_of(Session& session, const Value& value) {
   } else if (const auto* s = value.as<std::string_view>()) {
     for (std::size_t i = 0; i < s->size(); ++i) items.push_back({s->substr(i, 1)});
   } else if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) {
-    const bool by_name = (*object)->module->name == "ModuleDict";
+    const bool by_name = (*object)->module->name.ends_with("Dict");
     for (const auto& [name, item] : (*object)->items) items.push_back(by_name ? Value{std::string_view(name)} : item);
   } else if (value.as<List>() || is_tensor(value)) {
     return items_to_unpack(session, value);

@@ -242,17 +242,17 @@ void set_module(Session& session, Object& object, const Value& index, const Valu
   const auto* name = index.as<std::string_view>();
   if (name) return add_module(session, object, *name, value);
   if (!i) throw Error(fmt::format("expected an integer or a name as an index, found {}", describe(index)));
-  auto& [key, item] =
-      object.items[static_cast<std::size_t>(in_range(*i, static_cast<std::int64_t>(object.items.size())))];
-  session.give_name(value, &object, key);
-  item = value;
+  const auto count = static_cast<std::int64_t>(object.items.size());
+  add_module(session, object, std::string(object.items[static_cast<std::size_t>(in_range(*i, count))].first), value);
 }
 
 }  // namespace
 
 void add_module(Session& session, Object& object, std::string_view name, const Value& value) {
-  if (!value.as<Object*>())
-    throw Error(fmt::format("{}: expected modules, found {}", object.module->name, describe(value)));
+  const bool of_parameters = holds_parameters(object);
+  if (of_parameters ? !is_tensor(value) : value.as<Object*>() == nullptr)
+    throw Error(fmt::format("{}: expected {}, found {}", object.module->name, of_parameters ? "parameters" : "modules",
+                            describe(value)));
   session.give_name(value, &object, name);
   const auto found = std::ranges::find(object.items, name, &std::pair<std::string, Value>::first);
   if (found != object.items.end())

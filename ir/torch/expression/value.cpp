@@ -49,6 +49,7 @@ std::optional<double> to_number(const Value& value) {
 bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*>(); }
 
 bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }
+bool holds_parameters(const Object& o) { return o.module && o.module->name.starts_with("Parameter"); }
 
 namespace {
 

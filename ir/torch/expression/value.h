@@ -119,7 +119,8 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
-bool holds_others(const Object&);                  // Sequential, ModuleList, ModuleDict
+bool holds_others(const Object&);                  // Sequential, ModuleList, ModuleDict, and the next
+bool holds_parameters(const Object&);              // ParameterList, ParameterDict
 Value make_list(Values items, bool tuple = true);  // throws Error if tuples are nested too deeply
 /// Python's `==` of what is no tensor. Values of different kinds differ.
 bool equal(const Value&, const Value&);

@@ -417,6 +417,8 @@ TEST(ExpressionFunctions, EveryFunctionHasACase) {
     if (entry.path().extension() == ".py") all.append("\n").append(read_file(entry.path()));
   for (const std::string& name : python::function_names(named))
     EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
+  for (const std::string& name : python::written_names(~0U))
+    EXPECT_NE(all.find(name + "("), std::string::npos) << "no case of " << name;
   for (const std::string& name : python::function_names(python::as_infix))
     EXPECT_NE(all.find(" " + name + " "), std::string::npos) << "no case of " << name;
   for (const std::string& name : python::function_names(python::as_prefix))
@@ -427,7 +429,8 @@ TEST(ExpressionFunctions, EveryFunctionHasACase) {
 
 TEST(ExpressionFunctions, ANameHasOneMeaningInEachSpace) {
   for (unsigned space = 1; space <= python::as_infix; space *= 2) {
-    const std::vector<std::string> names = python::function_names(space);
+    std::vector<std::string> names = python::function_names(space);
+    std::ranges::move(python::written_names(space), std::back_inserter(names));
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "space " << space;
   }
 }
@@ -442,6 +445,7 @@ TEST(ExpressionFunctions, EveryFunctionIsInTheDocs) {
     words.insert(docs.substr(at, end - at));
   }
   for (const std::string& name : python::function_names(named)) EXPECT_TRUE(words.contains(name)) << name;
+  for (const std::string& name : python::written_names(~0U)) EXPECT_TRUE(words.contains(name)) << name;
   for (const std::string& name : python::function_names(python::as_infix | python::as_prefix))
     EXPECT_TRUE(docs.find("`" + name) != std::string::npos || docs.find(" " + name) != std::string::npos) << name;
   for (const python::ModuleType& m : python::module_types()) EXPECT_TRUE(words.contains(std::string(m.name))) << m.name;

@@ -38,6 +38,7 @@ Value extend(const Call& c) {
 // The modules behind it move up.
 Value insert(const Call& c) {
   Object& object = holder(c);
+  if (holds_parameters(object)) c.fail("self", "a module that holds modules");
   const std::int64_t at = c.integer("index"), count = static_cast<std::int64_t>(object.items.size());
   if (at < 0 || at > count) c.fail("index", fmt::format("0 to {}", count));
   if (!c.value("module").as<Object*>()) c.fail("module", "a module");

@@ -71,12 +71,6 @@ constexpr std::array opaque_members =
 constexpr std::array modes =
     std::to_array<std::string_view>({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"});
 
-unsigned functions_of(std::string_view name) {
-  const auto* const s = std::ranges::find(named_spaces, name, &NamedSpace::name);
-  CHECK(s != named_spaces.end());
-  return s->functions;
-}
-
 Value constant(unsigned space, std::string_view name) {
   if (!(space & (in_torch | in_math))) return {};
   if (name == "pi") return {std::numbers::pi};
@@ -89,6 +83,7 @@ Value constant(unsigned space, std::string_view name) {
 [[noreturn]] void unknown_member(const Namespace& space, std::string_view name) {
   constexpr std::string_view export_instead = "; export the module to a .pt2 file if it has no equivalent";
   std::vector<std::string> known = function_names(functions_of(space.name));
+  std::ranges::move(written_names(functions_of(space.name)), std::back_inserter(known));
   if (space.name == "torch.nn")
     for (const ModuleType& m : module_types()) known.emplace_back(m.name);
   const std::string meant = did_you_mean(name, known);
@@ -99,6 +94,12 @@ Value constant(unsigned space, std::string_view name) {
 bool is_library(const Namespace& space) { return (functions_of(space.name) & (in_library | in_einops)) != 0; }
 
 }  // namespace
+
+unsigned functions_of(std::string_view name) {
+  const auto* const s = std::ranges::find(named_spaces, name, &NamedSpace::name);
+  CHECK(s != named_spaces.end());
+  return s->functions;
+}
 
 bool is_mode(std::string_view name) { return std::ranges::find(modes, name) != modes.end(); }
 

@@ -16,7 +16,7 @@ namespace deplo::ir::torch::python {
 struct ModuleType {
   std::string_view name;
   std::string_view signature;
-  std::string_view function;                      // empty for Sequential and ModuleList, which hold other modules
+  std::string_view function;                      // empty for Sequential and others that hold modules or parameters
   void (*build)(const Call&, Object&) = nullptr;  // may be null
 };
 
@@ -39,7 +39,14 @@ const Function* find_in_place(unsigned spaces, std::string_view name);
 Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member);
 /// Definitions in the language itself, and whether a namespace has one of their names.
 std::string_view written_text();
+std::string_view written_functions_text();
+std::string_view written_modules_text();
+std::string_view written_losses_text();
 bool is_written(std::string_view space, std::string_view name);
+bool is_written(unsigned spaces, std::string_view name);
+std::vector<std::string> written_names(unsigned spaces);
+/// The functions of a namespace: those of `torch.nn.functional` are in_functional.
+unsigned functions_of(std::string_view space);
 /// Whether a function gives a mode of PyTorch without a meaning here, such as no_grad.
 bool is_mode(std::string_view name);
 const ModuleType* find_module(std::string_view name);

@@ -214,6 +214,8 @@ constexpr std::array modules = {
     ModuleType{"Sequential", "*modules", "", build_list},
     ModuleType{"ModuleList", "modules=None", "", build_list},
     ModuleType{"ModuleDict", "modules=None", "", build_list},
+    ModuleType{"ParameterList", "modules=None", "", build_list},
+    ModuleType{"ParameterDict", "modules=None", "", build_list},
 };
 // clang-format on
 

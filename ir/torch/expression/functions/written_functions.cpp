@@ -1,0 +1,329 @@
+// Functions of torch and of tensors that others say: each is written in the language itself.
+#include "ir/torch/expression/functions/library.h"
+
+namespace deplo::ir::torch::python {
+
+std::string_view written_functions_text() {
+  return R"python(
+class finfo:
+    def __init__(self, dtype=None):
+        limits = {torch.float32: (3.4028234663852886e38, 1.1920928955078125e-07, 1.1754943508222875e-38, 32),
+                  torch.float16: (65504.0, 0.0009765625, 6.103515625e-05, 16),
+                  torch.bfloat16: (3.3895313892515355e38, 0.0078125, 1.1754943508222875e-38, 16)}
+        dtype = torch.get_default_dtype() if dtype is None else dtype
+        assert dtype in limits, "a type of floats"
+        self.max, self.eps, self.tiny, self.bits = limits[dtype]
+        self.min, self.smallest_normal = -self.max, self.tiny
+
+
+class iinfo:
+    def __init__(self, dtype):
+        limits = {torch.int32: (2147483647, 32), torch.int64: (9223372036854775807, 64)}
+        assert dtype in limits, "a type of integers"
+        self.max, self.bits = limits[dtype]
+        self.min = -self.max - 1
+
+
+def is_floating_point(input): return input.dtype in (torch.float32, torch.float16, torch.bfloat16)
+def is_complex(input): return False
+def is_contiguous(input, memory_format=None): return True
+def requires_grad_(input, requires_grad=True): return input
+def pin_memory(input): return input
+def positive(input): return input
+def nelement(input): return input.numel()
+def ndimension(input): return input.dim()
+def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
+    return torch.tensor(data, dtype=input.dtype if dtype is None else dtype)
+
+
+def greater(input, other): return input > other
+def greater_equal(input, other): return input >= other
+def less(input, other): return input < other
+def less_equal(input, other): return input <= other
+def not_equal(input, other): return input != other
+def rsub(input, other, alpha=1): return other - (input if alpha == 1 else alpha * input)
+
+
+def scaled_sum(input, product, beta, alpha):
+    product = product if alpha == 1 else alpha * product
+    return product if beta == 0 else (input if beta == 1 else beta * input) + product
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1): return scaled_sum(input, mat1 @ mat2, beta, alpha)
+def addmv(input, mat, vec, *, beta=1, alpha=1): return scaled_sum(input, mat @ vec, beta, alpha)
+def addr(input, vec1, vec2, *, beta=1, alpha=1): return scaled_sum(input, torch.outer(vec1, vec2), beta, alpha)
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1): return scaled_sum(input, batch1 @ batch2, beta, alpha)
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    return scaled_sum(input, (batch1 @ batch2).sum(0), beta, alpha)
+
+def ger(input, vec2): return torch.outer(input, vec2)
+def vdot(input, other): return torch.dot(input, other)
+def inner(input, other):
+    if input.dim() == 0 or other.dim() == 0:
+        return input * other
+    products = input.reshape(-1, input.shape[-1]) @ other.reshape(-1, other.shape[-1]).T
+    return products.reshape(*input.shape[:-1], *other.shape[:-1])
+
+def tensordot(a, b, dims=2):
+    if isinstance(dims, int):
+        dims = [list(range(a.dim() - dims, a.dim())), list(range(dims))]
+    left = [d % a.dim() for d in dims[0]]
+    right = [d % b.dim() for d in dims[1]]
+    free_a = [d for d in range(a.dim()) if d not in left]
+    free_b = [d for d in range(b.dim()) if d not in right]
+    summed = math.prod([a.shape[d] for d in left])
+    product = a.permute(*free_a, *left).reshape(-1, summed) @ b.permute(*right, *free_b).reshape(summed, -1)
+    return product.reshape([a.shape[d] for d in free_a] + [b.shape[d] for d in free_b])
+
+def multi_dot(tensors):
+    product = tensors[0]
+    for factor in tensors[1:]:
+        product = product @ factor
+    return product
+
+def chain_matmul(*matrices): return multi_dot(matrices)
+
+def matrix_power(input, n):
+    assert n >= 0, "an n of at least 0"
+    product = torch.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
+    for _ in range(n):
+        product = product @ input
+    return product
+
+
+def deg2rad(input): return input * (math.pi / 180)
+def rad2deg(input): return input * (180 / math.pi)
+def sinc(input):
+    angle = math.pi * torch.where(input == 0, 1.0, input)
+    return torch.where(input == 0, 1.0, torch.sin(angle) / angle)
+
+def signbit(input):
+    if not is_floating_point(input):
+        return input < 0
+    return (input < 0) | ((input == 0) & (1 / input < 0))
+
+def heaviside(input, values): return torch.where(input == 0, values, (input > 0).to(input.dtype))
+def xlogy(input, other):
+    product = input * torch.log(other)
+    return torch.where((input == 0) & (other == other), torch.zeros_like(product), product)
+
+def ldexp(input, other): return input * torch.pow(2.0, other)
+def logaddexp2(input, other):
+    more = torch.log1p(torch.exp2(-(input - other).abs())) / math.log(2)
+    return torch.where(input == other, input + 1, torch.maximum(input, other) + more)  # infinities, too
+
+def fmax(input, other):
+    return torch.where(input != input, other, torch.where(other != other, input, torch.maximum(input, other)))
+
+def fmin(input, other):
+    return torch.where(input != input, other, torch.where(other != other, input, torch.minimum(input, other)))
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    apart = (input - other).abs()
+    close = (input == other) | (torch.isfinite(apart) & (apart <= atol + (rtol * other).abs()))
+    return close | ((input != input) & (other != other)) if equal_nan else close
+
+def isneginf(input): return input == -math.inf
+def isposinf(input): return input == math.inf
+def isreal(input): return input.to(torch.bool) | True
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+def aminmax(input, *, dim=None, keepdim=False):
+    if dim is None:
+        return torch.amin(input), torch.amax(input)
+    return torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)
+
+def count_nonzero(input, dim=None):
+    return (input != 0).sum() if dim is None else (input != 0).sum(dim)
+
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    numbers = torch.where(input != input, 0.0, input)
+    return numbers.sum() if dim is None else numbers.sum(dim, keepdim)
+
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    is_number = input == input
+    return nansum(input, dim, keepdim) / (is_number.sum() if dim is None else is_number.sum(dim, keepdim))
+
+def dist(input, other, p=2): return torch.linalg.vector_norm(input - other, p)
+def msort(input): return torch.sort(input, dim=0, stable=True)[0]
+def kthvalue(input, k, dim=-1, keepdim=False):
+    values, indices = torch.sort(input, dim=dim, stable=True)
+    value, index = values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1)
+    return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
+
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    assert isinstance(q, (int, float)) and 0 <= q <= 1, "a number from 0 to 1 as q"
+    if dim is None:
+        assert not keepdim, "a dim with keepdim"
+        input, dim = input.reshape(-1), 0
+    ordered = torch.sort(input, dim=dim)[0]
+    place = q * (input.shape[dim] - 1)
+    first = math.floor(place)
+    last = min(first + 1, input.shape[dim] - 1)
+    low, high = ordered.narrow(dim, first, 1), ordered.narrow(dim, last, 1)
+    parts = {"linear": place - first, "lower": 0.0, "higher": math.ceil(place) - first, "midpoint": 0.5 * (place > first),
+             "nearest": round(place) - first}
+    assert interpolation in parts, "'linear', 'lower', 'higher', 'midpoint' or 'nearest' as the interpolation"
+    part = parts[interpolation]
+    value = low if part == 0 else high if part == 1 else low + (high - low) * part
+    value = value + torch.where(input != input, input, 0.0).sum(dim, True)  # NaN if one is there
+    return value if keepdim else value.squeeze(dim)
+
+def trapezoid(y, x=None, *, dx=1, dim=-1):
+    length = y.shape[dim]
+    heights = (y.narrow(dim, 0, length - 1) + y.narrow(dim, 1, length - 1)) / 2
+    if x is None:
+        return (heights * dx).sum(dim)
+    widths = x[1:] - x[:-1]
+    if x.dim() == 1:
+        shape = [1] * y.dim()
+        shape[dim] = length - 1
+        widths = widths.reshape(shape)
+    return (heights * widths).sum(dim)
+
+def trapz(y, x=None, *, dx=1, dim=-1): return trapezoid(y, x, dx=dx, dim=dim)
+def cov(input, *, correction=1):
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    apart = rows - rows.mean(1, True)
+    result = apart @ apart.T / (rows.shape[1] - correction)
+    return result.reshape(()) if input.dim() < 2 else result
+
+def corrcoef(input):
+    covariance = cov(input)
+    if input.dim() < 2:
+        return covariance / covariance
+    deviation = torch.sqrt(torch.diagonal(covariance))
+    return (covariance / deviation[:, None] / deviation[None, :]).clamp(-1, 1)
+
+
+def adjoint(input): return input.transpose(-2, -1)
+def swapdims(input, dim0, dim1): return input.transpose(dim0, dim1)
+def concatenate(tensors, dim=0): return torch.cat(tensors, dim)
+def row_stack(tensors): return torch.vstack(tensors)
+def column_stack(tensors): return torch.cat([t.reshape(-1, 1) if t.dim() < 2 else t for t in tensors], 1)
+def atleast_1d(input): return input.reshape(1) if input.dim() == 0 else input
+def atleast_2d(input): return input if input.dim() > 1 else input.reshape(1, -1)
+def atleast_3d(input):
+    return input if input.dim() > 2 else input.unsqueeze(-1) if input.dim() == 2 else input.reshape(1, -1, 1)
+
+def diagflat(input, offset=0): return torch.diag(input.reshape(-1), offset)
+def block_diag(*tensors):
+    blocks = [atleast_2d(t) for t in tensors]
+    width, before, rows = sum([b.shape[1] for b in blocks]), 0, []
+    for b in blocks:
+        rows.append(F.pad(b, (before, width - before - b.shape[1])))
+        before += b.shape[1]
+    return torch.cat(rows)
+
+def split_with_sizes(input, split_sizes, dim=0): return torch.split(input, split_sizes, dim)
+def tensor_split(input, indices_or_sections, dim=0):
+    length = input.shape[dim]
+    if isinstance(indices_or_sections, int):
+        each, more = length // indices_or_sections, length % indices_or_sections
+        sizes = [each + 1] * more + [each] * (indices_or_sections - more)
+    else:
+        ends = [min(i if i >= 0 else max(i + length, 0), length) for i in indices_or_sections] + [length]
+        starts = [0] + ends[:-1]
+        sizes = [max(end - start, 0) for start, end in zip(starts, ends)]
+        return tuple(input.narrow(dim, start, size) for start, size in zip(starts, sizes))
+    return torch.split(input, sizes, dim)
+
+def hsplit(input, indices_or_sections): return tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
+def vsplit(input, indices_or_sections): return tensor_split(input, indices_or_sections, 0)
+def dsplit(input, indices_or_sections): return tensor_split(input, indices_or_sections, 2)
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None):
+    places = [(i, j) for i in range(row) for j in range(col) if j - i <= offset]
+    return torch.tensor([[i for i, j in places], [j for i, j in places]])
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None):
+    places = [(i, j) for i in range(row) for j in range(col) if j - i >= offset]
+    return torch.tensor([[i for i, j in places], [j for i, j in places]])
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
+    return torch.pow(base, torch.linspace(start, end, steps))
+
+def cosine_window(length, periodic, factors):
+    if length == 1:
+        return torch.ones(1)
+    angle = torch.arange(length) * (2 * math.pi / (length if periodic else length - 1))
+    return sum([factor * torch.cos(i * angle) for i, factor in enumerate(factors)])
+
+def hann_window(window_length, periodic=True, *, dtype=None, device=None):
+    return cosine_window(window_length, periodic, (0.5, -0.5))
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, device=None):
+    return cosine_window(window_length, periodic, (alpha, -beta))
+
+def blackman_window(window_length, periodic=True, *, dtype=None, device=None):
+    return cosine_window(window_length, periodic, (0.42, -0.5, 0.08))
+
+def bartlett_window(window_length, periodic=True, *, dtype=None, device=None):
+    if window_length == 1:
+        return torch.ones(1)
+    return 1 - (torch.arange(window_length) * (2 / (window_length if periodic else window_length - 1)) - 1).abs()
+
+
+def embedding(weight, indices): return F.embedding(indices, weight)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
+                  sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    assert max_norm is None and padding_idx is None, "max_norm=None and padding_idx=None"
+    assert mode in ("sum", "mean", "max"), "'sum', 'mean' or 'max' as the mode"
+    rows = F.embedding(input, weight)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if input.dim() == 2:
+        assert offsets is None, "offsets=None with bags of equal sizes"
+        return rows.sum(1) if mode == "sum" else rows.mean(1) if mode == "mean" else rows.amax(1)
+    if include_last_offset:
+        offsets = offsets[:-1]
+    place = torch.arange(input.shape[0])
+    bag = (place >= offsets[:, None]).sum(0) - 1
+    is_own = bag == torch.arange(offsets.shape[0])[:, None]
+    if mode == "max":
+        greatest = torch.where(is_own[..., None], rows, -math.inf).amax(1)
+        return torch.where(is_own.any(1, True), greatest, 0.0)
+    total = torch.where(is_own[..., None], rows, 0.0).sum(1)
+    return total if mode == "sum" else total / is_own.sum(1, True).clamp(min=1)
+
+def pdist(input, p=2.0):
+    pairs = [(i, j) for i in range(input.shape[0]) for j in range(i + 1, input.shape[0])]
+    apart = input[[i for i, j in pairs]] - input[[j for i, j in pairs]]
+    return torch.linalg.vector_norm(apart, p, dim=-1)
+
+def native_channel_shuffle(input, groups): return F.channel_shuffle(input, groups)
+def upsample_nearest(input, size=None, scale_factor=None): return F.interpolate(input, size, scale_factor)
+def upsample_bilinear(input, size=None, scale_factor=None):
+    return F.interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+def unpooled(input, indices, kernel_size, stride, padding, output_size, dims):
+    def of_dims(numbers):
+        return (numbers,) * dims if isinstance(numbers, int) else tuple(numbers)
+    kernel = of_dims(kernel_size)
+    step = kernel if stride is None else of_dims(stride)
+    border = of_dims(padding)
+    places = input.shape[-dims:]
+    size = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(places, step, border, kernel)]
+    if output_size is not None:
+        size = list(output_size)[-dims:]
+    before = list(input.shape[:-dims])
+    flat = torch.zeros(before + [math.prod(size)]).scatter(-1, indices.reshape(before + [-1]), input.reshape(before + [-1]))
+    return flat.reshape(before + size)
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return unpooled(input, indices, kernel_size, stride, padding, output_size, 1)
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return unpooled(input, indices, kernel_size, stride, padding, output_size, 2)
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    return unpooled(input, indices, kernel_size, stride, padding, output_size, 3)
+)python";
+}
+
+}  // namespace deplo::ir::torch::python
