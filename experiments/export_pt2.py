@@ -17,6 +17,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     narrow       integers of 8 and 16 bits, truth values, float64
     packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
+    strided      elements by their places in memory
     rotary       complex numbers, as rotary embeddings have them
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
@@ -331,6 +332,17 @@ class Copies(nn.Module):
                 g[:, :, ::2].contiguous().add_(1), g)
 
 
+class Strided(nn.Module):
+    """as_strided of tensors in two orders of memory: windows, steps and repeated elements."""
+    def __init__(self, o):
+        super().__init__()
+
+    def forward(self, x):
+        turned = x.transpose(1, 2) * 2
+        return (x.as_strided((5, 4), (2, 1)), x.exp().as_strided((2, 2, 3), (1, 0, 3), 2), turned.as_strided((3, 2), (4, 1), 1),
+                turned.contiguous().as_strided((3, 2), (4, 1), 1))
+
+
 class Rotary(nn.Module):
     """Rotary embedding by complex numbers: from a buffer, and from angles that the program computes."""
     def __init__(self, o):
@@ -349,7 +361,7 @@ class Rotary(nn.Module):
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "rotary": Rotary}
+          "copies": Copies, "strided": Strided, "rotary": Rotary}
 
 
 def options():
@@ -376,7 +388,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "rotary"):
+    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

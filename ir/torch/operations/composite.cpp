@@ -229,7 +229,7 @@ std::vector<Composites> composites() {
   return {
       other_composites(),     activations(), bitwise_names(),  channel_norms(), contractions(), composed_functions(),
       elementary_functions(), histograms(),  interpolations(), losses(),        placements(),   poolings(),
-      rearrangements(),       recurrences(), samplings(),      vector_norms()};
+      rearrangements(),       recurrences(), samplings(),      strided_views(), vector_norms()};
 }
 
 }  // namespace deplo::ir::torch

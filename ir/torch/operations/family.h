@@ -69,6 +69,7 @@ Composites poolings();
 Composites rearrangements();
 Composites recurrences();
 Composites samplings();
+Composites strided_views();
 Composites vector_norms();
 
 // Helpers that several families use.

@@ -191,6 +191,14 @@ ScalarType Call::stated_type(std::size_t i) const {
   return graph_.tensors.find(outputs_[i])->second.stated;
 }
 
+const TensorMeta& Call::stated(std::string_view argument) {
+  const auto* t = std::get_if<Tensor>(&get(argument));
+  if (t == nullptr) fail(argument, "a tensor");
+  const auto found = graph_.tensors.find(t->name);
+  if (found == graph_.tensors.end()) fail(argument, "a tensor whose strides the file states");
+  return found->second;
+}
+
 bool Call::is_read(std::size_t output) const {
   return output < outputs_.size() && readers(graph_, outputs_[output]) > 0;
 }

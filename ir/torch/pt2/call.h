@@ -53,6 +53,8 @@ class Call {
   const TensorType& output_type(std::size_t i = 0) const;
   /// The type of an output as the file states it; the graph may have a wider type.
   ScalarType stated_type(std::size_t i = 0) const;
+  /// What the file states of a tensor argument, whose memory the operation may see.
+  const TensorMeta& stated(std::string_view argument);
   /// Whether the graph reads this output.
   bool is_read(std::size_t output) const;
 

@@ -49,6 +49,10 @@ TensorMeta tensor_meta(const Json& json) {
   const ScalarType type = scalar_type(json.at("dtype"));
   meta.stated = type;
   if (json.has("strides")) meta.strides = strides(json.at("strides"));
+  if (json.has("storage_offset")) {
+    const Json offset = json.at("storage_offset");
+    meta.offset = offset.has("as_int") ? offset.at("as_int").integer() : -1;
+  }
   meta.type.shape = shape(json.at("sizes"), meta.problem);
   if (is_complex(type)) {
     meta.type.shape.push_back(2);

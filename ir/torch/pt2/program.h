@@ -20,6 +20,7 @@ struct TensorMeta {
   std::string problem;
   ScalarType stated = ScalarType::unknown;
   std::vector<std::int64_t> strides;  // one for each dimension, or none if one is symbolic
+  std::int64_t offset = 0;            // the element of its memory at which it begins; -1: symbolic
 };
 
 struct ProgramGraph;

@@ -37,6 +37,7 @@ CASES = {
     "packed": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3"],
     "packed_core_aten": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3", "--decompose"],
     "copies": ["--model", "copies"],
+    "strided": ["--model", "strided"],
     "rotary": ["--model", "rotary"],
     "rotary_core_aten": ["--model", "rotary", "--decompose"],
     "operators": ["--model", "operators"],

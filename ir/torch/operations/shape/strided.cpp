@@ -1,0 +1,62 @@
+// as_strided: elements by their places in a tensor's memory. Only files have it, which state how tensors lie there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/torch/operations/given.h"
+
+namespace deplo::ir::torch {
+namespace memory_places {
+namespace {
+
+/// The dimensions as they lie in memory, the last one innermost; fails if elements overlap or have gaps between them.
+Shape memory_order(pt2::Call& call, const pt2::TensorMeta& meta) {
+  const Shape& shape = meta.type.shape;
+  if (meta.offset != 0 || meta.strides.size() != shape.size()) call.fail("self", "a tensor that is all of its memory");
+  Shape order(shape.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const auto at = [](const auto& list, std::int64_t d) { return list[static_cast<std::size_t>(d)]; };
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    return at(shape, a) > 1 && at(shape, b) > 1 && at(meta.strides, a) > at(meta.strides, b);
+  });
+  std::int64_t stride = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::int64_t extent = at(shape, order[i]);
+    if (extent > 1 && at(meta.strides, order[i]) != stride) call.fail("self", "a tensor that is all of its memory");
+    stride *= std::max<std::int64_t>(extent, 1);
+  }
+  return order;
+}
+
+std::vector<Id> read(pt2::Call& call) {
+  const Given g(call);
+  const Id x = call.tensor("self");
+  const std::vector<std::int64_t> size = call.integers("size"), stride = call.integers("stride");
+  const std::int64_t offset = call.integer("storage_offset", 0);
+  const Shape order = memory_order(call, call.stated("self"));
+  if (size.size() != stride.size()) call.fail("stride", "a stride for each size");
+  std::int64_t last = offset;
+  for (std::size_t d = 0; d < size.size(); ++d) last += std::max<std::int64_t>(size[d] - 1, 0) * stride[d];
+  const std::int64_t count = element_count(g.shape(x));
+  if (offset < 0 || std::ranges::any_of(stride, [](std::int64_t s) { return s < 0; }) || last >= count)
+    call.fail("size", fmt::format("places in the tensor's {} elements", count));
+  Id place = g.caller().scalar(static_cast<double>(offset), DType::i64);
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    Shape along(size.size(), 1);
+    along[d] = size[d];
+    const Id steps = g.apply("mul", g.reshape(g.range(0, size[d], 1), along),
+                             g.caller().scalar(static_cast<double>(stride[d]), DType::i64));
+    place = g.apply("add", steps, place);
+  }
+  return {pick_by_tensors(g.caller(), g.reshape(g.permute(x, order), {count}), {place})};
+}
+
+}  // namespace
+}  // namespace memory_places
+
+Composites strided_views() {
+  return {{}, {{"aten.as_strided", memory_places::read}, {"aten.as_strided_copy", memory_places::read}}};
+}
+
+}  // namespace deplo::ir::torch
