@@ -33,6 +33,7 @@ ir::Substitution whole_steps(const ir::Program& program, std::int64_t lanes) {
 // Does a thread write whole vectors, which begin at multiples of their size?
 bool writes_vectors(const ir::Program& program, const ir::Write& write, const ir::Buffer& buffer,
                     const ir::Axis& lane) {
+  if (write.index.empty()) return false;  // one number
   if (ir::coefficient(write.index.back(), lane.name) != 1 || buffer.strides.back() != 1) return false;
   ir::Substitution starts = whole_steps(program, lane.extent);
   starts.emplace_back(lane.name, ir::Expr(0));
