@@ -49,12 +49,33 @@ void collect(const Body& body, std::vector<AccumulatorStart>& starts) {
   }
 }
 
-// The innermost body that holds all uses, and the statement of it that holds the first.
+// Of one of them, directly or under conditions.
+bool updates(const Body& body, const Names& accumulators) {
+  return std::ranges::any_of(body, [&](const Stmt& stmt) {
+    if (const auto* guarded = stmt.as<If>()) return updates(guarded->then, accumulators);
+    bool found = false;
+    if (inner_body(stmt) == nullptr)
+      for_each_name(stmt, [&](Use use, const std::string& name) {
+        found |= use == Use::defines && std::ranges::count(accumulators, name) > 0;
+      });
+    return found;
+  });
+}
+
+// Does the statement keep the accumulators from one iteration to the next?
+bool carries(const Stmt& stmt, const Names& accumulators) {
+  const auto* loop = stmt.as<Loop>();
+  return loop != nullptr && loop->axis.bind == Bind::scan && updates(loop->body, accumulators);
+}
+
+// The innermost body that holds all uses, outside of a scan that carries them, and the statement of it that holds the
+// first.
 void place(const Body& body, const Names& accumulators, AccumulatorStart& start) {
   const auto uses_it = [&](const Stmt& s) { return uses(s, accumulators); };
   const auto first = std::find_if(body.begin(), body.end(), uses_it);
   const Body* inner = inner_body(*first);
-  if (inner != nullptr && std::none_of(first + 1, body.end(), uses_it)) return place(*inner, accumulators, start);
+  const bool may_be_inside = inner != nullptr && !carries(*first, accumulators);
+  if (may_be_inside && std::none_of(first + 1, body.end(), uses_it)) return place(*inner, accumulators, start);
   start.body = &body;
   start.index = static_cast<std::size_t>(first - body.begin());
 }

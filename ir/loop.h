@@ -86,7 +86,8 @@ struct Assign {
 };
 
 /// dst = op(dst, value), or dst = fma(args[0], args[1], dst) in Kernel IR. In Loop and Tile IR the accumulator starts
-/// at the neutral element in the innermost body that holds all its uses (docs/ir.md, accumulator scopes).
+/// at the neutral element in the innermost body that holds all its uses, outside of a scan loop whose body updates it
+/// (docs/ir.md, accumulator scopes).
 struct Accum {
   std::string dst;
   Type type;

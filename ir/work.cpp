@@ -135,7 +135,7 @@ class Counter {
     const auto trips = static_cast<double>(ceil_div(s.axis.extent - low, step));
     const double turns = fraction_of_turns(s, ranges_);
     ranges_.emplace_back(s.axis.name, Interval{low, s.axis.extent - 1});
-    around_.push_back({s.axis.name, trips, s.axis.bind == Bind::reduce});
+    around_.push_back({s.axis.name, trips, s.axis.bind != Bind::free});
     const double outside = fraction_;
     fraction_ *= turns;
     for (const Stmt& stmt : s.body)

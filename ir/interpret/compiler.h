@@ -35,6 +35,7 @@ class Compiler {
   bool opens_group = false;        // the next asynchronous Stage is the first of its group
   std::vector<const TmaDescriptor*> descriptors;
   bool producing = false;                            // inside a Produce
+  bool scanning = false;                             // in the body of a scan
   std::set<std::string, std::less<>> tf32_products;  // products whose factors may be rounded to tf32
   std::map<std::string, DType, std::less<>> dtypes;  // of values that are not f32
 

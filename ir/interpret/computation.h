@@ -20,6 +20,7 @@ struct Computation {
   DType from = DType::f32;  // of a copy: the type of its argument
   double factors = 0;       // of a product: relative error due to rounding its factors, independent in each term
   bool scales = false;      // multiplies a sum, and so each of its terms
+  bool scans = false;       // each iteration reads what it accumulates
 };
 
 /// `scratch`: a number per lane.

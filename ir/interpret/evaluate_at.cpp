@@ -12,7 +12,7 @@ using Axes = std::vector<std::pair<std::string, std::int64_t>>;
 
 void collect_free(const Body& body, Axes& axes) {
   for (const Stmt& stmt : body) {
-    if (const auto* loop = stmt.as<Loop>(); loop != nullptr && loop->axis.bind == Bind::free) {
+    if (const auto* loop = stmt.as<Loop>(); loop != nullptr && loop->axis.bind != Bind::reduce) {
       const auto same = [&](const auto& axis) { return axis.first == loop->axis.name; };
       const auto found = std::find_if(axes.begin(), axes.end(), same);
       if (found == axes.end())
@@ -109,9 +109,10 @@ ElementFinder::ElementFinder(const Program& loop, std::string buffer, Evaluate e
 }
 
 std::optional<Point> ElementFinder::at(const FreeValues& values) const {
+  std::optional<Point> last;  // a scan computes those before it, too
   for (Point& point : evaluate_(values))
-    if (point.buffer == buffer_) return std::move(point);
-  return std::nullopt;
+    if (point.buffer == buffer_) last = std::move(point);
+  return last;
 }
 
 std::optional<Point> ElementFinder::find(std::int64_t offset) const {

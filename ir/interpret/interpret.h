@@ -64,7 +64,8 @@ struct Point {
 /// Returns an element of an input, by its buffer and offset.
 using ReadInput = std::function<double(const Buffer&, std::int64_t offset)>;
 /// Computes the output elements at one value of each free axis, and nothing else; it reads no other input elements.
-/// `free_values` must have a value for every free axis of the program.
+/// `free_values` must have a value for every free axis of the program, and for the axis of a scan, which computes the
+/// elements before that value, too.
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values);
 std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, Numbers, std::less<>>& inputs,
@@ -73,7 +74,7 @@ std::vector<Point> evaluate_at(const Program& loop, const std::map<std::string, 
 /// The same with floats of another arithmetic, which `read` returns, too.
 std::vector<Point> evaluate_at(const Program& loop, const ReadInput& read,
                                const std::map<std::string, std::int64_t, std::less<>>& free_values, const Arithmetic&);
-/// Every free axis of a Loop program with its extent, outermost first.
+/// Every free axis of a Loop program, and those of scans, with its extent, outermost first.
 std::vector<std::pair<std::string, std::int64_t>> free_axes(const Program& loop);
 
 /// Finds the free axes' values of an output element.

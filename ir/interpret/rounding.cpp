@@ -4,7 +4,7 @@
 // count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
 // analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32 or 16 bits; all else may be
 // correlated, and is added as it is. A sum of more than `longest_chain` terms is a sum of partial sums, as in every
-// kernel: an addition to a partial sum rounds that, not the total.
+// kernel: an addition to a partial sum rounds that, not the total. A scan has no partial sums.
 #include "ir/interpret/rounding.h"
 
 #include <array>
@@ -174,7 +174,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     rounding.part += args[1];
     const double rounded = c.dtype == DType::f32 ? own_unit_of(rounding.part) : 0;
     rounding.squares += rounded * rounded + factors * factors;
-    if (++rounding.added == longest_chain) {
+    if (++rounding.added == longest_chain && !c.scans) {
       rounding.squares += own * own;  // of adding the partial sum to the total
       rounding.part = 0;
       rounding.added = 0;

@@ -9,8 +9,8 @@ namespace {
 // The line's end, and what is below it.
 Stmt marked(Terms& in, Loop loop) {
   in.expect(":");
-  if (!in.take_marker()) in.fail("`# free` or `# reduce`");
-  loop.axis.bind = in.bind_word(Bind::free, Bind::reduce, "`free` or `reduce`");
+  if (!in.take_marker()) in.fail("`# free`, `# reduce` or `# scan`");
+  loop.axis.bind = in.bind_word(Bind::free, Bind::scan, "`free`, `reduce` or `scan`");
   if (in.take_if("unroll")) {
     loop.unroll = 0;
     if (in.take_if("=")) loop.unroll = static_cast<int>(in.integer("a number of copies", 2, 1 << 16));

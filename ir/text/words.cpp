@@ -21,6 +21,8 @@ std::string_view bind_name(Bind b) {
       return "free";
     case Bind::reduce:
       return "reduce";
+    case Bind::scan:
+      return "scan";
     case Bind::block:
       return "BLOCK";
     case Bind::cluster:

@@ -202,7 +202,7 @@ void check_together(const Context& c, const Write& w, DType stored) {
 }  // namespace
 
 void check(Context& c, const Loop& l) {
-  if (l.axis.bind != Bind::free && l.axis.bind != Bind::reduce) fail("a loop is free or reduce");
+  if (l.axis.bind > Bind::scan) fail("a loop is free, reduce or scan");
   if (l.step < 1) fail("a step of {}", l.step);
   if (l.unroll < 0) fail("an unroll factor of {}", l.unroll);
   const Value start = c.index.evaluate(l.start);

@@ -67,14 +67,21 @@ bool has_online_softmax(const ir::Body& body) {
   return found;
 }
 
-bool has_reduce(const ir::Body& body) {
+namespace {
+
+bool has_loop(const ir::Body& body, ir::Bind bind) {
   bool found = false;
   ir::for_each(body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
-    found |= loop != nullptr && loop->axis.bind == ir::Bind::reduce;
+    found |= loop != nullptr && loop->axis.bind == bind;
   });
   return found;
 }
+
+}  // namespace
+
+bool has_reduce(const ir::Body& body) { return has_loop(body, ir::Bind::reduce); }
+bool has_scan(const ir::Body& body) { return has_loop(body, ir::Bind::scan); }
 
 bool is_i64(const ir::Stmt& stmt) {
   const auto is = [](const auto* made) { return made != nullptr && made->type.dtype == ir::DType::i64; };

@@ -24,8 +24,9 @@ const ir::Loop* products_loop(const ir::Body&);
 inline bool has_products(const ir::Body& body) { return products_loop(body) != nullptr; }
 /// Does the body rescale its sums along the way, as an online softmax does? Such sums cannot be split like others.
 bool has_online_softmax(const ir::Body&);
-/// Does the tile body have a reduce loop (at any depth)?
+/// Does the tile body have a reduce loop, or a scan (at any depth)?
 bool has_reduce(const ir::Body&);
+bool has_scan(const ir::Body&);
 bool has_bind(const ir::Tile&, ir::Bind);
 /// Does the statement define a 64-bit integer? Vectors, matrix instructions and staged slabs cannot hold one.
 bool is_i64(const ir::Stmt&);

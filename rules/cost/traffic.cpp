@@ -229,6 +229,15 @@ struct Traffic::Nest {
     return turns;
   }
 
+  /// How many values the index has at most: lines of a scan that a thread has at once lie apart, each in a line of the
+  /// cache.
+  static double places(const ir::Expr& index, const ir::Ranges& scope) {
+    double count = 1;
+    for (const auto& [axis, range] : scope)
+      if (ir::depends_on(index, axis)) count *= static_cast<double>(range.high - range.low + 1);
+    return count;
+  }
+
   void add_boxes(const Memory& memory, const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& more,
                  std::size_t node) {
     std::vector<std::size_t> path;  // from the inside out
@@ -247,6 +256,9 @@ struct Traffic::Nest {
         auto range = ir::bounds(index[d], scope);
         if (range && !more.empty()) range->high += more[d];
         widths.push_back(width(range, memory.shape[d]));
+        if (more.empty() && memory.strides[d] == 1)
+          widths.back() =
+              std::min(widths.back(), places(index[d], scope) * static_cast<double>(line_bytes / memory.element));
       }
       boxes.bytes.push_back(box_bytes(widths, memory.shape, memory.strides, memory.element));
     }

@@ -286,6 +286,8 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
 }
 
+bool accumulates(const ir::Body& body) { return has_reduce(body) || has_scan(body); }
+
 // By how many elements an index moves from the middle of the axis to its next place: in the middle, because an index of
 // a padded tensor stands still at the edges.
 std::int64_t step(const ir::Expr& offset, const std::vector<ir::Axis>& axes, std::size_t axis) {
@@ -301,7 +303,7 @@ std::int64_t step(const ir::Expr& offset, const std::vector<ir::Axis>& axes, std
 // of each row, and rows whose distance is a power of two push each other out of the cache.
 std::optional<std::size_t> transposed_axis(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  if (!target.cpu || has_reduce(tile.body) || tile.axes.back().extent == 1) return std::nullopt;
+  if (!target.cpu || accumulates(tile.body) || tile.axes.back().extent == 1) return std::nullopt;
   const std::size_t last = tile.axes.size() - 1;
   for (const ir::Stmt& stmt : tile.body) {
     const auto* load = stmt.as<ir::Load>();
@@ -361,7 +363,7 @@ std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2,
 bool has_short_lines(const ir::Tile& tile, const Target& target) {
   const std::int64_t last = tile.axes.back().extent;
   constexpr std::int64_t vectors = 8;
-  const bool sums_or_copies = longest_sum(tile) > 0 || !has_reduce(tile.body);
+  const bool sums_or_copies = longest_sum(tile) > 0 || !accumulates(tile.body);
   return target.cpu && last <= vectors * target.vector_lanes && output_count(tile) > last && sums_or_copies;
 }
 // Threads along the other axes: a block of a thread costs as much as some sums (docs/performance.md, "Scans").
@@ -382,7 +384,7 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
   const std::int64_t high = std::min(extent, target.max_threads);
   if (!target.cpu && extent >= target.warp) return options({256, 128, 512, 64, 1024, 32}, 1, high);
   if (!target.cpu) return options({high}, 1, high);
-  if (has_reduce(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
+  if (accumulates(tile.body)) return options({1, 2, 4, 8, 16}, 1, high);
   std::int64_t wanted = is_transposed ? transposed_threads(extent) : 1;
   const auto wastes = [&](std::int64_t threads) { return waste(threads * target.vector_lanes, extent); };
   while (!is_transposed && wanted < 64 && wanted * 2 * target.vector_lanes <= extent) wanted *= 2;
@@ -409,6 +411,21 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
   return bytes;
 }
 
+// Does the last axis walk neighbours in an output? Else a scan has a line of memory for each of its values.
+bool writes_neighbours(const ir::Program& program) {
+  const std::string& last = tile_of(program).axes.back().name;
+  bool found = false;
+  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
+    const auto* write = stmt.as<ir::Write>();
+    if (write == nullptr) return;
+    found |= ir::coefficient(ir::flat_offset(write->index, program.find(write->buffer)->strides), last) == 1;
+  });
+  return found;
+}
+
+// An addition waits 4 cycles for the one before it (parallel_sums.cpp), so a CPU's thread scans several lines at once.
+constexpr std::int64_t scanned_lines = 8;
+
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
 // 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
@@ -416,12 +433,16 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
                                    const Target& target) {
   const ir::Tile& tile = tile_of(program);
+  const bool scans = has_scan(tile.body);
+  if (!target.cpu && scans) return options({1, 2, 4, 8}, 1, high);  // its lines are few
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
   const std::int64_t first = is_transposed ? transposed_elements : target.vector_lanes;
-  if (!has_reduce(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
+  if (!accumulates(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   const std::int64_t count = output_count(tile);
-  std::int64_t wanted = std::min(512 / bytes_of_rows(program), most_summed);
-  while (wanted > target.vector_lanes && wanted * target.units > count) wanted /= 2;
+  const bool apart = scans && !writes_neighbours(program);
+  const std::int64_t least = apart ? 1 : target.vector_lanes;
+  std::int64_t wanted = apart ? scanned_lines : std::min(512 / bytes_of_rows(program), most_summed);
+  while (wanted > least && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }
 

@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 33> all = {{
+constexpr std::array<InlineKernel, 39> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -204,6 +204,89 @@ for a0 in 0..M: # free
     v7 = sigmoid(in4)
     v8 = multiply(v7, v6)
     h[a0, a1] = v8
+)"},
+    {"row_scan", R"(=== loop: row_scan ===
+symbols M, N
+input x: f32[M, N]
+input s: f32[M]
+output y: f32[M, N]
+output total: f32[M]
+for a0 in 0..M: # free
+  in0 = load s[a0]
+  for a1 in 0..N: # scan
+    in1 = load x[a0, a1]
+    acc0 <- add(acc0, in1)
+    v0 = multiply(acc0, in0)
+    y[a0, a1] = v0
+  total[a0] = acc0
+)"},
+    {"column_scan", R"(=== loop: column_scan ===
+symbols M, N
+input x: f32[M, N]
+output y: f32[M, N]
+for a0 in 0..N: # free
+  for a1 in 0..M: # scan
+    in0 = load x[(M - 1 - a1), a0]
+    acc0 <- add(acc0, in0)
+    y[(M - 1 - a1), a0] = acc0
+)"},
+    {"scan_of_parts", R"(=== loop: scan_of_parts ===
+symbols M, N, L
+input x: f32[M, N, L]
+input ends: f32[M, N]
+output y: f32[M, N, L]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    in0 = load ends[a0, (max(a1, 1) - 1)]
+    v0:bool = index (0 < a1)
+    for a2 in 0..L: # scan
+      in1 = load x[a0, a1, a2]
+      acc0 <- add(acc0, in1)
+      v1 = add(in0, acc0)
+      v2 = select(v0, v1, acc0)
+      y[a0, a1, a2] = v2
+)"},
+    {"running_extreme", R"(=== loop: running_extreme ===
+symbols M, N
+input x: f32[M, N]
+output y: f32[M, N]
+output place: i32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # scan
+    in0 = load x[a0, a1]
+    acc0 <- maximum(acc0, in0)
+    y[a0, a1] = acc0
+    v0:bool = equal(in0, acc0)
+    v1:i32 = index a1
+    v2:i32 = select(v0, v1, 0)
+    acc1:i32 <- maximum(acc1, v2)
+    place[a0, a1] = acc1
+)"},
+    {"scan_of_shares", R"(=== loop: scan_of_shares ===
+symbols M, N
+input x: f32[M, N] in (0.1, 1)
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # reduce
+    in0 = load x[a0, a1]
+    acc0 <- add(acc0, in0)
+  for a2 in 0..N: # scan
+    in1 = load x[a0, a2]
+    v0 = divide(in1, acc0)
+    acc1 <- add(acc1, v0)
+    y[a0, a2] = acc1
+)"},
+    {"scan_of_sums", R"(=== loop: scan_of_sums ===
+symbols M, N, K
+input x: f32[M, N, K]
+output y: f32[M, N]
+for a0 in 0..M: # free
+  for a1 in 0..N: # scan
+    for a2 in 0..K: # reduce
+      in0 = load x[a0, a1, a2]
+      acc0 <- add(acc0, in0)
+    acc1 <- add(acc1, acc0)
+    y[a0, a1] = acc1
 )"},
     {"packed_words", R"(=== loop: packed_words ===
 symbols M, N

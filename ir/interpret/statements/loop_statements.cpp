@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "ir/interpret/statements/statements.h"
@@ -201,17 +202,20 @@ void compile(Compiler& c, const Loop& s) {
   if (s.step < 1) c.fail("expected a positive step, found " + std::to_string(s.step));
   Index start = c.index(s.start);
   std::int64_t extent = s.axis.extent;
-  if (c.free_values != nullptr && s.axis.bind == Bind::free) {
+  if (c.free_values != nullptr && s.axis.bind != Bind::reduce) {
     const auto value = c.free_values->find(s.axis.name);
-    if (value == c.free_values->end()) c.fail("expected a value of the free axis " + s.axis.name);
-    start = {};
-    start.constant = value->second;
+    if (value == c.free_values->end()) c.fail("expected a value of the axis " + s.axis.name);
     extent = std::min(extent, value->second + 1);
+    if (s.axis.bind == Bind::free) {  // a scan comes to its value through all before it
+      start = {};
+      start.constant = value->second;
+    }
   }
   std::optional<Index> end;
   if (s.end) end = c.index(*s.end);
   if (end && (end->varies || start.varies)) c.fail("expected an end that all threads share");
   const int variable = c.variable(start.varies);
+  const bool outside = std::exchange(c.scanning, s.axis.bind == Bind::scan);
   if (start.varies) {
     const auto lanes = static_cast<std::size_t>(c.machine.lanes.count);
     Code body = c.code_of(s, variable);
@@ -221,6 +225,7 @@ void compile(Compiler& c, const Loop& s) {
     Code body = c.code_of(s, variable);
     c.emit(RunLoop{variable, std::move(start), extent, s.step, std::move(end), std::move(body)});
   }
+  c.scanning = outside;
 }
 
 void compile(Compiler& c, const If& s) {
@@ -252,7 +257,11 @@ void compile(Compiler& c, const Assign& s) {
   if (c.tf32_products.contains(s.dst)) run.factors = std::sqrt(2) * tf32_roundoff;  // two roundings
   c.emit(RunComputation{std::move(run)});
 }
-void compile(Compiler& c, const Accum& s) { c.emit(RunComputation{computation(c, s.dst, s.type, s.op, s.args, true)}); }
+void compile(Compiler& c, const Accum& s) {
+  Computation run = computation(c, s.dst, s.type, s.op, s.args, true);
+  run.scans = c.scanning;
+  c.emit(RunComputation{std::move(run)});
+}
 
 void compile(Compiler& c, const Scale& s) {
   Computation run = computation(c, s.acc, s.type, Op::multiply, {s.factor}, true);

@@ -11,7 +11,6 @@ namespace deplo::ir {
 namespace {
 
 using testing::between;
-using testing::Values;
 
 const Ranges ranges{{"a1", {0, 7}}, {"a2", {0, 255}}, {"a3", {0, 31}}, {"one", {5, 5}}};
 const Expr a1 = var("a1"), a2 = var("a2"), a3 = var("a3"), n = var("n");
@@ -84,13 +83,13 @@ TEST(Simplify, LeavesAloneWhatOverflows) {
 }
 
 // What is wrong with the simplification of e, "" when nothing is.
-std::string fault(const Expr& e, const Ranges& scope, const std::vector<Values>& points) {
+std::string fault(const Expr& e, const Ranges& scope, const std::vector<testing::Values>& points) {
   const Expr s = simplify(e, scope);
   if (!simplify(s, scope).same(s)) return "not idempotent: " + print(s) + " -> " + print(simplify(s, scope));
   const std::optional<Interval> before = bounds(e, scope), after = bounds(s, scope);
   if (!before || !after) return "no bounds";
   const std::int64_t divisor = known_divisor(e);
-  for (const Values& point : points) {
+  for (const testing::Values& point : points) {
     const std::int64_t expected = evaluate(e, point), found = evaluate(s, point);
     if (expected != found)
       return "-> " + print(s) + " = " + std::to_string(found) + ", expected " + std::to_string(expected);
@@ -99,7 +98,7 @@ std::string fault(const Expr& e, const Ranges& scope, const std::vector<Values>&
       return "bounds of " + print(s) + " exclude " + std::to_string(expected);
     if (divisor == 0 ? expected != 0 : expected % divisor != 0) return "not a multiple of " + std::to_string(divisor);
     const std::optional<std::int64_t> c = coefficient(e, "a0");
-    Values next = point;
+    testing::Values next = point;
     ++next[0].second;
     if (c && evaluate(e, next) - expected != *c) return "coefficient of a0 is not " + std::to_string(*c);
   }
@@ -111,7 +110,7 @@ TEST(Simplify, RandomExpressionsKeepTheirMeaning) {
     Rng rng(seed);
     const Expr e = testing::random_expr(rng, 1 + static_cast<int>(rng.below(5)));
     const Ranges scope = testing::random_ranges(rng);
-    std::vector<Values> points;
+    std::vector<testing::Values> points;
     for (int i = 0; i < 20; ++i) points.push_back(testing::random_point(rng, scope));
     if (fault(e, scope, points).empty()) continue;
     const Expr smallest = testing::shrink(e, [&](const Expr& x) { return !fault(x, scope, points).empty(); });

@@ -105,7 +105,7 @@ TEST(Verify, ProgramsThatNoTextGives) {
   EXPECT_THAT(with(Accum{"acc0", {}, Op::add, {}}), HasSubstr("add takes 2 arguments, found 1"));
   EXPECT_THAT(with(Write{"c", {Expr(4) / Expr(0)}, 1.0}), HasSubstr("does not divide by a positive constant"));
   EXPECT_THAT(with(Loop{{"a0", 0, Bind::free}, 0, 1, 1, {Write{"c", {0}, 1.0}}}), HasSubstr("an extent of 0"));
-  EXPECT_THAT(with(Loop{{"a0", 1, Bind::block}, 0, 1, 1, {Write{"c", {0}, 1.0}}}), HasSubstr("free or reduce"));
+  EXPECT_THAT(with(Loop{{"a0", 1, Bind::block}, 0, 1, 1, {Write{"c", {0}, 1.0}}}), HasSubstr("free, reduce or scan"));
   EXPECT_THAT(with(Loop{{"a0", 1, Bind::free}, 0, 0, 1, {Write{"c", {0}, 1.0}}}), HasSubstr("a step of 0"));
   EXPECT_THAT(with(Loop{{"a0", 1, Bind::free}, 0, 1, -1, {Write{"c", {0}, 1.0}}}), HasSubstr("an unroll factor of -1"));
   EXPECT_THAT(verify({Level::loop, "", {}, {}}), HasSubstr("`` is not a name"));

@@ -29,6 +29,8 @@ const std::map<std::string, ir::Symbols>& small_kernels() {
       {"attention", {{"H", 2}, {"Q", 32}, {"K", 64}, {"D", 32}}},
       {"gelu", {{"M", 3}, {"N", 100}}},
       {"integers", {{"M", 9}, {"N", 9}}},
+      {"row_scan", {{"M", 33}, {"N", 13}}},
+      {"scan_of_parts", {{"M", 3}, {"N", 5}, {"L", 7}}},
   };
   return kernels;
 }

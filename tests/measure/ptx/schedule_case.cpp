@@ -25,7 +25,8 @@ constexpr std::array products = {
     "attention_causal", "attention_masked", "attention_decode", "attention_parts", "conv2d_lines"};
 constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
-    "column_sum", "column_max", "total", "rope", "transpose", "scatter_rows", "embedding_norm"};
+    "column_sum", "column_max", "total", "rope", "transpose", "scatter_rows", "embedding_norm", "row_scan", "scan_of_parts",
+    "running_extreme"};
 // clang-format on
 
 }  // namespace

@@ -28,7 +28,8 @@ constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
     "column_sum", "column_max", "batched_column_mean", "total", "attention", "attention_causal",
     "attention_masked", "conv2d", "conv2d_rows", "conv2d_grouped", "conv2d_depthwise", "conv2d_dilated",
-    "conv2d_transposed", "scan_of_runs", "argsort_ranks", "scatter_sums", "lstm_cell"};
+    "conv2d_transposed", "scan_of_runs", "argsort_ranks", "scatter_sums", "lstm_cell", "row_scan", "column_scan",
+    "scan_of_parts", "running_extreme", "scan_of_shares", "scan_of_sums"};
 // clang-format on
 
 // What the rules are for, and one of four times any kernel.

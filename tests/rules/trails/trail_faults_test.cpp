@@ -91,6 +91,13 @@ ir::Program with_close_elements(ir::Program kernel) {
   return kernel;
 }
 
+// What comes before a part of a line is not added to it.
+ir::Program with_lost_parts(ir::Program kernel) {
+  return edited<ir::Assign>(std::move(kernel), [](ir::Assign& assign) {
+    if (assign.op == ir::Op::select && assign.args.size() == 3) assign.args[1] = assign.args[2];
+  });
+}
+
 // The first block's total is not added to what follows it.
 ir::Program with_dropped_total(ir::Program kernel) {
   return edited<ir::Loop>(std::move(kernel), [](ir::Loop& loop) {
@@ -172,6 +179,8 @@ TEST(PlantedFaults, AWrongHaloIsAWrongValue) {
 }
 
 TEST(PlantedFaults, ADilationOffByOneIsAWrongValue) { expect_wrong_value("conv2d_dilated", with_close_elements); }
+
+TEST(PlantedFaults, ADroppedPartOfAScanIsAWrongValue) { expect_wrong_value("scan_of_parts", with_lost_parts); }
 
 TEST(PlantedFaults, ADroppedTotalOfAScanIsAWrongValue) { expect_wrong_value("scan_of_runs", with_dropped_total); }
 
