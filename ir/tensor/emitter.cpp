@@ -123,6 +123,22 @@ int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   return op == Op::add && equal > 1 ? elementwise(Op::multiply, {x, scalar(equal, dtype(x), "count")}, suffix) : x;
 }
 
+int Emitter::scan(Op op, int x, std::int64_t dim, std::string_view suffix) {
+  const Shape shape = this->shape(x);
+  const auto d = static_cast<std::ptrdiff_t>(dim);
+  if (extent(x, dim) == 1) return x;
+  // The dimension comes last, and goes back to its place.
+  Shape lines = shape;
+  std::rotate(lines.begin() + d, lines.begin() + d + 1, lines.end());
+  Coordinates there = identity(lines), back = identity(shape);
+  std::rotate(there.begin() + d, there.end() - 1, there.end());
+  std::rotate(back.begin() + d, back.begin() + d + 1, back.end());
+  const bool moves = dim + 1 != static_cast<std::int64_t>(shape.size());
+  if (moves) x = map(x, lines, std::move(there), "lines");
+  x = add({named(suffix), type(x), Scan{op}, {x}});
+  return moves ? map(x, shape, std::move(back), suffix) : x;
+}
+
 int Emitter::map(int x, Shape result, Coordinates coordinates, std::string_view suffix) {
   return add({named(suffix), {dtype(x), std::move(result)}, IndexMap{{{0, std::move(coordinates), 1}}}, {x}});
 }

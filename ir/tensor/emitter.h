@@ -58,6 +58,8 @@ class Emitter {
   /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. Along a dimension of
   /// equal elements one element stands for all (times the extent for a sum), except for a product.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
+  /// Combines, at each place, all elements along the dimension from the first one to that place.
+  int scan(Op, int x, std::int64_t dim, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
   int map(int x, Shape, Coordinates, std::string_view suffix);
   /// The same, but the coordinates may name `g1`, the element of `indices`, which has the shape of the result.

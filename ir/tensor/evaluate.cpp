@@ -172,6 +172,14 @@ class Evaluator {
     return result;
   }
 
+  Values compute(const Node& n, const Scan& s, std::size_t) const {
+    Values result = values(n.args[0]);
+    const auto extent = static_cast<std::size_t>(n.type.shape.back());
+    for (std::size_t k = 0; k < result.size(); ++k)
+      if (k % extent != 0) result[k] = calculate(s.op, std::array{result[k - 1], result[k]}, n.type.dtype);
+    return result;
+  }
+
   Values compute(const Node& n, const IndexMap& m, std::size_t) const {
     std::vector<Code> conditions, offsets;
     for (const IndexMap::Branch& b : m.branches) {

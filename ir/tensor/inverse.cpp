@@ -8,11 +8,13 @@
 namespace deplo::ir::tensor {
 namespace {
 
-/// A dimension of the source, as a part of a dimension of the view: (coordinate / unit) % extent.
+/// A dimension of the source, as a part of a dimension of the view: (coordinate / unit) % extent. A dimension that is
+/// walked from its end is no part of another.
 struct Part {
   std::size_t of;
   std::int64_t unit, extent;
   std::size_t source;
+  bool from_end = false;
 };
 
 std::optional<std::size_t> dimension(const Expr& e, const Shape& view) {
@@ -26,9 +28,13 @@ bool is_by_constant(const Expr& e, ExprOp op) {
   return e.kind() == Expr::Kind::binary && e.op() == op && e.rhs().kind() == Expr::Kind::constant;
 }
 
-// d, d / unit, d % extent or (d / unit) % extent.
+// d, d / unit, d % extent, (d / unit) % extent or extent - 1 - d.
 std::optional<Part> part_of(Expr e, std::int64_t extent, std::size_t source, const Shape& view) {
   std::int64_t unit = 1;
+  if (e.kind() == Expr::Kind::binary && e.op() == ExprOp::sub && e.lhs().is_constant(extent - 1)) {
+    const auto of = dimension(e.rhs(), view);
+    return of && view[*of] == extent ? std::optional(Part{*of, unit, extent, source, true}) : std::nullopt;
+  }
   if (is_by_constant(e, ExprOp::mod)) {
     if (e.rhs().value() != extent) return std::nullopt;
     e = e.lhs();
@@ -57,7 +63,8 @@ std::optional<std::vector<Expr>> inverse(const std::vector<Expr>& index, const S
     for (const Part& part : parts) {
       if (part.of != d) continue;
       if (part.unit != covered) return std::nullopt;
-      place = covered == 1 ? coordinate(part.source) : coordinate(part.source) * covered + place;
+      const Expr walked = part.from_end ? Expr(part.extent - 1) - coordinate(part.source) : coordinate(part.source);
+      place = covered == 1 ? walked : walked * covered + place;
       covered *= part.extent;
     }
     if (covered != view[d]) return std::nullopt;

@@ -80,6 +80,7 @@ class Printer {
           const int rank = static_cast<int>(n.type.shape.size());
           return fmt::format("{}({}, axis={})", reduction_name(r.op), arguments(n), r.axis - rank);
         },
+        [&](const Scan& s) { return fmt::format("scan({}, op={})", arguments(n), ir::name(s.op)); },
         [&](const IndexMap& m) { return branches(n, m); },  //
         [](const auto&) { return std::string(); });
   }

@@ -48,6 +48,12 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
+/// Along the last dimension: out[…, k] = the elements args[0][…, 0] to args[0][…, k], combined by `op`.
+struct Scan {
+  Op op = Op::add;  // one with a neutral element
+  bool operator==(const Scan&) const = default;
+};
+
 /// out[i, j, …] = args[b.arg][b.coordinates] for the first branch b whose condition holds. The condition of the last
 /// branch is 1. Every coordinate is in range for all i, j, … of the result, even if the condition is false (clamped by
 /// min and max). For a gather, coordinates may name `g1`, `g2`, …: the value (i32) of args[1], args[2], … at [i, j, …].
@@ -69,7 +75,7 @@ inline constexpr std::size_t max_composed_branches = 8;
 struct Node {
   std::string name;  // unique
   TensorType type;
-  std::variant<Input, Parameter, Scalar, Elementwise, Coordinate, Reduction, IndexMap> op;
+  std::variant<Input, Parameter, Scalar, Elementwise, Coordinate, Reduction, Scan, IndexMap> op;
   std::vector<int> args;  // earlier nodes
   bool operator==(const Node&) const = default;
   template <class T>

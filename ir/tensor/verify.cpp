@@ -102,6 +102,13 @@ class Verifier {
             ir::print(shape), print(arg(n, 0)), r.axis, print(n.type));
   }
 
+  void check(const Node& n, const Scan& s) {
+    if (!arity(n, 1)) return;
+    require(!n.type.shape.empty(), n, "a dimension to scan along, found {}", print(n.type));
+    require(neutral(s.op).has_value(), n, "an operation with a neutral element, found {}", ir::name(s.op));
+    require(n.type == arg(n, 0), n, "the type {} of its argument, found {}", print(arg(n, 0)), print(n.type));
+  }
+
   void check(const Node& n, const IndexMap& m) {
     if (!require(!m.branches.empty(), n, "a branch")) return;
     require(m.branches.back().condition.is_constant(1), n, "a last branch without a condition, found {}",

@@ -42,9 +42,9 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, n>& list)
 }
 
 // Their elements are the first argument's.
-constexpr std::array moving = std::to_array<std::string_view>({"amax", "amin", "embedding", "expand", "gather", "index",
-                                                               "index_select", "permute", "reshape", "select", "slice",
-                                                               "squeeze", "transpose", "unsqueeze", "windows"});
+constexpr std::array moving = std::to_array<std::string_view>(
+    {"amax", "amin", "cummax", "cummin", "embedding", "expand", "gather", "index", "index_select", "permute", "reshape",
+     "select", "slice", "squeeze", "transpose", "unsqueeze", "windows"});
 // Their arguments do not take part in the result as numbers.
 constexpr std::array counting = std::to_array<std::string_view>({"argsort", "one_hot", "searchsorted", "to"});
 

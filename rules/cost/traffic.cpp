@@ -229,8 +229,8 @@ struct Traffic::Nest {
     return turns;
   }
 
-  /// How many values the index has at most: lines of a scan that a thread has at once lie apart, each in a line of the
-  /// cache.
+  /// How many values the index has at most: the lines of a scan that a thread has at once lie apart, each in a line of
+  /// the cache.
   static double places(const ir::Expr& index, const ir::Ranges& scope) {
     double count = 1;
     for (const auto& [axis, range] : scope)

@@ -39,6 +39,7 @@ class Hash {
     add(static_cast<std::uint64_t>(r.op));
     add(static_cast<std::uint64_t>(r.axis));
   }
+  void add(const tensor::Scan& s) { add(static_cast<std::uint64_t>(s.op)); }
   void add(const tensor::IndexMap& m) {
     for (const tensor::IndexMap::Branch& b : m.branches) {
       add(static_cast<std::uint64_t>(b.arg));

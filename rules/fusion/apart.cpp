@@ -18,6 +18,8 @@ std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& cons
   const std::optional<LoopOp> merged = splice(fusion, producer, consumer);
   if (!merged && !producer.axes.empty())
     return fmt::format("the axes of {} are parts of its dimensions", fusion.name(producer.output));
+  if (!merged && (scan_axis(fusion.values, {producer.root}) >= 0 || scan_axis(fusion.values, roots(consumer)) >= 0))
+    return "a kernel that scans reads each element once, in order, and reduces nothing";
   if (!merged) return "its sums are gathered, so they must be in memory";
   if (const Refusal refusal = refuse(fusion, *merged, producer, consumer); !refusal.why.empty()) return refusal.why;
   const std::size_t readers = consumers(fusion, producer).size();

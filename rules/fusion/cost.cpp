@@ -39,7 +39,7 @@ double bytes(const Fusion& fusion, const LoopOp& op, const std::vector<ValueId>&
 }
 
 bool is_work(const Value& value) {
-  return value.kind == Value::Kind::load || value.kind == Value::Kind::reduce ||
+  return value.kind == Value::Kind::load || value.kind == Value::Kind::reduce || value.kind == Value::Kind::scan ||
          (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
 }
 
@@ -68,7 +68,7 @@ void complete(Fusion& fusion, LoopOp& op) {
     const bool reduces = value.kind == Value::Kind::reduce;
     const double count = nest.executions(id) * (reduces ? static_cast<double>(fusion.values.extent(value.axis)) : 1);
     op.cost.work += count;
-    if (reduces) op.cost.reductions += count;
+    if (value.accumulates()) op.cost.reductions += count;
   }
   std::sort(op.reads.begin(), op.reads.end());
   op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());

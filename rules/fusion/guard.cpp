@@ -195,6 +195,7 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
     if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
     contractions += is_contraction(values, id) ? 1 : 0;
   }
+  if (scan_axis(values, roots(op)) >= 0) return "";  // splice() lets it reduce nothing, and its sweep is the scan
   if (contractions > 1) return "two contractions in one kernel";
   int sweeps = 0;
   double elements = 1;

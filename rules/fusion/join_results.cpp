@@ -94,7 +94,7 @@ class Joiner {
     joined.others = std::move(all);
     complete(fusion_, joined);
     joined.inflation = inflation(fusion_, joined, first, second);
-    return is_written_once(joined) ? std::optional(joined) : std::nullopt;
+    return scans_in_order(fusion_, joined) && is_written_once(joined) ? std::optional(joined) : std::nullopt;
   }
 
   ir::Shape axes(const Result& result) const { return walked(fusion_.type(result.output).shape); }

@@ -262,7 +262,8 @@ std::vector<ir::Expr> stored_index(const Fusion& fusion, int tensor, const Layou
 }
 
 bool only_copies(const Fusion& fusion, const LoopOp& op) {
-  return op.others.empty() && Nest(fusion.values, roots(op), fusion.shape(op)).reductions().empty();
+  return op.others.empty() && Nest(fusion.values, roots(op), fusion.shape(op)).reductions().empty() &&
+         scan_axis(fusion.values, roots(op)) < 0;
 }
 
 void choose_layouts(Fusion& fusion) {

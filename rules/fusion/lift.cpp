@@ -20,6 +20,7 @@ class Lifter {
     if (node.as<ir::tensor::Elementwise>() != nullptr) return elementwise(node);
     if (const auto* coordinate = node.as<ir::tensor::Coordinate>()) return whole(node, coordinate->value);
     if (const auto* reduction = node.as<ir::tensor::Reduction>()) return reduce(node, *reduction);
+    if (const auto* scan = node.as<ir::tensor::Scan>()) return this->scan(node, *scan);
     return map(node, *node.as<ir::tensor::IndexMap>());
   }
 
@@ -76,6 +77,16 @@ class Lifter {
                         .dtype = ir::value_type(node.type.dtype),
                         .op = reduction.op,
                         .axis = axis,
+                        .args = {element}});
+  }
+
+  ValueId scan(const Node& node, const ir::tensor::Scan& scan) {
+    const ValueId element = load(node.args[0], identity(node.type.shape));
+    if (node.type.shape.back() == 1) return element;
+    return values_.add({.kind = Value::Kind::scan,
+                        .dtype = ir::value_type(node.type.dtype),
+                        .op = scan.op,
+                        .axis = static_cast<int>(node.type.shape.size()) - 1,
                         .args = {element}});
   }
 
@@ -155,6 +166,26 @@ std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>&
 }
 
 std::vector<ValueId> reachable(const Values& values, ValueId root) { return reachable(values, std::vector{root}); }
+
+int scan_axis(const Values& values, const std::vector<ValueId>& roots) {
+  for (const ValueId id : reachable(values, roots))
+    if (values[id].kind == Value::Kind::scan) return values[id].axis;
+  return -1;
+}
+
+bool scans_in_order(const Fusion& fusion, const LoopOp& op) {
+  const ir::Shape& shape = fusion.shape(op);
+  int last = static_cast<int>(shape.size()) - 1;
+  while (last > 0 && shape[static_cast<std::size_t>(last)] == 1) --last;
+  bool scans = false, others = false;
+  for (const ValueId id : reachable(fusion.values, roots(op))) {
+    const Value& value = fusion.values[id];
+    const bool in_order = value.kind == Value::Kind::scan && value.axis == last;
+    scans |= value.kind == Value::Kind::scan;
+    others |= value.kind == Value::Kind::scatter || (value.accumulates() && !in_order);
+  }
+  return !scans || !others;
+}
 
 void lift(Fusion& fusion) {
   Lifter lifter(fusion);

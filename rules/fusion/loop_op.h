@@ -87,6 +87,11 @@ std::vector<ValueId> roots(const LoopOp&);
 std::vector<ValueId> reachable(const Values&, const std::vector<ValueId>& roots);
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
+/// The free axis along which a kernel of these values scans; -1: it does not scan.
+int scan_axis(const Values&, const std::vector<ValueId>& roots);
+/// Is the kernel one that schedules know? If it scans, all its scans run along its last axis, and it reduces nothing.
+bool scans_in_order(const Fusion&, const LoopOp&);
+
 /// The kernels that read the output of `producer`.
 std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
 /// The consumer with the producer's values in place of its loads of the producer's output. nullopt if that output must
@@ -120,7 +125,7 @@ void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
-/// Is each element computed of a few others, and none summed? The axes of such a kernel may go in any order.
+/// Is each element computed of a few others, and none summed or scanned? The axes of such a kernel may go in any order.
 bool only_copies(const Fusion&, const LoopOp&);
 /// Lets the axes of copies go as their results are stored, where that makes more accesses consecutive.
 void order_axes(Fusion&);

@@ -27,15 +27,31 @@ std::vector<std::size_t> consumers(const Fusion& fusion, const LoopOp& producer)
   return result;
 }
 
+namespace {
+
+/// Does the load walk the axis along which its source is scanned from the first element on, alone, by a free axis?
+bool reads_in_order(const Value& load, int scan, const ir::Shape& source) {
+  const auto along = static_cast<std::size_t>(scan);
+  const ir::Expr& walked = load.index[along];
+  if (walked.kind() != ir::Expr::Kind::variable || walked.name().size() != 1)
+    return false;  // r0 and g1 have two letters
+  for (std::size_t d = 0; d < source.size(); ++d)
+    if (d != along && ir::depends_on(load.index[d], walked.name())) return false;
+  return true;
+}
+
+}  // namespace
+
 std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
   if (!producer.axes.empty()) return std::nullopt;
   Values& values = fusion.values;
   const ir::Shape& shape = fusion.shape(producer);
+  const int scan = scan_axis(values, {producer.root});
   bool legal = true;
   LoopOp merged = consumer;
   const auto in_place = [&](const Value& load) -> std::optional<ValueId> {
     if (load.kind != Value::Kind::load || load.tensor != producer.output) return std::nullopt;
-    if (!load.args.empty() && producer.cost.reductions > 0) {
+    if ((!load.args.empty() && producer.cost.reductions > 0) || (scan >= 0 && !reads_in_order(load, scan, shape))) {
       legal = false;
       return std::nullopt;
     }
@@ -48,6 +64,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
   merged.root = values.replace(consumer.root, in_place);
   for (Result& other : merged.others) other.root = values.replace(other.root, in_place);
   if (!legal) return std::nullopt;
+  if (!scans_in_order(fusion, merged)) return std::nullopt;
   complete(fusion, merged);
   merged.inflation = inflation(fusion, merged, producer, consumer);
   return merged;
@@ -75,7 +92,8 @@ class Merger {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_into_values) || pass(&Merger::merge_free) || pass(&Merger::merge_single) ||
            (guard_ && pass(&Merger::recompute)) || pass(&Merger::write_reshaped) || pass(&Merger::write_transposed) ||
-           pass(&Merger::attention) || (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
+           pass(&Merger::write_as_scanned) || pass(&Merger::attention) ||
+           (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
       std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
     }
   }
@@ -253,24 +271,51 @@ class Merger {
       return false;
     const ir::Shape &rows = fusion_.shape(producer), &shape = fusion_.shape(*consumer);
     if (ir::element_count(rows) != ir::element_count(shape)) return false;
-    const std::vector<ir::Expr> reshaped = reshape_index(shape, rows);
-    for (const ValueId id : reachable(fusion_.values, consumer->root)) {
+    const std::vector<ir::Expr>* const read = only_index(*consumer, producer.output);
+    return read != nullptr && *read == reshape_index(shape, rows) &&
+           merge_along(at, *consumer, reshape_index(rows, shape));
+  }
+
+  /// The index at which all loads of the tensor read it; nullptr if there are several, or if a value chooses it.
+  const std::vector<ir::Expr>* only_index(const LoopOp& op, int tensor) const {
+    const std::vector<ir::Expr>* index = nullptr;
+    for (const ValueId id : reachable(fusion_.values, op.root)) {
       const Value& load = fusion_.values[id];
-      if (load.kind == Value::Kind::load && load.tensor == producer.output &&
-          (!load.args.empty() || load.index != reshaped))
-        return false;
+      if (load.kind != Value::Kind::load || load.tensor != tensor) continue;
+      if (!load.args.empty() || (index != nullptr && *index != load.index)) return nullptr;
+      index = &load.index;
     }
-    LoopOp moved = *consumer;
-    moved.axes = rows;
-    moved.index = reshape_index(rows, shape);
+    return index;
+  }
+
+  /// Merges a producer into a consumer that takes the producer's axes, and writes the element `index` of them.
+  bool merge_along(std::size_t at, LoopOp& consumer, std::vector<ir::Expr> index) {
+    const LoopOp& producer = fusion_.ops[at];
+    LoopOp moved = consumer;
+    moved.axes = fusion_.shape(producer);
     ir::Substitution sigma;
-    for (std::size_t d = 0; d < shape.size(); ++d) sigma.emplace_back(ir::tensor::coordinate(d).name(), moved.index[d]);
-    moved.root = fusion_.values.substitute(consumer->root, sigma, rows);
+    for (std::size_t d = 0; d < index.size(); ++d) sigma.emplace_back(ir::tensor::coordinate(d).name(), index[d]);
+    moved.index = std::move(index);
+    moved.root = fusion_.values.substitute(consumer.root, sigma, moved.axes);
     const std::optional<LoopOp> merged = splice(fusion_, producer, moved);
     if (!merged || !refuse(fusion_, *merged, producer, moved).why.empty()) return false;
-    *consumer = *merged;
+    consumer = *merged;
     drop(at);
     return true;
+  }
+
+  /// Elementwise operations that read a scan in another order than its lines have: those of a scan along another
+  /// dimension than the last, of one that is reversed, or of parts of a line. The scan keeps its axes.
+  bool write_as_scanned(std::size_t at) {
+    const LoopOp& producer = fusion_.ops[at];
+    LoopOp* const consumer = only_consumer(producer);
+    if (consumer == nullptr || kept_.contains(producer.output) || scan_axis(fusion_.values, {producer.root}) < 0 ||
+        consumer->cost.reductions > 0 || !producer.axes.empty() || !consumer->axes.empty())
+      return false;
+    const std::vector<ir::Expr>* const read = only_index(*consumer, producer.output);
+    if (read == nullptr) return false;
+    auto index = ir::tensor::inverse(*read, fusion_.shape(producer), fusion_.shape(*consumer));
+    return index && merge_along(at, *consumer, std::move(*index));
   }
 
   /// A result of a contraction that is an output in another order of dimensions: the kernel writes it there, and its

@@ -28,6 +28,7 @@ Nest::Nest(const Values& values, const std::vector<ValueId>& roots, const ir::Sh
     reduce_places_[values_[id].axis] = place;
     depth_[values_[id].axis] = depth + 1;
   }
+  if (const int scan = scan_axis(values, roots); scan >= 0) breaks_.push_back(scan);
   std::sort(breaks_.begin(), breaks_.end());
   breaks_.erase(std::unique(breaks_.begin(), breaks_.end()), breaks_.end());
   for (const ValueId id : reductions_)

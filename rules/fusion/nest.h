@@ -18,7 +18,8 @@ struct Place {
 
 /// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds
 /// all axes that it depends on. One restriction: free loops are split (by a statement between them) only where a
-/// reduction must stand anyway. A load hoisted between two free loops would remove the inner loop's parallelism.
+/// reduction must stand anyway, and outside of a scan, whose iterations are not parallel. A load hoisted between two
+/// free loops would remove the inner loop's parallelism.
 class Nest {
  public:
   Nest(const Values&, const std::vector<ValueId>& roots, const ir::Shape& shape);
@@ -43,7 +44,7 @@ class Nest {
   const Values& values_;
   ir::Shape extents_;
   std::vector<ValueId> order_, reductions_;
-  std::vector<int> breaks_;                      // free depths at which reductions stand, sorted
+  std::vector<int> breaks_;                      // free depths at which reductions or a scan stand, sorted
   std::map<int, Place> reduce_places_;           // axis → where its loop stands
   std::map<int, int> depth_;                     // axis → loops around its body
   std::map<ValueId, std::uint32_t> score_axes_;  // value that scores are made of → free axes of the scores

@@ -47,7 +47,8 @@ class Placer {
     for (ir::Body& body : free_) loads_first(body);
     for (std::size_t d = free_.size() - 1; d-- > 0;) {
       const std::int64_t extent = fusion_.shape(op_)[d];
-      const ir::Axis axis{ir::tensor::coordinate(d).name(), extent, ir::Bind::free};
+      const bool scans = scan_axis(values_, roots(op_)) == static_cast<int>(d);
+      const ir::Axis axis{ir::tensor::coordinate(d).name(), extent, scans ? ir::Bind::scan : ir::Bind::free};
       if (extent == 1)
         std::move(free_[d + 1].begin(), free_[d + 1].end(), std::back_inserter(free_[d]));
       else
@@ -115,7 +116,7 @@ class Placer {
   // A value that an index names: an accumulator is none (ir/verify), so what was accumulated is copied.
   ir::Arg emit_number(ValueId id) {
     ir::Arg number = emit(id);
-    if (!values_[id].reduces()) return number;
+    if (!values_[id].accumulates()) return number;
     const std::string name = temporary_name(id) + "_number";
     if (copied_.insert(id).second)
       body(nest_.place(id)).push_back(ir::Assign{name, {values_[id].dtype, 1}, ir::Op::copy, {std::move(number)}});
@@ -138,6 +139,9 @@ class Placer {
         break;
       case Value::Kind::reduce:
         at.push_back(loop(value, ir::Accum{name, type, value.op, std::move(args)}));
+        break;
+      case Value::Kind::scan:  // what follows in the body reads the accumulator
+        at.push_back(ir::Accum{name, type, value.op, std::move(args)});
         break;
       case Value::Kind::softmax: {
         ir::SoftmaxSum step{temporary_name(id, 0), {}, args[0], {args.begin() + 1, args.end()}};

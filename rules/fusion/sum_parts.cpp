@@ -4,6 +4,11 @@
 //                                                     s = sum(sums[i, na], axis=-1) -> (1)
 // Fusion reads x through the views. PyTorch's CUDA reductions split a row in the same way (aten/src/ATen/native/cuda/
 // Reduce.cuh, "global_reduce").
+// A scan of few long lines is one of parts, each of which begins with what those before it come to. Their totals are
+// scanned in the same way:
+//   y = scan(x) -> (100000)   →   within = scan(parts) -> (16, 6250)   totals = sum(parts, axis=-1) -> (16, 1)
+//                                 ends = scan(totals[i, 0]) -> (16)    y = ends[i - 1] + within, after the first part
+// This is Blelloch's scan with parts for leaves (Prefix sums and their applications, CMU-CS-90-190, 1990).
 #include "rules/fusion/sum_parts.h"
 
 #include <algorithm>
@@ -12,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/longest_chain.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules::fusion {
@@ -26,6 +32,13 @@ std::int64_t fewest_parts(const Target& target) { return target.cpu ? 2 : 4; }
 /// A block of a GPU waits for memory while another one reduces.
 std::int64_t blocks_wanted(const Target& target) { return target.cpu ? target.units : 2 * target.units; }
 
+/// Chains of additions that fill the target: a thread of a CPU scans several lines at once (blockify_launch.cpp). A
+/// unit of a GPU has a quarter of the threads that it holds; not measured.
+std::int64_t lines_wanted(const Target& target) { return (target.cpu ? 8 : 512) * target.units; }
+/// Elements of a part of a line at least: the parts cost two more launches, and x is read twice. On a CPU that is 4 µs
+/// of additions in a chain. A GPU's thread has a line of its cache.
+std::int64_t least_line(const Target& target) { return target.cpu ? 4096 : 32; }
+
 class SumParts {
  public:
   SumParts(const ir::tensor::Graph& graph, const Target& target, Decisions& decisions)
@@ -38,6 +51,10 @@ class SumParts {
     for (const Node& old : graph_.nodes) {
       Node node = old;
       for (int& arg : node.args) arg = at[static_cast<std::size_t>(arg)];
+      if (node.as<ir::tensor::Scan>() != nullptr) {
+        at.push_back(scan(std::move(node)));
+        continue;
+      }
       const std::int64_t parts = parts_of(node);
       at.push_back(parts > 1 ? split(std::move(node), parts) : add(std::move(node)));
     }
@@ -83,14 +100,86 @@ class SumParts {
     const std::int64_t extent = shape[static_cast<std::size_t>(reduction->axis)];
     const std::int64_t rows = std::max<std::int64_t>(ir::element_count(n.type.shape), 1);
     const std::int64_t most = std::min(blocks_wanted(target_) / rows, extent / least_part(target_));
-    if (most < fewest_parts(target_) || shape.size() >= most_rank || (rows > 1 && (is_contraction(n) || is_swept(n.name, rows)))) return 1;
+    if (most < fewest_parts(target_) || shape.size() >= most_rank ||
+        (rows > 1 && (is_contraction(n) || is_swept(n.name, rows))))
+      return 1;
     // Divisors near what is wanted, those first whose parts are whole vectors.
     std::int64_t parts = 1;
     for (const std::int64_t d : divisors(extent, (most + 1) / 2, most))
       if (parts == 1 || extent / d % target_.vector_lanes == 0) parts = d;
-    if (parts == 1) return 1;
+    return parts == 1 ? 1 : decide("sum_parts", n.name, parts);
+  }
+
+  std::int64_t decide(const char* decision, const std::string& name, std::int64_t parts) {
     return std::get<std::int64_t>(
-        decisions_.take("sum_parts", n.name, {deplo::Value{parts}, deplo::Value{std::int64_t{1}}}));
+        decisions_.take(decision, name, {deplo::Value{parts}, deplo::Value{std::int64_t{1}}}));
+  }
+
+  /// Of each line of a scan: as many as fill the target, and as its rounding errors ask for. Lines that no number near
+  /// that divides are padded.
+  std::int64_t parts_of_line(const Node& scan) {
+    const ir::Shape& shape = scan.type.shape;
+    const std::int64_t extent = shape.back(), lines = std::max<std::int64_t>(ir::element_count(shape) / extent, 1);
+    const ir::Op op = scan.as<ir::tensor::Scan>()->op;
+    const bool rounds = ir::is_float(scan.type.dtype) && (op == ir::Op::add || op == ir::Op::multiply);
+    const std::int64_t least = rounds ? ceil_div(extent, ir::longest_chain) : 1;
+    const std::int64_t wanted = std::max(least, std::min(lines_wanted(target_) / lines, extent / least_line(target_)));
+    if (wanted < 2 || shape.size() >= most_rank) return 1;
+    std::int64_t parts = ceil_div(extent, ceil_div(extent, wanted));
+    const std::vector<std::int64_t> whole = divisors(extent, std::max(least, (wanted + 1) / 2), 2 * wanted);
+    const auto far = [&](std::int64_t count) { return std::abs(count - wanted); };
+    if (!whole.empty()) parts = std::ranges::min(whole, {}, far);
+    return least > 1 ? parts : decide("scan_parts", scan.name, parts);
+  }
+
+  /// The lines of a scan as parts of `size` elements: one dimension more. The end of the last part may be padded, with
+  /// elements of which nobody needs the results.
+  int cut(const Node& whole, std::int64_t parts, std::int64_t size) {
+    ir::Shape shape = whole.type.shape;
+    const std::size_t part = shape.size() - 1;
+    const std::int64_t extent = std::exchange(shape.back(), parts);
+    std::vector<ir::Expr> index = coordinates(shape);
+    index.back() = ir::tensor::coordinate(part) * size + ir::tensor::coordinate(part + 1);
+    if (size * parts > extent) index.back() = ir::min(index.back(), extent - 1);
+    shape.push_back(size);
+    return view(whole.name + "_split", std::move(shape), std::move(index), whole.args[0]);
+  }
+
+  /// What each line comes to at the end of each of its parts.
+  int ends(const Node& whole, int parts) {
+    ir::TensorType type = node(parts).type;
+    type.shape.back() = 1;
+    const ir::tensor::Reduction total{whole.as<ir::tensor::Scan>()->op, static_cast<int>(type.shape.size()) - 1};
+    const int totals = add({fresh(whole.name + "_parts"), type, total, {parts}});
+    type.shape.pop_back();
+    std::vector<ir::Expr> index = coordinates(type.shape);
+    index.emplace_back(0);
+    const int in_order = view(whole.name + "_of_parts", type.shape, std::move(index), totals);
+    return scan({fresh(whole.name + "_ends"), type, whole.op, {in_order}});
+  }
+
+  int scan(Node whole) {
+    const std::int64_t extent = whole.type.shape.back(), parts = parts_of_line(whole), size = ceil_div(extent, parts);
+    if (parts == 1) return add(std::move(whole));
+    const int split = cut(whole, parts, size), ends = this->ends(whole, split);
+    const ir::TensorType type = node(split).type;
+    const ir::Expr part = ir::tensor::coordinate(type.shape.size() - 2);
+    std::vector<ir::Expr> index = coordinates(node(ends).type.shape);
+    index.back() = ir::Expr(ir::ExprOp::max, part - 1, 0);
+    const int before = view(whole.name + "_before", type.shape, std::move(index), ends);
+    const int within = add({fresh(whole.name + "_within"), type, whole.op, {split}});
+    const int both = elementwise(whole.as<ir::tensor::Scan>()->op, whole.name + "_both", type, {before, within});
+    const ir::tensor::Coordinate is_later{ir::less(0, part)};
+    const int later = add({fresh(whole.name + "_later"), {ir::DType::boolean, type.shape}, is_later, {}});
+    const int lines = elementwise(ir::Op::select, whole.name + "_lines", type, {later, both, within});
+    index = coordinates(whole.type.shape);
+    index.back() = part / size;
+    index.push_back(part % size);
+    return add({whole.name, whole.type, ir::tensor::IndexMap{{{0, std::move(index), 1}}}, {lines}});
+  }
+
+  int elementwise(ir::Op op, std::string name, const ir::TensorType& type, std::vector<int> args) {
+    return add({fresh(std::move(name)), type, ir::tensor::Elementwise{op}, std::move(args)});
   }
 
   // The coordinates of a shape; 0 in dimensions of extent 1.

@@ -103,6 +103,7 @@ class Substituter {
       renamed_.push_back(value.axis);
       value.axis = fresh;
     }
+    if (value.kind == Value::Kind::scan) value.axis = moved(value.axis);
     const ir::Substitution sigma = behind(value.args.size());
     for (ir::Expr& e : value.index) e = values_.substitute(e, sigma, shape_);
     for (ValueId& arg : value.args) arg = run(arg);
@@ -111,6 +112,13 @@ class Substituter {
   }
 
  private:
+  // The axis that a scan runs along after the substitution.
+  int moved(int axis) const {
+    const ir::Expr to = ir::substitute(ir::tensor::coordinate(static_cast<std::size_t>(axis)), sigma_);
+    CHECK(to.kind() == ir::Expr::Kind::variable && free_axis(to.name()) >= 0);
+    return free_axis(to.name());
+  }
+
   // A value that gathers already has names g1, … of its own: the others are numbered behind them.
   ir::Substitution behind(std::size_t own) const {
     if (gathered_.empty() || own == 0) return sigma_;
@@ -147,6 +155,7 @@ Live Values::find_live(const Value& value) const {
     for (const int r : inner.reduces) insert_sorted(live.reduces, r);
   }
   if (value.reduces()) std::erase(live.reduces, value.axis);
+  if (value.kind == Value::Kind::scan) live.free |= 1U << value.axis;
   return live;
 }
 

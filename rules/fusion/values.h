@@ -18,23 +18,25 @@ namespace deplo::rules::fusion {
 enum class ValueId : int { none = -1 };
 
 /// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is
-/// the greatest score, part n the sum of the n-th weight times e^(score - greatest). A `scatter` is the root of a
-/// kernel whose values choose which element is written, and whether it is written. Its index has one expression per
-/// dimension of the output, then the condition.
+/// the greatest score, part n the sum of the n-th weight times e^(score - greatest). A `scan` combines its argument
+/// along a free axis, from the first place to its own. A `scatter` is the root of a kernel whose values choose which
+/// element is written, and whether it is written. Its index has one expression per dimension of the output, then the
+/// condition.
 struct Value {
-  enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scatter };
+  enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scan, scatter };
   Kind kind = Kind::constant;
   ir::DType dtype = ir::DType::f32;
   double constant = 0;
-  ir::Op op = ir::Op::copy;          // assign, reduce
+  ir::Op op = ir::Op::copy;          // assign, reduce, scan
   int tensor = -1;                   // load
-  int axis = -1;                     // reduce, softmax: the axis that it binds
+  int axis = -1;                     // reduce, softmax: the axis that it binds; scan: the free axis
   int part = 0;                      // part: its number
   std::vector<ir::Expr> index = {};  // load: one per dimension; scatter: see above; index: the expression
   // load, index: the values that the index calls g1, g2, …; scatter: the same, then the value that is written; softmax:
   // the score, then the weights
   std::vector<ValueId> args = {};
   bool reduces() const { return kind == Kind::reduce || kind == Kind::softmax; }
+  bool accumulates() const { return reduces() || kind == Kind::scan; }
   bool operator==(const Value&) const = default;
 };
 
@@ -63,9 +65,9 @@ class Values {
   /// Substitutes and simplifies. `shape`: the extents of the free axes that the result depends on.
   ir::Expr substitute(const ir::Expr&, const ir::Substitution&, const ir::Shape& shape) const;
 
-  /// Replaces free axes of `value`, or reduce axes that it does not bind; `shape` as above. A reduction that changes
-  /// binds a new axis, because the old reduction may remain in the same kernel. If the expressions in `sigma` name
-  /// g1, g2, …, these stand for the values `gathered`.
+  /// Replaces free axes of `value` (those of scans by other axes), or reduce axes that it does not bind; `shape` as
+  /// above. A reduction that changes binds a new axis, because the old reduction may remain in the same kernel. If the
+  /// expressions in `sigma` name g1, g2, …, these stand for the values `gathered`.
   ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
                      const std::vector<ValueId>& gathered = {});
   /// Replaces `value`, and every value below it, by what `other` returns for it; nullopt keeps it. Arguments come

@@ -33,26 +33,6 @@ Id moved_back(const Given& g, Id x, std::size_t dim) {
   return g.permute(x, order);
 }
 
-// cummax, cummin: at each place the extreme of those up to it, and the last index that has it.
-template <bool largest>
-std::vector<Id> running_extreme(const Given& g) {
-  const Id x = g.tensor("input");
-  g.require_float(x);
-  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
-  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const Id line = moved_last(g, x, dim);
-  const std::int64_t count = g.shape(line).back();
-  const Id place = numbers(g, count), seen = g.apply("le", place, unsqueezed(g, place, 1));
-  const Id all = unsqueezed(g, line, -2);
-  const Id parts = g.where(seen, all, g.scalar(largest ? -infinity : infinity));
-  const Id extreme = reduced(g, largest ? "amax" : "amin", parts, -1);
-  const Id value = unsqueezed(g, extreme, -1);
-  const Id equal = g.apply("logical_or", g.apply("eq", all, value), g.apply("ne", all, all));  // NaN is an extreme
-  const Id hits = g.apply("logical_and", seen, equal);
-  const Id index = reduced(g, "amax", g.where(hits, place, g.caller().scalar(-1, DType::i32)), -1);
-  return {moved_back(g, extreme, dim), g.to(moved_back(g, index, dim), DType::i64)};
-}
-
 // The lower of two middle elements, and where it is; of all elements only the value.
 std::vector<Id> median(const Given& g) {
   Id x = g.tensor("input");
@@ -308,8 +288,6 @@ Composites composed_functions() {
   return {
       {{"cdist", in_torch, "x1, x2, p=2.0, compute_mode=None", call_made<cdist>},
        {"copysign", either, "input, other", call_made<copysign>}, {"cross", either, "input, other, dim=-1", call_made<cross>},
-       {"cummax", either, "input, dim", call_made<running_extreme<true>>},
-       {"cummin", either, "input, dim", call_made<running_extreme<false>>},
        {"dstack", in_torch, "tensors", call_made<stacked<3>>}, {"fmod", either, "input, other", call_made<fmod>},
        {"fold", in_functional, "input, output_size, kernel_size, dilation=1, padding=0, stride=1", call_made<fold>},
        {"Fold", stateless_module, "output_size, kernel_size, dilation=1, padding=0, stride=1", nullptr, "fold"},
@@ -329,7 +307,6 @@ Composites composed_functions() {
       {{"aten._cdist_forward", read_made<cdist>}, {"aten._embedding_bag", read_made<embedding_bag>},
        {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.cdist", read_made<cdist>},
        {"aten.col2im", read_made<fold>}, {"aten.copysign", read_made<copysign>}, {"aten.cross", read_made<cross>},
-       {"aten.cummax", read_made<running_extreme<true>>}, {"aten.cummin", read_made<running_extreme<false>>},
        {"aten.dstack", read_made<stacked<3>>}, {"aten.embedding_bag", read_made<embedding_bag>},
        {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
        {"aten.index_fill", read_made<index_fill>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},

@@ -22,6 +22,8 @@ TEST(Inverse, OfPermutationsAndQuotients) {
   EXPECT_EQ(inverted({0, k, i, 0}, {1, 5, 2, 1}, {2, 1, 5}), "k, 0, j");
   EXPECT_EQ(inverted({j / 4, i, j % 4}, {3, 2, 4}, {2, 12}), "j, ((i * 4) + k)");
   EXPECT_EQ(inverted({j % 2, i, j / 2}, {2, 3, 5}, {3, 10}), "j, ((k * 2) + i)");
+  EXPECT_EQ(inverted({3 - i, j}, {4, 2}, {4, 2}), "(3 - i), j") << "a flip";
+  EXPECT_EQ(inverted({j, 3 - i}, {2, 4}, {4, 2}), "(3 - j), i") << "and a permutation";
   EXPECT_EQ(inverted({i / 6, (i / 2) % 3, i % 2}, {4, 3, 2}, {24}), "(((i * 6) + (j * 2)) + k)");
 }
 
@@ -29,6 +31,8 @@ TEST(Inverse, NoneWhereElementsRepeatOrAreLeftOut) {
   const Expr i = coordinate(0), j = coordinate(1);
   EXPECT_EQ(inverted({i}, {3}, {3, 2}), "none") << "a broadcast";
   EXPECT_EQ(inverted({i + 1}, {4}, {4}), "none") << "a shift";
+  EXPECT_EQ(inverted({4 - i}, {4}, {4}), "none") << "a flip and a shift";
+  EXPECT_EQ(inverted({3 - j, i, j % 2}, {4, 3, 2}, {3, 8}), "none") << "a flip of a part";
   EXPECT_EQ(inverted({i}, {6}, {3}), "none") << "a slice";
   EXPECT_EQ(inverted({i, i}, {2, 3}, {2, 3}), "none") << "a diagonal";
   EXPECT_EQ(inverted({j / 2, j % 3}, {3, 3}, {1, 9}), "none") << "parts that do not fit";

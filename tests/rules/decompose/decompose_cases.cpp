@@ -236,17 +236,18 @@ std::vector<Case> index_cases() {
     cases.push_back({op, {f32({7, 5}), i32({1, 5}, 0, 6), f32({1, 5})}, {{"dim", Int{0}}}});
     cases.push_back({op, {i32({1}), i32({3}, 0, 0), i32({3})}, {{"dim", Int{0}}}});
   }
-  for (const Int length : {1, 2, 7, 64, 65, 97})  // from 65 on by runs
+  for (const Int length : {1, 2, 7, 64, 65, 97})
     for (const Int d : {0, 1}) {
       const Shape shape = d == 0 ? Shape{length, 3} : Shape{2, length};
       cases.push_back({"cumsum", {f32(shape)}, {{"dim", d}}});
-      cases.push_back({"cumsum", {i32(shape, -3, 9)}, {{"dim", d}}});
+      for (const char* op : {"cumsum", "cummax", "cummin"}) cases.push_back({op, {i32(shape, -3, 9)}, {{"dim", d}}});
+      for (const char* op : {"cummax", "cummin"}) cases.push_back({op, {f32(shape)}, {{"dim", d}}});
       for (const bool descending : {false, true}) {
         cases.push_back({"argsort", {f32(shape)}, {{"dim", d}, {"descending", descending}}});
         cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
       }
     }
-  for (const Int length : {300, 1009, 5000})  // runs of 16 and of 8, full or not, and runs of runs
+  for (const Int length : {300, 1009, 5000})
     for (const char* op : {"cumsum", "cumprod"}) {
       cases.push_back({op, {f32({2, length})}, {{"dim", Int{1}}}});
       cases.push_back({op, {i32({length, 2}, -1, 1)}, {{"dim", Int{0}}}});

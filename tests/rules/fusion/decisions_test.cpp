@@ -30,6 +30,12 @@ TEST(Decisions, TheHeuristicsOptionComesFirst) {
   EXPECT_EQ(print(fuse(sum, Trail{}, on_gpu).value().trail), "fusion.sum_parts_sum_1_reduce=4");
   EXPECT_EQ(fuse(sum, parse_trail("fusion.sum_parts_sum_1_reduce=1"), on_gpu).value().module.kernels.size(), 1U);
 
+  const FuseOptions on_cpu{.target = load_target("opencl-cpu")};
+  const ir::tensor::Graph scan = graph_of("torch.cumsum(torch.randn(32768),0)");
+  EXPECT_THAT(fuse(scan, Trail{}, on_cpu).value().forks, ElementsAre(Fork{"fusion.scan_parts_cumsum", {8, 1}}));
+  EXPECT_EQ(fuse(scan, Trail{}, on_cpu).value().module.kernels.size(), 3U);
+  EXPECT_EQ(fuse(scan, parse_trail("fusion.scan_parts_cumsum=1"), on_cpu).value().module.kernels.size(), 1U);
+
   const Fused split =
       fuse(graph_of(attention), Trail{{"fusion.attention_scaled_dot_product_attention", "split"}}).value();
   EXPECT_EQ(split.module, fuse(graph_of(attention), FuseOptions{.fixed = {{"attention", "split"}}}));

@@ -128,8 +128,21 @@ TEST(Fuse, KernelCounts) {
        "torch.bmm(x[:,None].expand(2,2,8).reshape(4,1,8),w[torch.randint(0,3,(4,))])",
        1},
       {"topk: ranks; indices and values", "torch.topk(torch.randn(7,9),2)", 2},
-      {"a short cumsum is a sum over pairs", "torch.cumsum(torch.randn(7,64),-1)", 1},
-      {"a long one has sums of runs", "torch.cumsum(torch.randn(7,65),-1)", 3},
+      {"a scan", "torch.cumsum(torch.randn(7,60),-1)", 1},
+      {"and so along another dimension", "torch.cumsum(torch.randn(7,6,5),0)", 1},
+      {"with what comes before it and after it",
+       "x=torch.randn(5,61)\nn=torch.rand(5)\ntorch.cumsum(x*(x>0),1)/(n[:,None]+1)-x", 1},
+      {"along another dimension, too", "x=torch.randn(5,7)\nn=torch.rand(5)\ntorch.cumsum(x*2,0)/(n[:,None]+1)-x", 1},
+      {"of what comes before each place",
+       "x=torch.randn(5,61)\ntorch.cumsum(torch.cat((torch.zeros(5,1),x),1)[:,:-1],1)", 1},
+      {"from the last to the first", "torch.cumsum(torch.randn(5,61).flip(1),1).flip(1)", 1},
+      {"a scan of a scan", "torch.cumsum(torch.cumprod(torch.rand(5,61),1),1)", 1},
+      {"a scan of a scan along another dimension", "torch.cumsum(torch.cumsum(torch.randn(5,7),0),1)", 2},
+      {"extremes and their places", "torch.cummax(torch.randn(5,61),1)", 1},
+      {"a sum of a scan is a sweep of its own", "(torch.cumsum(torch.randn(5,61),1)**2).sum(1)", 2},
+      {"a scan of sums, too", "torch.cumsum(torch.softmax(torch.randn(5,61),1),1)", 2},
+      {"each row scanned once", "(torch.cumsum(torch.randn(5,7),1)[:,:,None]*torch.randn(1,1,6))", 2},
+      {"neighbours in a scan are read from memory", "c=torch.cumsum(torch.randn(5,61),1)\nc[:,1:]-c[:,:-1]", 2},
       {"index_add is a sum over the rows that name the place",
        "torch.randn(5,9).index_add(0,torch.randint(0,5,(20,)),torch.randn(20,9))", 1},
       {"what is no number is left to the kernel", "x=torch.zeros(3)\nx/x", 1},
@@ -180,6 +193,34 @@ TEST(Fuse, LongReductionsOfFewRowsAreInParts) {
   }
   const std::string text = ir::print(fused(counts[0].code, on_gpu));
   EXPECT_NE(text.find("for a0 in 0..4: # free\n  for a1 in 0..16384: # reduce\n"), std::string::npos) << text;
+}
+
+// Of 4096 elements or more on a CPU, and no more than leave the bound on rounding errors small.
+TEST(Fuse, LongScansOfFewLinesAreInParts) {
+  const Count counts[] = {
+      {"one line: totals, their scan, and the parts", "torch.cumsum(torch.randn(16384),0)", 3},
+      {"few columns", "torch.cumprod(torch.rand(16384,2)+0.5,0)", 3},
+      {"with what comes after it", "x=torch.randn(2,16384)\ntorch.cumsum(x*2,1)-x", 3},
+      {"reversed: a copy turns the result", "torch.cumsum(torch.randn(16384).flip(0),0).flip(0)", 4},
+      {"extremes", "torch.cummax(torch.randn(2,8192),1)[0]", 3},
+      {"no parts of equal length: a copy drops the end", "torch.cumsum(torch.randn(16411),0)", 4},
+      {"integers", "torch.cumsum(torch.randint(-9,9,(3,16411)),1)", 4},
+      {"as many lines as keep a CPU busy", "torch.cumsum(torch.randn(16,8192),1)", 1},
+      {"too short for two parts", "torch.cumsum(torch.randn(8190),0)", 1},
+      {"many lines whose chains of additions are long", "torch.cumsum(torch.randn(16,32770),1)", 3},
+  };
+  const FuseOptions on_cpu{.target = load_target("opencl-cpu")};
+  for (const Count& c : counts) {
+    const ir::Module module = fused(c.code, on_cpu);
+    EXPECT_EQ(module.kernels.size(), c.kernels) << c.what << "\n" << ir::print(module);
+    EXPECT_EQ(fused_difference(ir::torch::parse_expression(c.code), 3, on_cpu), "") << c.what;
+  }
+  for (const int length : {64, 65, 97, 300, 1009, 4099})  // on a GPU the totals are scanned in parts, too
+    for (const char* op : {"cumsum", "cumprod", "cummin"}) {
+      const std::string code =
+          fmt::format("torch.{}(torch.rand(2,{})+0.1,1){}", op, length, op == std::string("cummin") ? "[1]" : "");
+      EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 3, {.target = load_target("sm_90")}), "") << code;
+    }
 }
 
 TEST(Fuse, WithoutTheGuardMatmulsNest) {

@@ -57,7 +57,7 @@ class Generator {
   }
 
   Id attempt() {
-    switch (rng_.below(10)) {
+    switch (rng_.below(11)) {
       case 0:
       case 1:
         return builder_.call(one_of(std::array{"tanh", "sigmoid", "relu", "silu", "neg", "sin", "cos", "erf", "gelu"}),
@@ -78,6 +78,8 @@ class Generator {
       case 8:
         // Of inputs: computed numbers may be equal but for their last bits, and then either answer is right.
         return builder_.call("where", {builder_.call("lt", {given(), given()}), pick(), pick()});
+      case 9:
+        return builder_.call(one_of(std::array{"cumsum", "cummax", "cummin"}), {dimmed()}, {{"dim", dim(last_)}});
       default:
         return normalise();
     }

@@ -1,5 +1,6 @@
 // Elements in their order, by size or by place.
-//   argsort(T, dim, descending=false)   searchsorted(T sequence, T values, right=false)   cumsum(T, dim)
+//   argsort(T, dim, descending=false)   searchsorted(T sequence, T values, right=false)
+//   cummax cummin cumprod cumsum(T, dim)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <numeric>
 
 #include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -252,77 +254,10 @@ Values evaluate_cumsum(const Operands& o) {
   return result;
 }
 
-// At each place the sum (or product) of those before it, and (inclusive) its own: over all pairs.
-int combined_before(Emitter& e, Op op, int x, std::size_t dim, bool inclusive) {
-  const Pairs pairs(e, e.shape(x), dim, e.shape(x)[dim]);
-  const Expr end = pairs.first() + (inclusive ? 1 : 0);
-  const int counts = e.coordinate(ir::less(pairs.second(), end), {DType::boolean, pairs.space()}, "counts");
-  const int other = pairs.at_second(x, "other");
-  const int part = e.elementwise(Op::select, {counts, other, e.scalar(*neutral(op), e.dtype(x), "neutral")}, "part");
-  return pairs.reduce(op, part);
-}
-
-// A shape or coordinates with one dimension more.
-template <class Dimensions>
-Dimensions with_dimension(Dimensions dimensions, std::size_t dim, typename Dimensions::value_type added) {
-  dimensions.insert(dimensions.begin() + static_cast<std::ptrdiff_t>(dim), std::move(added));
-  return dimensions;
-}
-
-constexpr std::int64_t vector = 16;  // lanes of AVX-512, which sum a run of as many elements together
-
-// The length of runs that a line is cut into: whole vectors, or half ones, where such runs fill the line.
-std::int64_t run_length(std::int64_t count) {
-  for (const std::int64_t run : {vector, vector / 2})
-    if (count % run == 0) return run;
-  return vector;
-}
-
-// At each place what `x` has at the place before, at the first the operation's neutral number.
-int of_previous(Emitter& e, Op op, int x, std::size_t dim) {
-  const Shape shape = e.shape(x);
-  Coordinates from = identity(shape);
-  from[dim] = Expr(ExprOp::max, coordinate(dim) - 1, 0);
-  const int later = e.coordinate(ir::less(0, coordinate(dim)), {DType::boolean, shape}, "later");
-  const int neutral_number = e.scalar(*neutral(op), e.dtype(x), "neutral");
-  return e.elementwise(Op::select, {later, e.map(x, shape, std::move(from), "previous"), neutral_number}, "before");
-}
-
-// Sums within runs, and of the runs before in the same way: about 16 n additions in place of n^2.
-int combined_by_runs(Emitter& e, Op op, int x, std::size_t dim, bool inclusive) {
-  constexpr std::int64_t short_line = 64;  // as one kernel: three take longer to start than it has to add
-  const Shape shape = e.shape(x);
-  const std::int64_t count = shape[dim], run = run_length(count), runs = (count + run - 1) / run;
-  // Totals of more than a run, read over all pairs, would be stored as that reader wants them, not as runs are written.
-  if (count <= (inclusive ? short_line : vector)) return combined_before(e, op, x, dim, inclusive);
-  Shape totals_shape = shape;
-  totals_shape[dim] = runs;
-  const Shape cut = with_dimension(totals_shape, dim + 1, run);  // with neutral numbers behind the end
-  const Expr flat = coordinate(dim) * run + coordinate(dim + 1);
-  Coordinates from = identity(cut);
-  from.erase(from.begin() + static_cast<std::ptrdiff_t>(dim) + 1);
-  from[dim] = min(flat, count - 1);
-  int padded = e.map(x, cut, from, "runs");
-  if (runs * run > count) {
-    const int inside = e.coordinate(ir::less(flat, count), {DType::boolean, cut}, "inside");
-    padded = e.elementwise(Op::select, {inside, padded, e.scalar(*neutral(op), e.dtype(x), "neutral")}, "padded");
-  }
-  const int within = combined_before(e, op, padded, dim + 1, true);
-  const int totals =
-      e.map(within, totals_shape, with_dimension(identity(totals_shape), dim + 1, Expr(run - 1)), "totals");
-  const int before = combined_by_runs(e, op, totals, dim, false);
-  const int own = inclusive ? within : of_previous(e, op, within, dim + 1);
-  Coordinates of_run = identity(shape);
-  of_run[dim] = coordinate(dim) / run;
-  const Coordinates in_run = with_dimension(of_run, dim + 1, coordinate(dim) % run);
-  return e.elementwise(op, {e.map(own, shape, in_run, "in_run"), e.map(before, shape, std::move(of_run), "of_run")},
-                       "sum");
-}
-
 template <Op op>
 int decompose_scan(Emitter& e, const TensorCall& call) {
   const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
-  return e.convert(combined_by_runs(e, op, x, dim_of(call.node), true), call.dtype());
+  return e.convert(e.scan(op, x, call.node.integer("dim"), "scan"), call.dtype());
 }
 
 // In double, which overflows much later than f32; but a 0 that an overflow follows is none in f32.
@@ -335,6 +270,44 @@ Values evaluate_cumprod(const Operands& o) {
       result[i] = product *= result[i];
   });
   return result;
+}
+
+TensorType infer_extreme(const Inference& call) {
+  if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
+  call.normalise_dim("dim", call.rank(0));
+  return call.arg(0).type;
+}
+
+// NaN is an extreme, and stays one.
+template <bool largest>
+Values evaluate_extreme(const Operands& o) {
+  Values result = o.value(0);
+  const std::size_t dim = dim_of(o.node);
+  for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
+    for (std::size_t i = start + stride; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride) {
+      const double before = result[i - stride];
+      const bool is_passed = std::isnan(before) || (largest ? result[i] < before : before < result[i]);
+      if (is_passed) result[i] = before;
+    }
+  });
+  return result;
+}
+
+// The values, and the last index that has each: PyTorch's comparison with the extreme so far is `>=` or `<=`.
+template <bool largest>
+std::vector<Id> running_extreme(const Given& g) {
+  const Id x = g.tensor("input");
+  g.require_float(x);
+  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const Attributes along = {{"dim", static_cast<std::int64_t>(dim)}};
+  const Id extreme = g.call(largest ? "cummax" : "cummin", {x}, along);
+  Shape line(g.rank(x), 1);
+  line[dim] = g.shape(x)[dim];
+  const Id place = g.reshape(g.call("arange", {}, {{"end", line[dim]}}), line);
+  const Id hit = g.apply("logical_or", g.apply("eq", x, extreme), g.apply("ne", x, x));
+  const Id index = g.call("cummax", {g.where(hit, place, g.caller().scalar(0, DType::i32))}, along);
+  return {extreme, g.to(index, DType::i64)};
 }
 
 python::Value call_cumsum(const python::Call& c) { return c.node({c.converted("input")}, {{"dim", c.integer("dim")}}); }
@@ -354,6 +327,12 @@ std::vector<Operation> order_operations() {
         {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_sort},
         {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_topk}},
        {{"aten.argsort", read_argsort}, {"aten.sort", read_sort}, {"aten.topk", read_topk}}},
+      {"cummax", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<true>, decompose_scan<Op::maximum>,
+       {{"cummax", either, "input, dim", call_made<running_extreme<true>>}},
+       {{"aten.cummax", read_made<running_extreme<true>>}}},
+      {"cummin", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<false>, decompose_scan<Op::minimum>,
+       {{"cummin", either, "input, dim", call_made<running_extreme<false>>}},
+       {{"aten.cummin", read_made<running_extreme<false>>}}},
       {"cumprod", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
        {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},
        {{"aten.cumprod", read_cumsum}}},
