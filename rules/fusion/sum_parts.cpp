@@ -34,7 +34,7 @@ std::int64_t blocks_wanted(const Target& target) { return target.cpu ? target.un
 
 /// Chains of additions that fill the target: a thread of a CPU scans several lines at once (blockify_launch.cpp). A
 /// unit of a GPU has a quarter of the threads that it holds; not measured.
-std::int64_t lines_wanted(const Target& target) { return (target.cpu ? 8 : 512) * target.units; }
+std::int64_t lines_wanted(const Target& target) { return (target.cpu ? 4 : 512) * target.units; }
 /// Elements of a part of a line at least: the parts cost two more launches, and x is read twice. On a CPU that is 4 µs
 /// of additions in a chain. A GPU's thread has a line of its cache.
 std::int64_t least_line(const Target& target) { return target.cpu ? 4096 : 32; }

@@ -358,7 +358,7 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
 // docs/performance.md, "Depthwise convolutions": one line is up to 1.7 times as slow as two, and so are four.
 std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2, 1, 4, 8}, 1, axis.extent); }
 
-// On CPUs: are there several short lines, such as the runs of a scan or the lines of a padded copy? Blocks of longer ones
+// On CPUs: are there several short lines, such as those of a padded copy or of sums of a few? Blocks of longer ones
 // take 0.6 to 0.8 of the time without threads along other axes, which divide.
 bool has_short_lines(const ir::Tile& tile, const Target& target) {
   const std::int64_t last = tile.axes.back().extent;
@@ -424,7 +424,9 @@ bool writes_neighbours(const ir::Program& program) {
 }
 
 // An addition waits 4 cycles for the one before it (parallel_sums.cpp), so a CPU's thread scans several lines at once.
-constexpr std::int64_t scanned_lines = 8;
+// Eight and their results push each other out of a cache of eight ways if they are a power of two apart: 256 x 32,768
+// took 5 times as long (docs/performance.md, "Scans").
+constexpr std::int64_t scanned_lines = 4;
 
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
