@@ -236,7 +236,6 @@ class Composer {
     if (gather && resolve(n)) return map(std::move(n));
     if (!gather && repeats_transposed_rows(result_, n)) return intern(std::move(n));
     const std::vector<Read> reads = read_through(result_, n);
-    if (reads.size() > std::max(branches.size(), tensor::max_composed_branches)) return intern(std::move(n));
     if (reads.size() == 1) {
       const Read& only = reads.front();
       if (const auto scalar = uniform(only.source)) return fill(*scalar, std::move(n));

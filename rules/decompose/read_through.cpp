@@ -161,6 +161,12 @@ std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const 
   return reads;
 }
 
+// A slice of a join of many may read few of them.
+bool fits(Reads reads, const std::vector<Read>& more, const Expr& outer) {
+  for (const Read& read : more) reads.add(read, outer);
+  return reads.size() <= tensor::max_composed_branches;
+}
+
 }  // namespace
 
 int terms(const Expr& e, int most) {
@@ -187,6 +193,8 @@ std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& n
     if (inner != nullptr && !windows &&
         !(grows && reads.size() + inner->branches.size() > tensor::max_composed_branches))
       passed = pass(source, *inner, here, ranges);
+    if (inner != nullptr && inner->branches.size() > tensor::max_composed_branches && !fits(reads, passed, b.condition))
+      passed.clear();
     if (passed.empty()) passed.push_back({id, std::move(here), 1});
     for (Read& read : passed) reads.add(std::move(read), b.condition);
   }
