@@ -126,7 +126,8 @@ class SumParts {
     const std::int64_t wanted = std::max(least, std::min(lines_wanted(target_) / lines, extent / least_line(target_)));
     if (wanted < 2 || shape.size() >= most_rank) return 1;
     std::int64_t parts = ceil_div(extent, ceil_div(extent, wanted));
-    const std::vector<std::int64_t> whole = divisors(extent, std::max(least, (wanted + 1) / 2), 2 * wanted);
+    const std::vector<std::int64_t> whole =
+        divisors(extent, std::max({least, std::int64_t{2}, (wanted + 1) / 2}), 2 * wanted);
     const auto far = [&](std::int64_t count) { return std::abs(count - wanted); };
     if (!whole.empty()) parts = std::ranges::min(whole, {}, far);
     return least > 1 ? parts : decide("scan_parts", scan.name, parts);
