@@ -423,6 +423,20 @@ bool writes_neighbours(const ir::Program& program) {
   return found;
 }
 
+// Does each output of the last axis read elements that its own data choose, such as in a binary search?
+bool searches(const ir::Tile& tile) {
+  const std::string& last = tile.axes.back().name;
+  std::set<std::string, std::less<>> values = dependent_names(tile.body, last);
+  values.erase(last);
+  bool found = false;
+  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
+    const auto* load = stmt.as<ir::Load>();
+    found |= load != nullptr &&
+             std::ranges::any_of(values, [&](const std::string& value) { return ir::depends_on(load->index, value); });
+  });
+  return found;
+}
+
 // An addition waits 4 cycles for the one before it (parallel_sums.cpp), so a CPU's thread scans several lines at once.
 // Eight and their results push each other out of a cache of eight ways if they are a power of two apart: 256 x 32,768
 // took 5 times as long (docs/performance.md, "Scans").
@@ -431,7 +445,8 @@ constexpr std::int64_t scanned_lines = 4;
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
 // 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
-// a block.
+// a block. One that searches has no rows and no vectors: each element is another copy of the text, and a vector of them
+// hides how long loads take (2,000 places of a merge: 8 took 1.3 times as long, 32 as long).
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
                                    const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -443,7 +458,9 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   const std::int64_t count = output_count(tile);
   const bool apart = scans && !writes_neighbours(program);
   const std::int64_t least = apart ? 1 : target.vector_lanes;
-  std::int64_t wanted = apart ? scanned_lines : std::min(512 / bytes_of_rows(program), most_summed);
+  std::int64_t wanted = apart            ? scanned_lines
+                        : searches(tile) ? target.vector_lanes
+                                         : std::min(512 / bytes_of_rows(program), most_summed);
   while (wanted > least && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }

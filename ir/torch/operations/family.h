@@ -48,6 +48,7 @@ std::vector<Operation> slice_operations();
 std::vector<Operation> index_operations();
 std::vector<Operation> scatter_operations();
 std::vector<Operation> order_operations();
+std::vector<Operation> sort_operations();
 std::vector<Operation> join_operations();
 std::vector<Operation> window_operations();
 std::vector<Operation> convolution_operations();

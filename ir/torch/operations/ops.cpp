@@ -107,11 +107,11 @@ void check_count(const Operation& op, const Inference& call) {
 std::span<const Operation> operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> rows;
-    for (const auto& family :
-         {unary_operations(), binary_operations(), choice_operations(), reduction_operations(),
-          normalisation_operations(), matmul_operations(), attention_operations(), layout_operations(),
-          slice_operations(), index_operations(), scatter_operations(), order_operations(), join_operations(),
-          window_operations(), convolution_operations(), bitwise_operations(), creation_operations()})
+    for (const auto& family : {unary_operations(), binary_operations(), choice_operations(), reduction_operations(),
+                               normalisation_operations(), matmul_operations(), attention_operations(),
+                               layout_operations(), slice_operations(), index_operations(), scatter_operations(),
+                               order_operations(), sort_operations(), join_operations(), window_operations(),
+                               convolution_operations(), bitwise_operations(), creation_operations()})
       rows.insert(rows.end(), family.begin(), family.end());
     std::ranges::sort(rows, {}, &Operation::name);
     CHECK(std::ranges::adjacent_find(rows, {}, &Operation::name) == rows.end());

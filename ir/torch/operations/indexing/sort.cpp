@@ -1,0 +1,433 @@
+// Elements in their order by size, and places in sorted sequences.
+//   argsort(T, dim, descending=false, count=all)   searchsorted(T sequence, T values, right=false)
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace sorting {
+namespace {
+
+using tensor::coordinate;
+using tensor::identity;
+
+constexpr std::int64_t vector = 16;  // lanes of AVX-512, which sum as many elements together
+
+std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
+
+// A shape or coordinates with one dimension more.
+template <class Dimensions>
+Dimensions with_dimension(Dimensions dimensions, std::size_t dim, typename Dimensions::value_type added) {
+  dimensions.insert(dimensions.begin() + static_cast<std::ptrdiff_t>(dim), std::move(added));
+  return dimensions;
+}
+
+Shape with_extent(Shape shape, std::size_t dim, std::int64_t extent) {
+  shape[dim] = extent;
+  return shape;
+}
+
+// argsort
+
+// count: the number of first elements, in their order; of -1 all.
+constexpr AttributeSpec argsort_attributes[] = {{"dim", Kind::integer, std::int64_t{-1}},
+                                                {"descending", Kind::flag, false},
+                                                {"count", Kind::integer, std::int64_t{-1}}};
+
+TensorType infer_argsort(const Inference& call) {
+  if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
+  Shape shape = call.shape(0);
+  std::int64_t& extent = shape[static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0)))];
+  const std::int64_t count = call.node().integer("count");
+  if (count == -1)
+    call.set("count", extent);
+  else if (count < 0 || count > extent)
+    call.expected(fmt::format("a count from 0 to {}", extent), std::to_string(count));
+  else
+    extent = count;
+  return {DType::i64, shape};
+}
+
+// NaN is the greatest.
+bool is_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
+Values evaluate_argsort(const Operands& o) {
+  Values result(o.result_count());
+  const std::size_t dim = dim_of(o.node);
+  std::vector<std::size_t> order(static_cast<std::size_t>(o.shape(0)[dim]));
+  const Shape from = row_major_strides(o.shape(0)), to = row_major_strides(o.result());
+  for_each_index(with_extent(o.result(), dim, 1), std::array{from, to}, [&](std::size_t first, std::size_t start) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto value = [&](std::size_t i) { return o.value(0)[first + i * static_cast<std::size_t>(from[dim])]; };
+    std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
+      return o.node.flag("descending") ? is_less(value(j), value(i)) : is_less(value(i), value(j));
+    });
+    for (std::size_t i = 0; i < static_cast<std::size_t>(o.result()[dim]); ++i)
+      result[start + i * static_cast<std::size_t>(to[dim])] = static_cast<double>(order[i]);
+  });
+  return result;
+}
+
+// a < b, where NaN is the greatest: a is a number, and b is not below or equal to it.
+int less(Emitter& e, int a, int b) {
+  if (!is_float(e.dtype(a))) return e.elementwise(Op::less, {a, b}, "less");
+  const int number = e.elementwise(Op::equal, {a, a}, "number");
+  const int not_above = e.elementwise(Op::less_equal, {b, a}, "not_above");
+  return e.elementwise(Op::logical_and, {number, e.elementwise(Op::logical_not, {not_above}, "above")}, "less");
+}
+
+/// Binary search: the greatest number that `holds`, of those from `least` to `limit`. All smaller ones hold, `least`
+/// without being asked; `limit` is at most `range` greater.
+template <class Holds>
+int search(Emitter& e, int least, int limit, std::int64_t range, Holds&& holds) {
+  int found = least;
+  for (std::uint64_t step = std::bit_floor(static_cast<std::uint64_t>(range)); step > 0; step /= 2) {
+    const int by = e.scalar(static_cast<double>(step), DType::i32, "step");
+    const int further = e.elementwise(Op::add, {found, by}, "further");
+    const int inside = e.elementwise(Op::less_equal, {further, limit}, "inside");
+    const int goes = e.elementwise(Op::logical_and, {inside, holds(further)}, "goes");
+    found = e.elementwise(Op::select, {goes, further, found}, "found");
+  }
+  return found;
+}
+
+int minus_one(Emitter& e, int x) {
+  return e.elementwise(Op::add, {x, e.scalar(-1, DType::i32, "minus_one")}, "one_less");
+}
+
+/// A line in runs of equal lengths. The last one may be shorter.
+struct Line {
+  std::int64_t count, run;
+  std::int64_t runs() const { return (count + run - 1) / run; }
+  bool has_short_run() const { return count % run != 0; }
+  /// When `together` neighbouring runs become one, which keeps its first `kept` elements.
+  Line joined(std::int64_t together, std::int64_t kept) const {
+    const std::int64_t others = (runs() - 1) / together;
+    return {others * kept + std::min(count - others * together * run, kept), kept};
+  }
+};
+
+/// Sorts lines along a dimension: short runs by comparing all pairs of their elements, which needs no order of
+/// computation and has vectors; then neighbouring runs are merged.
+class Sorter {
+ public:
+  Sorter(Emitter& e, std::size_t dim, bool descending) : e_(e), dim_(dim), descending_(descending) {}
+
+  /// The indices of the first `count` elements in their order.
+  int indices(int x, std::int64_t count) const {
+    Runs runs = sort_runs(x, run_of(e_.shape(x)[dim_], count), count);
+    while (runs.line.runs() > 1) runs = merge(runs, std::min(2 * runs.line.run, count));
+    return runs.indices;
+  }
+
+ private:
+  /// Sorted runs one after the other: the elements, and their indices in the whole line.
+  struct Runs {
+    int values, indices;
+    Line line;
+  };
+
+  static std::int64_t run_of(std::int64_t count, std::int64_t kept);
+  Runs sort_runs(int x, std::int64_t run, std::int64_t keep) const;
+  Runs merge(const Runs&, std::int64_t keep) const;
+  int ranks(int x, const Line&) const;
+  int sum_where(const Pairs&, int condition, int x) const;
+  int is_first(int a, int b) const;
+  int at(int line, int places) const;
+
+  Emitter& e_;
+  std::size_t dim_;
+  bool descending_;
+};
+
+// Runs of whole vectors, and all of about the same length, because a merge takes as long however short one of its runs is.
+// They are at least half as long as allowed, so that one keeps at most half of its elements.
+std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
+  // All pairs of 256 elements are compared about as fast as runs of 128 are merged.
+  const std::int64_t longest = std::min<std::int64_t>(256, std::max(4 * kept, 4 * vector));
+  if (count <= longest) return count;
+  const auto least = static_cast<std::uint64_t>((count + longest - 1) / longest);
+  const auto runs = static_cast<std::int64_t>(std::bit_ceil(least));
+  return (count + runs * vector - 1) / (runs * vector) * vector;
+}
+
+// Does `a` come before `b`, which is behind it? Also where they are equal.
+int Sorter::is_first(int a, int b) const {
+  return e_.elementwise(Op::logical_not, {descending_ ? less(e_, a, b) : less(e_, b, a)}, "first");
+}
+
+// The elements of a line at `places`, clamped to the line.
+int Sorter::at(int line, int places) const {
+  Coordinates from = identity(e_.shape(places));
+  from[dim_] = index_below(e_.shape(line)[dim_]);
+  return e_.gather(line, places, e_.shape(places), std::move(from), "at");
+}
+
+// The sum over the second places of `x` where the condition holds.
+int Sorter::sum_where(const Pairs& pairs, int condition, int x) const {
+  return pairs.reduce(Op::add, e_.elementwise(Op::select, {condition, x, e_.scalar(0, e_.dtype(x), "zero")}, "part"));
+}
+
+// How many elements of its run come before each one; for what fills the last run, a number that no element has.
+int Sorter::ranks(int x, const Line& line) const {
+  const Pairs pairs(e_, e_.shape(x), dim_ + 1, line.run);
+  const int one = pairs.at_first(x, "one"), other = pairs.at_second(x, "other");
+  const auto condition = [&](const Expr& holds, const Shape& shape) {
+    return e_.coordinate(holds, {DType::boolean, shape}, "condition");
+  };
+  const int is_later = e_.elementwise(Op::logical_not, {is_first(one, other)}, "later");
+  const int is_earlier = condition(ir::less(pairs.second(), pairs.first()), pairs.space());
+  int before = e_.elementwise(Op::select, {is_earlier, is_first(other, one), is_later}, "before");
+  if (!line.has_short_run()) return pairs.reduce(Op::add, e_.convert(before, DType::i32));
+  const Coordinates place = identity(pairs.space());
+  const int counts = condition(ir::less(place[dim_] * line.run + pairs.second(), line.count), pairs.space());
+  before = e_.elementwise(Op::logical_and, {before, counts}, "counted");
+  const int rank = pairs.reduce(Op::add, e_.convert(before, DType::i32));
+  const Coordinates own = identity(e_.shape(x));
+  const int exists = condition(ir::less(own[dim_] * line.run + own[dim_ + 1], line.count), e_.shape(x));
+  return e_.elementwise(Op::select, {exists, rank, e_.scalar(static_cast<double>(line.run), DType::i32, "none")},
+                        "rank");
+}
+
+// The first `keep` of each run: at each place the element that has this rank.
+Sorter::Runs Sorter::sort_runs(int x, std::int64_t run, std::int64_t keep) const {
+  const Line line{e_.shape(x)[dim_], run};
+  // As whole vectors, which no two runs share.
+  const std::int64_t kept = line.runs() == 1 ? keep : std::min(run, (keep + vector - 1) / vector * vector);
+  const Shape cut = with_dimension(with_extent(e_.shape(x), dim_, line.runs()), dim_ + 1, run);
+  Coordinates from = identity(cut);
+  const Expr place = min(from[dim_] * run + from[dim_ + 1], line.count - 1);
+  from.erase(from.begin() + static_cast<std::ptrdiff_t>(dim_) + 1);
+  from[dim_] = place;
+  const int runs = e_.map(x, cut, std::move(from), "runs");
+  const int rank = ranks(runs, line);
+  const Pairs pairs(e_, with_extent(e_.shape(x), dim_, line.runs() * kept), dim_, run);
+  const Expr start = pairs.first() / kept * run;
+  Coordinates of_rank = identity(pairs.space());
+  of_rank[dim_] = pairs.first() / kept;
+  const int others = e_.map(rank, pairs.space(), std::move(of_rank), "ranks");
+  const auto number = [&](const Expr& value) { return e_.coordinate(value, {DType::i32, pairs.space()}, "number"); };
+  const int hit = e_.elementwise(Op::equal, {others, number(pairs.first() % kept)}, "hit");
+  const int indices = sum_where(pairs, hit, number(start + pairs.second()));
+  return {at(x, indices), indices, line.joined(1, kept)};
+}
+
+// Two runs each become one, of which the first `keep` stay. At each place a binary search finds how many of the elements
+// before it are the first run's (Odeh, Green et al., Merge Path, 2012).
+Sorter::Runs Sorter::merge(const Runs& runs, std::int64_t keep) const {
+  const Line &line = runs.line, merged = line.joined(2, keep);
+  const Shape shape = with_extent(e_.shape(runs.values), dim_, merged.count);
+  const Expr place = identity(shape)[dim_] % keep, first = identity(shape)[dim_] / keep * (2 * line.run);
+  const Expr second = first + line.run, length = min(Expr(ExprOp::max, line.count - second, 0), line.run);
+  const auto number = [&](const Expr& value) { return e_.coordinate(value, {DType::i32, shape}, "number"); };
+  const int both = number(first + second + place);
+  const auto opposite = [&](int end) { return e_.elementwise(Op::subtract, {both, end}, "opposite"); };
+  // Where the elements before this place end: in the first run, and in the second.
+  const int end = search(e_, number(first + Expr(ExprOp::max, place - length, 0)), number(first + min(place, line.run)),
+                         line.run, [&](int further) {
+                           return is_first(at(runs.values, minus_one(e_, further)), at(runs.values, opposite(further)));
+                         });
+  const int second_end = opposite(end);
+  const int has_first = e_.elementwise(Op::less, {end, number(second)}, "has_first");
+  const int is_out = e_.elementwise(Op::less_equal, {number(second + length), second_end}, "out");
+  const int first_goes = is_first(at(runs.values, end), at(runs.values, second_end));
+  const int is_turn = e_.elementwise(Op::logical_and,
+                                     {has_first, e_.elementwise(Op::logical_or, {is_out, first_goes}, "goes")}, "turn");
+  // The one whose turn it is as a sum of two: other kernels gather sums from memory, and compute other values again each
+  // time, here all merges before this one.
+  const Pairs sides(e_, shape, dim_, 2);
+  const int side = e_.coordinate(ir::equal(sides.second(), 0), {DType::boolean, sides.space()}, "side");
+  const int from = e_.elementwise(
+      Op::select, {side, sides.at_first(end, "first_end"), sides.at_first(second_end, "second_end")}, "from");
+  const int turn = e_.elementwise(Op::equal, {side, sides.at_first(is_turn, "is_turn")}, "turn");
+  const auto chosen = [&](int of_runs) {
+    Coordinates at = identity(sides.space());
+    at.erase(at.begin() + static_cast<std::ptrdiff_t>(dim_) + 1);
+    at[dim_] = index_below(e_.shape(of_runs)[dim_]);
+    return sum_where(sides, turn, e_.gather(of_runs, from, sides.space(), std::move(at), "given"));
+  };
+  return {chosen(runs.values), chosen(runs.indices), merged};
+}
+
+int decompose_argsort(Emitter& e, const TensorCall& call) {
+  const std::size_t dim = dim_of(call.node);
+  const int x = e.convert(call.args[0], accumulation_type(call.arg(0).type.dtype));
+  return e.convert(Sorter(e, dim, call.node.flag("descending")).indices(x, call.shape()[dim]), call.dtype());
+}
+
+// Values and indices.
+struct Sorted {
+  Id values, indices;
+};
+
+// The first `count` of a dimension in their order; all of them where it is less than 0.
+Sorted sorted(const Caller& c, Id x, std::int64_t dim, bool descending, std::int64_t count = -1) {
+  const Id indices = c.call("argsort", {x}, {{"dim", dim}, {"descending", descending}, {"count", count}});
+  return {c.call("gather", {x, indices}, {{"dim", dim}}), indices};
+}
+
+void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
+  const Shape& shape = x.type.shape;
+  const auto wrapped = dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim;
+  if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) return;  // argsort says it
+  const std::int64_t extent = shape[static_cast<std::size_t>(wrapped)];
+  if (count < 0 || count > extent) throw Error(fmt::format("topk: expected a k from 0 to {}, found {}", extent, count));
+}
+
+python::Value pair(const Sorted& s) {
+  return python::make_pair({python::Tensor{s.values}}, {python::Tensor{s.indices}});
+}
+
+python::Value call_argsort(const python::Call& c) {
+  return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}, {"descending", c.flag("descending")}});
+}
+
+python::Value call_sort(const python::Call& c) {
+  return pair(sorted(caller_of(c), c.tensor("input"), c.integer("dim"), c.flag("descending")));
+}
+
+// Sorted in any case, which PyTorch leaves open where `sorted` is False.
+python::Value call_topk(const python::Call& c) {
+  const Id x = c.tensor("input");
+  check_count(c.session.node(x), c.integer("dim"), c.integer("k"));
+  return pair(sorted(caller_of(c), x, c.integer("dim"), c.flag("largest"), c.integer("k")));
+}
+
+std::vector<Id> read_argsort(pt2::Call& call) {
+  call.ignore({"stable"});
+  const Id x = call.tensor("self");
+  return call.node({x}, {{"dim", call.integer("dim", -1)}, {"descending", call.flag("descending", false)}});
+}
+
+std::vector<Id> read_sort(pt2::Call& call) {
+  call.ignore({"stable"});
+  const Id x = call.tensor("self");
+  const Sorted s = sorted(caller_of(call), x, call.integer("dim", -1), call.flag("descending", false));
+  return {s.values, s.indices};
+}
+
+std::vector<Id> read_topk(pt2::Call& call) {
+  call.ignore({"sorted"});
+  const Id x = call.tensor("self");
+  const std::int64_t k = call.integer("k"), dim = call.integer("dim", -1);
+  check_count(call.builder().node(x), dim, k);
+  const Sorted s = sorted(caller_of(call), x, dim, call.flag("largest", true), k);
+  return {s.values, s.indices};
+}
+
+// searchsorted
+
+constexpr AttributeSpec searchsorted_attributes[] = {{"right", Kind::flag, false}};
+
+TensorType infer_searchsorted(const Inference& call) {
+  if (call.rank(0) != 1) call.expected("a sorted sequence of one dimension");
+  check_one_dtype(call, 2);
+  return {DType::i64, call.shape(1)};
+}
+
+Values evaluate_searchsorted(const Operands& o) {
+  Values result;
+  for (const double value : o.value(1)) {
+    const auto is_below = [&](double x) { return o.node.flag("right") ? !is_less(value, x) : is_less(x, value); };
+    result.push_back(static_cast<double>(std::ranges::count_if(o.value(0), is_below)));
+  }
+  return result;
+}
+
+// Of a sequence and values of one type: is the boundary less, or (right) not greater?
+int is_below(Emitter& e, int boundary, int value, bool right) {
+  return right ? e.elementwise(Op::logical_not, {less(e, value, boundary)}, "not_above") : less(e, boundary, value);
+}
+
+// How many boundaries are below each value: by comparing it with all of them, which has vectors.
+int count_all_below(Emitter& e, int sequence, int values, bool right) {
+  const std::size_t last = e.rank(values);
+  Shape space = e.shape(values);
+  space.push_back(e.extent(sequence, 0));
+  Coordinates rest = identity(space);
+  const int boundary = e.map(sequence, space, {rest.back()}, "boundary");
+  rest.pop_back();
+  const int below = is_below(e, boundary, e.map(values, space, std::move(rest), "value"), right);
+  const Dims over = {static_cast<std::int64_t>(last)};
+  return e.drop(e.reduce(Op::add, e.convert(below, DType::i32), over, "sum"), over, "dropped");
+}
+
+// The same by a binary search.
+int search_below(Emitter& e, int sequence, int values, bool right) {
+  const std::int64_t count = e.extent(sequence, 0);
+  const int none = e.coordinate(0, {DType::i32, e.shape(values)}, "none");
+  const int all = e.scalar(static_cast<double>(count), DType::i32, "all");
+  return search(e, none, all, count, [&](int further) {
+    const int last = e.gather(sequence, minus_one(e, further), e.shape(values), {index_below(count)}, "last");
+    return is_below(e, last, values, right);
+  });
+}
+
+int decompose_searchsorted(Emitter& e, const TensorCall& call) {
+  constexpr std::int64_t short_sequence = 512;  // of which a search takes as long as all comparisons do
+  const bool wide = call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64;
+  const DType t = wide ? DType::i64 : accumulation_type(call.arg(0).type.dtype);
+  const int sequence = e.convert(call.args[0], t), values = e.broadcast(e.convert(call.args[1], t), call.shape());
+  const auto count_below = e.extent(sequence, 0) <= short_sequence ? count_all_below : search_below;
+  return e.convert(count_below(e, sequence, values, call.node.flag("right")), call.dtype());
+}
+
+// Both names of it, and the words by which they say on which side of an equal element a value lies.
+python::Value search(const python::Call& c, std::string_view sequence, std::string_view values, bool right) {
+  const Id boundaries = c.tensor(sequence);
+  return c.node({boundaries, c.tensor(values)}, {{"right", right}});
+}
+
+python::Value call_searchsorted(const python::Call& c) {
+  bool right = c.flag("right");
+  if (c.given("side")) {
+    if (c.text("side") != "left" && c.text("side") != "right") c.fail("side", "'left' or 'right'");
+    right = c.text("side") == "right";
+  }
+  return search(c, "sorted_sequence", "input", right);
+}
+
+python::Value call_bucketize(const python::Call& c) { return search(c, "boundaries", "input", c.flag("right")); }
+
+std::vector<Id> read_searchsorted(pt2::Call& call) {
+  call.ignore({"out_int32"});
+  const bool right = call.flag("right", false) || call.text("side", "left") == "right";
+  const Id sequence = call.tensor("sorted_sequence");
+  return call.node({sequence, call.tensor("self")}, {{"right", right}});
+}
+
+std::vector<Id> read_bucketize(pt2::Call& call) {
+  call.ignore({"out_int32"});
+  const Id boundaries = call.tensor("boundaries");
+  return call.node({boundaries, call.tensor("self")}, {{"right", call.flag("right", false)}});
+}
+
+}  // namespace
+}  // namespace sorting
+
+// clang-format off
+std::vector<Operation> sort_operations() {
+  using namespace sorting;
+  return {
+      {"argsort", 1, 1, argsort_attributes, infer_argsort, evaluate_argsort, decompose_argsort,
+       {{"argsort", either, "input, dim=-1, descending=False, *, stable=False", call_argsort},
+        {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_sort},
+        {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_topk}},
+       {{"aten.argsort", read_argsort}, {"aten.sort", read_sort}, {"aten.topk", read_topk}}},
+      {"searchsorted", 2, 2, searchsorted_attributes, infer_searchsorted, evaluate_searchsorted,
+       decompose_searchsorted,
+       {{"searchsorted", in_torch, "sorted_sequence, input, *, out_int32=False, right=False, side=None",
+         call_searchsorted},
+        {"bucketize", in_torch, "input, boundaries, *, out_int32=False, right=False", call_bucketize}},
+       {{"aten.searchsorted", read_searchsorted}, {"aten.bucketize", read_bucketize}}},
+  };
+}
+// clang-format on
+
+}  // namespace deplo::ir::torch
