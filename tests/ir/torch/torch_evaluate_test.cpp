@@ -159,6 +159,8 @@ const std::vector<Case> shapes = {
     {"scatter_add", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {9, 2, 19}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {}, {4, 0, 3, 2, 1, 5}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"descending", true}}, {1, 5, 2, 0, 3, 4}},
+    {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"count", whole(3)}}, {4, 0, 3}},
+    {"argsort", {six}, {{"dim", whole(0)}, {"descending", true}, {"count", whole(1)}}, {1, 1, 1}},
     {"argsort", {six}, {{"dim", whole(0)}, {"descending", true}}, {1, 1, 1, 0, 0, 0}},
     {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {}, {1, 3, 3, 0}},
     {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {{"right", true}}, {3, 3, 4, 0}},

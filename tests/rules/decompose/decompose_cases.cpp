@@ -247,6 +247,14 @@ std::vector<Case> index_cases() {
         cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
       }
     }
+  for (const Int length : {256, 257, 300, 512, 1009, 5000, 20000})  // one run, two, full ones and shorter ones
+    for (const bool descending : {false, true}) {
+      cases.push_back({"argsort", {f32({2, length})}, {{"descending", descending}}});
+      cases.push_back({"argsort", {i32({length, 2}, 0, 9)}, {{"dim", Int{0}}, {"descending", descending}}});
+      cases.push_back({"argsort", {i32({length}, 7, 7)}, {{"descending", descending}}});
+      for (const Int count : {1, 16, 50, 255})
+        cases.push_back({"argsort", {i32({2, length}, 0, 99)}, {{"descending", descending}, {"count", count}}});
+    }
   for (const Int length : {300, 1009, 5000})
     for (const char* op : {"cumsum", "cumprod"}) {
       cases.push_back({op, {f32({2, length})}, {{"dim", Int{1}}}});
@@ -255,6 +263,8 @@ std::vector<Case> index_cases() {
   for (const bool right : {false, true}) {
     cases.push_back({"searchsorted", {f32({7}), f32({3, 5})}, {{"right", right}}});
     cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
+    for (const Int length : {512, 513, 1000, 1023, 1024})  // by a search from 513 on
+      cases.push_back({"searchsorted", {i32({length}, 5, 5), i32({3, 5}, 3, 7)}, {{"right", right}}});
   }
   for (const char* op : {"floor_divide", "remainder"})
     for (const Int divisor : {1, 3, 8}) cases.push_back({op, {i32({7, 5}, -20, 20)}, {{"divisor", divisor}}});
