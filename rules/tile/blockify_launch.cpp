@@ -445,8 +445,8 @@ constexpr std::int64_t scanned_lines = 4;
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
 // registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
 // 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
-// a block. One that searches has no rows and no vectors: each element is another copy of the text, and a vector of them
-// hides how long loads take (2,000 places of a merge: 8 took 1.3 times as long, 32 as long).
+// a block. One that searches has no rows and no vectors: each element is another copy of the text (128 of a merge of
+// sorted runs took 15 s to build), and a vector of them hides how long loads take (8 took 1.3 times as long, 32 as long).
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
                                    const Target& target) {
   const ir::Tile& tile = tile_of(program);

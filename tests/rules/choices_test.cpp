@@ -450,6 +450,18 @@ TEST(Choices, ACpuSumsColumnsAsVectors) {
   EXPECT_EQ(first(f32, "opencl-cpu", "blockify_launch.elements"), 128);
   EXPECT_EQ(first(bf16, "opencl-cpu", "blockify_launch.elements"), 256);
   EXPECT_EQ(first(row_times_matrix("bf16", 64), "opencl-cpu", "blockify_launch.elements"), 32) << "two cores";
+  const ir::Program search = ir::parse(R"(=== loop: chosen ===
+input start: i32[4096]
+input x: f32[4096]
+output y: f32[4096]
+for a0 in 0..4096: # free
+  in0:i32 = load start[a0]
+  for a1 in 0..2: # reduce
+    in1 = load x[min(max((in0 + a1), 0), 4095)]
+    acc0 <- add(acc0, in1)
+  y[a0] = acc0
+)");
+  EXPECT_EQ(first(search, "opencl-cpu", "blockify_launch.elements"), 16) << "each element is a copy of the text";
 }
 
 // The sweeps of a row all take the same width, which divides each.

@@ -62,7 +62,7 @@ TEST(Sort, DrawnLines) {
 
 TEST(Sort, PlacesInLongSequences) {
   for (const char* right : {"True", "False"})
-    for (const int count : {1, 2, 511, 512, 513, 1000})
+    for (const int count : {1, 2, 255, 256, 257, 1000})
       EXPECT_EQ(difference(fmt::format("s = torch.sort(torch.randint(0, 300, ({},)).float())[0]; torch.searchsorted(s, "
                                        "torch.randint(-2, 303, (5, 7)).float(), right={})",
                                        count, right)),

@@ -149,7 +149,7 @@ class Sorter {
 // Runs of whole vectors, and all of about the same length, because a merge takes as long however short one of its runs is.
 // They are at least half as long as allowed, so that one keeps at most half of its elements.
 std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
-  // All pairs of 256 elements are compared about as fast as runs of 128 are merged.
+  // On two cores of an EPYC, runs of 64, 128 and 256 sort 100,000 elements equally fast. Long runs take fewer kernels.
   const std::int64_t longest = std::min<std::int64_t>(256, std::max(4 * kept, 4 * vector));
   if (count <= longest) return count;
   const auto least = static_cast<std::uint64_t>((count + longest - 1) / longest);
@@ -370,7 +370,7 @@ int search_below(Emitter& e, int sequence, int values, bool right) {
 }
 
 int decompose_searchsorted(Emitter& e, const TensorCall& call) {
-  constexpr std::int64_t short_sequence = 512;  // of which a search takes as long as all comparisons do
+  constexpr std::int64_t short_sequence = 256;  // on two cores of an EPYC, a search takes as long as all comparisons
   const bool wide = call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64;
   const DType t = wide ? DType::i64 : accumulation_type(call.arg(0).type.dtype);
   const int sequence = e.convert(call.args[0], t), values = e.broadcast(e.convert(call.args[1], t), call.shape());
