@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ir/longest_chain.h"
+#include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 
 namespace deplo::rules::fusion {
