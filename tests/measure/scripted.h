@@ -34,9 +34,7 @@ class ScriptedArrays final : public Arrays {
   void poison(std::size_t buffer) override {
     std::memset(data.at(buffer).data(), 0xff, data[buffer].size() * sizeof(float));
   }
-  std::unique_ptr<Arrays> view(std::span<const Place>, const std::vector<ir::Buffer>&) override {
-    return nullptr;
-  }
+  std::unique_ptr<Arrays> view(std::span<const Place>, const std::vector<ir::Buffer>&) override { return nullptr; }
   std::optional<std::string> overrun() override { return beside; }
   std::optional<std::string> beside;
   std::vector<std::vector<float>> data;

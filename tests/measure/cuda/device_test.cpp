@@ -281,7 +281,8 @@ TEST_F(FakeDevice, AChainIsOneGraph) {
   KernelCode adds = candidate();
   adds.source.zeroed = {1};
   const auto first = build(candidate()), second = build(adds);
-  const auto chain = device_->chain({{first.get(), 2, {{0}, {1}}, buffers()}, {second.get(), 2, {{1}, {2}}, buffers()}});
+  const auto chain =
+      device_->chain({{first.get(), 2, {{0}, {1}}, buffers()}, {second.get(), 2, {{1}, {2}}, buffers()}});
   Arrays* const set = arrays.get();
   forget();
   const auto sample = chain->sample({&set, 1}, 1, 3);
