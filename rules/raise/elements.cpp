@@ -256,6 +256,7 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
         return memo[id] = close(value.op, fresh, value.dtype, value.args[0]);
       }
       case Value::Kind::softmax:
+      case Value::Kind::scan:
       case Value::Kind::part:
       case Value::Kind::scatter:
         break;
