@@ -182,10 +182,19 @@ void Chunks::add_counts(const std::string& sum) {
   }
 }
 
+ir::Expr Chunks::first_weighted() const {
+  if (shape_.by != By::threads || keys_.axis.extent % shape_.keys == 0) return 0;
+  const ir::Expr shift = ir::var(keys_.axis.name) * shape_.keys - (keys_.axis.extent - shape_.keys);
+  return {ir::ExprOp::max, shift, 0};
+}
+
 void Chunks::add_weighted() {
   if (weighted_.empty()) weighted_ = out_.fresh("a");
-  ir::Loop loop = {
-      {weighted_, shape_.keys, ir::Bind::reduce}, 0, 1, 1, copied(sweep_.weights, later(origin_ + ir::var(weighted_)))};
+  ir::Loop loop = {{weighted_, shape_.keys, ir::Bind::reduce},
+                   first_weighted(),
+                   1,
+                   1,
+                   copied(sweep_.weights, later(origin_ + ir::var(weighted_)))};
   read_staged(loop.body);
   mark_weights(loop);
   const std::string read = out_.fresh("in");

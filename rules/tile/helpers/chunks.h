@@ -112,6 +112,9 @@ class Chunks {
  private:
   ir::Loop chunk_loop();
   void leave_out_masked();
+  /// The first new key of the chunk: a weight that is 0 does not hide an infinite value of a repeated key. Matrix
+  /// instructions take whole chunks, whose repeated values must be finite.
+  ir::Expr first_weighted() const;
 
   ir::Substitution placed_;  // by later()
 };
