@@ -1,4 +1,5 @@
 #include "rules/fusion/guard.h"
+#include "rules/analysis/tile.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include <set>
 
 #include "ir/tensor/window.h"
+#include "rules/analysis/tile.h"
 #include "rules/fusion/nest.h"
 
 namespace deplo::rules::fusion {
@@ -128,10 +130,10 @@ bool is_padded(const Fusion& fusion, const LoopOp& op) {
          fusion.values[root.args[2]].kind == Value::Kind::constant;
 }
 
-// Is it an element of the tensor at the sum of a free and a summed axis?
-bool is_of_window(const Values& values, ValueId id, int tensor) {
+// Is it an element of a tensor at the sum of a free and a summed axis?
+bool is_of_window(const Values& values, ValueId id) {
   const Value& value = values[id];
-  if (value.kind != Value::Kind::load || value.tensor != tensor || values.live(id).free == 0) return false;
+  if (value.kind != Value::Kind::load || values.live(id).free == 0) return false;
   return std::ranges::any_of(value.index, [&](const ir::Expr& e) {
     return ir::tensor::sums_axes(e) && std::ranges::any_of(values.live(id).reduces, [&](int reduce) {
              return ir::depends_on(e, values.axis(reduce).name());
@@ -145,7 +147,7 @@ bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
   const auto column = innermost(fusion.shape(op));
   if (!fusion.target.cpu || !column) return false;
   return std::ranges::any_of(reachable(fusion.values, op.root), [&](ValueId id) {
-    if (!is_of_window(fusion.values, id, tensor)) return false;
+    if (fusion.values[id].tensor != tensor || !is_of_window(fusion.values, id)) return false;
     const auto step = ir::coefficient(fusion.values[id].index.back(), ir::tensor::coordinate(*column).name());
     return step == 1 || step == 2;
   });
@@ -154,7 +156,7 @@ bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
 // Does the kernel sum products of elements of the tensor that it reads in windows?
 bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   const Values& values = fusion.values;
-  const auto is_window = [&](ValueId id) { return is_of_window(values, id, tensor); };
+  const auto is_window = [&](ValueId id) { return values[id].tensor == tensor && is_of_window(values, id); };
   return std::ranges::any_of(reachable(values, op.root), [&](ValueId id) {
     const Value& value = values[id];
     if (value.kind != Value::Kind::reduce || value.op != ir::Op::add) return false;
@@ -177,6 +179,21 @@ bool strides_columns(const Fusion& fusion, const LoopOp& op) {
       return step && *step > 2;
     });
   });
+}
+
+// Would lines of at most half a vector of the CPU take the place of columns that fill vectors? Longer lines cost less than
+// two copies in another order (docs/performance.md, "Depthwise convolutions").
+bool shortens_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
+  const auto from = innermost(fusion.shape(producer)), to = innermost(fusion.shape(consumer));
+  if (!fusion.target.cpu || !from || !to || !reduces_windows(fusion, producer) ||
+      keeps_columns(fusion, producer, consumer))
+    return false;
+  const Values& values = fusion.values;
+  const bool large = std::ranges::any_of(reachable(values, producer.root), [&](ValueId id) {
+    return values[id].kind == Value::Kind::reduce && values.extent(values[id].axis) > most_elements_with_channels;
+  });
+  const std::int64_t lanes = fusion.target.vector_lanes;
+  return !large && fusion.shape(producer)[*from] >= lanes && 2 * fusion.shape(consumer)[*to] <= lanes;
 }
 
 std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
@@ -211,6 +228,11 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
 
 }  // namespace
 
+bool reduces_windows(const Fusion& fusion, const LoopOp& op) {
+  return std::ranges::any_of(reachable(fusion.values, op.root),
+                             [&](ValueId id) { return is_of_window(fusion.values, id); });
+}
+
 bool contracts(const Fusion& fusion, const LoopOp& op) {
   const Nest nest(fusion.values, roots(op), fusion.shape(op));
   return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
@@ -236,6 +258,7 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
     return {"each window would ask where its padding is", true};
   if (strides_columns(fusion, merged) && !strides_columns(fusion, producer) && !strides_columns(fusion, consumer))
     return {"neighbouring columns would lie apart in memory", true};
+  if (shortens_columns(fusion, producer, consumer)) return {"lines would not fill vectors, as columns do", true};
   if (has_rows_and_columns(fusion, producer) && !has_rows_and_columns(fusion, merged) &&
       !keeps_columns(fusion, producer, consumer))
     return {"the rows and columns of a contraction would be taken apart", true};

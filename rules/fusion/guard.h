@@ -74,6 +74,8 @@ AttentionGain attention_gain(const Fusion&, const LoopOp& scores);
 /// Are the last two free axes of the kernel rows and columns of a contraction: has it for each of them an operand that
 /// walks this one and not the other?
 bool has_rows_and_columns(const Fusion&, const LoopOp&);
+/// Does the kernel reduce windows, elements at the sum of a free and a summed axis?
+bool reduces_windows(const Fusion&, const LoopOp&);
 /// Does the kernel have a contraction, i.e. a product whose operands tiles can share?
 bool contracts(const Fusion&, const LoopOp&);
 

@@ -328,7 +328,8 @@ class Merger {
         !producer.axes.empty())
       return false;
     const Value& view = fusion_.values[consumer->root];
-    if (view.kind != Value::Kind::load || !view.args.empty() || !has_rows_and_columns(fusion_, producer)) return false;
+    const bool has_columns = has_rows_and_columns(fusion_, producer) || reduces_windows(fusion_, producer);
+    if (view.kind != Value::Kind::load || !view.args.empty() || !has_columns) return false;
     const ir::Shape shape = fusion_.shape(producer);
     std::optional<std::vector<ir::Expr>> index = ir::tensor::inverse(view.index, shape, fusion_.shape(*consumer));
     if (!index || !decide(producer, fusion_.target.cpu)) return false;

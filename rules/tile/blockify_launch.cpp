@@ -333,30 +333,51 @@ std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
   return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
 }
 
+// Do outputs along the axis read windows? Where they must overlap, the next one begins before the first ends.
+bool reads_windows(const ir::Tile& tile, const ir::Axis& axis, bool overlap) {
+  return std::ranges::any_of(tile.body, [&](const ir::Stmt& stmt) {
+    if (!is_sweep(stmt)) return false;
+    const auto& sweep = *stmt.as<ir::Loop>();
+    const auto overlaps = [&](const ir::Expr& e) {
+      const auto step = ir::coefficient(e, axis.name);
+      const auto window = ir::bounds(ir::simplify(e - ir::substitute(e, {{sweep.axis.name, ir::Expr(0)}})),
+                                     {{sweep.axis.name, ir::range_of(sweep)}});
+      return step && window && window->high - window->low >= *step;
+    };
+    return std::ranges::any_of(sweep.body, [&](const ir::Stmt& s) {
+      const auto* load = s.as<ir::Load>();
+      return load != nullptr && std::ranges::any_of(load->index, [&](const ir::Expr& e) {
+               return ir::depends_on(e, axis.name) && ir::depends_on(e, sweep.axis.name) && (!overlap || overlaps(e));
+             });
+    });
+  });
+}
+
+// Are the last axis channels, whose sums of a window are the lanes of vectors?
+bool has_channels(const ir::Tile& tile) { return !reads_windows(tile, tile.axes.back(), false); }
+
 // The axis along which neighbouring outputs read windows that overlap, beside the last one: the lines of a convolution
-// or of pooling. A CPU's thread that has several of them loads what they share once.
+// or of pooling, or the places of a line whose channels are the last axis. A CPU's thread that has several of them loads
+// what they share once.
 std::optional<std::size_t> window_axis(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  if (!target.cpu || tile.axes.size() < 2) return std::nullopt;
-  const auto reads_windows = [&](const ir::Axis& axis) {
-    return std::ranges::any_of(tile.body, [&](const ir::Stmt& stmt) {
-      if (!is_sweep(stmt)) return false;
-      const auto& sweep = *stmt.as<ir::Loop>();
-      return std::ranges::any_of(sweep.body, [&](const ir::Stmt& s) {
-        const auto* load = s.as<ir::Load>();
-        return load != nullptr && std::ranges::any_of(load->index, [&](const ir::Expr& e) {
-                 return ir::depends_on(e, axis.name) && ir::depends_on(e, sweep.axis.name);
-               });
-      });
-    });
-  };
-  if (!reads_windows(tile.axes.back())) return std::nullopt;
+  if (!target.cpu) return std::nullopt;
+  const bool channels = has_channels(tile);
+  if (channels && longest_sum(tile) > most_elements_with_channels) return std::nullopt;
   for (std::size_t i = tile.axes.size() - 1; i-- > 0;)
-    if (tile.axes[i].extent > 1 && reads_windows(tile.axes[i])) return i;
+    if (tile.axes[i].extent > 1 && reads_windows(tile, tile.axes[i], channels)) return i;
   return std::nullopt;
 }
-// docs/performance.md, "Depthwise convolutions": one line is up to 1.7 times as slow as two, and so are four.
-std::vector<Value> window_row_options(const ir::Axis& axis) { return options({2, 1, 4, 8}, 1, axis.extent); }
+// docs/performance.md, "Depthwise convolutions": one line is up to 1.7 times as slow as two, and so are four. Of places
+// with channels the more, up to eight vectors of sums, the fewer loads.
+std::vector<Value> window_row_options(const ir::Tile& tile, std::size_t axis) {
+  const std::int64_t extent = tile.axes[axis].extent;
+  if (!has_channels(tile)) return options({2, 1, 4, 8}, 1, extent);
+  std::int64_t wanted = 8;
+  for (const std::int64_t fewer : {7, 6, 5, 4})
+    if (waste(wanted, extent) > waste(fewer, extent)) wanted = fewer;
+  return options({wanted, 1, 2, 4, 7, 8}, 1, extent);
+}
 
 // On CPUs: are there several short lines, such as those of a padded copy or of sums of a few? Blocks of longer ones
 // take 0.6 to 0.8 of the time without threads along other axes, which divide.
@@ -457,10 +478,11 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   if (!accumulates(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
   const std::int64_t count = output_count(tile);
   const bool apart = scans && !writes_neighbours(program);
+  const bool places = has_channels(tile) && window_axis(program, target);
   const std::int64_t least = apart ? 1 : target.vector_lanes;
-  std::int64_t wanted = apart            ? scanned_lines
-                        : searches(tile) ? target.vector_lanes
-                                         : std::min(512 / bytes_of_rows(program), most_summed);
+  std::int64_t wanted = apart                      ? scanned_lines
+                        : searches(tile) || places ? target.vector_lanes
+                                                   : std::min(512 / bytes_of_rows(program), most_summed);
   while (wanted > least && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }
@@ -477,7 +499,7 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
     return Fork{"elements", element_options(program, extent / *threads, transposed.has_value(), target)};
   if (pins.integer("rows")) return Apply{};
   if (transposed) return Fork{"rows", row_options(tile, *transposed)};
-  if (const auto lines = window_axis(program, target)) return Fork{"rows", window_row_options(tile.axes[*lines])};
+  if (const auto lines = window_axis(program, target)) return Fork{"rows", window_row_options(tile, *lines)};
   if (const std::int64_t outputs = *threads * *pins.integer("elements"); has_short_lines(tile, target))
     return Fork{"rows", line_options(tile, *threads, outputs, target)};
   return Apply{};

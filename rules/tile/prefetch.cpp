@@ -121,7 +121,9 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
 bool walks_window(const Stream& stream) {
   const auto* load = stream.sites[0].access->as<ir::Load>();
   const std::string& turn = stream.sites[0].loop->axis.name;
-  return load != nullptr && ir::depends_on(load->index.back(), turn) && !ir::coefficient(load->index.back(), turn);
+  return load != nullptr && std::ranges::any_of(load->index, [&](const ir::Expr& e) {
+           return ir::depends_on(e, turn) && !ir::coefficient(e, turn);
+         });
 }
 
 // Does the next block of a matmul read the same, or what a number chooses, for neighbours mostly the same? It finds it

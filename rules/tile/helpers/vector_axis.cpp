@@ -136,6 +136,19 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
   return traits(target.dialect).unaligned_vectors || (starts_whole && (one_row || row % width == 0));
 }
 
+// Does a loop sum, for each lane, what it loads for it?
+bool sums_lanes(const ir::Body& body, const std::string& lane) {
+  return std::ranges::any_of(body, [&](const ir::Stmt& stmt) {
+    const auto* loop = stmt.as<ir::Loop>();
+    if (loop == nullptr || loop->axis.bind != ir::Bind::reduce || loop->body.back().as<ir::Accum>() == nullptr)
+      return false;
+    return std::ranges::any_of(loop->body, [&](const ir::Stmt& inner) {
+      const auto* load = inner.as<ir::Load>();
+      return load != nullptr && ir::depends_on(load->index, lane);
+    });
+  });
+}
+
 // What one statement of the program with vectors may do.
 class Legality {
  public:
@@ -145,7 +158,8 @@ class Legality {
         width_(width),
         target_(target),
         lane_(tile_of(vector).axes.back().name),
-        apart_(target.cpu && site.kind == Kind::register_axis && (site.is_square || find_matmul(vector))) {
+        apart_(target.cpu && site.kind == Kind::register_axis &&
+               (site.is_square || find_matmul(vector) || sums_lanes(tile_of(vector).body, lane_))) {
     const ir::Body& body = tile_of(vector).body;
     ir::for_each(body, [&](const ir::Stmt& stmt) {
       if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
@@ -240,8 +254,8 @@ class Legality {
   std::int64_t width_;
   const Target& target_;
   std::string lane_;
-  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums, and
-                // what is transposed has such accesses whatever its lanes are.
+  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums, or a
+                // window's, and what is transposed has such accesses whatever its lanes are.
   Names on_lane_;
   Names combined_;  // over the lanes: what is accumulated must be another value in each
 };

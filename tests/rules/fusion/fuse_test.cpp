@@ -287,6 +287,22 @@ TEST(Fuse, ACopyWalksTheLinesOfItsResult) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, cpu), "");
 }
 
+// Lines of at most half a vector: the channels are the columns, which the kernel writes one by one.
+TEST(Fuse, ChannelsOfShortLinesAreColumns) {
+  const auto places = [](std::int64_t side, std::int64_t kernel) {
+    const std::string code =
+        fmt::format("nn.Conv2d(32, 32, {0}, padding={1}, groups=32, bias=False)(torch.randn(1, 32, {2}, {2}))", kernel,
+                    kernel / 2, side);
+    const FuseOptions cpu{.target = load_target("opencl-cpu")};
+    EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, cpu), "");
+    return ir::print(fused(code, cpu).kernels.back());
+  };
+  const auto channels_are_last = ::testing::HasSubstr("for a2 in 0..32: # free\n      for a3 in 0..9: # reduce");
+  EXPECT_THAT(places(8, 3), channels_are_last);
+  EXPECT_THAT(places(9, 3), ::testing::Not(channels_are_last));
+  EXPECT_THAT(places(8, 5), ::testing::HasSubstr("for a0 in 0..32: # free\n"));  // too many lines of a cache
+}
+
 // Rows and columns are one dimension, and then channels are one with them: a group's elements lie behind each other.
 TEST(Fuse, TheImagesOfAGroupAreOneRow) {
   const ir::Module module = fused("nn.GroupNorm(2,4)(torch.randn(3,4,5,7))");
