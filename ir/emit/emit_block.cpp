@@ -1,5 +1,6 @@
 // The statements for programs that are lowered block by block (ir/block.h). Integers are unsigned in the text, except
 // those that an Index defines.
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
@@ -9,9 +10,9 @@
 #include "ir/emit/elements/elements.h"
 #include "ir/emit/elements/integers.h"
 #include "ir/emit/elements/words.h"
-#include "ir/emit/emitter.h"
+#include "ir/emit/statements.h"
 
-namespace deplo::ir {
+namespace deplo::ir::emitter {
 namespace {
 
 /// A name or a number, so nothing to compute.
@@ -60,186 +61,190 @@ Printed printed(const std::string& conversion, const std::string& value, DType t
   return {"%" + flags + length + (with_sign || spelled != 'd' ? spelled : 'u'), whole};
 }
 
+/// The value in an expression of operations on scalars.
+std::string scalar(const KernelText& k, const std::string& value) {
+  const auto known = k.block.literals.find(value);
+  if (known != k.block.literals.end()) return known->second;
+  const bool is_sum =
+      k.names.types.contains(value) && is_float(k.names.types.at(value).dtype);  // of matrix instructions
+  return is_sum || k.block.scalars.contains(value) ? value : "(u32)" + value;
+}
+
+void define(KernelText& k, const std::string& dst, DType dtype, const std::string& value) {
+  k.names.types[dst] = {dtype, 1};
+  k.block.scalars.insert(dst);
+  k.line({"const ", elements::c_type(dtype), " ", dst, " = ", value, ";"});
+}
+
+/// An address and a number of bytes. The pointer is computed at the access, because a pointer far outside of its buffer
+/// is undefined in C.
+void point_behind(KernelText& k, const Compute& sum) {
+  for (const std::size_t base : {0, 1}) {
+    const auto pointer = k.block.pointers.find(sum.args[base]);
+    if (pointer == k.block.pointers.end() || k.block.pointers.contains(sum.args[1 - base])) continue;
+    k.block.pointers[sum.dst] = fmt::format("{} + {}", pointer->second, scalar(k, sum.args[1 - base]));
+    return;
+  }
+}
+
+/// PoCL 3.1 (LLVM 15) makes vectors of stores under a condition of each element, of which some forget the condition, if
+/// it sees that they are neighbours: tests/measure/tile_program/drawn_test.cpp, store_in_branch.
+std::string at_address(const KernelText& k, const std::string& address, DType dtype, bool strong, bool stores) {
+  const auto pointer = k.block.pointers.find(address);
+  const bool as_pointer = pointer != k.block.pointers.end() && !(stores && k.block.guarded);
+  return fmt::format("*({}{}{}*)({})", elements::words(k.spell.dialect).global, strong ? "volatile " : "",
+                     elements::memory_type(dtype), as_pointer ? pointer->second : scalar(k, address));
+}
+
+void nested(KernelText& k, const Body& inner) {
+  k.indent();
+  emit(k, inner);
+  k.end();
+}
+
 }  // namespace
 
-std::string Emitter::scalar(const std::string& value) const {
-  const auto known = block_.literals.find(value);
-  if (known != block_.literals.end()) return known->second;
-  const bool is_sum = types_.contains(value) && is_float(types_.at(value).dtype);  // of matrix instructions
-  return is_sum || block_.scalars.contains(value) ? value : "(u32)" + value;
-}
-
-void Emitter::define(const std::string& dst, DType dtype, const std::string& value) {
-  types_[dst] = {dtype, 1};
-  block_.scalars.insert(dst);
-  line({"const ", elements::c_type(dtype), " ", dst, " = ", value, ";"});
-}
-
 // Locals in memory are at an offset from the beginning of the block's.
-void Emitter::declare_block_memory() {
-  if (layout_.offset.contains(shared_memory))
-    shared_array("u64", shared_memory, block_shared_bytes(kernel_.body) / 8, local_alignment);
-  if (const Buffer* scratch = kernel_.find(scratch_buffer))
-    print("{0}u8* const scratch = ({0}u8*){1} + (u64)block * {2};", elements::words(dialect()).global, scratch_buffer,
-          scratch->shape.back());
+void declare_block_memory(KernelText& k) {
+  if (k.layout.offset.contains(shared_memory))
+    shared_array(k, "u64", shared_memory, block_shared_bytes(k.kernel.body) / 8, local_alignment);
+  if (const Buffer* scratch = k.kernel.find(scratch_buffer))
+    k.print("{0}u8* const scratch = ({0}u8*){1} + (u64)block * {2};", elements::words(k.spell.dialect).global,
+            scratch_buffer, scratch->shape.back());
 }
 
-std::string Emitter::block_definitions() const {
-  std::string text = block_.tables;
-  for (const auto& [name, definition] : block_.functions) text += definition;
-  return elements::vocabulary(text + out_, dialect()) + text;
+std::string block_definitions(const KernelText& k) {
+  std::string text = k.block.tables;
+  for (const auto& [name, definition] : k.block.functions) text += definition;
+  return elements::vocabulary(text + k.text(), k.spell.dialect) + text;
 }
 
-void Emitter::emit(const Constant& s) {
+void emit(KernelText& k, const Constant& s) {
   const std::string text = elements::literal(s.bits, s.dtype);
-  if (!is_atom(text)) return define(s.dst, s.dtype, text);
-  types_[s.dst] = {s.dtype, 1};
-  block_.literals[s.dst] = text;
+  if (!is_atom(text)) return define(k, s.dst, s.dtype, text);
+  k.names.types[s.dst] = {s.dtype, 1};
+  k.block.literals[s.dst] = text;
 }
 
-void Emitter::emit(const Compute& s) {
+void emit(KernelText& k, const Compute& s) {
   std::vector<std::string> args;
   std::vector<DType> types;
   for (const std::string& arg : s.args) {
-    args.push_back(scalar(arg));
-    types.push_back(types_.at(arg).dtype);
+    args.push_back(scalar(k, arg));
+    types.push_back(k.names.types.at(arg).dtype);
   }
   int parts = 0;
   const elements::Named named = [&](std::string_view type, const std::string& value) {
     if (is_atom(value)) return value;
     const std::string name = fmt::format("{}_{}", s.dst, parts++);
-    line({"const ", type, " ", name, " = ", value, ";"});
+    k.line({"const ", type, " ", name, " = ", value, ";"});
     return name;
   };
-  const std::string value = elements::expression(s, args, types, dialect(), named);
-  define(s.dst, s.dtype, value);
-  if (s.dtype == DType::i64 && s.op->name == "addi") point_behind(s);
+  const std::string value = elements::expression(s, args, types, k.spell.dialect, named);
+  define(k, s.dst, s.dtype, value);
+  if (s.dtype == DType::i64 && s.op->name == "addi") point_behind(k, s);
 }
 
-/// An address and a number of bytes. The pointer is computed at the access, because a pointer far outside of its buffer
-/// is undefined in C.
-void Emitter::point_behind(const Compute& sum) {
-  for (const std::size_t base : {0, 1}) {
-    const auto pointer = block_.pointers.find(sum.args[base]);
-    if (pointer == block_.pointers.end() || block_.pointers.contains(sum.args[1 - base])) continue;
-    block_.pointers[sum.dst] = fmt::format("{} + {}", pointer->second, scalar(sum.args[1 - base]));
-    return;
-  }
-}
-
-void Emitter::emit(const Local& s) {
-  block_.locals[s.array] = {s.dtype, s.space != Space::thread, false};
-  if (s.space == Space::thread) return print("{} {}[{}];", elements::c_type(s.dtype), s.array, s.count);
-  const elements::Words& words = elements::words(dialect());
+void emit(KernelText& k, const Local& s) {
+  k.block.locals[s.array] = {s.dtype, s.space != Space::thread, false};
+  if (s.space == Space::thread) return k.print("{} {}[{}];", elements::c_type(s.dtype), s.array, s.count);
+  const elements::Words& words = elements::words(k.spell.dialect);
   const std::string_view space = s.space == Space::shared ? words.shared : words.global;
   const std::string type = elements::memory_type(s.dtype);
   const std::string_view memory = s.space == Space::shared ? shared_memory : "scratch";
-  print("{0}{1}* const {2} = ({0}{1}*)(({0}u8*){3} + {4});", space, type, s.array, memory, s.offset);
+  k.print("{0}{1}* const {2} = ({0}{1}*)(({0}u8*){3} + {4});", space, type, s.array, memory, s.offset);
 }
 
-void Emitter::emit(const Table& s) {
-  block_.locals[s.array] = {s.dtype, true, true};
-  block_.tables += fmt::format("{}{} {}[{}] = {{", elements::words(dialect()).table,
-                               elements::integer_type(width(s.dtype), false), s.array, s.bits.size());
+void emit(KernelText& k, const Table& s) {
+  k.block.locals[s.array] = {s.dtype, true, true};
+  k.block.tables += fmt::format("{}{} {}[{}] = {{", elements::words(k.spell.dialect).table,
+                                elements::integer_type(width(s.dtype), false), s.array, s.bits.size());
   for (std::size_t i = 0; i < s.bits.size(); ++i)
-    block_.tables += fmt::format("{}{}{}",
-                                 i == 0        ? ""
-                                 : i % 16 == 0 ? ",\n"
-                                               : ", ",
-                                 s.bits[i], width(s.dtype) == 64 ? "ul" : "u");
-  block_.tables += "};\n";
+    k.block.tables += fmt::format("{}{}{}",
+                                  i == 0        ? ""
+                                  : i % 16 == 0 ? ",\n"
+                                                : ", ",
+                                  s.bits[i], width(s.dtype) == 64 ? "ul" : "u");
+  k.block.tables += "};\n";
 }
 
-void Emitter::emit(const Get& s) {
-  const std::string element = fmt::format("{}[{}]", s.array, code(s.index));
-  const BlockText::LocalArray& array = block_.locals.at(s.array);
-  define(s.dst, s.dtype,
+void emit(KernelText& k, const Get& s) {
+  const std::string element = fmt::format("{}[{}]", s.array, k.names.code(s.index));
+  const BlockNames::LocalArray& array = k.block.locals.at(s.array);
+  define(k, s.dst, s.dtype,
          array.constant    ? elements::of_bits(element, s.dtype)
          : array.in_memory ? elements::from_memory(element, s.dtype)
                            : element);
 }
 
-void Emitter::emit(const Put& s) {
-  const BlockText::LocalArray& array = block_.locals.at(s.array);
-  const std::string value = scalar(s.value);
-  print("{}[{}] = {};", s.array, code(s.index), array.in_memory ? elements::to_memory(value, array.dtype) : value);
+void emit(KernelText& k, const Put& s) {
+  const BlockNames::LocalArray& array = k.block.locals.at(s.array);
+  const std::string value = scalar(k, s.value);
+  k.print("{}[{}] = {};", s.array, k.names.code(s.index),
+          array.in_memory ? elements::to_memory(value, array.dtype) : value);
 }
 
-void Emitter::emit(const Address& s) {
-  define(s.dst, DType::i64, "(u64)" + s.buffer);
-  block_.pointers[s.dst] = fmt::format("({}u8*){}", elements::words(dialect()).global, s.buffer);
+void emit(KernelText& k, const Address& s) {
+  define(k, s.dst, DType::i64, "(u64)" + s.buffer);
+  k.block.pointers[s.dst] = fmt::format("({}u8*){}", elements::words(k.spell.dialect).global, s.buffer);
 }
 
-/// PoCL 3.1 (LLVM 15) makes vectors of stores under a condition of each element, of which some forget the condition, if
-/// it sees that they are neighbours: tests/measure/tile_program/drawn_test.cpp, store_in_branch.
-std::string Emitter::at_address(const std::string& address, DType dtype, bool strong, bool stores) const {
-  const auto pointer = block_.pointers.find(address);
-  const bool as_pointer = pointer != block_.pointers.end() && !(stores && block_.guarded);
-  return fmt::format("*({}{}{}*)({})", elements::words(dialect()).global, strong ? "volatile " : "",
-                     elements::memory_type(dtype), as_pointer ? pointer->second : scalar(address));
+void emit(KernelText& k, const LoadAt& s) {
+  define(k, s.dst, s.dtype, elements::from_memory(at_address(k, s.address, s.dtype, s.strong, false), s.dtype));
 }
 
-void Emitter::emit(const LoadAt& s) {
-  define(s.dst, s.dtype, elements::from_memory(at_address(s.address, s.dtype, s.strong, false), s.dtype));
+void emit(KernelText& k, const StoreAt& s) {
+  k.print("{} = {};", at_address(k, s.address, s.dtype, s.strong, true),
+          elements::to_memory(scalar(k, s.value), s.dtype));
 }
 
-void Emitter::emit(const StoreAt& s) {
-  print("{} = {};", at_address(s.address, s.dtype, s.strong, true), elements::to_memory(scalar(s.value), s.dtype));
-}
-
-void Emitter::emit(const Atomic& s) {
+void emit(KernelText& k, const Atomic& s) {
   const bool system = s.scope == tile_program::Scope::sys;
   if (s.mode) {
-    const elements::Function update = elements::update_function(*s.mode, s.dtype, system, dialect());
-    block_.functions.emplace(update.name, update.text);
-    return define(s.dst, s.dtype, fmt::format("{}({}, {})", update.name, scalar(s.address), scalar(s.args[0])));
+    const elements::Function update = elements::update_function(*s.mode, s.dtype, system, k.spell.dialect);
+    k.block.functions.emplace(update.name, update.text);
+    return define(k, s.dst, s.dtype,
+                  fmt::format("{}({}, {})", update.name, scalar(k, s.address), scalar(k, s.args[0])));
   }
-  define(s.dst, s.dtype,
-         elements::swap_if(scalar(s.address), scalar(s.args[0]), scalar(s.args[1]), s.dtype, dialect()));
+  define(k, s.dst, s.dtype,
+         elements::swap_if(scalar(k, s.address), scalar(k, s.args[0]), scalar(k, s.args[1]), s.dtype, k.spell.dialect));
 }
 
-void Emitter::emit(const Fence& s) {
-  print("fence_{}();", s.scope == tile_program::Scope::tl_blk   ? "block"
-                       : s.scope == tile_program::Scope::device ? "device"
-                                                                : "system");
+void emit(KernelText& k, const Fence& s) {
+  k.print("fence_{}();", s.scope == tile_program::Scope::tl_blk   ? "block"
+                         : s.scope == tile_program::Scope::device ? "device"
+                                                                  : "system");
 }
 
-void Emitter::emit(const Branch& s) {
-  print("if ({} {} 0) {{", scalar(s.condition), s.otherwise ? "==" : "!=");
-  const bool guarded = std::exchange(block_.guarded, true);
-  nested(s.body);
-  block_.guarded = guarded;
+void emit(KernelText& k, const Branch& s) {
+  k.print("if ({} {} 0) {{", scalar(k, s.condition), s.otherwise ? "==" : "!=");
+  const bool guarded = std::exchange(k.block.guarded, true);
+  nested(k, s.body);
+  k.block.guarded = guarded;
 }
 
-void Emitter::emit(const Forever& s) {
-  line("for (;;) {");
-  nested(s.body);
+void emit(KernelText& k, const Forever& s) {
+  k.line("for (;;) {");
+  nested(k, s.body);
 }
 
-void Emitter::nested(const Body& inner) {
-  ++indent_;
-  body(inner);
-  --indent_;
-  line("}");
+void emit(KernelText& k, const Jump& s) {
+  k.line(s.to == Jump::To::after ? "break;" : s.to == Jump::To::next ? "continue;" : "return;");
 }
 
-void Emitter::emit(const Jump& s) {
-  line(s.to == Jump::To::after ? "break;" : s.to == Jump::To::next ? "continue;" : "return;");
-}
-
-void Emitter::emit(const Print& s) {
+void emit(KernelText& k, const Print& s) {
   std::string format, arguments;
   for (const Print::Piece& piece : s.pieces) {
     if (piece.value.empty()) {
       format += escaped(piece.text);
       continue;
     }
-    const Printed one =
-        printed(piece.text, scalar(piece.value), types_.at(piece.value).dtype, elements::words(dialect()));
+    const Printed one = printed(piece.text, scalar(k, piece.value), k.names.types.at(piece.value).dtype,
+                                elements::words(k.spell.dialect));
     format += one.format;
     arguments += ", " + one.argument;
   }
-  print("printf(\"{}\"{});", format, arguments);
+  k.print("printf(\"{}\"{});", format, arguments);
 }
 
-}  // namespace deplo::ir
+}  // namespace deplo::ir::emitter

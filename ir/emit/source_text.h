@@ -5,26 +5,36 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
-namespace deplo::ir {
+namespace deplo::ir::emitter {
 
 /// `line` concatenates strings, and `print` formats. Use `line` where many lines arise: a schedule with large register
 /// tiles has hundreds of lines, and emitting them costs about as much as its rules.
 class SourceText {
- protected:
+ public:
   void line(std::initializer_list<std::string_view> parts) {
-    out_.append(2 * static_cast<std::size_t>(indent_), ' ');
-    for (const std::string_view part : parts) out_ += part;
-    out_ += '\n';
+    text_.append(2 * static_cast<std::size_t>(depth_), ' ');
+    for (const std::string_view part : parts) text_ += part;
+    text_ += '\n';
   }
   void line(std::string_view text) { line({text}); }
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
     line(fmt::format(format, std::forward<Args>(args)...));
   }
+  /// What follows is between braces, of which the line before has the first.
+  void indent() { ++depth_; }
+  void end() {
+    --depth_;
+    line("}");
+  }
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+  const std::string& text() const { return text_; }
 
-  std::string out_;
-  int indent_ = 0;
+ private:
+  std::string text_;
+  int depth_ = 0;
 };
 
-}  // namespace deplo::ir
+}  // namespace deplo::ir::emitter
