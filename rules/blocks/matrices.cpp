@@ -27,9 +27,10 @@ class MatrixProduct {
 
   void lower() {
     const ValueId result = op_.results[0];
-    if (warps_.atom->operands == ir::mma::Operands::tf32) l_.allow_tf32();  // the program has already rounded to tf32
+    if (warps_.atom->operands == ir::mma::Operands::tf32)
+      l_.allow_tf32 = true;  // the program has already rounded to tf32
     l_.each(l_.type(result).shape, [&](const At& at) { l_.set(result, at, l_.element(op_.operands[2], at)); });
-    l_.barrier();
+    l_.waits.barrier();
     l_.scoped([&] {
       declare_sums();
       l_.loop(l_.type(op_.operands[0]).shape[1] / warps_.atom->k, false, [&](const Expr& step) { multiply(step); });

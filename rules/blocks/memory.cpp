@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/tile_program/attribute.h"
+#include "rules/blocks/control.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 #include "rules/blocks/shapes.h"
@@ -33,7 +34,7 @@ class Strength {
  private:
   void fence() const {
     l_.add(ir::Fence{scope_});
-    l_.barrier();
+    l_.waits.barrier();
   }
   Lowering& l_;
   tp::Ordering ordering_;
@@ -55,6 +56,42 @@ void when(Lowering& l, const Place& place, const std::function<void()>& body) {
     body();
   else
     l.branch(place.condition, false, body);
+}
+
+/// The arrays that a pointer or a view may refer to.
+Resources arrays_behind(const Lowering& l, ValueId id) {
+  for (std::size_t i = 0; i < l.entry.parameters.size(); ++i)
+    if (l.entry.parameters[i] == id) {
+      const auto* array = std::get_if<tp::ArrayArgument>(&l.launch.arguments[i]);
+      return array == nullptr ? l.resources.all_memory() : Resources{l.resources.array(array->array)};
+    }
+  const Operation* const definition = l.definition(id);
+  if (definition == nullptr) return l.resources.all_memory();  // carried by a loop
+  const Operation& op = *definition;
+  if (op.form->name == "get_global") return {l.resources.globals()};
+  if (op.form->name == "alloca") return {l.resources.allocas()};
+  // Operations that move pointers, or make views of them: the first operand leads there, or all of them do.
+  static constexpr std::array<std::string_view, 14> leading = {"offset",
+                                                               "broadcast",
+                                                               "reshape",
+                                                               "permute",
+                                                               "extract",
+                                                               "assume",
+                                                               "ptr_to_ptr",
+                                                               "make_tensor_view",
+                                                               "make_partition_view",
+                                                               "make_strided_view",
+                                                               "make_gather_scatter_view",
+                                                               "cat",
+                                                               "insert",
+                                                               "select"};
+  if (std::find(leading.begin(), leading.end(), op.form->name) == leading.end()) return l.resources.all_memory();
+  const bool two = op.form->name == "cat" || op.form->name == "insert" || op.form->name == "select";
+  if (!two) return arrays_behind(l, op.operands[0]);
+  const std::size_t first = op.form->name == "select" ? 1 : 0;
+  Resources both = arrays_behind(l, op.operands[first]);
+  both.merge(arrays_behind(l, op.operands[first + 1]));
+  return both;
 }
 
 // --- Where elements lie ----------------------------------------------------------------------------------------------
@@ -180,19 +217,19 @@ void load(Lowering& l, const Operation& op, const Places& places, const NameOf& 
   } else if (strength.is_weak() || l.threads == 1) {
     load_at(only, places.of(only));
   } else {
-    l.once(result, [&] { load_at(only, places.of(only)); });
+    once(l, result, [&] { load_at(only, places.of(only)); });
   }
   strength.after();
 }
 
 void load_pointers(Lowering& l, const Operation& op) {
-  l.order(op, l.arrays_behind(op.operands[0]));
+  l.order(op, arrays_behind(l, op.operands[0]));
   load(l, op, through_pointers(l, op, op.operands[0]),
        [&](const At& at) { return op.has("padding") ? l.element(op.operand("padding"), at) : zero(l, op.results[0]); });
 }
 
 void load_view(Lowering& l, const Operation& op) {
-  l.order(op, l.arrays_behind(op.operand("view")));
+  l.order(op, arrays_behind(l, op.operand("view")));
   load(l, op, through_view(l, op), [&](const At&) { return padding(l, l.type(op.operand("view"))); });
 }
 
@@ -212,13 +249,13 @@ void store(Lowering& l, const Operation& op, ValueId value, const Places& places
 
 void store_pointers(Lowering& l, const Operation& op) {
   Strength(l, op).before();
-  l.order(op, {}, l.arrays_behind(op.operands[0]));
+  l.order(op, {}, arrays_behind(l, op.operands[0]));
   store(l, op, op.operands[1], through_pointers(l, op, op.operands[0]));
 }
 
 void store_view(Lowering& l, const Operation& op) {
   Strength(l, op).before();
-  l.order(op, {}, l.arrays_behind(op.operand("view")));
+  l.order(op, {}, arrays_behind(l, op.operand("view")));
   store(l, op, op.operand("tile"), through_view(l, op));
 }
 
@@ -228,14 +265,14 @@ void store_view(Lowering& l, const Operation& op) {
 void update(Lowering& l, const Operation& op, const std::function<void(const At&)>& update_at) {
   const ValueId result = op.results[0];
   const Strength strength(l, op);
-  const Resources memory = l.arrays_behind(op.operands[0]);
+  const Resources memory = arrays_behind(l, op.operands[0]);
   strength.before();
   l.order(op, memory, memory);
   l.declare(result);
   if (!l.is_scalar(result))
     l.each(l.type(result).shape, update_at);
   else
-    l.once(result, [&] { update_at(only); });
+    once(l, result, [&] { update_at(only); });
   strength.after();
 }
 
@@ -266,10 +303,10 @@ void atomic_cas(Lowering& l, const Operation& op) {
 void atomic_red_view(Lowering& l, const Operation& op) {
   const auto mode = static_cast<tp::Rmw>(op.number("mode"));
   const ValueId value = op.operand("value");
-  const Resources memory = l.arrays_behind(op.operand("view"));
+  const Resources memory = arrays_behind(l, op.operand("view"));
   l.order(op, memory, memory);
   const Places places = through_view(l, op);
-  l.for_elements(value, [&](const At& at) {
+  for_elements(l, value, [&](const At& at) {
     const Place place = places.of(at);
     when(l, place, [&] {
       const Name x = l.element(value, at);

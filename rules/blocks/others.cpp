@@ -1,6 +1,9 @@
 // Blocks, globals, tokens, assertions, and what a program prints.
+#include <fmt/format.h>
+
 #include "ir/tile_program/print_format.h"
 #include "ir/types/types.h"
+#include "rules/blocks/control.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 #include "rules/blocks/shapes.h"
@@ -73,18 +76,24 @@ void block_count(Lowering& l, const Operation& op) {
 }
 
 void global(Lowering& l, const Operation& op) {
-  l.bind(op.results[0], l.global_address(std::get<std::string>(op.attributes[0])));
+  l.bind(op.results[0], l.buffers.global_address(l, std::get<std::string>(op.attributes[0])));
 }
 
-void allocate(Lowering& l, const Operation& op) { l.bind(op.results[0], l.alloca_address(op.results[0])); }
+void allocate(Lowering& l, const Operation& op) {
+  const Expr block = (l.block_id[2] * l.launch.grid[1] + l.block_id[1]) * l.launch.grid[0] + l.block_id[0];
+  l.bind(op.results[0], l.buffers.alloca_address(l, op.results[0], block));
+}
 
 /// The first assertion that fails leaves its number.
 void check_assertion(Lowering& l, const Operation& op) {
   l.order(op);
-  const std::int64_t number = l.add_assertion(op);
-  l.for_elements(op.operands[0], [&](const At& at) {
+  const std::int64_t number =
+      l.buffers.add_assertion(fmt::format("{}: assert: expected its condition, found it false: {}",
+                                          tp::place(l.program, op.location), std::get<std::string>(op.attributes[0])));
+  for_elements(l, op.operands[0], [&](const At& at) {
     l.branch(l.element(op.operands[0], at), true, [&] {
-      const Name cell = l.assertion_address(), none = l.whole(DType::i32, 0), own = l.whole(DType::i32, number);
+      const Name cell = KernelBuffers::assertion_address(l), none = l.whole(DType::i32, 0),
+                 own = l.whole(DType::i32, number);
       l.add(ir::Atomic{l.fresh("e"), DType::i32, std::nullopt, cell, {none, own}, tp::Scope::device});
     });
   });

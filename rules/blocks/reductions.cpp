@@ -1,5 +1,6 @@
 // Reductions and scans of a tile along a dimension.
 #include "ir/tile_program/attribute.h"
+#include "rules/blocks/control.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
 
@@ -65,7 +66,7 @@ class Reduction {
       arguments.push_back(l_.read(part, high));
       arguments.push_back(l_.read(part, low));
     }
-    const std::vector<Name> yielded = l_.body(op_, arguments);
+    const std::vector<Name> yielded = add_body(l_, op_, arguments);
     for (std::size_t n = 0; n < in.size(); ++n) l_.write(in[n], low, yielded[n]);
   }
 
@@ -75,19 +76,19 @@ class Reduction {
     Resources all, results;
     for (const Stored& w : work_) {
       shared.push_back(l_.allocate(w.dtype, left, true));
-      all.insert(l_.new_resource());
+      all.insert(l_.resources.make());
     }
     l_.each(left, [&](const At& at) {
       for (std::size_t n = 0; n < work_.size(); ++n) l_.write(shared[n], at, l_.read(work_[n], at));
     });
-    l_.barrier();
+    l_.waits.barrier();
     for (std::int64_t half = left / 2; half >= rows_.rows; half /= 2) {
       l_.each(half, [&](const At& at) { combine(shared, at, {at.i + half, std::nullopt}); });
-      l_.barrier();
+      l_.waits.barrier();
     }
     for (const ValueId id : op_.results)
       if (l_.plan.crosses(id)) results.insert(id);
-    l_.order(all, results);  // which are written only behind these barriers
+    l_.waits.order(all, results);  // which are written only behind these barriers
     finish(shared);
   }
 
@@ -127,7 +128,7 @@ void scan_row(Lowering& l, const Operation& op, const Rows& rows, const Expr& ro
       arguments.push_back(l.element(op.operands[i], at));
       arguments.push_back(l.read(sums[i], only));
     }
-    const std::vector<Name> yielded = l.body(op, arguments);
+    const std::vector<Name> yielded = add_body(l, op, arguments);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       l.write(sums[i], only, yielded[i]);
       l.set(op.results[i], at, yielded[i]);

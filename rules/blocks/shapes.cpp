@@ -55,12 +55,18 @@ Name permute(Lowering& l, const Operation& op, const At& at) {
   return at_place(l, op, in_strides(at.i, l.result_type(op).shape, strides));
 }
 
+/// A one-element integer as a term of an index expression.
+Expr term(Lowering& l, ValueId id) {
+  const Name value = l.scalar(id);
+  return l.term(value, l.dtype(id));
+}
+
 Name extract(Lowering& l, const Operation& op, const At& at) {
   const Extents &from = l.type(op.operands[0]).shape, &to = l.result_type(op).shape;
   const Extents strides = ir::row_major_strides(from);
   Expr i = in_strides(at.i, to, strides);
   for (std::size_t d = 0; d < to.size(); ++d)
-    if (from[d] != to[d]) i = i + l.term(op.operands[1 + d]) * (to[d] * strides[d]);
+    if (from[d] != to[d]) i = i + term(l, op.operands[1 + d]) * (to[d] * strides[d]);
   return l.element_at(op.operands[0], i);
 }
 
@@ -85,7 +91,7 @@ Name insert(Lowering& l, const Operation& op, const At& at) {
   Expr inside = 1, i = 0;
   for (std::size_t d = 0; d < part.size(); ++d) {
     if (part[d] == t.shape[d] && part[d] == 1) continue;
-    const Expr position = coordinate(at.i, t.shape, d) - l.term(op.operands[2 + d]) * part[d];
+    const Expr position = coordinate(at.i, t.shape, d) - term(l, op.operands[2 + d]) * part[d];
     inside =
         Expr(ir::ExprOp::land, inside, Expr(ir::ExprOp::land, ir::less(-1, position), ir::less(position, part[d])));
     i = i + position * strides[d];

@@ -1,0 +1,29 @@
+#include "rules/blocks/tile_memory.h"
+
+#include <algorithm>
+
+#include "ir/block.h"
+
+namespace deplo::rules::blocks {
+
+std::int64_t aligned(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
+
+Stored TileMemory::allocate(ThreadCode& code, DType dtype, std::int64_t count, bool crosses) {
+  constexpr std::int64_t max_registers = 64, max_stack = 1 << 14;  // of a GPU's thread; bytes of a CPU's block
+  Stored s{code.fresh("v"), dtype, ir::Space::thread};
+  const std::int64_t own = code.slots(count), bytes = aligned(count * ir::local_bytes(dtype), ir::local_alignment);
+  const bool fits = target_.cpu ? own * code.threads * 8 <= max_stack : own <= max_registers;
+  if ((!crosses || code.threads == 1) && fits) {
+    code.add(ir::Local{s.array, dtype, own});
+    return s;
+  }
+  const bool in_shared = used_.shared + bytes <= target_.shared_bytes;
+  s.space = in_shared ? ir::Space::shared : ir::Space::scratch;
+  std::int64_t& used = in_shared ? used_.shared : used_.scratch;
+  code.add(ir::Local{s.array, dtype, count, s.space, used});
+  used += bytes;
+  max_scratch_ = std::max(max_scratch_, used_.scratch);
+  return s;
+}
+
+}  // namespace deplo::rules::blocks

@@ -1,0 +1,49 @@
+// Where the threads of a block wait for each other. Private to the room.
+#pragma once
+#include <cstdint>
+#include <set>
+
+#include "rules/blocks/thread_code.h"
+
+namespace deplo::rules::blocks {
+
+/// Something that threads may have to wait for: a kept tile, by its value, or memory, by the number of its array.
+using Resource = std::int64_t;
+using Resources = std::set<Resource>;
+
+/// The numbers of resources: the entry's values, the arrays, the globals, what allocas make, and then new ones.
+class ResourceNumbers {
+ public:
+  ResourceNumbers(std::size_t values, std::size_t arrays)
+      : first_array_(static_cast<Resource>(values)), globals_(first_array_ + static_cast<Resource>(arrays)) {}
+  Resource array(std::size_t number) const { return first_array_ + static_cast<Resource>(number); }
+  Resource globals() const { return globals_; }
+  Resource allocas() const { return globals_ + 1; }
+  Resources all_memory() const;
+  Resource make() { return next_++; }
+
+ private:
+  Resource first_array_, globals_, next_ = globals_ + 2;
+};
+
+/// Adds the barriers.
+class Waits {
+ public:
+  explicit Waits(ThreadCode& code) : code_(code) {}
+  void barrier();
+  /// Adds a barrier if, since the last one, one of `reads` was written, or one of `writes` was read or written.
+  void order(const Resources& reads, const Resources& writes);
+
+  /// What threads accessed since the last barrier.
+  struct Accesses {
+    Resources read, written;
+    bool none() const { return read.empty() && written.empty(); }
+    void join(const Accesses&);
+  };
+  Accesses since;
+
+ private:
+  ThreadCode& code_;
+};
+
+}  // namespace deplo::rules::blocks
