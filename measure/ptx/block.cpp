@@ -153,7 +153,9 @@ void Block::check_end() const {
       throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}", index_,
                                 offset, each.barrier.bytes(), each.barrier.phase()));
     for (const auto& [actor, arrival] : each.from_afar) {
-      const auto knows = [&](const auto& warp) { return warp->knowledge().seen.seen(arrival.actor) >= arrival.epoch; };
+      const auto knows = [&](const auto& warp) {
+        return warp->order.knowledge().seen.seen(arrival.actor) >= arrival.epoch;
+      };
       if (std::ranges::none_of(warps_, knows))
         throw Finding(
             fmt::format("block {} may end before {} arrives at its mbarrier at {:#x}: nothing orders the end "

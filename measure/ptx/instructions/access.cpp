@@ -4,6 +4,7 @@
 
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/table.h"
+#include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -36,8 +37,8 @@ Flow run_load(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t count = i.detail->d.size(), used = count * sizeof(Memory);
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    const std::byte* from =
-        w.at(i.space, w.address(i, l), i.size, l, {Use::read, i.order, nullptr, static_cast<std::uint32_t>(used)});
+    const std::byte* from = memory_at(w, i.space, w.address(i, l), i.size, l,
+                                      {Use::read, i.order, nullptr, static_cast<std::uint32_t>(used)});
     std::array<Memory, 8> values;
     std::memcpy(values.data(), from, used);
     for (std::size_t k = 0; k < count; ++k)
@@ -53,7 +54,8 @@ Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
   PerLane<Memory> r = w.lanes<Memory>(i.d);
   for (std::size_t l = 0; l < warp_lanes; ++l)
     if ((active >> l & 1) != 0)
-      std::memcpy(&r[l], w.at(i.space, w.address(i, l), sizeof(Memory), l, {Use::read, i.order}), sizeof(Memory));
+      std::memcpy(&r[l], memory_at(w, i.space, w.address(i, l), sizeof(Memory), l, {Use::read, i.order}),
+                  sizeof(Memory));
   w.lanes<Memory>(i.d) = r;
   return Flow::next;
 }
@@ -66,8 +68,8 @@ Flow run_store(Warp& w, const Instruction& i, Lanes active) {
     std::array<Memory, 8> values;
     for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<Memory>(w.lanes<Register>(i.detail->b[k])[l]);
     const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
-    std::memcpy(w.at(i.space, w.address(i, l), i.size, l, {Use::write, i.order, bytes}), bytes, i.size);
-    w.release(i, l, false);
+    std::memcpy(memory_at(w, i.space, w.address(i, l), i.size, l, {Use::write, i.order, bytes}), bytes, i.size);
+    release(w, i, l, false);
   }
   return Flow::next;
 }
@@ -209,7 +211,7 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, {Use::update, i.order});
+    std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
     bool writes = false;
     for (std::size_t k = 0; k < t.b.size(); ++k) {
       T old;
@@ -219,7 +221,7 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
       if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
       writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a cas that fails only reads
     }
-    if (writes) w.release(i, l, true);
+    if (writes) release(w, i, l, true);
   }
   return Flow::next;
 }

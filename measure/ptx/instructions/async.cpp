@@ -7,7 +7,7 @@
 
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -42,7 +42,7 @@ struct CopyOrder {
 };
 void copy_now(Warp& w, const CopyOrder& order) {
   std::array<std::byte, 16> bytes{};
-  const Actor actor = w.block().cluster().actors().copies(w.actor());
+  const Actor actor = w.block().cluster().actors().copies(w.order.actor());
   const Access access{actor, order.group, order.at, false, false, &order.before};
   if (order.size_read > 0) {
     // The whole place must be aligned, also where a part is read (PTX ISA, "cp.async").
@@ -54,11 +54,11 @@ void copy_now(Warp& w, const CopyOrder& order) {
       throw Finding("out of bounds: " + w.machine().memory().describe_with_size(order.from, order.size_read),
                     static_cast<int>(order.lane));
     std::memcpy(bytes.data(), from, order.size_read);
-    w.check_global_read(order.from, order.size_read, access);
+    check_global_read(w, order.from, order.size_read, access);
   }
   if (order.to % order.size != 0)
     throw Finding(fmt::format("misaligned: {} bytes to {:#x}", order.size, order.to), static_cast<int>(order.lane));
-  const auto [block, offset] = w.shared_place(order.to, true, order.lane);
+  const auto [block, offset] = shared_place(w, order.to, true, order.lane);
   std::byte* const to = block->shared().find(offset, order.size);
   const std::uint64_t position = offset - shared_start;
   if (to == nullptr)
@@ -66,7 +66,7 @@ void copy_now(Warp& w, const CopyOrder& order) {
                               static_cast<std::int64_t>(position), block->shared().size()),
                   static_cast<int>(order.lane));
   if (const auto conflict = block->shadow().write(position, order.size, access))
-    w.report(*conflict, "writes", order.size, position);
+    report(w, *conflict, "writes", order.size, position);
   block->shared().mark_written(offset, order.size);
   w.machine().note_progress();
   std::memcpy(to, bytes.data(), order.size);
@@ -83,13 +83,13 @@ Flow run_copy(Warp& w, const Instruction& i, Lanes active) {
                           lane,
                           w.at(),
                           static_cast<Epoch>(w.committed_copies[lane] + 1),
-                          w.knowledge()};
+                          w.order.knowledge()};
     if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
       copy_now(w, order);
     else
       w.copies.push_back({lane, w.committed_copies[lane] + 1, w.at(), [&w, order] { copy_now(w, order); }});
   });
-  w.begin_epoch();
+  w.order.begin_epoch();
   return Flow::next;
 }
 void copy(Binder& b) {
@@ -118,7 +118,8 @@ Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
   const std::int64_t open = std::max<std::int64_t>(i.number, 0);
   std::int64_t over = INT64_MAX;
   for_each_lane(active, [&](std::size_t lane) { over = std::min(over, w.committed_copies[lane] - open); });
-  w.see(w.block().cluster().actors().copies(w.actor()), static_cast<Epoch>(std::max<std::int64_t>(over, 0)));
+  w.order.see(w.block().cluster().actors().copies(w.order.actor()),
+              static_cast<Epoch>(std::max<std::int64_t>(over, 0)));
   for (std::size_t k = 0; k < w.copies.size();) {
     const Warp::AsyncCopy& copy = w.copies[k];
     const bool waits = (active >> copy.lane & 1) != 0 && copy.group <= w.committed_copies[copy.lane] - open;
@@ -150,7 +151,7 @@ struct BarrierPlace {
 BarrierPlace barrier_place(Warp& w, std::uint64_t address, bool own, std::size_t lane) {
   if ((address & window_mask) == shared_window) address &= ~window_mask;
   if (address % 8 != 0) throw Finding(fmt::format("misaligned: an mbarrier at {:#x}", address), static_cast<int>(lane));
-  const auto [block, offset] = w.shared_place(address, own, lane);
+  const auto [block, offset] = shared_place(w, address, own, lane);
   if (block->shared().find(offset, 8) == nullptr)
     throw Finding(fmt::format("out of bounds: an mbarrier at byte {} of shared memory, which has {} bytes",
                               static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
@@ -197,11 +198,11 @@ Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
     if (place.block != &w.block()) place.block->arrive_from_afar(place.offset, w.access());
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
-    if ((i.size & 2) != 0) barrier.release(w.knowledge());
+    if ((i.size & 2) != 0) barrier.release(w.order.knowledge());
     if ((i.size & 2) != 0) barrier.arrive(i.b == 0 ? 1 : w.lanes<std::uint32_t>(i.b)[lane]);
     if (i.d != 0) w.lanes<std::uint64_t>(i.d)[lane] = phase;
   });
-  w.begin_epoch();
+  w.order.begin_epoch();
   w.machine().note_progress();
   return Flow::next;
 }
@@ -225,7 +226,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   const std::uint64_t address = w.address(i, lane);
   if (i.e == 0) {
     const bool is_over = barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
-    if (is_over) w.acquire(barrier.complete());
+    if (is_over) w.order.acquire(barrier.complete());
     return is_over;
   }
   auto& awaited = w.awaited_phase[lane];
@@ -235,7 +236,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
                   static_cast<int>(lane));
   if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
     awaited.reset();
-    w.acquire(barrier.complete());
+    w.order.acquire(barrier.complete());
     return true;
   }
   if (!awaited || awaited->first != address) awaited = {address, barrier.phase()};
@@ -280,10 +281,10 @@ void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_
   const Access access{actor, epoch, order.at_instruction, true, false, &order.before};
   Mbarrier& counts = block.mbarrier(barrier, access);
   const std::uint64_t bytes = order.map->box_bytes();
-  const auto visit_row = [&](std::uint64_t from, std::uint64_t size) { w.check_global_read(from, size, access); };
+  const auto visit_row = [&](std::uint64_t from, std::uint64_t size) { check_global_read(w, from, size, access); };
   copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to, visit_row);
   if (const auto conflict = block.shadow().write(to - shared_start, bytes, access))
-    w.report(*conflict, "writes", bytes, to - shared_start);
+    report(w, *conflict, "writes", bytes, to - shared_start);
   Knowledge written;
   written.seen.see(actor, epoch);
   counts.release(written);
@@ -291,8 +292,8 @@ void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_
   w.machine().note_event();
 }
 void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
-  const auto [block, to] = w.shared_place(order.to, false, lane);
-  const auto [barrier_block, barrier] = w.shared_place(order.barrier, false, lane);
+  const auto [block, to] = shared_place(w, order.to, false, lane);
+  const auto [barrier_block, barrier] = shared_place(w, order.barrier, false, lane);
   if (order.blocks == 0) {
     if (block != barrier_block) throw Finding("expected the mbarrier in the block that the copy goes to");
     return copy_to_block(w, order, *block, to, barrier);
@@ -312,7 +313,7 @@ Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
                       .barrier = second_address(w, i, lane),
                       .blocks = 0,
                       .at_instruction = w.at(),
-                      .before = w.knowledge()};
+                      .before = w.order.knowledge()};
     if (order.map->rank != i.detail->a.size())
       throw Finding(
           fmt::format("expected {} coordinates of the tensor map, found {}", order.map->rank, i.detail->a.size()));
@@ -323,7 +324,7 @@ Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
     }
     w.machine().defer(w, w.at(), [&w, order, lane] { copy_tensor(w, order, lane); });
   });
-  w.begin_epoch();
+  w.order.begin_epoch();
   return Flow::next;
 }
 void tensor_copy(Binder& b) {

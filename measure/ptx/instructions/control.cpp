@@ -5,7 +5,7 @@
 
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -41,14 +41,14 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
     const std::int64_t expected = all ? 0 : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
     if (expected % warp_lanes != 0 || (expected == 0 && !all))
       throw Finding(fmt::format("expected a multiple of {} threads at a barrier, found {}", warp_lanes, expected));
-    const std::uint64_t turns = block.arrive(number, warp_lanes, expected, w.knowledge());
-    w.begin_epoch();
+    const std::uint64_t turns = block.arrive(number, warp_lanes, expected, w.order.knowledge());
+    w.order.begin_epoch();
     if (!waits) return Flow::next;
     w.arrival = {number, turns};
   }
   const NamedBarrier& barrier = block.barrier(w.arrival->barrier);
   if (barrier.turns == w.arrival->turns) return Flow::wait;
-  w.acquire(barrier.complete);
+  w.order.acquire(barrier.complete);
   w.arrival.reset();
   return Flow::next;
 }
@@ -64,7 +64,7 @@ void barrier(Binder& b) {
 }
 
 Flow run_warp_barrier(Warp& w, const Instruction&, Lanes active) {
-  w.meet(active | ~w.alive());  // those that have ended miss nothing
+  w.order.meet(active | ~w.alive());  // those that have ended miss nothing
   return Flow::next;
 }
 void warp_barrier(Binder& b) {
@@ -83,16 +83,16 @@ Flow run_cluster_arrive(Warp& w, const Instruction&, Lanes active) {
   w.cluster_arrival = cluster.turns();
   Knowledge knowledge;
   const Actor initializations = cluster.actors().initializations(w.block().rank());
-  knowledge.seen.see(initializations, w.knowledge().seen.seen(initializations));
-  cluster.arrive(std::popcount(active), is_relaxed ? knowledge : w.knowledge());
-  w.begin_epoch();
+  knowledge.seen.see(initializations, w.order.knowledge().seen.seen(initializations));
+  cluster.arrive(std::popcount(active), is_relaxed ? knowledge : w.order.knowledge());
+  w.order.begin_epoch();
   return Flow::next;
 }
 Flow run_cluster_wait(Warp& w, const Instruction&, Lanes) {
   if (!w.cluster_arrival) throw Finding("waits for the cluster's barrier without having arrived");
   if (w.block().cluster().turns() == *w.cluster_arrival) return Flow::wait;
   w.cluster_arrival.reset();
-  w.acquire(w.block().cluster().complete());
+  w.order.acquire(w.block().cluster().complete());
   return Flow::next;
 }
 void cluster_barrier(Binder& b) {
@@ -108,7 +108,7 @@ void cluster_barrier(Binder& b) {
 // ---- fences
 template <Scope scope>
 Flow run_fence(Warp& w, const Instruction&, Lanes) {
-  w.fence(scope);
+  w.order.fence(scope);
   return Flow::next;
 }
 void fence(Binder& b) {
@@ -117,12 +117,12 @@ void fence(Binder& b) {
                                   : run_fence<Scope::device>;
 }
 Flow run_proxy_fence(Warp& w, const Instruction&, Lanes) {
-  w.show_to_proxy();
+  w.order.show_to_proxy();
   return Flow::next;
 }
 void proxy_fence(Binder& b) { b.to().run = b.has("async") ? run_proxy_fence : run_nothing; }
 Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
-  w.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().initializations());
+  w.order.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().initializations());
   return Flow::next;
 }
 void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
@@ -176,12 +176,12 @@ class Printer {
   }
 
  private:
-  char byte(std::uint64_t address) { return static_cast<char>(*w_.at(Space::generic, address, 1, lane_, {})); }
+  char byte(std::uint64_t address) { return static_cast<char>(*memory_at(w_, Space::generic, address, 1, lane_, {})); }
   template <class T>
   T take() {
     at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value;
-    std::memcpy(&value, w_.at(Space::generic, at_, sizeof(T), lane_, {}), sizeof(T));
+    std::memcpy(&value, memory_at(w_, Space::generic, at_, sizeof(T), lane_, {}), sizeof(T));
     at_ += sizeof(T);
     return value;
   }
@@ -217,7 +217,7 @@ Flow run_print(Warp& w, const Instruction& i, Lanes active) {
     if ((active >> l & 1) == 0) continue;
     std::uint64_t words[2];
     for (std::size_t k = 0; k < 2; ++k)
-      std::memcpy(&words[k], w.at(Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, {}), 8);
+      std::memcpy(&words[k], memory_at(w, Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, {}), 8);
     w.machine().print(Printer(w, l, words[1]).print(words[0]));
   }
   return Flow::next;

@@ -11,6 +11,7 @@
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
+#include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -207,7 +208,7 @@ Flow run_atomic_add(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   Floats& floats = floats_of(w);
   for_each_lane(active, [&](std::size_t l) {
-    std::byte* const at = w.at(i.space, w.address(i, l), i.size, l, {Use::update, i.order});
+    std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
     for (std::size_t k = 0; k < t.b.size(); ++k) {
       Bits old = 0;
       std::memcpy(&old, at + k * sizeof old, sizeof old);
@@ -218,7 +219,7 @@ Flow run_atomic_add(Warp& w, const Instruction& i, Lanes active) {
       std::memcpy(at + k * sizeof result, &result, sizeof result);
       if (!t.d.empty()) w.lanes<Bits>(t.d[k])[l] = old;
     }
-    w.release(i, l, true);
+    release(w, i, l, true);
   });
   return Flow::next;
 }

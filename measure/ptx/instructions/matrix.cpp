@@ -15,7 +15,7 @@
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/instructions/tensor_sum.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -40,7 +40,7 @@ Flow run_matrix_copy(Warp& w, const Instruction& i, Lanes) {
       element = static_cast<std::uint16_t>(w.lanes<std::uint32_t>(registers[m])[lane] >> (16 * half));
     });
   for (std::size_t lane = 0; lane < 8 * registers.size(); ++lane) {
-    std::byte* const at = w.at(i.space, w.address(i, lane), row_bytes, lane, {stores ? Use::write : Use::read});
+    std::byte* const at = memory_at(w, i.space, w.address(i, lane), row_bytes, lane, {stores ? Use::write : Use::read});
     if constexpr (stores)
       std::memcpy(at, rows[lane].data(), row_bytes);
     else
@@ -295,7 +295,7 @@ class SharedMatrix {
           warp_);
     const std::uint64_t position = address - shared_start;
     if (const auto conflict = warp_.block().shadow().read(position, sizeof bits, access_))
-      warp_.report(*conflict, "reads", sizeof bits, position);
+      report(warp_, *conflict, "reads", sizeof bits, position);
     std::memcpy(&bits, found, sizeof bits);
     return bits;
   }
@@ -324,7 +324,7 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
   using Register = typename Adder::Register;
   const auto type = static_cast<Element>(t.format);
   const Access access{
-      w.block().cluster().actors().products(w.actor()), product.group, product.at, true, false, &product.before};
+      w.block().cluster().actors().products(w.order.actor()), product.group, product.at, true, false, &product.before};
   std::array<Elements, 16> rows;
   if (t.a.empty()) {
     const SharedMatrix<Values> a(product.a, t.a_transposed, w, access);
@@ -355,18 +355,16 @@ Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   product.adds = w.predicate(i.c) != 0;
   product.sign = static_cast<double>(i.number);
   product.at = w.at();
-  product.group = static_cast<Epoch>(w.committed_products + 1);
-  product.before = w.knowledge();
-  w.begin_epoch();
-  w.block().issue(static_cast<std::size_t>(w.index() / 4), w.issued_products++, {w.at(), {product.a, product.b}});
-  for (const RegisterPlace place : t.d) w.check_fenced(place);
-  for (const RegisterPlace place : t.a) w.check_fenced(place);
-  w.note_product_sums(t);
-  w.products.push_back(
-      {w.committed_products + 1, w.at(), [&w, &t, product] { multiply<Values, Adder>(w, t, product); }});
+  product.group = static_cast<Epoch>(w.products.committed() + 1);
+  product.before = w.order.knowledge();
+  w.order.begin_epoch();
+  w.block().issue(static_cast<std::size_t>(w.index() / 4), w.products.next_number(), {w.at(), {product.a, product.b}});
+  for (const RegisterPlace place : t.d) w.products.check_fenced(place);
+  for (const RegisterPlace place : t.a) w.products.check_fenced(place);
+  w.products.issue(w.at(), t, [&w, &t, product] { multiply<Values, Adder>(w, t, product); });
   const Timing timing = w.machine().timing();
   if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
-    w.run_products(w.committed_products + 1);
+    w.products.run(w, w.products.committed() + 1);
   return Flow::next;
 }
 
@@ -405,18 +403,18 @@ void wgmma(Binder& b) {
 }
 
 Flow run_wgmma_fence(Warp& w, const Instruction&, Lanes) {
-  w.note_fence();
+  w.products.note_fence();
   return Flow::next;
 }
 Flow run_wgmma_commit(Warp& w, const Instruction&, Lanes) {
-  ++w.committed_products;
+  w.products.commit();
   return Flow::next;
 }
 Flow run_wgmma_wait(Warp& w, const Instruction& i, Lanes) {
-  w.run_products(w.committed_products - i.number);
-  w.note_products_waited(w.committed_products - i.number);
-  w.see(w.block().cluster().actors().products(w.actor()),
-        static_cast<Epoch>(std::max<std::int64_t>(w.committed_products - i.number, 0)));
+  w.products.run(w, w.products.committed() - i.number);
+  w.products.note_waited(w.products.committed() - i.number);
+  w.order.see(w.block().cluster().actors().products(w.order.actor()),
+              static_cast<Epoch>(std::max<std::int64_t>(w.products.committed() - i.number, 0)));
   return Flow::next;
 }
 template <Meaning run>

@@ -1,0 +1,68 @@
+// The registers of a warp.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measure/ptx/finding.h"
+#include "measure/ptx/program.h"
+
+namespace deplo::measure::ptx {
+
+/// A value for each lane.
+template <class T>
+using PerLane = std::array<T, warp_lanes>;
+
+class Registers {
+ public:
+  /// With the program's constants.
+  explicit Registers(const Program&);
+
+  template <class T>
+  PerLane<T>& lanes(RegisterPlace place) {
+    return *reinterpret_cast<PerLane<T>*>(registers_.data() + place / sizeof(std::uint64_t));
+  }
+  Lanes& predicate(RegisterPlace place) { return lanes<Lanes>(place)[0]; }
+  /// Writes the lanes that are in `lanes`.
+  template <class T>
+  void store(RegisterPlace place, const PerLane<T>& values, Lanes active) {
+    PerLane<T>& to = lanes<T>(place);
+    if (active == all_lanes) {
+      to = values;
+      return;
+    }
+    for (std::size_t l = 0; l < warp_lanes; ++l)
+      if ((active >> l & 1) != 0) to[l] = values[l];
+  }
+  void store_predicate(RegisterPlace place, Lanes values, Lanes active) {
+    Lanes& to = predicate(place);
+    to = (to & ~active) | (values & active);
+  }
+  Lanes carry = 0;  // PTX ISA, "Extended-Precision Integer Arithmetic": the carry-out or borrow-out, CC.CF
+
+  /// The value that an operand has in all active lanes. Throws Finding if they differ.
+  template <class T>
+  T uniform(RegisterPlace place, Lanes active, const char* what) {
+    const PerLane<T>& values = lanes<T>(place);
+    const auto first = static_cast<std::size_t>(std::countr_zero(active));
+    for (std::size_t l = first; l < warp_lanes; ++l)
+      if ((active >> l & 1) != 0 && values[l] != values[first])
+        throw Finding(std::string("the lanes of the warp have different values as ") + what, static_cast<int>(l));
+    return values[first];
+  }
+
+  /// The address of a lane: base register and offset.
+  std::uint64_t address(const Instruction& i, std::size_t lane) {
+    const std::uint64_t base =
+        i.size_of_address == 8 ? lanes<std::uint64_t>(i.a)[lane] : lanes<std::uint32_t>(i.a)[lane];
+    const std::uint64_t sum = base + static_cast<std::uint64_t>(i.number);
+    return i.size_of_address == 8 ? sum : sum & 0xffffffff;
+  }
+
+ private:
+  std::vector<std::uint64_t> registers_;
+};
+
+}  // namespace deplo::measure::ptx

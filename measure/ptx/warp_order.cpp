@@ -1,0 +1,56 @@
+#include "measure/ptx/warp_order.h"
+
+namespace deplo::measure::ptx {
+
+ClusterClocks WarpOrder::known() const {
+  ClusterClocks all = knowledge_.others;
+  all.join(cluster_, knowledge_);
+  return all;
+}
+
+void WarpOrder::acquire(const ClusterClocks& released) {
+  lanes_.meet(all_lanes);
+  knowledge_.others.join(released);
+  if (const ProxyClocks* const own = released.find(cluster_)) knowledge_.ProxyClocks::join(*own);
+}
+
+// PTX ISA, "Release and Acquire Patterns": a strong read, and a fence behind it if the read itself does not acquire.
+void WarpOrder::observe(const GlobalOrder& global, std::uint64_t address, const MemoryOrder& order) {
+  const GlobalOrder::Released* const released = global.find(address);
+  if (!order.strong || released == nullptr) return;
+  if (order.scope != Scope::block) {
+    if (order.acquires) acquire(released->to_device);
+    observed_in_device_.join(released->to_device);
+  }
+  if (released->block == block_) {
+    if (order.acquires) acquire(released->to_block);
+    observed_in_block_.join(released->to_block);
+  }
+}
+
+void WarpOrder::release(GlobalOrder& order, std::uint64_t address, const MemoryOrder& how, bool updates) {
+  if (!how.strong) return order.forget(address);
+  GlobalOrder::Released released{fenced_for_device_, fenced_for_block_, block_, actor_};
+  if (how.releases) {
+    released.to_block.join(known());
+    released.to_device.join(known());
+    begin_epoch();
+  }
+  if (how.scope == Scope::block) released.to_device = {};
+  order.release(address, released, updates);
+}
+
+void WarpOrder::fence(Scope scope) {
+  acquire(observed_in_block_);
+  if (scope != Scope::block) acquire(observed_in_device_);
+  fenced_for_block_ = known();
+  if (scope != Scope::block) fenced_for_device_ = fenced_for_block_;
+  begin_epoch();
+}
+
+void WarpOrder::show_to_proxy() {
+  knowledge_.show_to_proxy();
+  begin_epoch();
+}
+
+}  // namespace deplo::measure::ptx

@@ -1,0 +1,53 @@
+// What a warp knows of the accesses of others, and makes known to them (PTX ISA, "Memory Consistency Model").
+#pragma once
+#include <cstdint>
+
+#include "measure/ptx/program.h"
+#include "measure/ptx/races/global_order.h"
+#include "measure/ptx/races/order.h"
+
+namespace deplo::measure::ptx {
+
+class WarpOrder {
+ public:
+  WarpOrder(Actor warp, std::int64_t block, std::int64_t cluster) : actor_(warp), block_(block), cluster_(cluster) {
+    knowledge_.seen.see(actor_, epoch_);
+  }
+
+  Actor actor() const { return actor_; }
+  const Knowledge& knowledge() const { return knowledge_; }
+  const LaneOrder& lanes() const { return lanes_; }
+  /// An access of the warp itself by the instruction `at`.
+  Access access(std::uint32_t at) const { return {actor_, epoch_, at, false, false, &knowledge_}; }
+  void acquire(const Knowledge& other) {
+    knowledge_.join(other);
+    lanes_.meet(all_lanes);
+  }
+  /// PTX ISA, "bar.warp.sync".
+  void meet(Lanes lanes) { lanes_.meet(lanes); }
+  void see(Actor actor, Epoch epoch) { knowledge_.seen.see(actor, epoch); }
+  /// What comes from here on is not part of what the warp has made known before.
+  void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }
+  /// PTX ISA, "fence.proxy.async".
+  void show_to_proxy();
+  /// PTX ISA, "membar/fence".
+  void fence(Scope);
+  /// A read of global memory: what the address makes known.
+  void observe(const GlobalOrder&, std::uint64_t address, const MemoryOrder&);
+  /// A write to global memory makes known what its order says. `updates`: by an atomic operation.
+  void release(GlobalOrder&, std::uint64_t address, const MemoryOrder&, bool updates);
+
+ private:
+  void acquire(const ClusterClocks&);
+  ClusterClocks known() const;
+
+  Actor actor_;
+  std::int64_t block_, cluster_;
+  Epoch epoch_ = 1;
+  Knowledge knowledge_;
+  LaneOrder lanes_;
+  /// Of global memory: what strong reads have seen that no fence has acquired yet, and what fences have released.
+  ClusterClocks observed_in_device_, observed_in_block_, fenced_for_device_, fenced_for_block_;
+};
+
+}  // namespace deplo::measure::ptx
