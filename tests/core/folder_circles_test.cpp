@@ -60,7 +60,6 @@ const std::set<std::pair<std::string, std::string>> known = {
     {"ir/torch/expression", "ir/torch/operations"},  // a row has its meaning in expressions, and these its row
     {"ir/torch/operations", "ir/torch/pt2"},         // the same of .pt2 files
     {"measure/check", "measure/protocol"},           // a problem measures itself
-    {"measure/store/file", "measure/store/upkeep"},  // opening a file checks it
 };
 
 TEST(FolderCircles, ThereIsNoNewOne) {

@@ -14,7 +14,7 @@
 #include "measure/store/file/schema.h"
 #include "measure/store/kernel_keys.h"
 #include "measure/store/pack.h"
-#include "measure/store/upkeep/soundness.h"
+#include "measure/store/soundness.h"
 
 namespace deplo::measure {
 namespace {
@@ -116,7 +116,7 @@ std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::ch
   check_tables(*database, path, version == current_version);
   database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
-  upkeep::add_fault_function(*database);
+  add_fault_function(*database);
   database->execute_when_free("PRAGMA journal_mode = WAL");
   // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
   // them damages the file.
@@ -157,7 +157,7 @@ std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
   check_tables(*database, path, true);
   database->limit_statements(sqlite::longest_statement);
   add_key_functions(*database);
-  upkeep::add_fault_function(*database);
+  add_fault_function(*database);
   database->execute("PRAGMA query_only = ON");
   return database;
 }
@@ -173,7 +173,7 @@ std::unique_ptr<sqlite::Database> open_to_read(const std::string& path) {
 std::unique_ptr<sqlite::Database> open_in_memory() {
   auto database = std::make_unique<sqlite::Database>("in memory", sqlite::Access::memory);
   add_key_functions(*database);
-  upkeep::add_fault_function(*database);
+  add_fault_function(*database);
   migrate(*database, database->path());
   return database;
 }

@@ -66,7 +66,7 @@ struct Claim {
 struct FaultyTrial {
   std::int64_t id = 0;
   double median_us = 0;
-  std::string fault;  // measure/store/upkeep/soundness.h
+  std::string fault;  // measure/store/soundness.h
 };
 
 struct StoredSchedule {

@@ -1,5 +1,5 @@
 // Stored times that cannot be true.
-#include "measure/store/upkeep/soundness.h"
+#include "measure/store/soundness.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TrialRecord trial(std::vector<double> samples, double median_us) {
 }
 
 std::string_view fault(const TrialRecord& record, const rules::Ceilings& ceilings = seen, std::int64_t l2_bytes = 0) {
-  return upkeep::fault_of(record, work, ceilings, l2_bytes);
+  return measure::fault_of(record, work, ceilings, l2_bytes);
 }
 
 TEST(Soundness, WhatWasMeasuredIsSound) {

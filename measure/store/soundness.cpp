@@ -1,4 +1,4 @@
-#include "measure/store/upkeep/soundness.h"
+#include "measure/store/soundness.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -19,7 +19,7 @@
 #include "measure/store/rows/trial.h"
 #include "rules/cost/least_work.h"
 
-namespace deplo::measure::upkeep {
+namespace deplo::measure {
 namespace {
 
 // Where nothing is known of the device, a time is still no less than a cycle of a clock of 10 GHz (the record, with
@@ -147,4 +147,4 @@ void add_fault_function(sqlite::Database& database) {
   if (code != SQLITE_OK) database.fail(code);
 }
 
-}  // namespace deplo::measure::upkeep
+}  // namespace deplo::measure

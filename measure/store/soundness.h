@@ -8,7 +8,7 @@
 #include "measure/store/rows/records.h"
 #include "rules/cost/ceilings.h"
 
-namespace deplo::measure::upkeep {
+namespace deplo::measure {
 
 /// The fault of a trial with status ok; "" if it has none. The time and the samples must be positive numbers. The time
 /// must be the median of the samples, and not below the time of `least`, the work that no schedule avoids
@@ -19,4 +19,4 @@ std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules
 /// status is not ok. An imported trial needs only a valid time, because some records have no samples and no kernel.
 void add_fault_function(sqlite::Database&);
 
-}  // namespace deplo::measure::upkeep
+}  // namespace deplo::measure
