@@ -36,6 +36,8 @@ class Lowering : public ThreadCode {
  public:
   Lowering(const tp::Program&, const tp::Entry&, const tp::Launch&, std::span<const tp::Array> arrays,
            const BlockSchedule&, const Target&);
+  Lowering(const Lowering&) = delete;  // its parts refer to it
+  Lowering& operator=(const Lowering&) = delete;
   BlockKernel run();
 
   const Type& type(ValueId id) const { return *entry.values[id].type; }
