@@ -12,7 +12,7 @@
 #include "engine/compile/target.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/source/load.h"
-#include "measure/check/problem.h"
+#include "measure/protocol/problem.h"
 #include "measure/worker/redirected_output.h"
 #include "search/trails.h"
 

@@ -12,7 +12,7 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/load.h"
 #include "measure/check/npy.h"
-#include "measure/check/problem.h"
+#include "measure/protocol/problem.h"
 #include "measure/worker/isolated_device.h"
 
 namespace deplo::apps {

@@ -14,8 +14,8 @@
 #include "engine/source/source.h"
 #include "ir/interpret/proof.h"
 #include "ir/types/types.h"
-#include "measure/check/problem.h"
 #include "measure/protocol/interval.h"
+#include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"
 
 namespace deplo::apps {

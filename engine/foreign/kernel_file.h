@@ -17,7 +17,7 @@
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/foreign/parameter_space.h"
 #include "ir/program.h"
-#include "measure/check/problem.h"
+#include "measure/check/expectation.h"
 #include "measure/device.h"
 #include "measure/store/quantity.h"
 #include "measure/work_folder.h"

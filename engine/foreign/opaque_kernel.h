@@ -7,7 +7,7 @@
 
 #include "core/target.h"
 #include "ir/program.h"
-#include "measure/check/problem.h"
+#include "measure/check/expectation.h"
 #include "measure/device.h"
 #include "measure/store/quantity.h"
 #include "search/space.h"

@@ -216,4 +216,10 @@ std::string element_name(const ir::Buffer& buffer, std::int64_t offset) {
   return fmt::format("{}[{}]", buffer.name, join(index, ", "));
 }
 
+double error_of_sum(const Sum& found, const Reference::Output& expected, ir::DType dtype) {
+  if (found.count == 0) return std::numeric_limits<double>::infinity();
+  return error_of(found.value, expected.elements.front(), expected.scale,
+                  ir::is_float(dtype) ? ir::DType::f64 : ir::DType::i64);
+}
+
 }  // namespace deplo::measure

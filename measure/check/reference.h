@@ -1,4 +1,4 @@
-// Computes the reference of a problem.
+// The reference: what the outputs of a kernel must be.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,10 +7,35 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "measure/check/elements.h"
 #include "measure/check/inputs.h"
-#include "measure/check/problem.h"
+#include "measure/check/verdict.h"
 
 namespace deplo::measure {
+
+/// The expected outputs, in double: every element of a small problem, else some of them.
+struct Reference {
+  struct Element : Expected {  // its rounding is 0 unless it was requested
+    std::int64_t offset = 0;
+  };
+  struct Output {
+    std::size_t buffer = 0;  // index in the program's buffers
+    std::vector<Element> elements;
+    double scale = 1;      // see Scale
+    bool partial = false;  // some elements are neither written nor compared
+    bool sum = false;      // the only element is the expected sum of all elements
+    /// Of 64-bit integers that a kernel or a file gives: the bits of all elements, because a double does not hold them.
+    std::vector<std::uint64_t> words = {};
+  };
+  std::vector<Output> outputs;
+};
+
+/// Up to this many statement executions the reference is complete (which takes at most a second). Above, it has at
+/// least 64 elements.
+inline constexpr double small_problem = 4e6;
+
+/// The error_of() of a sum, relative to the output's scale. Sums of integers are compared exactly.
+double error_of_sum(const Sum& found, const Reference::Output& expected, ir::DType);
 
 /// Throws Error if an output has no finite element. `rounding`: also compute how much rounding may change each element,
 /// which takes about three times as long.

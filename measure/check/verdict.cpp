@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "ir/types/float16.h"
-#include "measure/protocol/protocol.h"
 
 namespace deplo::measure {
 namespace {

@@ -5,12 +5,9 @@
 #include <string_view>
 #include <variant>
 
-namespace deplo::measure {
+#include "measure/check/verdict.h"
 
-/// The largest |found - expected| / scale that counts as right. Sums of K products of uniform(-1, 1) numbers in f32, in
-/// any order, have an error of about 2^-24 * sqrt(K) of their root mean square: 8e-6 at K = 18944. A missing or doubled
-/// term gives sqrt(1 / K): 7e-3. Operands rounded to TF32 give about 4e-4 on average, and 1e-3 in the worst of 64.
-inline constexpr double default_tolerance = 1e-4;
+namespace deplo::measure {
 
 /// A sample is a batch of B launches, B = clamp(W / t, 1, max_batch), with W = sample_us or confirm_sample_us, and t
 /// the time of a launch. "Best" is the best known time.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/outcome.h"
-#include "measure/check/problem.h"
 #include "measure/device.h"
+#include "measure/protocol/problem.h"
 #include "measure/protocol/protocol.h"
 
 namespace deplo::measure {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "measure/baselines/baselines.h"
-#include "measure/check/problem.h"
+#include "measure/protocol/problem.h"
 #include "measure/worker/runner.h"
 #include "measure/worker/step.h"
 

@@ -10,8 +10,8 @@
 #include "core/outcome.h"
 #include "measure/baselines/tile_call.h"
 #include "measure/check/inputs.h"
-#include "measure/check/problem.h"
 #include "measure/device.h"
+#include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"
 #include "rules/cost/ceilings.h"
 

@@ -59,7 +59,6 @@ bool is_within(const std::string& a, const std::string& b) { return a.starts_wit
 const std::set<std::pair<std::string, std::string>> known = {
     {"ir/torch/expression", "ir/torch/operations"},  // a row has its meaning in expressions, and these its row
     {"ir/torch/operations", "ir/torch/pt2"},         // the same of .pt2 files
-    {"measure/check", "measure/protocol"},           // a problem measures itself
 };
 
 TEST(FolderCircles, ThereIsNoNewOne) {

@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "measure/baselines/matmul_shape.h"
-#include "measure/check/problem.h"
 #include "measure/opencl/opencl.h"
+#include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"
 
 namespace deplo::measure {

@@ -12,8 +12,8 @@
 #include "core/rng.h"
 #include "drawn_seeds.h"
 #include "ir/emit/emit.h"
-#include "measure/check/problem.h"
 #include "measure/opencl/opencl.h"
+#include "measure/protocol/problem.h"
 #include "rules/lower.h"
 
 namespace deplo::measure::fingerprint_test {

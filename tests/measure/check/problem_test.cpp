@@ -1,4 +1,4 @@
-#include "measure/check/problem.h"
+#include "measure/protocol/problem.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

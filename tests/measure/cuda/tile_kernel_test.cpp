@@ -9,10 +9,10 @@
 
 #include "core/file.h"
 #include "measure/baselines/baselines.h"
-#include "measure/check/problem.h"
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/cuda/device.h"
 #include "measure/cuda/library.h"
+#include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"
 
 namespace deplo::measure::cuda {

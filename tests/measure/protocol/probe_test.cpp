@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "measure/check/problem.h"
 #include "measure/cuda/fixture.h"
 #include "measure/opencl/opencl.h"
+#include "measure/protocol/problem.h"
 #include "measure/scripted.h"
 #include "rules/cost/least_work.h"
 

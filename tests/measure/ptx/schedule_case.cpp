@@ -7,7 +7,7 @@
 
 #include "core/rng.h"
 #include "ir/emit/emit.h"
-#include "measure/check/problem.h"
+#include "measure/protocol/problem.h"
 #include "rules/lower.h"
 #include "rules/programs.h"
 

@@ -1,4 +1,4 @@
-#include "measure/check/problem.h"
+#include "measure/check/output_check.h"
 
 #include <fmt/format.h>
 
@@ -12,13 +12,9 @@
 #include "core/hash.h"
 #include "ir/types/float16.h"
 #include "ir/types/special_floats.h"
-#include "measure/check/elements.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
-#include "measure/check/reference.h"
 #include "measure/check/tile_arrays.h"
-#include "measure/host_memory.h"
-#include "rules/cost/least_work.h"
 
 namespace deplo::measure {
 namespace {
@@ -119,33 +115,6 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
                   wrong, covered)};
 }
 
-std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
-  return operand_set_count(footprint(loop.buffers), device.l2_bytes);
-}
-
-/// Before the system ends the process for it, without a word. On the host are a CPU's arrays, and while the reference
-/// is made the inputs, or while it is compared an output.
-const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
-  double inputs = 0, all = 0, largest = 0;
-  for (const ir::Buffer& buffer : loop.buffers) {
-    const double bytes = static_cast<double>(ir::span(buffer)) *
-                         std::max(static_cast<double>(ir::bytes(buffer.dtype)), double{sizeof(float)});  // ir::Numbers
-    all += bytes;
-    largest = std::max(largest, bytes);
-    if (buffer.role == ir::Role::input) inputs += bytes;
-  }
-  double needed = std::max(inputs, largest) + (device.cpu ? all * static_cast<double>(set_count(loop, device)) : 0);
-  if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
-  if (device.backend == "ptx") needed += all;
-  const double free = free_host_memory();
-  if (needed > free)
-    throw Error(
-        fmt::format("kernel {}: expected {:.3g} GB of free memory for its arrays and its check, found {:.3g} GB",
-                    loop.name, needed * 1e-9, free * 1e-9),
-        Exit::environment);
-  return loop;
-}
-
 /// Of any shape with as many elements.
 ir::Numbers read_array(const std::string& file, const ir::Buffer& buffer) {
   const ir::Shape shape = read_npy_header(file).shape;
@@ -170,74 +139,31 @@ std::optional<Failure> compare_sum(const ir::Buffer& buffer, const Reference::Ou
                   found.count == 0 ? "no element that was written" : text_of(found.value, buffer.dtype), margin)};
 }
 
-/// Writes the values to a buffer of every set. They are converted to elements once.
-void write_to_all(OperandSets& sets, std::size_t index, const ir::Buffer& buffer, const ir::Numbers& values) {
-  write_elements(values, buffer.dtype, [&](const void* elements) {
-    const std::span bytes(static_cast<const std::uint8_t*>(elements), size_in_bytes(buffer));
-    for (std::size_t set = 0; set < sets.size(); ++set) sets[set].write_bytes(index, bytes);
-  });
-}
-
 }  // namespace
 
-ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
-                             const std::set<std::string, std::less<>>& summed) {
-  for (ir::Buffer& buffer : kernel.buffers) {
-    if (ignored.contains(buffer.name)) buffer.role = ir::Role::input;
-    if (summed.contains(buffer.name)) buffer.shape = buffer.strides = {1};
-  }
-  return kernel;
-}
-
-double error_of_sum(const Sum& found, const Reference::Output& expected, ir::DType dtype) {
-  if (found.count == 0) return std::numeric_limits<double>::infinity();
-  return error_of(found.value, expected.elements.front(), expected.scale,
-                  ir::is_float(dtype) ? ir::DType::f64 : ir::DType::i64);
-}
-
-Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe, double tolerance,
-                 InputFiles files, Expectation expectation)
-    : loop_(with_index_ranges(fitting(loop, device.info()))),
+OutputCheck::OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
+                         InputFiles files, Expectation expectation)
+    : loop_(loop),
       device_(device),
-      probe_(probe),
-      sets_(device, loop_.buffers, set_count(loop_, device.info())),
+      arrays_(arrays),
       seed_(seed),
       tolerance_(tolerance),
       files_(std::move(files)),
-      expectation_(std::move(expectation)),
-      least_(rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
-  for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    const ir::Buffer& buffer = loop_.buffers[i];
-    if (buffer.role == ir::Role::input) {
-      write_to_all(sets_, i, buffer, input_values(loop_, i, seed_, files_));
-      continue;
-    }
-    for (std::size_t set = 0; set < sets_.size(); ++set)
-      sets_[set].poison(i);  // pages are made now, not when time is taken
-    if (!files_.contains(buffer.name) && !buffer.fill) continue;
-    write_to_all(sets_, i, buffer, input_values(loop_, i, seed_, files_));
-    for (std::size_t set = 0; set < sets_.size(); ++set) sets_[set].save(i);
-  }
-}
+      expectation_(std::move(expectation)) {}
 
-Sampler& Problem::screening(double least_clock) {
-  if (!screening_) screening_.emplace(device_, least_clock);
-  return *screening_;
-}
-
-void Problem::poison_outputs() {
+void OutputCheck::poison_outputs() {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
-    if (loop_.buffers[i].role == ir::Role::output) arrays().poison(i);
+    if (loop_.buffers[i].role == ir::Role::output) arrays_.poison(i);
 }
 
 // The inputs are drawn again rather than kept: they may be hundreds of megabytes, and the reference is made once.
-const Reference& Problem::reference() {
+const Reference& OutputCheck::reference() {
   if (!reference_) reference_ = expectation_.empty() ? make_reference(loop_, seed_, files_) : expected_outputs();
   return *reference_;
 }
 
 /// Those of the expression and of the files; the others are what the expected kernel writes into the first set.
-Reference Problem::expected_outputs() {
+Reference OutputCheck::expected_outputs() {
   const ir::Program computes = compared_outputs(loop_, expectation_.ignored, expectation_.summed);
   if (!expectation_.program.empty()) {
     Reference reference =
@@ -248,11 +174,11 @@ Reference Problem::expected_outputs() {
   if (expectation_.kernel) {
     poison_outputs();
     auto built = device_.build(*expectation_.kernel);
-    const auto failed = built.ok() ? built.value()->execute(arrays(), 1) : built.failure();
+    const auto failed = built.ok() ? built.value()->execute(arrays_, 1) : built.failure();
     if (failed)
       throw Error(fmt::format("{}: expected a kernel that runs, found {}: {}", expectation_.name,
                               status_name(failed->status), failed->message));
-    if (const auto beside = arrays().overrun())
+    if (const auto beside = arrays_.overrun())
       throw Error(fmt::format("{}: expected a kernel that keeps to its arrays, found {}", expectation_.name, *beside));
   }
   std::map<std::string, ir::Numbers, std::less<>> computed;
@@ -271,14 +197,14 @@ Reference Problem::expected_outputs() {
             ? expected_output(i, value->second, false)
             : expected_output(i,
                               in_file ? read_array(file->second, is_summed(i) ? computes.buffers[i] : seen_output(i))
-                                      : arrays().read(i),
+                                      : arrays_.read(i),
                               true));
   }
   return reference;
 }
 
 /// As its elements are compared.
-ir::Buffer Problem::seen_output(std::size_t index) const {
+ir::Buffer OutputCheck::seen_output(std::size_t index) const {
   ir::Buffer buffer = loop_.buffers[index];
   const auto element = expectation_.elements.find(buffer.name);
   if (element == expectation_.elements.end()) return buffer;
@@ -286,9 +212,9 @@ ir::Buffer Problem::seen_output(std::size_t index) const {
   return {buffer.name, comparable_dtype(element->second), ir::Role::output, {count}, {1}};
 }
 
-StoredElements Problem::found_output(std::size_t index) {
+StoredElements OutputCheck::found_output(std::size_t index) {
   const auto element = expectation_.elements.find(loop_.buffers[index].name);
-  std::vector<std::uint8_t> bytes = arrays().read_bytes(index);
+  std::vector<std::uint8_t> bytes = arrays_.read_bytes(index);
   if (element == expectation_.elements.end()) return {loop_.buffers[index].dtype, std::move(bytes)};
   const ir::Buffer seen = seen_output(index);
   ir::tile_program::Array array = ir::tile_program::make_array(seen.name, element->second, ir::element_count(seen));
@@ -299,7 +225,7 @@ StoredElements Problem::found_output(std::size_t index) {
   return {seen.dtype, std::move(bytes)};
 }
 
-Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers& values, bool exact) const {
+Reference::Output OutputCheck::expected_output(std::size_t index, const ir::Numbers& values, bool exact) const {
   const ir::Buffer buffer = seen_output(index);
   const auto allowed = expectation_.rounding.find(buffer.name);
   const ir::Numbers rounding =
@@ -329,24 +255,24 @@ Reference::Output Problem::expected_output(std::size_t index, const ir::Numbers&
   return output;
 }
 
-bool Problem::is_summed(std::size_t index) const { return expectation_.summed.contains(loop_.buffers[index].name); }
+bool OutputCheck::is_summed(std::size_t index) const { return expectation_.summed.contains(loop_.buffers[index].name); }
 
-void Problem::nothing_written(const ir::Buffer& buffer) const {
+void OutputCheck::nothing_written(const ir::Buffer& buffer) const {
   throw Error(
       fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements, or adds to "
                   "what they have (which needs AccessType: ReadWrite)",
                   expectation_.name, buffer.name));
 }
 
-std::optional<Failure> Problem::check(Coverage coverage, double least) {
-  if (auto beside = arrays().overrun()) return Failure{Status::guard_hit, *beside};
+std::optional<Failure> OutputCheck::check(Coverage coverage, double least) {
+  if (auto beside = arrays_.overrun()) return Failure{Status::guard_hit, *beside};
   const double largest_error = std::max(tolerance_, least);
   checked_bits_ = 0;
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
     const ir::Buffer buffer = seen_output(reference().outputs[i].buffer);
     if (reference().outputs[i].sum) {
       if (coverage == Coverage::prefix) continue;
-      const Sum found = sum_of(arrays().read(reference().outputs[i].buffer), buffer.dtype);
+      const Sum found = sum_of(arrays_.read(reference().outputs[i].buffer), buffer.dtype);
       if (auto failure = compare_sum(buffer, reference().outputs[i], found, largest_error)) return failure;
       continue;
     }
@@ -372,7 +298,7 @@ std::optional<Failure> Problem::check(Coverage coverage, double least) {
 }
 
 /// NaN in an element that is not compared, where the kernel does not give NaN.
-std::optional<Failure> Problem::find_nan(std::size_t output, const StoredElements& found) {
+std::optional<Failure> OutputCheck::find_nan(std::size_t output, const StoredElements& found) {
   const Reference::Output& reference = this->reference().outputs[output];
   const ir::Buffer& buffer = loop_.buffers[reference.buffer];
   if (!expectation_.empty()) return std::nullopt;
@@ -391,22 +317,6 @@ std::optional<Failure> Problem::find_nan(std::size_t output, const StoredElement
                                                      offsets.size(), ir::element_count(buffer))};
   }
   return std::nullopt;
-}
-
-double Problem::least_us(int batch) const {
-  return rules::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
-}
-
-std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
-  if (probe_ == nullptr) return std::nullopt;
-  constexpr int again = 3;  // a neighbour's moment must not cost a good candidate
-  for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
-  if (us >= plausible * least_us(batch)) return std::nullopt;
-  const rules::Ceilings ceilings = probe_->ceilings();
-  return Failure{Status::implausible,
-                 fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
-                             "{:.4g}",
-                             us, least_.flops, ceilings.fp32_gflop_s, least_.bytes, ceilings.gb_s(), least_us(batch))};
 }
 
 }  // namespace deplo::measure

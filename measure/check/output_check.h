@@ -1,0 +1,60 @@
+// Whether the outputs of a kernel are right.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/outcome.h"
+#include "ir/program.h"
+#include "measure/check/elements.h"
+#include "measure/check/expectation.h"
+#include "measure/check/inputs.h"
+#include "measure/check/reference.h"
+#include "measure/check/verdict.h"
+#include "measure/device.h"
+
+namespace deplo::measure {
+
+/// The part of the grid that ran since the outputs were poisoned. After a prefix, poisoned elements are allowed.
+enum class Coverage : std::uint8_t { whole, prefix };
+
+/// Checks arrays that kernels wrote. The device and the arrays must outlive it.
+class OutputCheck {
+ public:
+  /// `loop` must be verified Loop IR. `arrays`: those that are checked. `expectation`: instead of the loop's statements.
+  OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
+              InputFiles files, Expectation expectation);
+
+  void poison_outputs();
+  /// Returns guard_hit, or wrong_result with index, expected, found and error; nullopt: they are right.
+  /// measure/check/verdict.h judges each element. The tolerance is the larger of the check's and `least`. The first call
+  /// computes the reference; throws Error if an output of the reference has no finite element.
+  std::optional<Failure> check(Coverage, double least = 0);
+  /// A hash of all bits of the outputs that were checked last, for comparing two runs in one process.
+  std::uint64_t checked_bits() const { return checked_bits_; }
+  const Reference& reference();
+
+ private:
+  Reference expected_outputs();
+  /// `exact`: all digits of 64-bit integers count.
+  Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values, bool exact) const;
+  ir::Buffer seen_output(std::size_t buffer) const;
+  /// Is only the sum of the output compared?
+  bool is_summed(std::size_t buffer) const;
+  [[noreturn]] void nothing_written(const ir::Buffer&) const;
+  StoredElements found_output(std::size_t buffer);
+  std::optional<Failure> find_nan(std::size_t output, const StoredElements& found);
+
+  const ir::Program& loop_;
+  Device& device_;
+  Arrays& arrays_;
+  std::uint64_t seed_;
+  double tolerance_;
+  InputFiles files_;
+  Expectation expectation_;
+  std::optional<Reference> reference_;
+  bool rounding_ = false;  // the reference includes rounding
+  std::uint64_t checked_bits_ = 0;
+};
+
+}  // namespace deplo::measure
