@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
+#include <string>
+
 #include "core/error.h"
 #include "ir/types/float16.h"
 
@@ -278,78 +282,55 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 }
 )";
 
+/// The definition of each helper.
+const std::map<Helper, std::function<std::string()>>& definitions() {
+  static const std::map<Helper, std::function<std::string()>> all = {
+      {Helper::ld_matrix_1, [] { return ld_matrix(1, false); }},
+      {Helper::ld_matrix_2, [] { return ld_matrix(2, false); }},
+      {Helper::ld_matrix_4, [] { return ld_matrix(4, false); }},
+      {Helper::ld_matrix_1_transposed, [] { return ld_matrix(1, true); }},
+      {Helper::ld_matrix_2_transposed, [] { return ld_matrix(2, true); }},
+      {Helper::ld_matrix_4_transposed, [] { return ld_matrix(4, true); }},
+      {Helper::wgmma_matrix, wgmma_matrix},
+      {Helper::cluster_load_1, [] { return cluster_load(1); }},
+      {Helper::cluster_load_2, [] { return cluster_load(2); }},
+      {Helper::cluster_load_4, [] { return cluster_load(4); }},
+      {Helper::cp_async_4, [] { return cp_async(4); }},
+      {Helper::cp_async_8, [] { return cp_async(8); }},
+      {Helper::cp_async_16, [] { return cp_async(16); }},
+      {Helper::tensor_map, [] { return std::string(tensor_map); }},
+      {Helper::prefetch_tensor_map, prefetch_tensor_map},
+      {Helper::elect_one, elect_one},
+      {Helper::quad_transpose, quad_transpose},
+      {Helper::exp2, exp2},
+      {Helper::max_nan, [] { return nan_extremum("max"); }},
+      {Helper::min_nan, [] { return nan_extremum("min"); }},
+      {Helper::mbarrier_init, mbarrier_init},
+      {Helper::mbarrier_arrive_expect_tx, mbarrier_arrive_expect_tx},
+      {Helper::mbarrier_arrive, mbarrier_arrive},
+      {Helper::mbarrier_arrive_afar, mbarrier_arrive_afar},
+      {Helper::mbarrier_wait, mbarrier_wait},
+      {Helper::atomic_add_float, [] { return std::string(atomic_add_float); }},
+      {Helper::copy_transposed, [] { return std::string(copy_transposed); }},
+      {Helper::bf16_pairs, [] { return std::string(bf16_pairs); }},
+      {Helper::bf16_dot, [] { return std::string(bf16_dot); }},
+      {Helper::tma_load_1d, [] { return tma_load(1); }},
+      {Helper::tma_load_2d, [] { return tma_load(2); }},
+      {Helper::tma_load_3d, [] { return tma_load(3); }},
+      {Helper::tma_load_4d, [] { return tma_load(4); }},
+      {Helper::tma_load_5d, [] { return tma_load(5); }},
+      {Helper::tma_multicast_1d, [] { return tma_multicast(1); }},
+      {Helper::tma_multicast_2d, [] { return tma_multicast(2); }},
+      {Helper::tma_multicast_3d, [] { return tma_multicast(3); }},
+      {Helper::tma_multicast_4d, [] { return tma_multicast(4); }},
+      {Helper::tma_multicast_5d, [] { return tma_multicast(5); }},
+  };
+  return all;
+}
+
 }  // namespace
 
-std::string definition(Helper helper) {
-  switch (helper) {
-    case Helper::ld_matrix_1:
-      return ld_matrix(1, false);
-    case Helper::ld_matrix_2:
-      return ld_matrix(2, false);
-    case Helper::ld_matrix_4:
-      return ld_matrix(4, false);
-    case Helper::ld_matrix_1_transposed:
-      return ld_matrix(1, true);
-    case Helper::ld_matrix_2_transposed:
-      return ld_matrix(2, true);
-    case Helper::ld_matrix_4_transposed:
-      return ld_matrix(4, true);
-    case Helper::wgmma_matrix:
-      return wgmma_matrix();
-    case Helper::cluster_load_1:
-      return cluster_load(1);
-    case Helper::cluster_load_2:
-      return cluster_load(2);
-    case Helper::cluster_load_4:
-      return cluster_load(4);
-    case Helper::cp_async_4:
-      return cp_async(4);
-    case Helper::cp_async_8:
-      return cp_async(8);
-    case Helper::cp_async_16:
-      return cp_async(16);
-    case Helper::tensor_map:
-      return tensor_map;
-    case Helper::prefetch_tensor_map:
-      return prefetch_tensor_map();
-    case Helper::elect_one:
-      return elect_one();
-    case Helper::quad_transpose:
-      return quad_transpose();
-    case Helper::exp2:
-      return exp2();
-    case Helper::max_nan:
-      return nan_extremum("max");
-    case Helper::min_nan:
-      return nan_extremum("min");
-    case Helper::mbarrier_init:
-      return mbarrier_init();
-    case Helper::mbarrier_arrive_expect_tx:
-      return mbarrier_arrive_expect_tx();
-    case Helper::mbarrier_arrive:
-      return mbarrier_arrive();
-    case Helper::mbarrier_arrive_afar:
-      return mbarrier_arrive_afar();
-    case Helper::mbarrier_wait:
-      return mbarrier_wait();
-    case Helper::atomic_add_float:
-      return atomic_add_float;
-    case Helper::copy_transposed:
-      return copy_transposed;
-    case Helper::bf16_pairs:
-      return bf16_pairs;
-    case Helper::bf16_dot:
-      return bf16_dot;
-    case Helper::tma_multicast_1d:
-    case Helper::tma_multicast_2d:
-    case Helper::tma_multicast_3d:
-    case Helper::tma_multicast_4d:
-    case Helper::tma_multicast_5d:
-      return tma_multicast(static_cast<int>(helper) - static_cast<int>(Helper::tma_multicast_1d) + 1);
-    default:
-      return tma_load(static_cast<int>(helper) - static_cast<int>(Helper::tma_load_1d) + 1);
-  }
-}
+std::string definition(Helper helper) { return definitions().at(helper)(); }
 
 std::string mma_function(const mma::Atom& atom, DType dtype) {
   return is_float16(dtype) ? fmt::format("mma_{}_{}", atom.name, name(dtype)) : fmt::format("mma_{}", atom.name);

@@ -123,6 +123,47 @@ double overflow_of(const Rounding& sum) {
   return overflows(sum) && std::abs(sum.positive + sum.negative) <= largest ? infinity : 0;
 }
 
+/// Counts a term among those of its sign.
+void count_term(Rounding& sum, const Rounding& term, double value, double error) {
+  const double exact = std::isnan(term.product) ? value : term.product;
+  if (std::isfinite(exact)) (exact < 0 ? sum.negative : sum.positive) += exact;
+  if (!std::isfinite(error)) sum.terms = std::nan("");  // stays
+}
+
+/// `own`: the rounding of a result of the sum's size.
+void add_term(Rounding& sum, const Rounding& term, const Computation& c, double value, double error, double own) {
+  const double factors = term.factors;
+  sum.terms += error - factors;
+  sum.part += value;
+  const double rounded = c.dtype == DType::f32 ? own_unit_of(sum.part) : 0;
+  sum.squares += rounded * rounded + factors * factors;
+  if (++sum.added == longest_chain && !c.scans) {
+    sum.squares += own * own;  // of adding the partial sum to the total
+    sum.part = 0;
+    sum.added = 0;
+  }
+  sum.error = sum.terms + std::sqrt(sum.squares);
+}
+
+void scale_sum(Rounding& sum, double before, double factor, double error, double own) {
+  factor = std::abs(factor);
+  if (factor == 1) return;  // the maximum stands: exp(0), which is exact
+  sum.terms = sum.terms * factor + std::abs(before) * error + own;
+  sum.squares *= factor * factor;
+  sum.part *= factor;
+  sum.positive *= factor;
+  sum.negative *= factor;
+  sum.error = sum.terms + std::sqrt(sum.squares);
+}
+
+/// What the operands' errors make of the result.
+template <class F>
+double carried_error(Op op, std::span<double> args, std::span<const double> errors, double result, F apply_op) {
+  if (op == Op::add || op == Op::subtract) return errors[0] + errors[1];
+  if (op == Op::multiply) return std::abs(args[0]) * errors[1] + std::abs(args[1]) * errors[0];
+  return spread(args, errors, result, apply_op);
+}
+
 }  // namespace
 
 // A constant is off by what f32 makes of it, an input's element is what it is.
@@ -152,9 +193,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
   lanes.values[c.dst] = result;
   const bool sums = c.accumulates && c.op == Op::add;
   if (sums) {
-    const double product = of_[c.args.front().value].product, term = std::isnan(product) ? args[1] : product;
-    if (std::isfinite(term)) (term < 0 ? rounding.negative : rounding.positive) += term;
-    if (!std::isfinite(errors[1])) rounding.terms = std::nan("");  // stays
+    count_term(rounding, of_[c.args.front().value], args[1], errors[1]);
     if (std::isnan(rounding.terms) || overflows(rounding) || !std::isfinite(result)) {
       rounding.error = std::isnan(rounding.terms) ? rounding.terms : overflow_of(rounding);
       return;
@@ -168,38 +207,9 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     return;
   }
   const double own = c.dtype == DType::f32 ? units(c.op) * own_unit_of(result) : 0;
-  if (sums) {
-    const double factors = of_[c.args.front().value].factors;
-    rounding.terms += errors[1] - factors;
-    rounding.part += args[1];
-    const double rounded = c.dtype == DType::f32 ? own_unit_of(rounding.part) : 0;
-    rounding.squares += rounded * rounded + factors * factors;
-    if (++rounding.added == longest_chain && !c.scans) {
-      rounding.squares += own * own;  // of adding the partial sum to the total
-      rounding.part = 0;
-      rounding.added = 0;
-    }
-    rounding.error = rounding.terms + std::sqrt(rounding.squares);
-    return;
-  }
-  if (c.scales) {
-    const double factor = std::abs(args[1]);
-    if (factor == 1) return;  // the maximum stands: exp(0), which is exact
-    rounding.terms = rounding.terms * factor + std::abs(args[0]) * errors[1] + own;
-    rounding.squares *= factor * factor;
-    rounding.part *= factor;
-    rounding.positive *= factor;
-    rounding.negative *= factor;
-    rounding.error = rounding.terms + std::sqrt(rounding.squares);
-    return;
-  }
-  double carried = 0;
-  if (c.op == Op::add || c.op == Op::subtract)
-    carried = errors[0] + errors[1];
-  else if (c.op == Op::multiply)
-    carried = std::abs(args[0]) * errors[1] + std::abs(args[1]) * errors[0];
-  else
-    carried = spread(std::span(args).first(count), std::span(errors).first(count), result, apply_op);
+  if (sums) return add_term(rounding, of_[c.args.front().value], c, args[1], errors[1], own);
+  if (c.scales) return scale_sum(rounding, args[0], args[1], errors[1], own);
+  const double carried = carried_error(c.op, arguments, argument_errors, result, apply_op);
   const double factors = c.factors * std::abs(result);
   const bool either_zero = is_either_zero(c.op, arguments);
   rounding = {carried + own + factors + (either_zero ? 0x1p-149 : 0), 0, 0, factors};

@@ -166,6 +166,32 @@ class MixCounter {
     mix_.tensor_cycles += ir::mma::tensor_cycles(atom, target_.name) / ir::gpu::warp * times;
   }
 
+  /// One conversion for two elements; bits stay what they are.
+  void pack(const ir::Pack& s, double times) {
+    const bool converts = std::ranges::any_of(s.values, [&](const std::string& v) { return !bits_.contains(v); });
+    if (ir::is_float16(s.type.dtype) && converts) mix_.arithmetic += registers_of(s.type) * times;
+  }
+
+  /// From global to shared memory, by so many accesses of each.
+  void copy(const std::string& source, int lanes, int loads, int stores, double times) {
+    access(source, lanes, false, loads * times);
+    mix_.shared_stores += stores * times;
+  }
+
+  void shuffle(const ir::WarpShuffle& s, double times) {
+    const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
+    operation(s.op, s.type, steps * times);
+    mix_.arithmetic += steps * times;  // the exchange
+  }
+
+  /// Half of the threads work in the first step, a quarter in the next.
+  void halve(const ir::TreeHalve& s, double times) {
+    mix_.barriers += std::countr_zero(static_cast<std::uint64_t>(s.length)) * times;
+    mix_.shared_loads += 2 * times;
+    mix_.shared_stores += times;
+    operation(s.op, {}, times);
+  }
+
   void statement(const ir::Stmt& stmt, double times) {
     match(
         stmt.node,
@@ -183,21 +209,14 @@ class MixCounter {
           access(s.source, s.lanes, false, times);
           mix_.shared_stores += times;
         },
-        [&](const ir::Pack& s) {  // one conversion for two elements; bits stay what they are
-          const bool converts = std::ranges::any_of(s.values, [&](const std::string& v) { return !bits_.contains(v); });
-          if (ir::is_float16(s.type.dtype) && converts) mix_.arithmetic += registers_of(s.type) * times;
-        },
+        [&](const ir::Pack& s) { pack(s, times); },
         [&](const ir::QuadTranspose& s) {  // a conversion, an exchange and two choices for each value
           mix_.arithmetic += 4 * static_cast<double>(s.values.size()) * times;
         },
         [&](const ir::CopyPairs& s) {
-          access(s.source, ir::pairs::depth * ir::pairs::lanes, false, ir::pairs::depth * times);
-          mix_.shared_stores += times;
+          copy(s.source, ir::pairs::depth * ir::pairs::lanes, ir::pairs::depth, 1, times);
         },
-        [&](const ir::CopyTransposed& s) {
-          access(s.source, ir::CopyTransposed::size, false, ir::CopyTransposed::size * times);
-          mix_.shared_stores += ir::CopyTransposed::size * times;
-        },
+        [&](const ir::CopyTransposed& s) { copy(s.source, s.size, s.size, s.size, times); },
         [&](const ir::DotPairs&) {
           mix_.arithmetic += times;
           mix_.flops += 2 * ir::pairs::depth * ir::pairs::lanes * times;
@@ -209,17 +228,7 @@ class MixCounter {
         [&](const ir::Prefetch&) { mix_.prefetches += times; }, [&](const ir::If&) { mix_.branches += times; },
         [&](const ir::Sync&) { mix_.barriers += times; },
         [&](const ir::MbarrierWait&) { mix_.barriers += producing_ ? 0 : times; },
-        [&](const ir::WarpShuffle& s) {
-          const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
-          operation(s.op, s.type, steps * times);
-          mix_.arithmetic += steps * times;  // the exchange
-        },
-        [&](const ir::TreeHalve& s) {  // half of the threads in the first step, a quarter in the next
-          mix_.barriers += std::countr_zero(static_cast<std::uint64_t>(s.length)) * times;
-          mix_.shared_loads += 2 * times;
-          mix_.shared_stores += times;
-          operation(s.op, {}, times);
-        },
+        [&](const ir::WarpShuffle& s) { shuffle(s, times); }, [&](const ir::TreeHalve& s) { halve(s, times); },
         // Counted where its body is, declared, or one instruction among thousands.
         [](const ir::Loop&) {}, [](const ir::Tile&) {}, [](const ir::Index&) {}, [](const ir::Init&) {},
         [](const ir::Smem&) {}, [](const ir::CpAsyncCommit&) {}, [](const ir::CpAsyncWait&) {},
