@@ -311,6 +311,23 @@ void add_beginnings(Command command, TuneFlags& flags) {
       .seldom();
 }
 
+/// Which bits schedules may give.
+void add_bits(Command& command, engine::BitsWish& bits) {
+  command
+      .option("--same-bits-as", bits.same_as, "TRAIL",
+              "Find only schedules that give the same bits as this one: heuristic, stored, or a trail "
+              "(docs/determinism.md).")
+      .seldom();
+  command
+      .option("--same-rows-as", bits.same_rows_as, "FINGERPRINT",
+              "Find only schedules that compute each row in this order, whatever the number of rows.")
+      .seldom();
+  command
+      .flag("--deterministic", bits.deterministic,
+            "Find only schedules that give the same bits in each launch: no atomic sums of floats.")
+      .seldom();
+}
+
 }  // namespace
 
 void add_tune(Command command, int& exit_code) {
@@ -344,19 +361,7 @@ void add_tune(Command command, int& exit_code) {
   add_beginnings(command, *flags);
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->tolerance);
-  command
-      .option("--same-bits-as", flags->bits.same_as, "TRAIL",
-              "Find only schedules that give the same bits as this one: heuristic, stored, or a trail "
-              "(docs/determinism.md).")
-      .seldom();
-  command
-      .option("--same-rows-as", flags->bits.same_rows_as, "FINGERPRINT",
-              "Find only schedules that compute each row in this order, whatever the number of rows.")
-      .seldom();
-  command
-      .flag("--deterministic", flags->bits.deterministic,
-            "Find only schedules that give the same bits in each launch: no atomic sums of floats.")
-      .seldom();
+  add_bits(command, flags->bits);
   command
       .flag("--retry-failed", flags->retry_failed,
             "Measure failures of earlier runs again. They may hang or crash again.")
