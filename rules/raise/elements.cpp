@@ -70,6 +70,73 @@ bool names_loaded(const ir::Expr& e) {
   return std::ranges::any_of(names, [](const std::string& name) { return loaded(name) != ValueId::none; });
 }
 
+namespace {
+
+/// The expression of a constant or an integer.
+ir::Expr index_of(const fusion::Values& values, ValueId id) {
+  const Value& value = values[id];
+  if (value.kind == Value::Kind::constant) return static_cast<std::int64_t>(value.constant);
+  return ir::var(loaded_name(id));
+}
+
+/// A sum is -0 only if all its terms are -0, and a reduction begins with 0.
+bool is_never_minus_zero(const fusion::Values& values, ValueId id) {
+  const Value& value = values[id];
+  if (value.dtype != ir::DType::f32) return true;
+  if (value.kind == Value::Kind::constant) return value.constant != 0 || !std::signbit(value.constant);
+  if (value.kind == Value::Kind::reduce) return value.op == ir::Op::add;
+  if (value.kind != Value::Kind::assign) return false;
+  switch (value.op) {
+    case ir::Op::exp:
+    case ir::Op::exp2:
+    case ir::Op::absolute:
+      return true;
+    case ir::Op::add:
+      return is_never_minus_zero(values, value.args[0]) || is_never_minus_zero(values, value.args[1]);
+    case ir::Op::select:
+      return is_never_minus_zero(values, value.args[1]) && is_never_minus_zero(values, value.args[2]);
+    case ir::Op::round_f16:
+    case ir::Op::round_bf16:
+      return is_never_minus_zero(values, value.args[0]);
+    default:
+      return false;
+  }
+}
+
+int divisions(const fusion::Values& values, ValueId root) {
+  int count = 0;
+  for (const ValueId id : below(values, root))
+    for (const ir::Expr& e : values[id].index) count += count_divisions(e);
+  return count;
+}
+
+}  // namespace
+
+std::vector<ValueId> below(const fusion::Values& values, ValueId root) {
+  std::vector<ValueId> order;
+  std::set<ValueId> seen;
+  const std::function<void(ValueId)> visit = [&](ValueId id) {
+    if (!seen.insert(id).second) return;
+    for (const ValueId arg : values[id].args) visit(arg);
+    order.push_back(id);
+  };
+  visit(root);
+  return order;
+}
+
+bool contains(const fusion::Values& values, ValueId value, ValueId part) {
+  return std::ranges::count(below(values, value), part) > 0;
+}
+
+Index named_index(const fusion::Values& values, const Value& value) {
+  ir::Substitution arguments;
+  for (std::size_t i = 0; i < value.args.size(); ++i)
+    arguments.emplace_back("g" + std::to_string(i + 1), index_of(values, value.args[i]));
+  Index index = value.index;
+  for (ir::Expr& e : index) e = ir::substitute(e, arguments);
+  return index;
+}
+
 ir::Ranges Elements::ranges(const ir::Expr& e) const {
   ir::Ranges result = values.ranges(e, shape);
   std::vector<std::string> names;
@@ -122,61 +189,11 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
     if (op == ir::Op::multiply && is_constant(args[i], 1)) return args[1 - i];
     // because -0 + 0 is 0
     if (op == ir::Op::add && is_constant(args[i], 0) &&
-        (std::signbit(values[args[i]].constant) || is_never_minus_zero(args[1 - i])))
+        (std::signbit(values[args[i]].constant) || is_never_minus_zero(values, args[1 - i])))
       return args[1 - i];
   }
   if (op == ir::Op::power && is_constant(args[1], 2)) return assign(ir::Op::multiply, {args[0], args[0]});
   return values.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
-}
-
-/// A sum is -0 only if all its terms are -0, and a reduction begins with 0.
-bool Elements::is_never_minus_zero(ValueId id) const {
-  const Value& value = values[id];
-  if (value.dtype != ir::DType::f32) return true;
-  if (value.kind == Value::Kind::constant) return value.constant != 0 || !std::signbit(value.constant);
-  if (value.kind == Value::Kind::reduce) return value.op == ir::Op::add;
-  if (value.kind != Value::Kind::assign) return false;
-  switch (value.op) {
-    case ir::Op::exp:
-    case ir::Op::exp2:
-    case ir::Op::absolute:
-      return true;
-    case ir::Op::add:
-      return is_never_minus_zero(value.args[0]) || is_never_minus_zero(value.args[1]);
-    case ir::Op::select:
-      return is_never_minus_zero(value.args[1]) && is_never_minus_zero(value.args[2]);
-    case ir::Op::round_f16:
-    case ir::Op::round_bf16:
-      return is_never_minus_zero(value.args[0]);
-    default:
-      return false;
-  }
-}
-
-ir::Ranges Elements::loaded_ranges(const ir::Expr& condition) const {
-  ir::Ranges all = ranges(condition);
-  std::vector<std::string> names;
-  ir::collect_variables(condition, names);
-  for (const std::string& name : names)
-    if (loaded(name) != ValueId::none) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
-  ir::Ranges result = ir::narrowed(std::move(all), condition);
-  std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) == ValueId::none; });
-  return result;
-}
-
-ValueId Elements::where(ValueId root, const ir::Expr& condition) {
-  const ir::Ranges known = loaded_ranges(condition);
-  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
-    if (value.kind != Value::Kind::assign || value.op != ir::Op::select) return std::nullopt;
-    const Value asked = values[value.args[0]];
-    if (asked.kind != Value::Kind::index) return std::nullopt;
-    const ir::Expr e = named(asked)[0];
-    ir::Ranges all = ranges(e);
-    all.insert(all.end(), known.begin(), known.end());
-    const ir::Expr answer = ir::simplify(e, all);
-    if (answer.kind() != ir::Expr::Kind::constant) return std::nullopt;
-    return value.args[answer.value() != 0 ? 1 : 2];
-  });
 }
 
 ValueId Elements::scatter(const Index& at, const ir::Expr& condition, ValueId value) {
@@ -187,22 +204,8 @@ ValueId Elements::scatter(const Index& at, const ir::Expr& condition, ValueId va
   return values.add(std::move(root));
 }
 
-std::vector<ValueId> Elements::below(ValueId root) const {
-  std::vector<ValueId> order;
-  std::set<ValueId> seen;
-  const std::function<void(ValueId)> visit = [&](ValueId id) {
-    if (!seen.insert(id).second) return;
-    for (const ValueId arg : values[id].args) visit(arg);
-    order.push_back(id);
-  };
-  visit(root);
-  return order;
-}
-
-bool Elements::contains(ValueId value, ValueId part) const { return std::ranges::count(below(value), part) > 0; }
-
 std::string Elements::unexplained(ValueId root) const {
-  for (const ValueId id : below(root))
+  for (const ValueId id : below(values, root))
     for (const ir::Expr& e : values[id].index) {
       std::vector<std::string> names;
       ir::collect_variables(e, names);
@@ -232,7 +235,7 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
     const auto rewritten_index = [&] {
       Value moved = value;
       for (ir::Expr& e : moved.index) e = ir::substitute(e, sigma);
-      Index index = named(moved);
+      Index index = named_index(values, moved);
       for (ir::Expr& e : index) e = simplify(e);
       return index;
     };
@@ -267,33 +270,11 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
   return run(root);
 }
 
-Index Elements::named(const Value& value) const {
-  ir::Substitution arguments;
-  for (std::size_t i = 0; i < value.args.size(); ++i)
-    arguments.emplace_back("g" + std::to_string(i + 1), index_of(value.args[i]));
-  Index index = value.index;
-  for (ir::Expr& e : index) e = ir::substitute(e, arguments);
-  return index;
-}
-
-ir::Expr Elements::index_of(ValueId id) const {
-  const Value& value = values[id];
-  if (value.kind == Value::Kind::constant) return static_cast<std::int64_t>(value.constant);
-  return ir::var(loaded_name(id));
-}
-
-int Elements::divisions(ValueId root) const {
-  int count = 0;
-  for (const ValueId id : below(root))
-    for (const ir::Expr& e : values[id].index) count += count_divisions(e);
-  return count;
-}
-
 std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, ValueId id) {
   const Value inner = values[id];
   if (inner.kind != Value::Kind::reduce || inner.op != op) return std::nullopt;
   const std::int64_t outside = values.extent(axis), inside = values.extent(inner.axis);
-  const int before = divisions(inner.args[0]);
+  const int before = divisions(values, inner.args[0]);
   // The position on one axis varies within each step of the other axis.
   for (const bool inner_is_faster : {true, false}) {
     const int both = values.new_axis(outside * inside);
@@ -302,7 +283,7 @@ std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, Valu
     const ValueId joined =
         rewrite(inner.args[0], {{values.axis(axis).name(), inner_is_faster ? slow_at : fast_at},
                                 {values.axis(inner.axis).name(), inner_is_faster ? fast_at : slow_at}});
-    if (divisions(joined) <= before) return close(op, both, dtype, joined);
+    if (divisions(values, joined) <= before) return close(op, both, dtype, joined);
   }
   return std::nullopt;
 }
@@ -312,7 +293,7 @@ std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   const std::int64_t extent = values.extent(axis);
   const std::string variable = values.axis(axis).name();
   std::set<std::int64_t> ends;
-  for (const ValueId part : below(id))
+  for (const ValueId part : below(values, id))
     for (const ir::Expr& e : values[part].index) collect_ends(e, variable, ends);
   for (const std::int64_t at : ends) {
     if (at <= 0 || at >= extent) continue;
@@ -380,6 +361,33 @@ ValueId Elements::rebuilt(ValueId reduction, const std::function<ValueId(ValueId
   const int axis = values.new_axis(values.extent(value.axis));
   const ValueId same = rewrite(value.args[0], {{values.axis(value.axis).name(), values.axis(axis)}});
   return close(value.op, axis, value.dtype, body(same));
+}
+
+ir::Ranges loaded_ranges(const Elements& elements, const ir::Expr& condition) {
+  ir::Ranges all = elements.ranges(condition);
+  std::vector<std::string> names;
+  ir::collect_variables(condition, names);
+  for (const std::string& name : names)
+    if (loaded(name) != ValueId::none) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
+  ir::Ranges result = ir::narrowed(std::move(all), condition);
+  std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) == ValueId::none; });
+  return result;
+}
+
+ValueId where(Elements& elements, ValueId root, const ir::Expr& condition) {
+  const ir::Ranges known = loaded_ranges(elements, condition);
+  fusion::Values& values = elements.values;
+  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
+    if (value.kind != Value::Kind::assign || value.op != ir::Op::select) return std::nullopt;
+    const Value asked = values[value.args[0]];
+    if (asked.kind != Value::Kind::index) return std::nullopt;
+    const ir::Expr e = named_index(values, asked)[0];
+    ir::Ranges all = elements.ranges(e);
+    all.insert(all.end(), known.begin(), known.end());
+    const ir::Expr answer = ir::simplify(e, all);
+    if (answer.kind() != ir::Expr::Kind::constant) return std::nullopt;
+    return value.args[answer.value() != 0 ? 1 : 2];
+  });
 }
 
 }  // namespace deplo::rules::raising

@@ -1,10 +1,10 @@
 // Tile IR's maxima and minima without `propagate_nan`: of a NaN and a number the number (IEEE 754-2019, maximumNumber).
 // Loop IR's keep the NaN, so here comparisons choose the number.
+#include "rules/raise/extremes.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include "rules/raise/elements.h"
 
 namespace deplo::rules::raising {
 
@@ -25,15 +25,13 @@ void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axe
     for (const ValueId arg : value.args) collect_maxima(values, arg, axes);
 }
 
-}  // namespace
-
 /// The axes of the maxima of softmaxes: maxima that exponents below a sum over as many elements are calculated with.
 /// These may keep NaN, because a NaN among the scores makes their sum NaN in any case.
-std::set<int> Elements::softmax_axes(ValueId root) const {
+std::set<int> softmax_axes(const fusion::Values& values, ValueId root) {
   std::set<int> result;
-  for (const ValueId sum : below(root)) {
+  for (const ValueId sum : below(values, root)) {
     if (values[sum].kind != Value::Kind::reduce || values[sum].op != ir::Op::add) continue;
-    for (const ValueId id : below(values[sum].args[0])) {
+    for (const ValueId id : below(values, values[sum].args[0])) {
       const Value& value = values[id];
       if (value.kind != Value::Kind::assign || (value.op != ir::Op::exp && value.op != ir::Op::exp2)) continue;
       std::set<int> axes;
@@ -45,30 +43,35 @@ std::set<int> Elements::softmax_axes(ValueId root) const {
   return result;
 }
 
-ValueId Elements::choosing_numbers(ValueId root) {
-  const std::set<int> softmaxes = softmax_axes(root);
+/// The greater or lesser of a and b; of a NaN and a number the number.
+ValueId choose_number(Elements& elements, ir::Op op, ValueId a, ValueId b) {
+  if (elements.values[a].kind == Value::Kind::constant) std::swap(a, b);
+  const auto compare = [&](ir::Op word, ValueId x, ValueId y) {
+    return elements.assign(word, {x, y}, ir::DType::boolean);
+  };
+  const auto in_order = [&](ir::Op word) { return op == ir::Op::maximum ? compare(word, b, a) : compare(word, a, b); };
+  if (elements.values[b].kind == Value::Kind::constant)
+    return elements.assign(ir::Op::select, {in_order(ir::Op::less), a, b});
+  const ValueId number = elements.assign(ir::Op::select, {compare(ir::Op::not_equal, b, b), a, b});
+  return elements.assign(ir::Op::select, {in_order(ir::Op::less_equal), a, number});
+}
+
+}  // namespace
+
+ValueId choosing_numbers(Elements& elements, ValueId root) {
+  const std::set<int> softmaxes = softmax_axes(elements.values, root);
   std::set<ValueId> kept;  // maxima of softmaxes, and what is calculated of them by further maxima
-  return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
+  return elements.values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
     if (!is_extremum(value)) return std::nullopt;
     const auto is_kept = [&](ValueId id) { return kept.contains(id); };
     const bool reduces = value.kind == Value::Kind::reduce;
     if (reduces ? softmaxes.contains(value.axis) : std::ranges::any_of(value.args, is_kept))
-      return *kept.insert(values.add(value)).first;
-    if (!reduces) return choose_number(value.op, value.args[0], value.args[1]);
+      return *kept.insert(elements.values.add(value)).first;
+    if (!reduces) return choose_number(elements, value.op, value.args[0], value.args[1]);
     Value numbers = value;
-    numbers.args[0] = choose_number(value.op, value.args[0], constant(*ir::neutral(value.op)));
-    return values.add(std::move(numbers));
+    numbers.args[0] = choose_number(elements, value.op, value.args[0], elements.constant(*ir::neutral(value.op)));
+    return elements.values.add(std::move(numbers));
   });
-}
-
-/// The greater or lesser of a and b; of a NaN and a number the number.
-ValueId Elements::choose_number(ir::Op op, ValueId a, ValueId b) {
-  if (values[a].kind == Value::Kind::constant) std::swap(a, b);
-  const auto compare = [&](ir::Op word, ValueId x, ValueId y) { return assign(word, {x, y}, ir::DType::boolean); };
-  const auto in_order = [&](ir::Op word) { return op == ir::Op::maximum ? compare(word, b, a) : compare(word, a, b); };
-  if (values[b].kind == Value::Kind::constant) return assign(ir::Op::select, {in_order(ir::Op::less), a, b});
-  const ValueId number = assign(ir::Op::select, {compare(ir::Op::not_equal, b, b), a, b});
-  return assign(ir::Op::select, {in_order(ir::Op::less_equal), a, number});
 }
 
 }  // namespace deplo::rules::raising

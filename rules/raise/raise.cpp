@@ -1,4 +1,5 @@
 #include "rules/raise/raise.h"
+#include "rules/raise/extremes.h"
 
 #include <fmt/format.h>
 
@@ -106,7 +107,7 @@ class Kernels {
     for (const Output& other : outputs_)
       if (other.array == output.array)
         in_.refuse(*output.store, fmt::format("{} is written by two stores", array(output).name));
-    if (!keeps_nan_) output.root = in_.elements.choosing_numbers(output.root);
+    if (!keeps_nan_) output.root = choosing_numbers(in_.elements, output.root);
     if (Value root = values()[output.root]; root.kind == Value::Kind::scatter) {
       root.args.back() = unrounded(root.args.back(), array(output).dtype);
       output.root = values().add(std::move(root));
@@ -173,7 +174,7 @@ class Kernels {
   void check_loads() {
     for (const Output& output : outputs_)
       for (const Output& reader : outputs_)
-        for (const ValueId id : in_.elements.below(reader.root)) {
+        for (const ValueId id : below(in_.elements.values, reader.root)) {
           const Value& value = values()[id];
           if (value.kind != Value::Kind::load || value.tensor != output.array) continue;
           const bool same = value.index == output.index && &reader == &output;
@@ -202,7 +203,7 @@ class Kernels {
 
   bool is_read(int array) {
     for (const Output& output : outputs_)
-      for (const ValueId id : in_.elements.below(output.root))
+      for (const ValueId id : below(in_.elements.values, output.root))
         if (values()[id].kind == Value::Kind::load && values()[id].tensor == array) return true;
     return false;
   }

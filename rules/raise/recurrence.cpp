@@ -12,6 +12,7 @@
 #include <numbers>
 
 #include "ir/tile_program/attribute.h"
+#include "rules/raise/conditions.h"
 #include "rules/raise/evaluator.h"
 
 namespace deplo::rules::raising {
@@ -92,7 +93,7 @@ struct Isolated {
 /// nullopt if the value does not have this form.
 std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) {
   if (id == wanted) return Isolated{1, {}};
-  if (!elements.contains(id, wanted)) return Isolated{0, id};
+  if (!contains(elements.values, id, wanted)) return Isolated{0, id};
   const Value value = elements.values[id];
   if (value.kind != Value::Kind::assign) return std::nullopt;
   const auto part = [&](std::size_t i) { return isolate(elements, value.args[i], wanted); };
@@ -165,7 +166,7 @@ struct Rebase {
     const auto with = [&](std::initializer_list<std::size_t> proportional) -> std::optional<ValueId> {
       for (std::size_t i = 0; i < args.size(); ++i) {
         if (std::ranges::find(proportional, i) == proportional.end()) {
-          if (elements.contains(args[i], from)) return std::nullopt;
+          if (contains(elements.values, args[i], from)) return std::nullopt;
         } else if (const auto part = run(args[i])) {
           args[i] = *part;
         } else {
@@ -190,7 +191,7 @@ struct Rebase {
       case ir::Op::select:
         return with({1, 2});
       case ir::Op::multiply:
-        return elements.contains(args[0], from) ? with({0}) : with({1});
+        return contains(elements.values, args[0], from) ? with({0}) : with({1});
       default:
         return std::nullopt;
     }
@@ -211,7 +212,7 @@ struct Rebase {
     const auto exponent = isolate_in_exponent(elements, id, from);
     const auto is = [&](double c) { return std::fabs(exponent->coefficient + c) <= 1e-6 * std::fabs(c); };
     if (!exponent || !exponent->rest || !is(coefficient)) return std::nullopt;
-    const ValueId score = elements.guarded(ir::Op::maximum, scaled(elements, *exponent->rest, 1), conditions);
+    const ValueId score = guarded(elements, ir::Op::maximum, scaled(elements, *exponent->rest, 1), conditions);
     return elements.assign(ir::Op::exp, {elements.assign(ir::Op::subtract, {score, to})});
   }
 };
@@ -285,7 +286,7 @@ class Recurrence {
   /// Another carried element on which the value depends; nullptr if there is none.
   const Carried* other_in(ValueId id) {
     for (std::size_t i = 1; i < carried_elements_.size(); ++i)
-      if (elements().contains(id, carried_elements_[i].before)) return &carried_elements_[i];
+      if (contains(elements().values, id, carried_elements_[i].before)) return &carried_elements_[i];
     return nullptr;
   }
 
@@ -294,9 +295,9 @@ class Recurrence {
     if (id == marker) return true;
     const Value value = elements().values[id];
     if (step_.decay || value.kind != Value::Kind::assign || value.args.size() != 2) return false;
-    const bool on_left = elements().contains(value.args[0], marker), subtracts = value.op == ir::Op::subtract;
+    const bool on_left = contains(elements().values, value.args[0], marker), subtracts = value.op == ir::Op::subtract;
     const ValueId term = value.args[on_left ? 1 : 0], rest = value.args[on_left ? 0 : 1];
-    if (on_left == elements().contains(value.args[1], marker) || (subtracts && !on_left)) return false;
+    if (on_left == contains(elements().values, value.args[1], marker) || (subtracts && !on_left)) return false;
     const bool sums = !step_.op || *step_.op == ir::Op::add;
     if (value.op == ir::Op::multiply && sums && other_in(term) != nullptr) {
       step_.decay = term;
@@ -316,7 +317,7 @@ class Recurrence {
         in_.refuse(loop_, fmt::format("carried value {} depends on carried value {}", carried_ + 1, other->number + 1));
       // Scaled like exponents, so that the scores and their maximum are found to be equal.
       const ValueId part = *step_.op == ir::Op::maximum ? scaled(elements(), *term, 1) : *term;
-      result = combined(*step_.op, result, over_trips(*step_.op, elements().guarded(*step_.op, part, conditions())));
+      result = combined(*step_.op, result, over_trips(*step_.op, guarded(elements(), *step_.op, part, conditions())));
     }
     return result;
   }
@@ -373,7 +374,7 @@ class Recurrence {
   ValueId combined(ir::Op op, ValueId initial, ValueId trips) {
     if (elements().is_constant(initial, *ir::neutral(op))) return trips;
     if (elements().is_constant(trips, *ir::neutral(op))) return initial;
-    const auto both = elements().unite(op, initial, trips);
+    const auto both = unite(elements(), op, initial, trips);
     return both ? *both : elements().assign(op, {initial, trips});
   }
 

@@ -387,12 +387,12 @@ class Store {
   /// The root of a scatter, under the mask of the store: it keeps the loaded integers within the array.
   ValueId scattered(const Place& place, ValueId value) {
     const ir::Expr& index = place.at[*chosen_];
-    const auto range = ir::bounds(index, in_.elements.loaded_ranges(place.condition));
+    const auto range = ir::bounds(index, loaded_ranges(in_.elements, place.condition));
     const std::int64_t extent = array().shape[*chosen_];
     if (!range || range->low < 0 || range->high >= extent)
       in_.refuse(op_, fmt::format("expected a mask that keeps the loaded index of {} within 0 and {}, found {}",
                                   array().name, extent - 1, ir::print(place.condition)));
-    return in_.elements.scatter(place.at, place.condition, in_.elements.where(value, place.condition));
+    return in_.elements.scatter(place.at, place.condition, where(in_.elements, value, place.condition));
   }
 
   Evaluator& in_;

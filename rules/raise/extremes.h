@@ -1,0 +1,11 @@
+// Tile IR's maxima and minima without `propagate_nan`. Private to the room.
+#pragma once
+#include "rules/raise/elements.h"
+
+namespace deplo::rules::raising {
+
+/// Makes the maxima and minima in `value` drop NaN: of a NaN and a number they give the number. Maxima of softmaxes stay
+/// as they are.
+ValueId choosing_numbers(Elements&, ValueId value);
+
+}  // namespace deplo::rules::raising
