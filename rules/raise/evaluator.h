@@ -76,10 +76,6 @@ class Evaluator {
   ValueId value(tp::ValueId id, const Index& index) { return value_of(type(id), at(id, index)); }
   ValueId value_of(const tp::Type&, const Element&);
   View view(tp::ValueId);
-  /// The array that a load or a store accesses.
-  int accessed(const tp::Operation&);
-  /// Where element `index` of the tile that a load or a store accesses lies.
-  Place place(const tp::Operation&, const Index& index);
 
   const tp::Type& type(tp::ValueId id) const { return *entry.values[id].type; }
   const tp::Operation* definition(tp::ValueId id) const { return definitions_[id].first; }
@@ -98,11 +94,6 @@ class Evaluator {
   ir::Expr unknown(const std::string& key, std::optional<ir::Interval> range = {});
   ir::Expr unknown(const std::string& name, std::int64_t extent);
   ir::Expr block(std::size_t dimension);
-  /// The number of trips of a loop whose bounds are constants.
-  std::int64_t trips(const tp::Operation& loop);
-  /// The trips of a loop whose bounds have known ranges.
-  Trips trips_of(const tp::Operation& loop);
-  Element in_trip(const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index);
   std::int64_t next_marker() { return markers_++; }
 
   const tp::Program& program;
@@ -151,6 +142,17 @@ std::vector<NamedRaiser> loop_raisers();
 /// nullptr if the operation has none.
 Raiser find_raiser(std::string_view operation);
 
+/// The array that a load or a store accesses.
+int accessed(Evaluator&, const tp::Operation&);
+/// Where element `index` of the tile that a load or a store accesses lies.
+Place place_of(Evaluator&, const tp::Operation&, const Index& index);
+
+/// The number of trips of a loop whose bounds are constants.
+std::int64_t trips(Evaluator&, const tp::Operation& loop);
+/// The trips of a loop whose bounds have known ranges.
+Trips trips_of(Evaluator&, const tp::Operation& loop);
+/// Of an integer or a pointer that each trip moves by the same: what it is before `trip`.
+Element in_trip(Evaluator&, const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index);
 /// Element `index` of a loop-carried float after the loop's last trip.
 ValueId after_trips(Evaluator&, const tp::Operation& loop, std::size_t carried, const Index& index);
 

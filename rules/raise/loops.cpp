@@ -18,7 +18,7 @@ std::vector<tp::ValueId> carried_arguments(const tp::Operation& loop) {
 
 Element for_loop(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   const tp::Type& type = in.type(op.results[result]);
-  if (type.pointer || ir::is_integral(type.element)) return in.in_trip(op, result, in.trips_of(op).taken(), index);
+  if (type.pointer || ir::is_integral(type.element)) return in_trip(in, op, result, trips_of(in, op).taken(), index);
   return {0, after_trips(in, op, result, index)};
 }
 
@@ -82,11 +82,11 @@ Element reduction(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
 
 }  // namespace
 
-std::int64_t Evaluator::trips(const tp::Operation& loop) {
-  const std::int64_t lower = number(loop, loop.operand("lower"), "bounds"),
-                     upper = number(loop, loop.operand("upper"), "bounds"),
-                     step = number(loop, loop.operand("step"), "a step");
-  if (step <= 0) refuse(loop, fmt::format("expected a step above 0, found {}", step));
+std::int64_t trips(Evaluator& in, const tp::Operation& loop) {
+  const std::int64_t lower = in.number(loop, loop.operand("lower"), "bounds"),
+                     upper = in.number(loop, loop.operand("upper"), "bounds"),
+                     step = in.number(loop, loop.operand("step"), "a step");
+  if (step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", step));
   return upper > lower ? (upper - lower + step - 1) / step : 0;
 }
 
@@ -106,46 +106,46 @@ std::vector<ir::Expr> Trips::conditions(const ir::Expr& trip) const {
   return all;
 }
 
-Trips Evaluator::trips_of(const tp::Operation& loop) {
-  Trips trips{.lower = elements.simplify(scalar(loop.operand("lower"))),
-              .upper = elements.simplify(scalar(loop.operand("upper")))};
-  const auto first = elements.bounds(trips.lower), last = elements.bounds(trips.upper);
+Trips trips_of(Evaluator& in, const tp::Operation& loop) {
+  Trips trips{.lower = in.elements.simplify(in.scalar(loop.operand("lower"))),
+              .upper = in.elements.simplify(in.scalar(loop.operand("upper")))};
+  const auto first = in.elements.bounds(trips.lower), last = in.elements.bounds(trips.upper);
   if (!first || !last)
-    refuse(loop, fmt::format("expected bounds that the arguments and the block decide, found {}",
-                             ir::print(first ? trips.upper : trips.lower)));
-  trips.step = number(loop, loop.operand("step"), "a step");
-  if (trips.step <= 0) refuse(loop, fmt::format("expected a step above 0, found {}", trips.step));
+    in.refuse(loop, fmt::format("expected bounds that the arguments and the block decide, found {}",
+                                ir::print(first ? trips.upper : trips.lower)));
+  trips.step = in.number(loop, loop.operand("step"), "a step");
+  if (trips.step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", trips.step));
   trips.low = first->low;
-  if (ir::known_divisor(elements.simplify(trips.lower - trips.low)) % trips.step != 0)
-    refuse(loop, fmt::format("expected a lower bound at a multiple of the step, found {}", ir::print(trips.lower)));
+  if (ir::known_divisor(in.elements.simplify(trips.lower - trips.low)) % trips.step != 0)
+    in.refuse(loop, fmt::format("expected a lower bound at a multiple of the step, found {}", ir::print(trips.lower)));
   trips.count = last->high > trips.low ? (last->high - trips.low + trips.step - 1) / trips.step : 0;
   return trips;
 }
 
-/// Of an integer or a pointer that each trip moves by the same.
-Element Evaluator::in_trip(const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index) {
-  Element result = at(loop.operand_list("init")[carried], index);
+Element in_trip(Evaluator& in, const tp::Operation& loop, std::size_t carried, const ir::Expr& trip,
+                const Index& index) {
+  Element result = in.at(loop.operand_list("init")[carried], index);
   if (trip.is_constant(0)) return result;
-  const std::string before = "c" + std::to_string(next_marker());
-  elements.declare(before);
+  const std::string before = "c" + std::to_string(in.next_marker());
+  in.elements.declare(before);
   std::map<tp::ValueId, ElementAt> arguments;
   const std::vector<tp::ValueId> all = carried_arguments(loop);
   for (std::size_t i = 0; i < all.size(); ++i)
     arguments[all[i]] = [&, i](const Index& other) -> Element {
-      if (i != carried || other != index) refuse(loop, fmt::format("carried value {} is no counter", carried + 1));
+      if (i != carried || other != index) in.refuse(loop, fmt::format("carried value {} is no counter", carried + 1));
       return {ir::var(before), ValueId::none, result.array};
     };
   arguments[loop.regions[0].arguments[0]] = [&](const Index&) -> Element {
-    refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
+    in.refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
   };
-  enter(loop.regions[0], std::move(arguments));
-  const Element next = at(terminator(loop.regions[0]).operands[carried], index);
-  leave();
-  const ir::Expr step = elements.simplify(next.index - ir::var(before));
+  in.enter(loop.regions[0], std::move(arguments));
+  const Element next = in.at(terminator(loop.regions[0]).operands[carried], index);
+  in.leave();
+  const ir::Expr step = in.elements.simplify(next.index - ir::var(before));
   if (next.value != ValueId::none || next.array != result.array || ir::depends_on(step, before) ||
       (step.kind() != ir::Expr::Kind::constant && trip.kind() != ir::Expr::Kind::constant))
-    refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
-  result.index = elements.simplify(
+    in.refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
+  result.index = in.elements.simplify(
       result.index + (step.kind() == ir::Expr::Kind::constant ? trip * step.value() : step * trip.value()));
   return result;
 }

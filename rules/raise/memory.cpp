@@ -134,9 +134,9 @@ void check_order(Evaluator& in, const tp::Operation& op) {
 Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   CHECK(result == 0);  // nobody asks for tokens
   check_order(in, op);
-  const int array = in.accessed(op);
+  const int array = accessed(in, op);
   const Array& of = in.arrays[static_cast<std::size_t>(array)];
-  Place place = in.place(op, index);
+  Place place = place_of(in, op, index);
   const Index at_first = place.at;
   in.loads.emplace_back(&op, array);
   ir::Expr inside = place.condition;
@@ -221,32 +221,32 @@ View Evaluator::view(tp::ValueId id) {
   return view;
 }
 
-int Evaluator::accessed(const tp::Operation& op) {
-  if (through_view(op)) return view(op.operand("view")).array;
+int accessed(Evaluator& in, const tp::Operation& op) {
+  if (through_view(op)) return in.view(op.operand("view")).array;
   const tp::ValueId pointers = op.operand(pointers_of(op));
-  return at(pointers, Index(type(pointers).shape.size(), 0)).array;
+  return in.at(pointers, Index(in.type(pointers).shape.size(), 0)).array;
 }
 
-Place Evaluator::place(const tp::Operation& op, const Index& index) {
+Place place_of(Evaluator& in, const tp::Operation& op, const Index& index) {
   Place place;
   ir::Expr offset = 0;
   if (through_view(op)) {
-    const tp::Type& cut = type(op.operand("view"));
+    const tp::Type& cut = in.type(op.operand("view"));
     if (cut.kind != tp::Kind::partition_view)
-      refuse(op, fmt::format("expected a partition view, found a {}", tp::name(cut.kind)));
-    const View of = view(op.operand("view"));
+      in.refuse(op, fmt::format("expected a partition view, found a {}", tp::name(cut.kind)));
+    const View of = in.view(op.operand("view"));
     const std::vector<tp::ValueId> tiles = op.operand_list("index");
     Index in_view(of.shape.size(), 0);
     for (std::size_t d = 0; d < tiles.size(); ++d) {
       const auto dim = static_cast<std::size_t>(cut.dim_map[d]);
-      const ir::Expr tile = scalar(tiles[d]);
-      in_view[dim] = elements.simplify(tile * cut.tile[d] + index[d]);
+      const ir::Expr tile = in.scalar(tiles[d]);
+      in_view[dim] = in.elements.simplify(tile * cut.tile[d] + index[d]);
       // The number of a tile outside of the view is an error of the program's: where one is loaded, none is.
       if (cut.tile[d] == 1 && names_loaded(tile)) continue;
       place.condition = {ir::ExprOp::land, place.condition, ir::less(in_view[dim], of.shape[dim])};
     }
-    place.condition = elements.simplify(place.condition);
-    const Array& array = arrays[static_cast<std::size_t>(of.array)];
+    place.condition = in.elements.simplify(place.condition);
+    const Array& array = in.arrays[static_cast<std::size_t>(of.array)];
     if (of.shape == array.shape && of.strides == array.strides && of.offset.is_constant(0)) {
       place.at = std::move(in_view);
       return place;
@@ -255,18 +255,18 @@ Place Evaluator::place(const tp::Operation& op, const Index& index) {
     for (std::size_t d = 0; d < in_view.size(); ++d) offset = offset + in_view[d] * of.strides[d];
     std::vector<ir::Expr> conditions;
     split_conditions(place.condition, conditions);
-    place.at = find_index(*this, op, array, offset, conditions);
+    place.at = find_index(in, op, array, offset, conditions);
     return place;
   }
-  const Element pointer = at(op.operand(pointers_of(op)), index);
+  const Element pointer = in.at(op.operand(pointers_of(op)), index);
   if (op.has("mask")) {
-    const Element mask = at(op.operand("mask"), index);
+    const Element mask = in.at(op.operand("mask"), index);
     place.mask = mask.value;
-    if (mask.value == ValueId::none) place.condition = elements.simplify(mask.index);
+    if (mask.value == ValueId::none) place.condition = in.elements.simplify(mask.index);
   }
   std::vector<ir::Expr> conditions;
   split_conditions(place.condition, conditions);
-  place.at = find_index(*this, op, arrays[static_cast<std::size_t>(pointer.array)], pointer.index, conditions);
+  place.at = find_index(in, op, in.arrays[static_cast<std::size_t>(pointer.array)], pointer.index, conditions);
   return place;
 }
 

@@ -227,7 +227,7 @@ struct Step {
 class Recurrence {
  public:
   Recurrence(Evaluator& in, const tp::Operation& loop, std::size_t carried, Index index)
-      : in_(in), loop_(loop), carried_(carried), index_(std::move(index)), trips_(in.trips_of(loop)) {}
+      : in_(in), loop_(loop), carried_(carried), index_(std::move(index)), trips_(trips_of(in, loop)) {}
 
   ValueId run() {
     const ValueId initial = in_.value(loop_.operand_list("init")[carried_], index_);
@@ -257,7 +257,7 @@ class Recurrence {
     for (std::size_t i = 0; i < all.size(); ++i)
       arguments[all[i]] = [this, i, id = all[i]](const Index& at) -> Element {
         const tp::Type& type = in_.type(id);
-        if (ir::is_integral(type.element) || type.pointer) return in_.in_trip(loop_, i, trips_.number(trip_), at);
+        if (ir::is_integral(type.element) || type.pointer) return in_trip(in_, loop_, i, trips_.number(trip_), at);
         return {0, before(i, at)};
       };
     arguments[loop_.regions[0].arguments[0]] = [this](const Index&) -> Element {

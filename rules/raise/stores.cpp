@@ -27,6 +27,58 @@ struct Term {
   std::int64_t coefficient, extent;
 };
 
+bool is_unknown(const std::string& name) {
+  return name == "bx" || name == "by" || name == "bz" || (name.size() > 1 && (name[0] == 's' || name[0] == 'l'));
+}
+
+void set_solved(Evaluator& in, const std::string& name, const ir::Expr& e) {
+  for (auto& [other, known] : in.solved) known = in.elements.simplify(ir::substitute(known, {{name, e}}));
+  in.solved.emplace_back(name, e);
+}
+
+/// 4 x + l, where l is below 4: l = wanted % 4, x = wanted / 4.
+bool split(Evaluator& in, const ir::Expr& block, const std::vector<std::string>& names, const ir::Expr& wanted) {
+  std::vector<Term> terms;
+  ir::Substitution none;
+  for (const std::string& name : names) {
+    const auto c = ir::coefficient(block, name);
+    const auto range = in.elements.bounds(ir::var(name));
+    if (!c || !range || range->low != 0) return false;
+    terms.push_back({name, *c, range->high + 1});
+    none.emplace_back(name, 0);
+  }
+  if (!in.elements.simplify(ir::substitute(block, none)).is_constant(0)) return false;
+  std::ranges::sort(terms, {}, &Term::coefficient);
+  std::int64_t step = 1;
+  for (const Term& term : terms) {
+    if (term.coefficient != step) return false;
+    step *= term.extent;
+  }
+  for (const Term& term : terms) {
+    const ir::Expr at = wanted / term.coefficient;
+    set_solved(in, term.variable, in.elements.simplify(&term == &terms.back() ? at : at % term.extent));
+  }
+  return true;
+}
+
+/// block == wanted, for one of its unknowns.
+void solve_for(Evaluator& in, const tp::Operation& op, ir::Expr block, const ir::Expr& wanted) {
+  block = in.elements.simplify(ir::substitute(block, in.solved));
+  std::vector<std::string> names;
+  ir::collect_variables(block, names);
+  std::erase_if(names, [](const std::string& name) { return !is_unknown(name); });
+  if (names.empty()) return;
+  if (split(in, block, names, wanted)) return;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {  // of scalars the last one computed
+    const auto c = ir::coefficient(block, *name);
+    if (c != 1 && c != -1) continue;
+    const ir::Expr others = ir::substitute(block, {{*name, 0}});
+    set_solved(in, *name, in.elements.simplify(c == 1 ? wanted - others : others - wanted));
+    return;
+  }
+  in.refuse(op, fmt::format("expected the tile's number as a sum of numbers of the block, found {}", ir::print(block)));
+}
+
 class Store {
  public:
   Store(Evaluator& in, const tp::Operation& op, const std::vector<const tp::Operation*>& around)
@@ -38,7 +90,7 @@ class Store {
     if (op_.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
       in_.refuse(op_, "expected a weak access: other accesses communicate with other blocks");
     enter_loops();
-    array_ = in_.accessed(op_);
+    array_ = accessed(in_, op_);
     cut();
     check_once();
     solve();
@@ -112,7 +164,7 @@ class Store {
       const std::int64_t step = in_.number(loop, loop.operand("step"), "a step");
       const ir::Expr lower = in_.elements.simplify(in_.scalar(loop.operand("lower")));
       const bool deals = i == 0 && lower.kind() != ir::Expr::Kind::constant;
-      trips_.push_back(deals ? deal(loop, step) : in_.trips(loop));
+      trips_.push_back(deals ? deal(loop, step) : trips(in_, loop));
       if (trips_.back() == 0) in_.refuse(op_, "its loop has no trips");
       const auto trip = [this, i] { return in_.unknown("l" + std::to_string(i), trips_[i]); };
       std::map<tp::ValueId, ElementAt> arguments;
@@ -126,7 +178,7 @@ class Store {
           const tp::Type& type = in_.type(loop.regions[0].arguments[c]);
           if (deals || (!type.pointer && !ir::is_integral(type.element)))
             in_.refuse(op_, "it writes what its loop carries");
-          return in_.in_trip(loop, c - 1, trip(), index);
+          return in_trip(in_, loop, c - 1, trip(), index);
         };
       in_.enter(loop.regions[0], std::move(arguments));
     }
@@ -172,7 +224,7 @@ class Store {
 
   /// Where the tile's elements lie along each dimension: C, q, and the parts of e.
   void cut() {
-    const Place place = in_.place(op_, tile_variables());
+    const Place place = place_of(in_, op_, tile_variables());
     if (place.mask != ValueId::none)
       in_.refuse(op_, "its mask depends on data, so some elements keep their old values");
     find_coordinates(place);
@@ -283,7 +335,7 @@ class Store {
   /// Which tile the block writes that `solved` names; nullopt of one outside.
   std::optional<std::vector<std::int64_t>> tile_of_solved() {
     in_.forget();
-    const Place place = in_.place(op_, Index(in_.type(value_).shape.size(), 0));
+    const Place place = place_of(in_, op_, Index(in_.type(value_).shape.size(), 0));
     std::vector<std::int64_t> tile;
     const Index coordinate = coordinates(place);
     for (std::size_t d = 0; d < coordinate.size(); ++d) {
@@ -313,66 +365,13 @@ class Store {
         for (ir::Expr& e : tile_at_) e = in_.elements.simplify(ir::substitute(e, {{part.variable, at % part.extent}}));
         step *= part.extent;
       }
-      solve(blocks_[d], in_.elements.simplify(identity_[d] / sizes_[d]));
+      solve_for(in_, op_, blocks_[d], in_.elements.simplify(identity_[d] / sizes_[d]));
     }
-  }
-
-  /// block == wanted, for one of its unknowns.
-  void solve(ir::Expr block, const ir::Expr& wanted) {
-    block = in_.elements.simplify(ir::substitute(block, in_.solved));
-    std::vector<std::string> names;
-    ir::collect_variables(block, names);
-    std::erase_if(names, [](const std::string& name) { return !is_unknown(name); });
-    if (names.empty()) return;
-    if (split(block, names, wanted)) return;
-    for (auto name = names.rbegin(); name != names.rend(); ++name) {  // of scalars the last one computed
-      const auto c = ir::coefficient(block, *name);
-      if (c != 1 && c != -1) continue;
-      const ir::Expr others = ir::substitute(block, {{*name, 0}});
-      set(*name, in_.elements.simplify(c == 1 ? wanted - others : others - wanted));
-      return;
-    }
-    in_.refuse(op_,
-               fmt::format("expected the tile's number as a sum of numbers of the block, found {}", ir::print(block)));
-  }
-
-  /// 4 x + l, where l is below 4: l = wanted % 4, x = wanted / 4.
-  bool split(const ir::Expr& block, const std::vector<std::string>& names, const ir::Expr& wanted) {
-    std::vector<Term> terms;
-    ir::Substitution none;
-    for (const std::string& name : names) {
-      const auto c = ir::coefficient(block, name);
-      const auto range = in_.elements.bounds(ir::var(name));
-      if (!c || !range || range->low != 0) return false;
-      terms.push_back({name, *c, range->high + 1});
-      none.emplace_back(name, 0);
-    }
-    if (!in_.elements.simplify(ir::substitute(block, none)).is_constant(0)) return false;
-    std::ranges::sort(terms, {}, &Term::coefficient);
-    std::int64_t step = 1;
-    for (const Term& term : terms) {
-      if (term.coefficient != step) return false;
-      step *= term.extent;
-    }
-    for (const Term& term : terms) {
-      const ir::Expr at = wanted / term.coefficient;
-      set(term.variable, in_.elements.simplify(&term == &terms.back() ? at : at % term.extent));
-    }
-    return true;
-  }
-
-  void set(const std::string& name, const ir::Expr& e) {
-    for (auto& [other, known] : in_.solved) known = in_.elements.simplify(ir::substitute(known, {{name, e}}));
-    in_.solved.emplace_back(name, e);
-  }
-
-  static bool is_unknown(const std::string& name) {
-    return name == "bx" || name == "by" || name == "bz" || (name.size() > 1 && (name[0] == 's' || name[0] == 'l'));
   }
 
   /// Each element must lie at its coordinates now, and be written where no loaded integer says that it is not.
   Place check_places() {
-    Place place = in_.place(op_, tile_at_);
+    Place place = place_of(in_, op_, tile_at_);
     const Index at = coordinates(place);
     for (std::size_t d = 0; d < identity_.size(); ++d)
       if (!(in_.elements.simplify(at[d]) == identity_[d]))
