@@ -10,11 +10,6 @@
 #include "measure/ptx/warp.h"
 
 namespace deplo::measure::ptx {
-namespace {
-
-constexpr std::uint64_t mbarrier_bytes = 8;
-
-}  // namespace
 
 Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32_t rank)
     : machine_(machine),
@@ -22,11 +17,12 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
       index_(index),
       rank_(rank),
       shared_(machine.shared_bytes()),
+      mbarriers_(*this),
       shadow_(machine.shared_bytes(), machine.program().granule, static_cast<std::size_t>(machine.warps()),
               cluster.actors().warp(rank, 0), cluster.actors().products(cluster.actors().warp(rank, 0))),
       live_threads_(machine.threads()),
       live_warps_(machine.warps()) {
-  shared_.clear(machine.fill());
+  shared_.clear(machine.options().fill);
   const std::int64_t warps = machine.warps();
   for (std::int64_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>(*this, i));
   issues_.resize(static_cast<std::size_t>((warps + 3) / 4));
@@ -67,47 +63,6 @@ void Block::end_warp() {
   for (NamedBarrier& barrier : barriers_) turn_if_complete(barrier);
 }
 
-void Block::make_mbarrier(std::uint64_t offset, std::uint32_t count, const Access& by) {
-  constexpr std::uint32_t most_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
-  if (count < 1 || count > most_count)
-    throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", most_count, count));
-  remove_mbarrier(offset);
-  mbarriers_.emplace(offset, Initialized{Mbarrier(count), by, ++initializations_});
-}
-
-void Block::remove_mbarrier(std::uint64_t offset) { mbarriers_.erase(offset); }
-
-// Its initialization is ordered by a barrier, or by fence.mbarrier_init and any meeting of the threads (PTX ISA,
-// "membar/fence"). The asynchronous proxy needs a fence in any case.
-Mbarrier& Block::mbarrier(std::uint64_t offset, const Access& access) {
-  const auto found = mbarriers_.find(offset);
-  if (found == mbarriers_.end())
-    throw Finding(fmt::format(
-        "expected an mbarrier at {:#x} in shared memory of block {}, found none that was initialized", offset, index_));
-  const Initialized& initialized = found->second;
-  const Access& by = initialized.by;
-  const Actor fence = cluster_.actors().initializations(rank_);
-  const bool is_fenced = access.before->seen.seen(fence) >= initialized.number;
-  if (!is_fenced && access.before->seen.seen(by.actor) < by.epoch)
-    throw Finding(fmt::format("race: uses the mbarrier at {:#x}, and nothing orders this with its initialization at {}",
-                              offset, machine_.place_of(by.at)));
-  if (!is_fenced && access.is_async && access.before->proxy.seen(by.actor) < by.epoch)
-    throw Finding(fmt::format("race: no fence shows the mbarrier at {:#x}, which was initialized at {}, to the copy",
-                              offset, machine_.place_of(by.at)));
-  return found->second.barrier;
-}
-
-void Block::arrive_from_afar(std::uint64_t offset, const Access& access) {
-  mbarriers_.at(offset).from_afar[access.actor] = access;
-}
-
-std::pair<Actor, Epoch> Block::next_copy(std::uint64_t mbarrier) {
-  const auto [found, is_new] = copies_.try_emplace(mbarrier, 0, 0);
-  if (is_new) found->second.first = cluster_.actors().add_tensor_copies();
-  ++found->second.second;
-  return found->second;
-}
-
 std::string Actors::describe(Actor actor) const {
   const std::string text = describe_in_block(actor);
   return all_ == warps_ || actor >= 3 * all_ ? text : fmt::format("{} of rank {}", text, actor % all_ / warps_);
@@ -117,12 +72,6 @@ std::string Actors::describe_in_block(Actor actor) const {
   if (actor >= 3 * all_) return "a tensor copy";
   const char* const what = actor < all_ ? "" : actor < 2 * all_ ? "a cp.async of " : "a wgmma of ";
   return fmt::format("{}warp {}", what, actor % warps_);
-}
-
-void Block::check_plain(std::uint64_t offset, std::uint64_t size) const {
-  const auto next = mbarriers_.lower_bound(offset < mbarrier_bytes ? 0 : offset - mbarrier_bytes + 1);
-  if (next != mbarriers_.end() && next->first < offset + size)
-    throw Finding(fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may do", next->first));
 }
 
 void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue) {
@@ -143,26 +92,6 @@ std::int64_t Block::launch_registers() const {
   constexpr std::int64_t all = 65536, most = 255;
   const std::int64_t threads = machine_.warps() * warp_lanes * machine_.program().least_blocks;
   return std::min(all / threads / 8 * 8, most);
-}
-
-// An arrival at another block's mbarrier is a store to its memory, which must still be there. A relaxed barrier of the
-// cluster does not order the two.
-void Block::check_end() const {
-  for (const auto& [offset, each] : mbarriers_) {
-    if (each.barrier.bytes() != 0)
-      throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}", index_,
-                                offset, each.barrier.bytes(), each.barrier.phase()));
-    for (const auto& [actor, arrival] : each.from_afar) {
-      const auto knows = [&](const auto& warp) {
-        return warp->order.knowledge().seen.seen(arrival.actor) >= arrival.epoch;
-      };
-      if (std::ranges::none_of(warps_, knows))
-        throw Finding(
-            fmt::format("block {} may end before {} arrives at its mbarrier at {:#x}: nothing orders the end "
-                        "with the arrival at {}",
-                        index_, cluster_.actors().describe(actor), offset, machine_.place_of(arrival.at)));
-    }
-  }
 }
 
 Cluster::Cluster(Machine& machine, std::int64_t number)

@@ -2,12 +2,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "measure/ptx/mbarrier.h"
+#include "measure/ptx/block_mbarriers.h"
 #include "measure/ptx/memory.h"
 #include "measure/ptx/races/order.h"
 
@@ -64,27 +63,15 @@ class Block {
   std::uint32_t rank() const { return rank_; }
   SharedMemory& shared() { return shared_; }
   std::vector<std::unique_ptr<Warp>>& warps() { return warps_; }
+  const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
 
   /// Counts these threads in and returns the number of turns that were complete before. `expected`: as in NamedBarrier.
   /// Throws Finding if the barrier is waiting for another number of threads.
   std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected, const Knowledge&);
   const NamedBarrier& barrier(std::uint32_t number) const { return barriers_[number]; }
 
-  void make_mbarrier(std::uint64_t offset, std::uint32_t count, const Access&);
-  void remove_mbarrier(std::uint64_t offset);
-  /// Throws Finding if there is none, or if nothing orders its initialization and the access.
-  Mbarrier& mbarrier(std::uint64_t offset, const Access&);
-  /// Another block's warp arrives at the mbarrier.
-  void arrive_from_afar(std::uint64_t offset, const Access&);
-  /// Throws Finding if the range has bytes of an mbarrier.
-  void check_plain(std::uint64_t offset, std::uint64_t size) const;
-  bool has_mbarriers() const { return !mbarriers_.empty(); }
-
+  BlockMbarriers& mbarriers() { return mbarriers_; }
   Shadow& shadow() { return shadow_; }
-  /// The actor of the tensor copies that an mbarrier counts, and its next epoch.
-  std::pair<Actor, Epoch> next_copy(std::uint64_t mbarrier);
-  /// How many mbarriers were initialized. fence.mbarrier_init makes them known.
-  Epoch initializations() const { return initializations_; }
   /// Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
   std::int64_t launch_registers() const;
   std::int64_t& free_registers() { return free_registers_; }  // of the block's pool
@@ -94,8 +81,6 @@ class Block {
   std::int64_t live_threads() const { return live_threads_; }
   void end_threads(std::int64_t count) { live_threads_ -= count; }
   void end_warp();
-  /// Checks what must be true when the last thread has ended.
-  void check_end() const;
 
  private:
   Machine& machine_;
@@ -105,15 +90,7 @@ class Block {
   SharedMemory shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<NamedBarrier, 16> barriers_{};
-  struct Initialized {
-    Mbarrier barrier;
-    Access by;
-    Epoch number = 0;
-    std::map<Actor, Access> from_afar = {};  // the last arrival of each warp of another block
-  };
-  std::map<std::uint64_t, Initialized> mbarriers_;  // by offset
-  std::map<std::uint64_t, std::pair<Actor, Epoch>> copies_;
-  Epoch initializations_ = 0;
+  BlockMbarriers mbarriers_;
   Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
   /// The threads that the barrier waits for.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "measure/ptx/finding.h"
+#include "measure/ptx/place.h"
 #include "measure/ptx/warp.h"
 
 namespace deplo::measure::ptx {
@@ -53,7 +54,7 @@ LaunchResult Machine::run() {
       step_idle();
     }
   }
-  CHECK(deferred_.empty());
+  CHECK(deferred_.none());
   return {thread_instructions_, std::move(printed_)};
 }
 
@@ -94,7 +95,7 @@ bool Machine::sweep() {
       }
     }
   }
-  if (timing_ == Timing::random && !deferred_.empty() && rng_.below(4) == 0) run_deferred();
+  if (timing_ == Timing::random && !deferred_.none() && rng_.below(4) == 0) run_deferred();
   executed_ += executed;
   return executed > 0;
 }
@@ -105,37 +106,24 @@ void Machine::retire() {
       ++i;
       continue;
     }
-    for (const Deferred& deferred : deferred_)
-      if (&deferred.warp->block().cluster() == resident_[i].get())
-        throw placed(Finding("the block ends before this copy is done"), *deferred.warp, deferred.at);
-    for (const auto& block : resident_[i]->blocks()) block->check_end();
+    deferred_.check_done(*resident_[i]);
+    for (const auto& block : resident_[i]->blocks()) block->mbarriers().check_end();
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
     if (resident_.empty()) admit();
   }
 }
 
 void Machine::defer(const Warp& warp, std::uint32_t at, std::function<void()> work) {
-  Deferred deferred{std::move(work), &warp, at};
+  DeferredWork::Work deferred{&warp, at, std::move(work)};
   if (timing_ == Timing::early)
-    run(deferred);
+    deferred.done();
   else
-    deferred_.push_back(std::move(deferred));
-}
-
-void Machine::run(const Deferred& deferred) const {
-  try {
-    deferred.work();
-  } catch (const Finding& finding) {
-    throw placed(finding, *deferred.warp, deferred.at);
-  }
+    deferred_.add(std::move(deferred));
 }
 
 bool Machine::run_deferred() {
-  if (deferred_.empty()) return false;
-  const std::size_t which = rng_.below(deferred_.size());
-  const Deferred deferred = std::move(deferred_[which]);
-  deferred_.erase(deferred_.begin() + static_cast<std::ptrdiff_t>(which));
-  run(deferred);
+  if (deferred_.none()) return false;
+  deferred_.take(rng_).done();
   note_progress();
   return true;
 }
@@ -154,22 +142,6 @@ const TensorMap& Machine::map_of(std::uint64_t address) const {
   std::memcpy(&number, parameters_.data() + offset, sizeof number);
   if (number >= maps_.size()) throw Finding(fmt::format("the parameter at byte {} is no tensor map", offset));
   return maps_[number];
-}
-
-std::string Machine::place_of(std::uint32_t at) const {
-  const Statement& s = program_.statements[at];
-  std::string text = fmt::format("PTX line {}", s.line);
-  if (s.place.line > 0) text += fmt::format(", CUDA line {}", s.place.line);
-  if (s.place.inlined_at > 0) text += fmt::format(" (called at line {})", s.place.inlined_at);
-  return text;
-}
-
-Finding Machine::placed(const Finding& finding, const Warp& warp, std::uint32_t at) const {
-  if (finding.has_place()) return finding;
-  std::string text = fmt::format("{}: {}: {}; block {}, warp {}", place_of(at), program_.statements[at].opcode,
-                                 finding.what(), warp.block().index(), warp.index());
-  if (finding.lane() >= 0) text += fmt::format(", lane {}", finding.lane());
-  return finding.placed(text);
 }
 
 std::string Machine::waiting_warps() const {

@@ -9,6 +9,7 @@
 
 #include "core/rng.h"
 #include "measure/ptx/block.h"
+#include "measure/ptx/deferred_work.h"
 #include "measure/ptx/finding.h"
 #include "measure/ptx/memory.h"
 #include "measure/ptx/program.h"
@@ -42,7 +43,8 @@ struct LaunchResult {
   std::string printed;            // by vprintf
 };
 
-/// One launch. Not thread-safe.
+/// One launch. Not thread-safe. Half of its methods are what instructions need of the launch; the others are the turns
+/// of its warps, which are one loop.
 class Machine {
  public:
   /// `parameters`: the bytes of the kernel's parameters, as the driver passes them; of a tensor map 128 bytes, of
@@ -63,8 +65,6 @@ class Machine {
   std::int64_t threads() const { return options_.threads; }
   std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // of a block
   const LaunchOptions& options() const { return options_; }
-  std::int64_t blocks() const { return options_.blocks; }
-  std::int64_t dynamic_shared_bytes() const { return options_.dynamic_shared_bytes; }
   Rng& rng() { return rng_; }
   Timing timing() const { return timing_; }
   /// Whether waits end without what they wait for, as try_wait may after some time.
@@ -85,23 +85,12 @@ class Machine {
   /// they use. Kernel finds out by a second launch with another `fill`.
   void note_uninitialized(const Finding& finding, const Warp& warp);
   const std::optional<Finding>& uninitialized() const { return uninitialized_; }
-  std::byte fill() const { return options_.fill; }
   void print(const std::string& text) { printed_ += text; }
-  /// "PTX line 120, CUDA line 45", of an instruction.
-  std::string place_of(std::uint32_t at) const;
-  /// Adds the place of instruction `at` of a warp to what was found there.
-  Finding placed(const Finding&, const Warp& warp, std::uint32_t at) const;
 
  private:
-  struct Deferred {
-    std::function<void()> work;
-    const Warp* warp;
-    std::uint32_t at;
-  };
   bool admit();
   bool sweep();
   bool run_deferred();
-  void run(const Deferred&) const;
   void retire();
   void step_idle();
   [[noreturn]] void report_deadlock() const;
@@ -120,7 +109,7 @@ class Machine {
   std::int64_t quantum_;
   std::vector<std::unique_ptr<Cluster>> resident_;
   std::int64_t begun_ = 0;  // clusters
-  std::vector<Deferred> deferred_;
+  DeferredWork deferred_;
   bool waits_time_out_ = false, is_lively_ = true;
   int idle_rounds_ = 0;
   std::uint64_t progress_ = 0, idle_progress_ = 0, swept_progress_ = 0, events_ = 0;

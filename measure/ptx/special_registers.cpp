@@ -84,9 +84,9 @@ std::int64_t place_in_launch(Special which, const Block& block, std::int64_t war
     case clusterid_x:
       return block.index() / cluster;
     case nclusterid_x:
-      return machine.blocks() / cluster;
+      return machine.options().blocks / cluster;
     case dynamic_smem_size:
-      return machine.dynamic_shared_bytes();
+      return machine.options().dynamic_shared_bytes;
     case total_smem_size:
       return static_cast<std::int64_t>(machine.shared_bytes());
     default:

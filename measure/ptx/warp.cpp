@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "measure/ptx/machine.h"
+#include "measure/ptx/place.h"
 #include "measure/ptx/special_registers.h"
 
 namespace deplo::measure::ptx {
@@ -116,7 +117,7 @@ bool Warp::step(std::size_t current) {
       return false;
     }
   } catch (const Finding& finding) {
-    throw machine().placed(finding, *this, at_);
+    throw placed(finding, *this, at_);
   }
   groups_.merge(current);
   return true;
@@ -129,7 +130,7 @@ std::string Warp::parted_lanes() const {
     if (program_.code[group.at].together == Together::no) return "";
   const Statement& s = program_.statements[first.at];
   return fmt::format("{}: {}: executed by lanes {:#x} of warp {} only, and expected by all: {}",
-                     machine().place_of(first.at), s.opcode, first.lanes, index_, whereabouts());
+                     place_of(machine().program(), first.at), s.opcode, first.lanes, index_, whereabouts());
 }
 
 std::string Warp::whereabouts() const {

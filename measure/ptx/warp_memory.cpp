@@ -5,15 +5,16 @@
 #include <cstring>
 
 #include "measure/ptx/machine.h"
+#include "measure/ptx/place.h"
 
 namespace deplo::measure::ptx {
 namespace {
 
 [[noreturn]] void report(const Warp& w, const GlobalConflict& conflict, const char* does, std::uint64_t size,
                          std::uint64_t address) {
-  const std::string other = fmt::format("which block {}, {} {} at {}", conflict.block,
-                                        w.block().cluster().actors().describe_in_block(conflict.actor),
-                                        conflict.was_write ? "wrote" : "read", w.machine().place_of(conflict.at));
+  const std::string other = fmt::format(
+      "which block {}, {} {} at {}", conflict.block, w.block().cluster().actors().describe_in_block(conflict.actor),
+      conflict.was_write ? "wrote" : "read", place_of(w.machine().program(), conflict.at));
   const char* why = ", and nothing orders the two";
   if (conflict.why == GlobalConflict::Why::narrow_scope)
     why = ", both atomically, but in a scope that does not include the other's block";
@@ -35,7 +36,7 @@ std::byte* shared_at(Warp& w, std::uint64_t address, std::uint32_t size, std::si
                               static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
                   here);
   if (operation.used > 0) size = operation.used;
-  if (block->has_mbarriers()) block->check_plain(offset, size);
+  if (!block->mbarriers().none()) block->mbarriers().check_plain(offset, size);
   const std::uint64_t position = offset - shared_start;
   Access made = w.access();
   made.is_atomic = use == Use::update;
@@ -89,13 +90,15 @@ std::byte* local_at(Warp& w, std::uint64_t offset, std::uint32_t size, std::size
 }  // namespace
 
 void report(const Warp& w, const Conflict& conflict, const char* does, std::uint64_t size, std::uint64_t at) {
-  const std::string other = fmt::format("{} {} at {}", w.block().cluster().actors().describe(conflict.actor),
-                                        conflict.was_write ? "wrote" : "read", w.machine().place_of(conflict.at));
+  const std::string other =
+      fmt::format("{} {} at {}", w.block().cluster().actors().describe(conflict.actor),
+                  conflict.was_write ? "wrote" : "read", place_of(w.machine().program(), conflict.at));
   if (conflict.lane)
-    throw Finding(fmt::format(
-        "race: {} {} bytes at byte {} of shared memory, which lane {} of the same warp {} at {}, and "
-        "no __syncwarp() (bar.warp.sync) or other barrier stands between",
-        does, size, at, *conflict.lane, conflict.was_write ? "wrote" : "read", w.machine().place_of(conflict.at)));
+    throw Finding(
+        fmt::format("race: {} {} bytes at byte {} of shared memory, which lane {} of the same warp {} at {}, and "
+                    "no __syncwarp() (bar.warp.sync) or other barrier stands between",
+                    does, size, at, *conflict.lane, conflict.was_write ? "wrote" : "read",
+                    place_of(w.machine().program(), conflict.at)));
   if (conflict.needs_proxy_fence)
     throw Finding(
         fmt::format("race: {} {} bytes at byte {} of shared memory through the asynchronous proxy, which {} "

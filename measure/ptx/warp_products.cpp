@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "measure/ptx/machine.h"
+#include "measure/ptx/place.h"
 #include "measure/ptx/warp.h"
 
 namespace deplo::measure::ptx {
@@ -45,7 +46,7 @@ void WarpProducts::run(const Warp& warp, std::int64_t up_to_group) {
     try {
       product.work();
     } catch (const Finding& finding) {
-      throw warp.machine().placed(finding, warp, product.at);
+      throw placed(finding, warp, product.at);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
+#include "measure/ptx/place.h"
 #include "measure/ptx/warp_memory.h"
 
 namespace deplo::measure::ptx {
@@ -132,7 +133,7 @@ Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
     try {
       now.work();
     } catch (const Finding& finding) {
-      throw w.machine().placed(finding, w, now.at);
+      throw placed(finding, w, now.at);
     }
   }
   return Flow::next;
@@ -160,13 +161,13 @@ BarrierPlace barrier_place(Warp& w, std::uint64_t address, bool own, std::size_t
 }
 Mbarrier& barrier_of(Warp& w, const Instruction& i, std::size_t lane) {
   const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
-  return place.block->mbarrier(place.offset, w.access());
+  return place.block->mbarriers().find(place.offset, w.access());
 }
 
 Flow run_barrier_init(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->make_mbarrier(place.offset, w.lanes<std::uint32_t>(i.b)[lane], w.access());
+    place.block->mbarriers().make(place.offset, w.lanes<std::uint32_t>(i.b)[lane], w.access());
   });
   return Flow::next;
 }
@@ -179,8 +180,8 @@ void barrier_init(Binder& b) {
 Flow run_barrier_end(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->mbarrier(place.offset, w.access());  // there must be one
-    place.block->remove_mbarrier(place.offset);
+    place.block->mbarriers().find(place.offset, w.access());  // there must be one
+    place.block->mbarriers().remove(place.offset);
   });
   return Flow::next;
 }
@@ -194,8 +195,8 @@ void barrier_end(Binder& b) {
 Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
-    Mbarrier& barrier = place.block->mbarrier(place.offset, w.access());
-    if (place.block != &w.block()) place.block->arrive_from_afar(place.offset, w.access());
+    Mbarrier& barrier = place.block->mbarriers().find(place.offset, w.access());
+    if (place.block != &w.block()) place.block->mbarriers().arrive_from_afar(place.offset, w.access());
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
     if ((i.size & 2) != 0) barrier.release(w.order.knowledge());
@@ -277,9 +278,9 @@ struct TensorOrder {
 };
 void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_t to, std::uint64_t barrier) {
   if (block.live_threads() == 0) throw Finding(fmt::format("copies to block {}, which has ended", block.index()));
-  const auto [actor, epoch] = block.next_copy(barrier);
+  const auto [actor, epoch] = block.mbarriers().next_copy(barrier);
   const Access access{actor, epoch, order.at_instruction, true, false, &order.before};
-  Mbarrier& counts = block.mbarrier(barrier, access);
+  Mbarrier& counts = block.mbarriers().find(barrier, access);
   const std::uint64_t bytes = order.map->box_bytes();
   const auto visit_row = [&](std::uint64_t from, std::uint64_t size) { check_global_read(w, from, size, access); };
   copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to, visit_row);

@@ -122,7 +122,7 @@ Flow run_proxy_fence(Warp& w, const Instruction&, Lanes) {
 }
 void proxy_fence(Binder& b) { b.to().run = b.has("async") ? run_proxy_fence : run_nothing; }
 Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
-  w.order.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().initializations());
+  w.order.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().mbarriers().initializations());
   return Flow::next;
 }
 void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }

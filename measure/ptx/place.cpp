@@ -1,0 +1,27 @@
+#include "measure/ptx/place.h"
+
+#include <fmt/format.h>
+
+#include "measure/ptx/machine.h"
+#include "measure/ptx/warp.h"
+
+namespace deplo::measure::ptx {
+
+std::string place_of(const Program& program, std::uint32_t at) {
+  const Statement& s = program.statements[at];
+  std::string text = fmt::format("PTX line {}", s.line);
+  if (s.place.line > 0) text += fmt::format(", CUDA line {}", s.place.line);
+  if (s.place.inlined_at > 0) text += fmt::format(" (called at line {})", s.place.inlined_at);
+  return text;
+}
+
+Finding placed(const Finding& finding, const Warp& warp, std::uint32_t at) {
+  if (finding.has_place()) return finding;
+  const Program& program = warp.machine().program();
+  std::string text = fmt::format("{}: {}: {}; block {}, warp {}", place_of(program, at), program.statements[at].opcode,
+                                 finding.what(), warp.block().index(), warp.index());
+  if (finding.lane() >= 0) text += fmt::format(", lane {}", finding.lane());
+  return finding.placed(text);
+}
+
+}  // namespace deplo::measure::ptx
