@@ -106,6 +106,97 @@ bool drop_repeated_barriers(ir::Body& body, bool behind) {
   return behind;
 }
 
+// Whether one instruction adds all lanes.
+bool adds_together(const KernelBuilder& kernel, const ir::Write& s) {
+  const ir::Buffer& buffer = *kernel.tile_program.find(s.buffer);
+  return kernel.target.vector_add && buffer.dtype == ir::DType::f32 && (s.lanes == 2 || s.lanes == 4) &&
+         aligned(ir::flat_offset(s.index, buffer.strides), s.lanes, kernel.target);
+}
+
+// Registers of a thread's sums and of its operands that products of warpgroups read.
+std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
+  std::int64_t of_fragment = 0, fragments = 0;
+  ir::for_each(block, [&](const ir::Stmt& stmt) {
+    if (const auto* product = stmt.as<ir::Wgmma>()) of_fragment = ir::mma::find_atom(product->atom)->a_matrices();
+    if (const auto* fence = stmt.as<ir::WgmmaFence>())
+      fragments = std::max(fragments, static_cast<std::int64_t>(fence->fragments.size()));
+  });
+  return thread_values(tile) + fragments * of_fragment;
+}
+
+// Threads that only copy need few registers. They leave theirs to warpgroups whose sums and operands need more than a
+// launch deals out to each thread.
+void deal_registers(const KernelBuilder& kernel, const ir::Tile& tile, const ir::Body& block, ir::Produce& produce) {
+  constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
+  if (!kernel.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
+  const std::int64_t threads = kernel.threads + produce.threads,
+                     each = thread_registers(threads, kernel.target, std::max<std::int64_t>(tile.resident, 1)),
+                     others = (each * threads - fewest * produce.threads) / kernel.threads / step * step;
+  if (held_registers(tile, block) + other_registers_of_warpgroups <= each || std::min(others, most) <= each) return;
+  produce.own = fewest;
+  produce.others = std::min(others, most);
+}
+
+// Two turns at once: a dot product of pairs for each vector of sums.
+void lower_pairs(const ir::Loop& s, KernelBuilder& kernel, const Replication& replication, const StagePlaces& stages,
+                 ir::Body& to) {
+  ir::pairs::Product product;
+  CHECK(ir::pairs::find_product(kernel.tile_program, s, product).empty());
+  ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
+  loop.axis.extent /= ir::pairs::depth;
+  kernel.scope.emplace_back(loop.axis.name, ir::range_of(loop));
+  const auto place = [&](const ir::Load& load, const Instance& instance) {
+    std::vector<ir::Expr> index = load.index;
+    for (ir::Expr& e : index) e = ir::substitute(e, {{s.axis.name, ir::var(s.axis.name) * ir::pairs::depth}});
+    return stages.place(load.buffer, replication.at(index, instance));
+  };
+  const Copies& sums = replication.copies(product.acc);
+  for (const Instance& instance : replication.instances(sums.on))
+    loop.body.emplace_back(ir::DotPairs{replication.name(sums, instance), product.a->buffer,
+                                        place(*product.a, instance), product.b->buffer, place(*product.b, instance)});
+  kernel.scope.pop_back();
+  to.emplace_back(std::move(loop));
+}
+
+std::optional<ir::Expr> end_of(const ir::Loop& s, const Replication& replication) {
+  return s.end ? std::optional(replication.at(*s.end)) : std::nullopt;
+}
+
+// The loops around the Stages of a loop that producers fill, and nothing else. The result: how many times the slots
+// were filled.
+ir::Expr fill_slots(const ir::Body& from, bool is_outermost, KernelBuilder& kernel, const Replication& replication,
+                    const StageLowering& stages, ir::Body& to) {
+  ir::Expr fills = 0;
+  for (const ir::Stmt& stmt : from) {
+    const ir::Body* body = ir::inner_body(stmt);
+    if (body == nullptr) continue;
+    const auto* loop = stmt.as<ir::Loop>();
+    const bool is_filled = loop != nullptr && loop->producers > 0;
+    if (!is_filled && producers(*body) == 0) continue;
+    if (const auto* guard = stmt.as<ir::If>()) {
+      ir::If inside = {replication.at(guard->condition), {}};
+      fill_slots(*body, is_outermost, kernel, replication, stages, inside.then);
+      to.emplace_back(std::move(inside));
+      CHECK(is_outermost || !stages.are_shared());  // else how many times?
+      continue;
+    }
+    ir::Loop inside = {loop->axis, replication.at(loop->start), loop->step, 1, {}};
+    inside.end = end_of(*loop, replication);
+    const ir::Expr trips = inside.end ? *inside.end : ir::Expr(loop->axis.extent);
+    kernel.scope.emplace_back(loop->axis.name, ir::range_of(inside));
+    if (is_filled)
+      stages.produce(*body, inside.body);
+    else
+      fills = fill_slots(*body, false, kernel, replication, stages, inside.body);
+    CHECK(is_filled || !stages.are_shared() || !ir::depends_on(fills, loop->axis.name));
+    kernel.scope.pop_back();
+    to.emplace_back(std::move(inside));
+    fills = is_filled ? trips : trips * fills;
+    if (is_outermost) stages.wait_until_free(fills, to);
+  }
+  return fills;
+}
+
 class Materializer {
  public:
   Materializer(const ir::Program& program, const Target& target)
@@ -168,8 +259,8 @@ class Materializer {
     if (const std::int64_t threads = producers(s.body); threads > 0) {
       ir::Produce produce;
       produce.threads = threads;
-      deal_registers(s, inside, produce);
-      fill_slots(s.body, true, produce.body);
+      deal_registers(kernel_, s, inside, produce);
+      fill_slots(s.body, true, kernel_, replication_, stages_, produce.body);
       launch.body.emplace_back(std::move(produce));
     }
     std::move(inside.begin(), inside.end(), std::back_inserter(launch.body));
@@ -182,7 +273,7 @@ class Materializer {
     for (const Instance& instance : replication_.instances(on)) {
       std::vector<ir::Expr> index = kernel_.tile_program.find(s.buffer) != nullptr
                                         ? replication_.place_at(s.index, instance)
-                                        : stages_.place(s.buffer, replication_.at(s.index, instance));
+                                        : stages_.places().place(s.buffer, replication_.at(s.index, instance));
       to.emplace_back(ir::Load{replication_.define(s.dst, type.dtype, on, instance), type, s.buffer, std::move(index)});
     }
   }
@@ -223,7 +314,7 @@ class Materializer {
   }
 
   void lower(const ir::Write& s, ir::Body& to) {
-    if (in_registers_.contains(s.buffer)) return keep_fragments(s, kernel_, replication_, stages_, kept_, to);
+    if (in_registers_.contains(s.buffer)) return keep_fragments(s, kernel_, replication_, stages_.places(), kept_, to);
     Dependence on = replication_.of(s.index);
     const Dependence own = replication_.of({s.value});
     on |= own;
@@ -238,80 +329,16 @@ class Materializer {
       }
       ir::Write write = {s.buffer, replication_.place_at(s.index, instance), std::move(value), s.mode,
                          replication_.lanes(on)};
-      if (s.mode == ir::WriteMode::add && adds_together(write)) write.mode = ir::WriteMode::add_together;
+      if (s.mode == ir::WriteMode::add && adds_together(kernel_, write)) write.mode = ir::WriteMode::add_together;
       if (s.mode == ir::WriteMode::stream && (write.lanes == 1 || ir::writes_apart(write)))
         write.mode = ir::WriteMode::assign;  // at a tail, say
       to.emplace_back(std::move(write));
     }
   }
 
-  bool adds_together(const ir::Write& s) const {
-    const ir::Buffer& buffer = *kernel_.tile_program.find(s.buffer);
-    return kernel_.target.vector_add && buffer.dtype == ir::DType::f32 && (s.lanes == 2 || s.lanes == 4) &&
-           aligned(ir::flat_offset(s.index, buffer.strides), s.lanes, kernel_.target);
-  }
-
   void lower(const ir::Prefetch& s, ir::Body& to) {
     for (const Instance& instance : replication_.instances(replication_.of(s.index)))
       to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
-  }
-
-  // Registers of a thread's sums and of its operands that products of warpgroups read.
-  static std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
-    std::int64_t of_fragment = 0, fragments = 0;
-    ir::for_each(block, [&](const ir::Stmt& stmt) {
-      if (const auto* product = stmt.as<ir::Wgmma>()) of_fragment = ir::mma::find_atom(product->atom)->a_matrices();
-      if (const auto* fence = stmt.as<ir::WgmmaFence>())
-        fragments = std::max(fragments, static_cast<std::int64_t>(fence->fragments.size()));
-    });
-    return thread_values(tile) + fragments * of_fragment;
-  }
-
-  // Threads that only copy need few registers. They leave theirs to warpgroups whose sums and operands need more than a
-  // launch deals out to each thread.
-  void deal_registers(const ir::Tile& tile, const ir::Body& block, ir::Produce& produce) const {
-    constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
-    if (!kernel_.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
-    const std::int64_t threads = kernel_.threads + produce.threads,
-                       each = thread_registers(threads, kernel_.target, std::max<std::int64_t>(tile.resident, 1)),
-                       others = (each * threads - fewest * produce.threads) / kernel_.threads / step * step;
-    if (held_registers(tile, block) + other_registers_of_warpgroups <= each || std::min(others, most) <= each) return;
-    produce.own = fewest;
-    produce.others = std::min(others, most);
-  }
-
-  // The loops around the Stages of a loop that producers fill, and nothing else. The result: how many times the slots
-  // were filled.
-  ir::Expr fill_slots(const ir::Body& from, bool is_outermost, ir::Body& to) {
-    ir::Expr fills = 0;
-    for (const ir::Stmt& stmt : from) {
-      const ir::Body* body = ir::inner_body(stmt);
-      if (body == nullptr) continue;
-      const auto* loop = stmt.as<ir::Loop>();
-      const bool is_filled = loop != nullptr && loop->producers > 0;
-      if (!is_filled && producers(*body) == 0) continue;
-      if (const auto* guard = stmt.as<ir::If>()) {
-        ir::If inside = {replication_.at(guard->condition), {}};
-        fill_slots(*body, is_outermost, inside.then);
-        to.emplace_back(std::move(inside));
-        CHECK(is_outermost || !stages_.are_shared());  // else how many times?
-        continue;
-      }
-      ir::Loop inside = {loop->axis, replication_.at(loop->start), loop->step, 1, {}};
-      inside.end = end_of(*loop);
-      const ir::Expr trips = inside.end ? *inside.end : ir::Expr(loop->axis.extent);
-      kernel_.scope.emplace_back(loop->axis.name, ir::range_of(inside));
-      if (is_filled)
-        stages_.produce(*body, inside.body);
-      else
-        fills = fill_slots(*body, false, inside.body);
-      CHECK(is_filled || !stages_.are_shared() || !ir::depends_on(fills, loop->axis.name));
-      kernel_.scope.pop_back();
-      to.emplace_back(std::move(inside));
-      fills = is_filled ? trips : trips * fills;
-      if (is_outermost) stages_.wait_until_free(fills, to);
-    }
-    return fills;
   }
 
   // A loop whose slots producers fill. The products of warpgroups on one slab go on while those on the next begin: its
@@ -320,14 +347,14 @@ class Materializer {
     const std::size_t stages = ir::stage_run(s.body, 0);
     const auto& wait = *s.body[stages].as<ir::AsyncWait>();
     ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
-    loop.end = end_of(s);
+    loop.end = end_of(s, replication_);
     kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
     kernel_.loops.push_back(s.axis.name);
     stages_.wait_until_full(wait, loop.body);
     const auto* products = s.body.size() == stages + 2 ? s.body.back().as<ir::Loop>() : nullptr;
     UnderWay under_way;
     if (products != nullptr && !products->atom.empty())
-      under_way = lower_products(*products, kernel_, replication_, stages_, kept_, loop.body);
+      under_way = lower_products(*products, kernel_, replication_, stages_.places(), kept_, loop.body);
     else
       lower(s.body, loop.body, stages + 1);
     const bool go_on = !under_way.sums.empty() && !under_way.reads_registers && !s.end;
@@ -346,40 +373,21 @@ class Materializer {
     if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
   }
 
-  // Two turns at once: a dot product of pairs for each vector of sums.
-  void lower_pairs(const ir::Loop& s, ir::Body& to) {
-    ir::pairs::Product product;
-    CHECK(ir::pairs::find_product(kernel_.tile_program, s, product).empty());
-    ir::Loop loop = {s.axis, 0, 1, s.unroll, {}};
-    loop.axis.extent /= ir::pairs::depth;
-    kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
-    const auto place = [&](const ir::Load& load, const Instance& instance) {
-      std::vector<ir::Expr> index = load.index;
-      for (ir::Expr& e : index) e = ir::substitute(e, {{s.axis.name, ir::var(s.axis.name) * ir::pairs::depth}});
-      return stages_.place(load.buffer, replication_.at(index, instance));
-    };
-    const Copies& sums = replication_.copies(product.acc);
-    for (const Instance& instance : replication_.instances(sums.on))
-      loop.body.emplace_back(ir::DotPairs{replication_.name(sums, instance), product.a->buffer,
-                                          place(*product.a, instance), product.b->buffer, place(*product.b, instance)});
-    kernel_.scope.pop_back();
-    to.emplace_back(std::move(loop));
-  }
-
   // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
-      if (UnderWay products = lower_products(s, kernel_, replication_, stages_, kept_, to); !products.sums.empty())
+      if (UnderWay products = lower_products(s, kernel_, replication_, stages_.places(), kept_, to);
+          !products.sums.empty())
         to.emplace_back(ir::WgmmaWait{0, std::move(products.sums)});
       return;
     }
     if (s.producers > 0) return lower_filled(s, to);
-    if (s.pairs) return lower_pairs(s, to);
+    if (s.pairs) return lower_pairs(s, kernel_, replication_, stages_.places(), to);
     Dependence on = replication_.of(s.start);
     if (!s.per.empty()) on |= replication_.of_axis(s.per);
     replication_.each_instance(on, [&](const Instance& instance) {
       ir::Loop loop = {s.axis, replication_.at(s.start, instance), s.step, s.unroll, {}};
-      loop.end = end_of(s);
+      loop.end = end_of(s, replication_);
       const bool renamed = on.reg != 0;
       const std::size_t outside = kernel_.scope.size();
       kernel_.scope.emplace_back(s.axis.name, ir::range_of(loop));
@@ -395,10 +403,6 @@ class Materializer {
       kernel_.scope.resize(outside);
       to.emplace_back(std::move(loop));
     });
-  }
-
-  std::optional<ir::Expr> end_of(const ir::Loop& s) const {
-    return s.end ? std::optional(replication_.at(*s.end)) : std::nullopt;
   }
 
   // A condition of its own for each register: likewise.

@@ -13,18 +13,36 @@
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/fragments.h"
-#include "rules/cost/resources.h"
+#include "rules/materialize/factor_elements.h"
 
 namespace deplo::rules::materializer {
 namespace {
 
-using Values = std::map<std::string, std::string, std::less<>>;  // of the Tile program, and what they are called here
+std::string text(const std::vector<ir::Expr>& index, const ir::Ranges& scope) {
+  std::string result;
+  for (const ir::Expr& e : index) result.append(ir::print(ir::simplify(e, scope))) += ',';
+  return result;
+}
 
+// The instance that has the axes of both.
+Instance joined(const Instance& a, std::uint64_t on_a, const Instance& b, std::uint64_t on_b) {
+  Instance result = a;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if ((on_b >> i & 1) != 0 && (on_a >> i & 1) == 0) result[i] = b[i];
+  return result;
+}
+
+// The products of a loop, for warps or for warpgroups: these differ in how operands are read, and have the sums, the
+// factors that threads make and the turns in common.
 class ProductLowering {
  public:
   ProductLowering(const ir::Loop& loop, KernelBuilder& kernel, const Replication& replication,
-                  const StageLowering& stages, const KeptFragments& kept)
-      : loop_(loop), kernel_(kernel), replication_(replication), stages_(stages) {
+                  const StagePlaces& stages, const KeptFragments& kept)
+      : loop_(loop),
+        kernel_(kernel),
+        replication_(replication),
+        stages_(stages),
+        elements_(loop.axis.name, kernel, replication, stages) {
     const std::string fault = ir::mma::find_product(kernel.tile, loop, product_);
     CHECK(fault.empty());
     const auto dtype = ir::mma::element_type(kernel.tile_program, product_.b);
@@ -49,7 +67,7 @@ class ProductLowering {
     const Dependence on = replication_.of(write.index);
     std::map<std::string, std::string> written;  // by index; the first lane's
     for (const Instance& instance : replication_.instances(on))
-      written[text(replication_.at(write.index, instance))] =
+      written[text(replication_.at(write.index, instance), kernel_.scope)] =
           std::get<std::string>(replication_.at({write.value}, instance)[0]);
     const auto packed = static_cast<int>(product_.atom->packed());
     const ir::Type type = {element_, packed * static_cast<int>(product_.atom->a_matrices())};
@@ -59,7 +77,9 @@ class ProductLowering {
       for (const Instance& instance : instances) {
         std::vector<std::string> values;
         for (int lane = 0; lane < type.lanes; lane += on.vector ? packed : 1) {
-          const auto value = written.find(text(placed(product_.a.load()->index, at_lane(place, lane), {}, instance)));
+          const auto value = written.find(
+              text(elements_.placed(product_.a.load()->index, elements_.at_lane(place, lane, turn()), instance),
+                   kernel_.scope));
           CHECK(value != written.end());
           values.push_back(value->second);
         }
@@ -71,12 +91,6 @@ class ProductLowering {
   }
 
  private:
-  std::string text(const std::vector<ir::Expr>& index) const {
-    std::string result;
-    for (const ir::Expr& e : index) result.append(ir::print(ir::simplify(e, kernel_.scope))) += ',';
-    return result;
-  }
-
   ir::Loop of_warps() {
     ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
     loop.axis.extent = ir::mma::trips(loop_);
@@ -231,124 +245,18 @@ class ProductLowering {
     return rounded(name, type, to);
   }
 
+  // Made by each thread.
+  std::string made(const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices,
+                   const Instance& instance, ir::Body& to) {
+    const ir::Type type = {element_, static_cast<int>(product_.atom->packed() * matrices)};
+    return rounded(elements_.pack(factor, type, place, turn(), instance, to), type, to);
+  }
+
   std::string rounded(const std::string& fragment, ir::Type type, ir::Body& to) {
     if (product_.atom->operands != ir::mma::Operands::tf32) return fragment;
     std::string name = kernel_.fresh("v");
     to.emplace_back(ir::Assign{name, type, ir::Op::round_tf32, {fragment}});
     return name;
-  }
-
-  // A fragment whose elements, at `place` in their lane, each thread makes: two neighbours at once where they lie so
-  // that one access loads them.
-  std::string made(const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices,
-                   const Instance& instance, ir::Body& to) {
-    const auto packed = static_cast<int>(product_.atom->packed());
-    const ir::Type type = {element_, packed * static_cast<int>(matrices)};
-    const int width = loads_neighbours(factor, place, instance) ? packed : 1;
-    std::vector<std::string> values;
-    for (int lane = 0; lane < type.lanes; lane += width) {
-      const auto [value, lanes] = made_at(factor, at_lane(place, lane), width, instance, to);
-      for (int i = 0; i < width; i += lanes) values.push_back(value);
-    }
-    const std::string name = kernel_.fresh("v");
-    to.emplace_back(ir::Pack{name, type, std::move(values)});
-    return rounded(name, type, to);
-  }
-
-  // The factor's value at one element, or at `width` of them; and how many lanes it has.
-  std::pair<std::string, int> made_at(const ir::mma::Factor& factor, const ir::Substitution& place, int width,
-                                      const Instance& instance, ir::Body& to) {
-    Values names;
-    std::map<std::string, int, std::less<>> lanes;
-    for (const ir::Stmt* stmt : factor.made_by) {
-      const std::string& value = ir::defined(*stmt);
-      int& own = lanes[value];
-      own = 1;
-      if (const auto* load = stmt->as<ir::Load>()) {
-        if (width > 1 && depends_on_turn(load->index)) own = width;
-        const ir::DType dtype = stmt == factor.made_by.back() && ir::is_float16(element_) ? element_ : load->type.dtype;
-        std::vector<ir::Expr> index = stages_.place(load->buffer, placed(load->index, place, names, instance));
-        names[value] = kernel_.fresh(value);
-        to.emplace_back(ir::Load{names[value], {dtype, own}, load->buffer, std::move(index)});
-      } else if (const auto* index = stmt->as<ir::Index>()) {
-        const ir::Expr at = placed({index->value}, place, names, instance).front();
-        names[value] = kernel_.fresh(value);
-        to.emplace_back(ir::Index{names[value], index->type, at});
-      } else {
-        const auto& assign = *stmt->as<ir::Assign>();
-        std::vector<ir::Arg> args = assign.args;
-        for (ir::Arg& arg : args)
-          if (auto* name = std::get_if<std::string>(&arg))
-            own = std::max(own, lanes.at(*name)), *name = names.at(*name);
-        if (stmt == factor.made_by.back()) return {std::get<std::string>(args.front()), own};  // Pack rounds
-        names[value] = kernel_.fresh(value);
-        to.emplace_back(ir::Assign{names[value], {assign.type.dtype, own}, assign.op, std::move(args)});
-      }
-    }
-    return {names.at(factor.value), lanes.at(factor.value)};
-  }
-
-  bool depends_on_turn(const std::vector<ir::Expr>& index) const { return ir::depends_on(index, loop_.axis.name); }
-
-  ir::Substitution at_lane(const ir::Substitution& place, int lane) const {
-    ir::Substitution result;
-    for (const auto& [axis, e] : place)
-      result.emplace_back(axis, ir::substitute(e, {{ir::lane_variable, ir::Expr(lane)}, {loop_.axis.name, turn()}}));
-    return result;
-  }
-
-  std::vector<ir::Expr> placed(const std::vector<ir::Expr>& index, const ir::Substitution& place, const Values& names,
-                               const Instance& instance) const {
-    // The kernel may call one value as the tile calls another.
-    ir::Substitution all = place, named;
-    for (const auto& [before, after] : names) {
-      all.emplace_back(before, ir::var(unnamed(before)));
-      named.emplace_back(unnamed(before), ir::var(after));
-    }
-    std::vector<ir::Expr> result;
-    for (const ir::Expr& e : index) result.push_back(ir::simplify(ir::substitute(e, all), kernel_.scope));
-    result = replication_.at(result, instance);
-    for (ir::Expr& e : result) e = ir::substitute(e, named);
-    return result;
-  }
-
-  // No program has such a name.
-  static std::string unnamed(const std::string& value) { return "value of " + value; }
-
-  // Whether one access can load both of two neighbouring turns: each load whose index has the turn is an aligned pair
-  // in memory. A value that follows from such a pair has two lanes. No index may contain it, because indices are
-  // scalars.
-  bool loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place, const Instance& instance) const {
-    if (product_.atom->packed() == 1) return false;
-    Values values;  // which have no names yet
-    for (const ir::Stmt* stmt : factor.made_by) values[ir::defined(*stmt)] = unnamed(ir::defined(*stmt));
-    const auto is_pair = [&](const ir::Load& load) {
-      const auto in_lane = [&](int lane) {
-        return stages_.place(load.buffer, placed(load.index, at_lane(place, lane), values, instance));
-      };
-      const std::vector<ir::Expr> low = in_lane(0), high = in_lane(1);
-      const std::vector<std::int64_t> strides = stages_.strides(load.buffer);
-      bool along_last = strides.back() == 1;
-      for (std::size_t d = 0; d < low.size(); ++d)
-        along_last &= ir::simplify(high[d] - low[d], kernel_.scope).is_constant(d + 1 == low.size() ? 1 : 0);
-      return along_last && aligned(ir::flat_offset(low, strides, kernel_.scope), 2, kernel_.target);
-    };
-    std::set<std::string, std::less<>> pairs;  // values that differ between the two turns
-    for (const ir::Stmt* stmt : factor.made_by) {
-      bool has_turn = false, of_pairs = false;
-      ir::visit_reads(
-          *stmt,
-          [&](const ir::Expr& e) {
-            has_turn |= ir::depends_on(e, loop_.axis.name);
-            ir::for_each_variable(e, [&](const std::string& name) { of_pairs |= pairs.contains(name); });
-          },
-          [&](const std::string& value) { of_pairs |= pairs.contains(value); });
-      const auto* load = stmt->as<ir::Load>();
-      if (stmt->as<ir::Assign>() == nullptr && of_pairs) return false;
-      if (has_turn && (load == nullptr || !is_pair(*load))) return false;
-      if (has_turn || of_pairs) pairs.insert(ir::defined(*stmt));
-    }
-    return true;
   }
 
   Operand made_operand(const ir::mma::Factor& factor, const std::string& unit, const ir::Substitution& place,
@@ -401,13 +309,6 @@ class ProductLowering {
     return result;
   }
 
-  static Instance joined(const Instance& a, std::uint64_t on_a, const Instance& b, std::uint64_t on_b) {
-    Instance result = a;
-    for (std::size_t i = 0; i < result.size(); ++i)
-      if ((on_b >> i & 1) != 0 && (on_a >> i & 1) == 0) result[i] = b[i];
-    return result;
-  }
-
   void multiply(const Copies& sums, const Instance& instance, const Part& a, const Part& b, ir::Body& to) {
     ir::Mma mma = {{}, a.name, b.name, b.part, product_.atom->name};
     append_sums(sums, instance, mma.sums);
@@ -417,7 +318,8 @@ class ProductLowering {
   const ir::Loop& loop_;
   KernelBuilder& kernel_;
   const Replication& replication_;
-  const StageLowering& stages_;
+  const StagePlaces& stages_;
+  FactorElements elements_;
   const KeptFragments::mapped_type* kept_ = nullptr;  // operand a's
   ir::mma::Product product_;
   ir::DType element_ = ir::DType::f32;  // of both operands
@@ -427,7 +329,7 @@ class ProductLowering {
 }  // namespace
 
 void keep_fragments(const ir::Write& write, KernelBuilder& kernel, const Replication& replication,
-                    const StageLowering& stages, KeptFragments& kept, ir::Body& to) {
+                    const StagePlaces& stages, KeptFragments& kept, ir::Body& to) {
   const ir::Loop* reader = nullptr;
   ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
@@ -438,7 +340,7 @@ void keep_fragments(const ir::Write& write, KernelBuilder& kernel, const Replica
 }
 
 UnderWay lower_products(const ir::Loop& loop, KernelBuilder& kernel, const Replication& replication,
-                        const StageLowering& stages, const KeptFragments& kept, ir::Body& to) {
+                        const StagePlaces& stages, const KeptFragments& kept, ir::Body& to) {
   return ProductLowering(loop, kernel, replication, stages, kept).run(to);
 }
 

@@ -20,7 +20,7 @@ namespace deplo::rules::materializer {
 using KeptFragments = std::map<std::string, std::map<std::pair<std::int64_t, Instance>, std::string>, std::less<>>;
 /// Lowers a Write to such a buffer: the values that a thread writes become its fragments for the one loop that reads
 /// them.
-void keep_fragments(const ir::Write&, KernelBuilder&, const Replication&, const StageLowering&, KeptFragments&,
+void keep_fragments(const ir::Write&, KernelBuilder&, const Replication&, const StagePlaces&, KeptFragments&,
                     ir::Body& to);
 
 /// What is in flight after a loop's instructions were issued: one group of warpgroup instructions, or nothing. The sums
@@ -30,7 +30,7 @@ struct UnderWay {
   std::vector<std::string> sums;
   bool reads_registers = false;
 };
-UnderWay lower_products(const ir::Loop&, KernelBuilder&, const Replication&, const StageLowering&, const KeptFragments&,
+UnderWay lower_products(const ir::Loop&, KernelBuilder&, const Replication&, const StagePlaces&, const KeptFragments&,
                         ir::Body& to);
 
 }  // namespace deplo::rules::materializer

@@ -34,6 +34,8 @@ struct Copies {
   std::vector<std::string> names;
 };
 
+/// Which axes a value depends on says how many copies it has, the copies have names, and expressions are rewritten with
+/// these; so the three are one class. Most of its methods are overloads for an expression, a list, and arguments.
 class Replication {
  public:
   explicit Replication(KernelBuilder& kernel);

@@ -51,15 +51,48 @@ std::set<std::string, std::less<>> read_by_warpgroups(const ir::Body& body) {
   return buffers;
 }
 
+// The index of an element of the slab.
+std::vector<ir::Expr> place_in_slot(const ir::Stage& stage, const ir::Expr& slot, std::vector<ir::Expr> in_slab,
+                                    const ir::Ranges& scope) {
+  if (stage.slots > 1) in_slab.insert(in_slab.begin(), slot);
+  return ir::physical_index(stage, in_slab, scope);
+}
+
 }  // namespace
 
+StagePlaces::StagePlaces(const KernelBuilder& kernel) : kernel_(kernel) {
+  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
+    if (const auto* stage = stmt.as<ir::Stage>()) stages_.emplace(stage->buffer, stage);
+  });
+}
+
+std::vector<ir::Expr> StagePlaces::place(const std::string& buffer, const std::vector<ir::Expr>& index) const {
+  const auto stage = stages_.find(buffer);
+  return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
+}
+
+std::vector<std::int64_t> StagePlaces::strides(const std::string& buffer) const {
+  const auto stage = stages_.find(buffer);
+  return stage == stages_.end() ? kernel_.tile_program.find(buffer)->strides
+                                : ir::row_major_strides(ir::physical_shape(*stage->second));
+}
+
+ir::SharedMatrix StagePlaces::matrix(const std::string& buffer, const std::vector<ir::Expr>& index,
+                                     bool transposed) const {
+  const ir::Stage& stage = *stages_.at(buffer);
+  CHECK(stage.swizzle > 0);
+  std::int64_t panel = stage.panel > 0 && transposed ? stage.swizzle : 0;  // bytes
+  for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) panel *= stage.slab[i].extent;
+  return {buffer, place(buffer, index), transposed, stage.swizzle, panel};
+}
+
 StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replication)
-    : kernel_(kernel), replication_(replication), produced_(producers(kernel.tile.body) > 0) {
+    : kernel_(kernel), replication_(replication), places_(kernel), produced_(producers(kernel.tile.body) > 0) {
   ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
     if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
   });
   const auto by_warpgroups = read_by_warpgroups(kernel.tile.body);
-  for (const auto& [buffer, stage] : stages_)
+  for (const auto& [buffer, stage] : places_.stages())
     fenced_ |= stage->transport != ir::Transport::tma && by_warpgroups.contains(buffer);
   while (barriers_ > 0 && !kernel.reserve(barrier_)) barrier_ += "_";
   while (produced_ && !kernel.reserve(empty_)) empty_ += "_";
@@ -68,7 +101,7 @@ StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replicati
 void StageLowering::declare(const ir::Stage& stage) {
   kernel_.reserve(stage.buffer);
   async_ |= stage.transport == ir::Transport::async;
-  if (!stages_.emplace(stage.buffer, &stage).second) return;
+  if (places_.stages().at(stage.buffer) != &stage) return;
   kernel_.shared.emplace_back(ir::Smem{stage.buffer, stage.dtype, ir::physical_shape(stage), ir::alignment(stage)});
   if (stage.transport != ir::Transport::tma) return;
   barriers_ = std::max<std::int64_t>(barriers_, stage.slots);
@@ -177,31 +210,6 @@ void StageLowering::wait(const ir::AsyncWait& wait, ir::Body& to) const {
   to.emplace_back(ir::Sync{});
 }
 
-std::vector<ir::Expr> StageLowering::place(const std::string& buffer, const std::vector<ir::Expr>& index) const {
-  const auto stage = stages_.find(buffer);
-  return stage == stages_.end() ? index : ir::physical_index(*stage->second, index, kernel_.scope);
-}
-
-std::vector<std::int64_t> StageLowering::strides(const std::string& buffer) const {
-  const auto stage = stages_.find(buffer);
-  return stage == stages_.end() ? kernel_.tile_program.find(buffer)->strides
-                                : ir::row_major_strides(ir::physical_shape(*stage->second));
-}
-
-ir::SharedMatrix StageLowering::matrix(const std::string& buffer, const std::vector<ir::Expr>& index,
-                                       bool transposed) const {
-  const ir::Stage& stage = *stages_.at(buffer);
-  CHECK(stage.swizzle > 0);
-  std::int64_t panel = stage.panel > 0 && transposed ? stage.swizzle : 0;  // bytes
-  for (std::size_t i = 0; i + 1 < stage.slab.size(); ++i) panel *= stage.slab[i].extent;
-  return {buffer, place(buffer, index), transposed, stage.swizzle, panel};
-}
-
-std::vector<ir::Expr> StageLowering::place_in_slot(const ir::Stage& stage, std::vector<ir::Expr> in_slab) const {
-  if (stage.slots > 1) in_slab.insert(in_slab.begin(), replication_.at(stage.slot));
-  return ir::physical_index(stage, in_slab, kernel_.scope);
-}
-
 // One thread of the block starts them.
 void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
   ir::If one = {ir::equal(kernel_.thread_id(), 0), {}};
@@ -239,8 +247,9 @@ void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
     move(in_slab.size() - 1, column);
     if (parts > 1) move(0, first_row);
     // The first element of a panel is where it is, swizzled or not. So is that of a part, a whole number of patterns.
-    to.emplace_back(ir::TmaLoad{stage.buffer, place_in_slot(stage, std::move(in_slab)), stage.buffer + "_desc",
-                                std::move(coordinates), barrier_, replication_.at(stage.slot), parts > 1});
+    to.emplace_back(
+        ir::TmaLoad{stage.buffer, place_in_slot(stage, replication_.at(stage.slot), std::move(in_slab), kernel_.scope),
+                    stage.buffer + "_desc", std::move(coordinates), barrier_, replication_.at(stage.slot), parts > 1});
   }
 }
 
@@ -273,7 +282,7 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
     const ir::Expr condition = ir::less(index[d], source.shape[d]);
     inside = inside.is_constant(1) ? condition : ir::Expr(ir::ExprOp::land, inside, condition);
   }
-  const std::vector<ir::Expr> to_index = place_in_slot(stage, position);
+  const std::vector<ir::Expr> to_index = place_in_slot(stage, replication_.at(stage.slot), position, kernel_.scope);
   ir::Body element = copy_element(stage, to_index, index, lanes);
   if (inside.is_constant(1)) {
     loop.body = std::move(element);

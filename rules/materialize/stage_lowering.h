@@ -13,6 +13,28 @@
 
 namespace deplo::rules::materializer {
 
+/// Where the elements of staged buffers lie.
+class StagePlaces {
+ public:
+  /// Of the first Stage of each buffer.
+  explicit StagePlaces(const KernelBuilder&);
+
+  /// The physical index of an element: by the layout of the stage, or `index` itself for other buffers.
+  std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
+  /// The strides of the dimensions of such an index.
+  std::vector<std::int64_t> strides(const std::string& buffer) const;
+  /// The matrix that begins at an element, as matrix instructions of a warpgroup read it.
+  ir::SharedMatrix matrix(const std::string& buffer, const std::vector<ir::Expr>& index, bool transposed) const;
+  /// The type of the elements of a stage's buffer.
+  ir::DType dtype_of(const std::string& buffer) const { return stages_.at(buffer)->dtype; }
+  const std::map<std::string, const ir::Stage*, std::less<>>& stages() const { return stages_; }
+
+ private:
+  const KernelBuilder& kernel_;
+  std::map<std::string, const ir::Stage*, std::less<>> stages_;
+};
+
+/// Fills staged buffers, and waits until they are full or free.
 class StageLowering {
  public:
   /// Declares the shared memory and the descriptors of the tile's stages.
@@ -35,14 +57,7 @@ class StageLowering {
   void wait(const ir::AsyncWait&, ir::Body& to) const;
   /// Called after a condition: fills inside it may not have been executed.
   void leave_condition() { ready_in_.reset(); }
-  /// The physical index of an element: by the layout of the stage, or `index` itself for other buffers.
-  std::vector<ir::Expr> place(const std::string& buffer, const std::vector<ir::Expr>& index) const;
-  /// The strides of the dimensions of such an index.
-  std::vector<std::int64_t> strides(const std::string& buffer) const;
-  /// The matrix that begins at an element, as matrix instructions of a warpgroup read it.
-  ir::SharedMatrix matrix(const std::string& buffer, const std::vector<ir::Expr>& index, bool transposed) const;
-  /// The type of the elements of a stage's buffer.
-  ir::DType dtype_of(const std::string& buffer) const { return stages_.at(buffer)->dtype; }
+  const StagePlaces& places() const { return places_; }
 
  private:
   void declare(const ir::Stage&);
@@ -55,12 +70,11 @@ class StageLowering {
   ir::Body copy_element(const ir::Stage&, const std::vector<ir::Expr>& to, const std::vector<ir::Expr>& from,
                         int lanes);
   const ir::Buffer& source_of(const ir::Stage& stage) const { return *kernel_.tile_program.find(stage.source); }
-  std::vector<ir::Expr> place_in_slot(const ir::Stage&, std::vector<ir::Expr> in_slab) const;
 
   KernelBuilder& kernel_;
   const Replication& replication_;
-  std::map<std::string, const ir::Stage*, std::less<>> stages_;  // the first Stage of each buffer
-  std::int64_t barriers_ = 0;                                    // one per slot that tensor copies fill
+  StagePlaces places_;
+  std::int64_t barriers_ = 0;  // one per slot that tensor copies fill
   std::string barrier_ = "mbar", empty_ = "empty";
   const bool produced_;       // slots are filled by producer threads, which wait at `empty_` until a slot is free
   std::int64_t sharers_ = 1;  // blocks of a cluster that fill each other's slots
