@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 #include <utility>
 
 #include "core/config.h"
@@ -16,9 +14,9 @@
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
 #include "engine/foreign/argument_fit.h"
+#include "engine/foreign/array_files.h"
 #include "engine/foreign/declaration.h"
 #include "engine/loop/kernel.h"
-#include "ir/torch/pt2/zip.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
 
@@ -105,10 +103,6 @@ Parameter read_parameter(const Config& config) {
   return parameter;
 }
 
-std::string place_of(const fs::path& folder, const std::string& file) {
-  return fs::path(file).is_absolute() ? file : (folder / file).lexically_normal().string();
-}
-
 std::vector<std::int64_t> read_problem(const std::optional<Config>& config) {
   std::vector<std::int64_t> sizes;
   if (!config) return sizes;
@@ -145,6 +139,105 @@ std::string with_plain_name(std::string source, const std::string& entry) {
   return source;
 }
 
+/// The name of an instance of a template, with the values of parameters among its arguments.
+std::string with_values(const std::string& entry, const ParameterSpace& space,
+                        const std::vector<Scalar>& configuration) {
+  const std::size_t arguments = entry.find('<');
+  if (arguments == std::string::npos) return entry;
+  std::string text = entry.substr(0, arguments);
+  for (std::size_t at = arguments; at < entry.size();) {
+    std::size_t end = at;
+    while (end < entry.size() && is_name(entry[end])) ++end;
+    const std::string word = entry.substr(at, std::max<std::size_t>(end - at, 1));
+    const auto found = std::ranges::find(space.parameters(), word, &Parameter::name);
+    text += found == space.parameters().end()
+                ? word
+                : spelled(configuration[static_cast<std::size_t>(found - space.parameters().begin())]);
+    at += word.size();
+  }
+  return text;
+}
+
+/// For the compiler, with the values of parameters.
+std::string options_of(const std::vector<std::string>& options, Dialect language, const ParameterSpace& space,
+                       const std::vector<Scalar>& configuration) {
+  std::string all;
+  for (std::string option : options) {
+    for (std::size_t i = 0; i < configuration.size(); ++i) {
+      const std::string name = "${" + space.parameters()[i].name + "}";
+      for (std::size_t at = option.find(name); at != std::string::npos; at = option.find(name))
+        option.replace(at, name.size(), spelled(configuration[i]));
+    }
+    // T1 files have those of the host's compiler here, too; OpenCL C has no such option.
+    if (language == Dialect::opencl && option.starts_with("-std=")) continue;
+    if (!option.empty()) all += (all.empty() ? "" : " ") + option;
+  }
+  return all;
+}
+
+/// Kernel Tuner also passes arrays in constant memory to the kernel, whose parameters of these are seldom used. Here
+/// they are parameters unless the kernel declares too few.
+void pass_constants(std::vector<Argument>& arguments, const std::vector<DeclaredParameter>& declared) {
+  const auto symbols = std::ranges::count(arguments, false, &Argument::is_parameter);
+  const bool are_few = std::ssize(declared) < std::ssize(arguments) - symbols;
+  for (Argument& argument : arguments)
+    if (argument.is_symbol && are_few) argument.is_parameter = false;
+}
+
+PassedArgument passed_as(const Argument& argument, const ir::Program& signature) {
+  if (argument.local) return {PassedArgument::Kind::local, {}, 0};
+  const bool is_opaque = argument.type == "struct" || argument.type == "custom";
+  if (argument.buffer) {
+    const ir::DType element = signature.buffers[*argument.buffer].dtype;
+    return {PassedArgument::Kind::array, is_opaque ? std::nullopt : std::optional(element), 0};
+  }
+  return {PassedArgument::Kind::value, argument.element, argument.bytes.size()};
+}
+
+/// May a define of the space or of an option give a word of the type another meaning?
+bool is_defined(const std::string& type, const ParameterSpace& space, const std::vector<std::string>& options) {
+  const auto is_parameter = [&](const Parameter& p) { return has_word(type, p.name); };
+  const auto has_define = [&](const std::string& option) {
+    const std::size_t at = option.find("-D");
+    return at != std::string::npos && has_word(option.substr(at + 2), type);
+  };
+  return std::ranges::any_of(space.parameters(), is_parameter) || std::ranges::any_of(options, has_define);
+}
+
+/// An array in constant memory: Kernel Tuner's `MemType: Constant`, or `MemoryType: Constant`.
+bool is_constant(const Config& argument) {
+  return argument.text_or("MemoryType", "Vector") == "Constant" || argument.text_or("MemType", "") == "Constant";
+}
+
+std::string text_of(const std::vector<Scalar>& values) {
+  std::vector<std::string> texts;
+  for (const Scalar& value : values) texts.push_back(spelled(value));
+  return join(texts, ",");
+}
+
+/// KTT's `custom` is a struct: an array of such has the bytes of its TypeSize.
+ArgumentType element_type(const Config& argument) {
+  if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"));
+  constexpr std::int64_t max_bytes = 4096;  // of a struct
+  const std::int64_t bytes = argument.at("TypeSize").integer(1, max_bytes);
+  return {ir::DType::u8, bytes, bytes};
+}
+
+double number(const Scalar& value, const Config& at) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  at.expected("a number");
+}
+
+std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value, ir::DType type) {
+  if (fill == "File" || fill == "BinaryRaw" || fill == "Generator") return std::nullopt;
+  if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
+  if (fill != "Random") argument.at("FillType").expected("Random, Constant, Generator, File or BinaryRaw");
+  if (type == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
+  if (ir::is_integer(type)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
+  return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
+}
+
 // Those that deplo reads, and those of T1 that say nothing about a kernel.
 const std::vector<std::string_view> top_keys{
     "General", "ConfigurationSpace", "KernelSpecification", "Reference", "Objectives", "Search", "Budget", "$schema"};
@@ -165,24 +258,21 @@ measure::Objectives read_objectives(const Config& config) {
   return measure::objectives_of(names, config.place());
 }
 
-/// Fills a KernelFile from the space's text.
+/// Fills a KernelFile from the space's text: a function for each of its keys, which refer to each other's names.
 struct KernelFile::Reader {
   KernelFile& to;
   const GivenArguments& user_arguments;
   const Config config;
-  const fs::path folder;
+  ArrayFiles files;
   bool is_t1 = false;               // JSON
   std::vector<std::string> places;  // of the arguments
 
-  Reader(KernelFile& kernel, const Files& files, const GivenArguments& arguments)
-      : to(kernel),
-        user_arguments(arguments),
-        config(Config::load(files.space)),
-        folder(fs::path(files.space).parent_path()) {
-    to.place_ = files.space;
-    is_t1 = files.space.ends_with(".json");
+  Reader(KernelFile& kernel, const Files& of, const GivenArguments& arguments)
+      : to(kernel), user_arguments(arguments), config(Config::load(of.space)), files(fs::path(of.space).parent_path()) {
+    to.place_ = of.space;
+    is_t1 = of.space.ends_with(".json");
     check_keys(config, top_keys);
-    to.space_text_ = read_file(files.space);
+    to.space_text_ = read_file(of.space);
     const Config specification = config.at("KernelSpecification");
     check_keys(specification, specification_keys);
     if (const Config entry = specification.at("KernelName"); entry.is_list())
@@ -195,15 +285,15 @@ struct KernelFile::Reader {
     }
     to.name_ = to.entry_;
     if (const auto general = config.find("General")) to.name_ = general->text_or("BenchmarkName", to.name_);
-    to.file_ = files.kernel.empty() ? place_of(folder, specification.at("KernelFile").text()) : files.kernel;
+    to.file_ = of.kernel.empty() ? files.path(specification.at("KernelFile").text()) : of.kernel;
     to.source_ = read_file(to.file_);
     read_language(specification);
-    to.problem_ = read_problem(specification.find("ProblemSize"));
+    to.sizes_.problem = read_problem(specification.find("ProblemSize"));
     read_space();
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
     if (const auto declared = declared_parameters(to.source_, plain_entry(to.entry_))) {
-      pass_constants(*declared);
+      pass_constants(to.arguments_, *declared);
       check_types(*declared);
     }
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
@@ -219,6 +309,7 @@ struct KernelFile::Reader {
       read_reference_arguments(*expected);
     if (const auto objectives = config.find("Objectives")) to.objectives_ = read_objectives(*objectives);
     check_names();
+    to.folder_ = files.made();
   }
 
   /// Refuses unknown keys. A T1 file may have keys of other tools, so only misspelt keys are refused there.
@@ -260,6 +351,8 @@ struct KernelFile::Reader {
       for (const Config& condition : conditions->items())
         constraints.push_back(expression_of(condition.is_text() ? condition : condition.at("Expression")));
     to.space_ = std::make_shared<const ParameterSpace>(std::move(parameters), constraints, to.place_);
+    to.sizes_.place = to.place_;
+    to.sizes_.space = to.space_;
   }
 
   void read_launch(const Config& specification) const {
@@ -269,24 +362,24 @@ struct KernelFile::Reader {
       if (const auto extents = specification.find(sizes)) extents->only({"X", "Y", "Z"});
     if (const auto local = specification.find("LocalSize"))
       for (const char* axis : axes)
-        if (const auto size = local->find(axis)) to.block_.push_back(expression_of(*size));
-    if (to.block_.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
+        if (const auto size = local->find(axis)) to.sizes_.block.push_back(expression_of(*size));
+    if (to.sizes_.block.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
     if (const auto global = specification.find("GlobalSize"))
       for (const char* axis : axes)
-        if (const auto size = global->find(axis)) to.global_.push_back(expression_of(*size));
+        if (const auto size = global->find(axis)) to.sizes_.global.push_back(expression_of(*size));
     // By default as the language counts, which is KTT's default, too.
     const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
     if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
-    to.global_in_blocks_ = type == "CUDA";
+    to.sizes_.in_blocks = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
-        for (const Config& divisor : divisors->items()) to.divisors_[axis].push_back(expression_of(divisor));
-    if (to.global_.empty() && to.problem_.empty())
+        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(expression_of(divisor));
+    if (to.sizes_.global.empty() && to.sizes_.problem.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
       if (to.language_ != Dialect::cuda)
         shared->expected("no SharedMemory in OpenCL, but an argument with MemoryType: Local");
-      to.shared_ = expression_of(*shared);
+      to.sizes_.shared = expression_of(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
       for (const Config& option : options->items())
@@ -310,7 +403,7 @@ struct KernelFile::Reader {
       const auto& all = to.space_->parameters();
       const auto found = std::ranges::find(all, name, &Parameter::name);
       if (name == "ProblemSize")
-        values.emplace_back(List(to.problem_.begin(), to.problem_.end()));
+        values.emplace_back(List(to.sizes_.problem.begin(), to.sizes_.problem.end()));
       else if (found == all.end())
         unknown(name, place);
       else if (found->values.size() == 1)
@@ -348,7 +441,7 @@ struct KernelFile::Reader {
       if (auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
     } catch (const Error&) {  // arithmetic with all values of a parameter; where else the fault is shows below
     }
-    return to.largest(expression);
+    return to.sizes_.largest(expression);
   }
 
   [[noreturn]] void unknown(const std::string& name, const std::string& place) const {
@@ -395,11 +488,6 @@ struct KernelFile::Reader {
     }
   }
 
-  /// An array in constant memory: Kernel Tuner's `MemType: Constant`, or `MemoryType: Constant`.
-  static bool is_constant(const Config& argument) {
-    return argument.text_or("MemoryType", "Vector") == "Constant" || argument.text_or("MemType", "") == "Constant";
-  }
-
   /// In OpenCL, an array in constant memory is a parameter like any other. In CUDA it is a __constant__ variable.
   std::string memory_of(const Config& argument) const {
     const std::string memory = argument.text_or("MemoryType", "Vector");
@@ -407,15 +495,6 @@ struct KernelFile::Reader {
     if (memory != "Constant" && memory != "Vector")
       argument.at("MemType").expected("Constant with MemoryType: Vector only");
     return to.language_ == Dialect::cuda ? "Symbol" : "Vector";
-  }
-
-  /// Kernel Tuner also passes arrays in constant memory to the kernel, whose parameters of these are seldom used. Here
-  /// they are parameters unless the kernel declares too few.
-  void pass_constants(const std::vector<DeclaredParameter>& declared) const {
-    const auto symbols = std::ranges::count(to.arguments_, false, &Argument::is_parameter);
-    const bool are_few = std::ssize(declared) < std::ssize(to.arguments_) - symbols;
-    for (Argument& argument : to.arguments_)
-      if (argument.is_symbol && are_few) argument.is_parameter = false;
   }
 
   /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is
@@ -428,8 +507,8 @@ struct KernelFile::Reader {
       const Argument& argument = to.arguments_[i];
       if (!argument.is_parameter) continue;
       DeclaredParameter now = *parameter++;
-      now.is_known = now.is_known && !is_defined(now.type);
-      if (const std::string wanted = misfit(passed_as(argument), now); !wanted.empty())
+      now.is_known = now.is_known && !is_defined(now.type, *to.space_, to.options_);
+      if (const std::string wanted = misfit(passed_as(argument, to.signature_), now); !wanted.empty())
         throw Error(fmt::format("{}: expected {} as argument '{}' of the kernel '{}', found {} {}", places[i], wanted,
                                 argument.name, to.entry_,
                                 argument.buffer  ? "an array of"
@@ -437,26 +516,6 @@ struct KernelFile::Reader {
                                                  : "a value of the type",
                                 argument.type));
     }
-  }
-
-  PassedArgument passed_as(const Argument& argument) const {
-    if (argument.local) return {PassedArgument::Kind::local, {}, 0};
-    const bool is_opaque = argument.type == "struct" || argument.type == "custom";
-    if (argument.buffer) {
-      const ir::DType element = to.signature_.buffers[*argument.buffer].dtype;
-      return {PassedArgument::Kind::array, is_opaque ? std::nullopt : std::optional(element), 0};
-    }
-    return {PassedArgument::Kind::value, argument.element, argument.bytes.size()};
-  }
-
-  /// May a define of the space or of an option give a word of the type another meaning?
-  bool is_defined(const std::string& type) const {
-    const auto is_parameter = [&](const Parameter& p) { return has_word(type, p.name); };
-    const auto has_define = [&](const std::string& option) {
-      const std::size_t at = option.find("-D");
-      return at != std::string::npos && has_word(option.substr(at + 2), type);
-    };
-    return std::ranges::any_of(to.space_->parameters(), is_parameter) || std::ranges::any_of(to.options_, has_define);
   }
 
   /// The values of each member, with blanks between; the members' types are in the source.
@@ -514,13 +573,7 @@ struct KernelFile::Reader {
     return values;
   }
 
-  static std::string text_of(const std::vector<Scalar>& values) {
-    std::vector<std::string> texts;
-    for (const Scalar& value : values) texts.push_back(spelled(value));
-    return join(texts, ",");
-  }
-
-  void read_buffer(const Config& argument, const std::string& name) const {
+  void read_buffer(const Config& argument, const std::string& name) {
     const auto [type, lanes, given] = element_type(argument);
     const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
@@ -552,10 +605,10 @@ struct KernelFile::Reader {
       if (const std::string fault = buffer.fill ? ir::fault(*buffer.fill, type) : ""; !fault.empty())
         throw Error(fmt::format("{}: FillValue: {}", argument.place(), fault));
       if (fill == "File") {
-        to.inputs_[name] = flat(array_file(argument.at("FillValue").text(), name), *count * lanes);
+        to.inputs_[name] = files.flat(files.array(argument.at("FillValue").text(), name), *count * lanes);
         check_elements(to.inputs_[name], argument.at("FillValue"), buffer);
       }
-      if (fill == "BinaryRaw") to.inputs_[name] = raw_file(argument, type, *count * lanes);
+      if (fill == "BinaryRaw") to.inputs_[name] = files.raw(argument.at("DataSource"), type, *count * lanes);
       if (fill == "Generator") to.inputs_[name] = generated_file(argument, type, *count * lanes);
       if (output) to.restored_.push_back(to.signature_.buffers.size());
     }
@@ -564,21 +617,13 @@ struct KernelFile::Reader {
     to.signature_.buffers.push_back(std::move(buffer));
   }
 
-  /// KTT's `custom` is a struct: an array of such has the bytes of its TypeSize.
-  static ArgumentType element_type(const Config& argument) {
-    if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"));
-    constexpr std::int64_t max_bytes = 4096;  // of a struct
-    const std::int64_t bytes = argument.at("TypeSize").integer(1, max_bytes);
-    return {ir::DType::u8, bytes, bytes};
-  }
-
   /// The contents of an array. One that is written has them before each launch.
-  void take_given(const Given& said, ir::Buffer& buffer) const {
+  void take_given(const Given& said, ir::Buffer& buffer) {
     if (!said.values.empty())
       throw Error(fmt::format("{}: expected contents of the array {}, such as constant({}), found {}", said.place,
                               buffer.name, said.values, said.values));
     if (!said.file.empty()) {
-      to.inputs_[buffer.name] = flat(said.file, buffer.shape[0]);
+      to.inputs_[buffer.name] = files.flat(said.file, buffer.shape[0]);
       try {
         measure::read_npy(to.inputs_[buffer.name], {buffer.dtype, buffer.shape});  // to say now what is wrong with it
       } catch (const Error& error) {
@@ -592,34 +637,6 @@ struct KernelFile::Reader {
     if (buffer.role == ir::Role::output) to.restored_.push_back(to.signature_.buffers.size());
   }
 
-  /// The file, or one with the same elements in one dimension: a kernel knows no others. Files with another number of
-  /// elements are left to those who read them.
-  std::string flat(const std::string& file, std::int64_t elements) const {
-    const measure::NpyHeader header = measure::read_npy_header(file);
-    if (header.shape.size() == 1 || ir::element_count(header.shape) != elements) return file;
-    std::int64_t bytes = 0;  // of an element: "<f4"
-    const std::string_view digits = std::string_view(header.type).substr(std::min<std::size_t>(header.type.size(), 2));
-    std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
-    const std::vector<std::uint8_t> all = measure::read_npy_elements(file, static_cast<std::size_t>(elements * bytes));
-    return write_array(npy_start(header.type, elements) + std::string(all.begin(), all.end()), file);
-  }
-
-  static std::string npy_start(std::string_view type, std::int64_t elements) {
-    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, elements);
-    header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
-    header += '\n';
-    return std::string{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0} + header;
-  }
-
-  /// FILE.npy, or the array NAME of "FILE.npz:NAME": by default the one with the argument's name.
-  std::string array_file(const std::string& text, const std::string& name) const {
-    const std::size_t end = text.find(".npz");
-    if (end == std::string::npos) return place_of(folder, text);
-    const std::string archive = place_of(folder, text.substr(0, end + 4));
-    const std::string array = text.size() > end + 5 ? text.substr(end + 5) : name;
-    return write_array(ir::torch::Zip(fs::path(archive)).read_array(array), archive);
-  }
-
   /// That the file has an element for each of the buffer's. `given`: what names the file.
   void check_elements(const std::string& file, const Config& given, const ir::Buffer& buffer) const {
     const std::int64_t found = ir::element_count(measure::read_npy_header(file).shape);
@@ -631,28 +648,8 @@ struct KernelFile::Reader {
                             buffer.name, is_sum ? ", or their sum as one element" : "", found));
   }
 
-  /// A file of the elements alone as .npy.
-  std::string raw_file(const Config& argument, ir::DType type, std::int64_t elements) const {
-    const std::string file = place_of(folder, argument.at("DataSource").text());
-    const std::string bytes = read_file(file);
-    const std::int64_t expected = elements * ir::bytes(type);
-    if (static_cast<std::int64_t>(bytes.size()) != expected)
-      argument.at("DataSource").expected(fmt::format("a file of {} bytes, found {}", expected, bytes.size()));
-    return write_array(npy_start(ir::row(type).numpy, elements) + bytes, file);
-  }
-
-  std::string write_array(const std::string& bytes, const std::string& source) const {
-    if (!to.folder_) to.folder_ = std::make_shared<const measure::WorkFolder>();
-    const std::string file =
-        (to.folder_->path() / fmt::format("{}.npy", to.inputs_.size() + to.expected_.size())).string();
-    std::ofstream out(file, std::ios::binary);
-    if (!(out << bytes).flush())
-      throw Error(fmt::format("{}: the arrays of {} cannot be written", file, source), Exit::environment);
-    return file;
-  }
-
   /// The values of KTT's expression of the index `i` as .npy.
-  std::string generated_file(const Config& argument, ir::DType type, std::int64_t elements) const {
+  std::string generated_file(const Config& argument, ir::DType type, std::int64_t elements) {
     constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // a few seconds
     if (elements > max_elements)
       argument.at("FillType")
@@ -664,43 +661,25 @@ struct KernelFile::Reader {
     for (const std::string& name : expression.names()) {
       if (name == "i") indices.push_back(values.size());
       if (name != "i" && name != "ProblemSize") source.expected("an expression of i and ProblemSize");
-      values.emplace_back(name == "i" ? List{} : List(to.problem_.begin(), to.problem_.end()));
+      values.emplace_back(name == "i" ? List{} : List(to.sizes_.problem.begin(), to.sizes_.problem.end()));
     }
     ir::Numbers numbers(type, static_cast<std::size_t>(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
       for (const std::size_t index : indices) values[index] = Scalar(i);
       numbers.set(static_cast<std::size_t>(i), number(expression.scalar(values), source));
     }
-    std::string bytes(static_cast<std::size_t>(elements * ir::bytes(type)), '\0');
-    measure::encode(numbers, type, reinterpret_cast<std::byte*>(bytes.data()));
-    return write_array(npy_start(ir::row(type).numpy, elements) + bytes, source.place());
-  }
-
-  static double number(const Scalar& value, const Config& at) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    at.expected("a number");
-  }
-
-  static std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill, double value,
-                                         ir::DType type) {
-    if (fill == "File" || fill == "BinaryRaw" || fill == "Generator") return std::nullopt;
-    if (fill == "Constant") return ir::Fill{ir::Fill::Draw::constant, value, 0};
-    if (fill != "Random") argument.at("FillType").expected("Random, Constant, Generator, File or BinaryRaw");
-    if (type == ir::DType::boolean) return ir::Fill{ir::Fill::Draw::integers, 0, 2};
-    if (ir::is_integer(type)) return ir::Fill{ir::Fill::Draw::integers, 0, std::max(std::floor(value), 1.0) + 1};
-    return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
+    return files.values(numbers, type, source.place());
   }
 
   /// KTT's users make the file by a kernel that they trust, so it may be missing.
-  std::string expected_file(const Config& argument, const ir::Buffer& buffer) const {
-    const std::string file = place_of(folder, argument.at("DataSource").text());
+  std::string expected_file(const Config& argument, const ir::Buffer& buffer) {
+    const std::string file = files.path(argument.at("DataSource").text());
     if (!fs::exists(file))
       throw Error(
           fmt::format("{}: expected the file {} with the values of '{}', found none; a key Reference beside "
                       "KernelSpecification says what else to compare with, such as {{Parameters: {{}}}}",
                       argument.at("DataSource").place(), file, buffer.name));
-    return raw_file(argument, buffer.dtype, buffer.shape[0]);
+    return files.raw(argument.at("DataSource"), buffer.dtype, buffer.shape[0]);
   }
 
   /// Refuses the name of an output that is none.
@@ -713,7 +692,7 @@ struct KernelFile::Reader {
   }
 
   /// T1's reference: arrays from files or of an expression.
-  void read_reference_arguments(const Config& arguments) const {
+  void read_reference_arguments(const Config& arguments) {
     for (const Config& argument : arguments.items()) {
       const std::string name = argument.at("TargetName").text();
       const ir::Buffer* const buffer = to.signature_.find(name);
@@ -721,7 +700,7 @@ struct KernelFile::Reader {
       const std::string fill = argument.at("FillType").text();
       const std::int64_t elements = buffer->shape[0];
       if (fill == "File") {
-        to.expected_[name] = array_file(argument.at("FillValue").text(), name);
+        to.expected_[name] = files.array(argument.at("FillValue").text(), name);
         check_elements(to.expected_[name], argument.at("FillValue"), *buffer);
       } else if (fill == "BinaryRaw")
         to.expected_[name] = expected_file(argument, *buffer);
@@ -732,12 +711,12 @@ struct KernelFile::Reader {
     }
   }
 
-  void read_reference(const Config& reference) const {
+  void read_reference(const Config& reference) {
     reference.only({"Parameters", "Outputs", "Expression", "Program"});
     if (const auto program = reference.find("Program")) {
       if (reference.has("Parameters") || reference.has("Outputs") || reference.has("Expression"))
         reference.expected("Program, or Expression, or Parameters and Outputs");
-      const std::string file = place_of(folder, program->text());
+      const std::string file = files.path(program->text());
       to.program_ = print(parse_kernel(read_file(file), {}, file));
       measure::check_program(to.program_, to.compared(), program->place());
     }
@@ -758,24 +737,19 @@ struct KernelFile::Reader {
       for (const auto& [name, file] : outputs->entries()) {
         const ir::Buffer* const buffer = to.signature_.find(name);
         if (buffer == nullptr || buffer->role != ir::Role::output) no_output(name, file.place());
-        to.expected_[name] = array_file(file.text(), name);
+        to.expected_[name] = files.array(file.text(), name);
         check_elements(to.expected_[name], file, *buffer);
       }
   }
 
   /// A parameter that nothing depends on is a slip, unless it has one value only.
   void check_names() const {
-    const auto used = [&](const std::vector<Expression>& all, const std::string& name) {
-      return std::ranges::any_of(
-          all, [&](const Expression& each) { return std::ranges::find(each.names(), name) != each.names().end(); });
-    };
     for (const Parameter& parameter : to.space_->parameters()) {
       const std::string& name = parameter.name;
       const bool option = std::ranges::any_of(
           to.options_, [&](const std::string& text) { return text.find("${" + name + "}") != std::string::npos; });
-      const bool divisor = std::ranges::any_of(to.divisors_, [&](const auto& axis) { return used(axis, name); });
-      if (parameter.values.size() == 1 || option || divisor || used(to.block_, name) || used(to.global_, name) ||
-          (to.shared_ && used({*to.shared_}, name)) || has_word(to.source_, name) || has_word(to.entry_, name))
+      if (parameter.values.size() == 1 || option || to.sizes_.use(name) || has_word(to.source_, name) ||
+          has_word(to.entry_, name))
         continue;
       throw Error(fmt::format("{}: expected each parameter in {}, in a size or in an option, found '{}' nowhere",
                               to.place_, to.file_, name));
@@ -812,64 +786,9 @@ KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
     }
     identity_ += "\n";
   }
-  if (!problem_.empty()) identity_ += fmt::format("problem {}\n", join(problem_, " "));
+  if (!sizes_.problem.empty()) identity_ += fmt::format("problem {}\n", join(sizes_.problem, " "));
   for (const std::string& option : options_) identity_ += fmt::format("option {}\n", option);
   identity_ += source_;
-}
-
-std::vector<Operand> KernelFile::operands(const Expression& expression,
-                                          const std::vector<Scalar>& configuration) const {
-  std::vector<Operand> values;
-  for (const std::string& name : expression.names()) {
-    const auto& all = space_->parameters();
-    const auto found = std::ranges::find(all, name, &Parameter::name);
-    if (name == "ProblemSize")
-      values.emplace_back(List(problem_.begin(), problem_.end()));
-    else if (found != all.end())
-      values.emplace_back(configuration[static_cast<std::size_t>(found - all.begin())]);
-    else
-      throw Error(
-          fmt::format("{}: expected ProblemSize or a parameter, found '{}' in '{}'", place_, name, expression.text()));
-  }
-  return values;
-}
-
-/// The greatest value among the legal configurations, rounded up.
-std::int64_t KernelFile::largest(const Expression& expression) const {
-  const std::vector<Parameter>& parameters = space_->parameters();
-  std::vector<std::vector<Scalar>> configurations(1);
-  for (const Parameter& parameter : parameters) configurations[0].push_back(parameter.values[parameter.fallback]);
-  for (const ParameterSpace::Group& group : space_->groups()) {
-    std::vector<std::size_t> columns;  // of the parameters that the expression has
-    for (std::size_t i = 0; i < group.parameters.size(); ++i)
-      if (std::ranges::find(expression.names(), parameters[group.parameters[i]].name) != expression.names().end())
-        columns.push_back(i);
-    if (columns.empty()) continue;
-    std::set<std::vector<std::uint16_t>> choices;
-    for (std::size_t row = 0; row < group.size(); ++row) {
-      std::vector<std::uint16_t> choice;
-      for (const std::size_t column : columns) choice.push_back(group.rows[row * group.parameters.size() + column]);
-      choices.insert(std::move(choice));
-    }
-    constexpr std::size_t max_configurations = 1'000'000;
-    if (choices.size() * configurations.size() > max_configurations)
-      throw Error(fmt::format("{}: expected an array whose size takes at most {} forms, found more in '{}'", place_,
-                              max_configurations, expression.text()));
-    std::vector<std::vector<Scalar>> extended;
-    for (const std::vector<Scalar>& configuration : configurations)
-      for (const std::vector<std::uint16_t>& choice : choices) {
-        extended.push_back(configuration);
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-          const std::size_t parameter = group.parameters[columns[i]];
-          extended.back()[parameter] = parameters[parameter].values[choice[i]];
-        }
-      }
-    configurations = std::move(extended);
-  }
-  std::int64_t most = 0;
-  for (const std::vector<Scalar>& configuration : configurations)
-    most = std::max(most, size(expression, configuration, "a size of an array"));
-  return most;
 }
 
 bool KernelFile::is_compared(const ir::Buffer& buffer) const {
@@ -878,93 +797,19 @@ bool KernelFile::is_compared(const ir::Buffer& buffer) const {
 
 ir::Program KernelFile::compared() const { return measure::compared_outputs(signature_, scratch_, summed_); }
 
-/// Rounded up where it is a fraction, as Kernel Tuner does.
-std::int64_t KernelFile::size(const Expression& expression, const std::vector<Scalar>& configuration,
-                              const char* what) const {
-  const Scalar value = expression.scalar(operands(expression, configuration));
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  const auto* real = std::get_if<double>(&value);
-  const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
-  if (!(number >= 1 && number <= 0x1p31))
-    throw Error(fmt::format("{}: expected {} of 1 to 2^31, found {} from '{}'", place_, what, foreign::print(value),
-                            expression.text()));
-  return static_cast<std::int64_t>(number);
-}
-
-std::vector<std::int64_t> KernelFile::grid(const std::vector<Scalar>& configuration,
-                                           const std::vector<std::int64_t>& block) const {
-  const bool divided = std::ranges::any_of(divisors_, [](const auto& axis) { return !axis.empty(); });
-  std::vector<std::int64_t> blocks;
-  for (std::size_t axis = 0; axis < block.size(); ++axis) {
-    // A problem size without divisors is divided by the block, as Kernel Tuner does.
-    if (axis < problem_.size() && (divided || global_.empty())) {
-      std::int64_t divisor = divisors_[axis].empty() && !divided ? block[axis] : 1;
-      for (const Expression& each : divisors_[axis]) {
-        const std::int64_t factor = size(each, configuration, "a grid divisor");
-        divisor = divisor > problem_[axis] / factor ? std::max(divisor, problem_[axis]) : divisor * factor;
-      }
-      blocks.push_back((problem_[axis] - 1) / divisor + 1);
-    } else if (axis < global_.size() && !divided) {
-      const std::int64_t all = size(global_[axis], configuration, "a global size");
-      blocks.push_back(global_in_blocks_ ? all : (all + block[axis] - 1) / block[axis]);
-    } else {
-      blocks.push_back(1);
-    }
-  }
-  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device takes days for more
-  std::int64_t left = max_blocks;
-  for (const std::int64_t extent : blocks) left /= extent;
-  if (left < 1)
-    throw Error(fmt::format("{}: expected a grid of at most 2^31 - 1 blocks, found {}", place_, join(blocks, "x")));
-  return blocks;
-}
-
-/// The name of an instance of a template, with the values of parameters among its arguments.
-std::string KernelFile::with_values(const std::string& entry, const std::vector<Scalar>& configuration) const {
-  const std::size_t arguments = entry.find('<');
-  if (arguments == std::string::npos) return entry;
-  std::string text = entry.substr(0, arguments);
-  for (std::size_t at = arguments; at < entry.size();) {
-    std::size_t end = at;
-    while (end < entry.size() && is_name(entry[end])) ++end;
-    const std::string word = entry.substr(at, std::max<std::size_t>(end - at, 1));
-    const auto found = std::ranges::find(space_->parameters(), word, &Parameter::name);
-    text += found == space_->parameters().end()
-                ? word
-                : spelled(configuration[static_cast<std::size_t>(found - space_->parameters().begin())]);
-    at += word.size();
-  }
-  return text;
-}
-
-std::string KernelFile::options(const std::vector<Scalar>& configuration) const {
-  std::string all;
-  for (std::string option : options_) {
-    for (std::size_t i = 0; i < configuration.size(); ++i) {
-      const std::string name = "${" + space_->parameters()[i].name + "}";
-      for (std::size_t at = option.find(name); at != std::string::npos; at = option.find(name))
-        option.replace(at, name.size(), spelled(configuration[i]));
-    }
-    // T1 files have those of the host's compiler here, too; OpenCL C has no such option.
-    if (language_ == Dialect::opencl && option.starts_with("-std=")) continue;
-    if (!option.empty()) all += (all.empty() ? "" : " ") + option;
-  }
-  return all;
-}
-
 measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) const {
   CHECK(configuration.size() == space_->parameters().size());
   measure::Launch launch;
-  for (const Expression& threads : block_) launch.threads.push_back(size(threads, configuration, "a block size"));
-  launch.blocks = grid(configuration, launch.threads);
-  launch.options = options(configuration);
+  launch.threads = sizes_.threads(configuration);
+  launch.blocks = sizes_.blocks(configuration, launch.threads);
+  launch.options = options_of(options_, language_, *space_, configuration);
   std::string scalars;
   std::size_t position = 0;  // among the kernel's parameters, of which symbols are none
   for (const Argument& argument : arguments_) {
     if (argument.is_symbol) launch.symbols.push_back({*argument.buffer, argument.name, argument.is_parameter});
     if (!argument.is_parameter) continue;
     if (argument.local) {
-      const std::int64_t elements = size(*argument.local, configuration, "a local array");
+      const std::int64_t elements = sizes_.size(*argument.local, configuration, "a local array");
       launch.scalars.push_back({position, {}, static_cast<std::size_t>(elements) * argument.element_bytes});
       scalars += fmt::format(", {} = local, {} bytes", argument.name, launch.scalars.back().local_bytes);
     } else if (!argument.buffer) {
@@ -974,19 +819,19 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
     ++position;
   }
   ir::KernelSource source;
-  source.entry = with_values(entry_, configuration);
+  source.entry = with_values(entry_, *space_, configuration);
   constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // so that products with it do not overflow
   for (const std::int64_t threads : launch.threads) source.threads = std::min(source.threads * threads, max_threads);
-  if (shared_) {
+  if (sizes_.shared) {
     source.dynamic_shared = true;
-    source.shared_bytes = size(*shared_, configuration, "an amount of shared memory");
+    source.shared_bytes = sizes_.size(*sizes_.shared, configuration, "an amount of shared memory");
   }
   source.zeroed = zeroed_;
   source.restored = restored_;
   source.dry_run = false;
   source.architecture_specific = true;  // wgmma and the like are the user's to use
   // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
-  if (shared_) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
+  if (sizes_.shared) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
   source.text = fmt::format("// {}{}{}\n", describe(launch), scalars,
                             launch.options.empty() ? "" : "; options: " + launch.options);
   for (std::size_t i = 0; i < configuration.size(); ++i)

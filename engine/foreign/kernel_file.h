@@ -2,7 +2,6 @@
 // and how it is launched, is in a second file: the field's T1 format (https://github.com/odgaard/TuningSchema) as JSON,
 // or the same keys as YAML. docs/kernel_files.md has all keys.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,7 @@
 
 #include "core/config.h"
 #include "engine/foreign/files.h"
+#include "engine/foreign/launch_sizes.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/foreign/parameter_space.h"
 #include "ir/program.h"
@@ -40,6 +40,7 @@ struct Argument {
 /// A list of names. Throws Error at `config`.
 measure::Objectives read_objectives(const Config& config);
 
+/// Most of its methods are those of an OpaqueKernel.
 class KernelFile final : public OpaqueKernel {
  public:
   /// Reads both files. Throws Error `file:line: expected …, found …` or `file: …`, and of what is given at its place.
@@ -77,28 +78,15 @@ class KernelFile final : public OpaqueKernel {
 
  private:
   struct Reader;
-  using Sizes = std::array<std::vector<Expression>, 3>;
-  std::vector<Operand> operands(const Expression&, const std::vector<Scalar>& configuration) const;
-  std::int64_t largest(const Expression&) const;
   /// Is it an output, and not scratch memory?
   bool is_compared(const ir::Buffer&) const;
   /// The signature, as the reference computes it.
   ir::Program compared() const;
-  std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
-  std::vector<std::int64_t> grid(const std::vector<Scalar>& configuration,
-                                 const std::vector<std::int64_t>& block) const;
-  std::string with_values(const std::string& entry, const std::vector<Scalar>& configuration) const;
-  std::string options(const std::vector<Scalar>& configuration) const;
 
   std::string place_, name_, entry_, file_, source_, identity_, space_text_;
   Dialect language_ = Dialect::opencl;
   std::shared_ptr<const ParameterSpace> space_;
-  std::vector<std::int64_t> problem_;  // the problem size
-  std::vector<Expression> block_;      // threads of each dimension
-  std::vector<Expression> global_;     // blocks or threads of each dimension, unless there are divisors
-  bool global_in_blocks_ = true;
-  Sizes divisors_;                    // the problem size divided by these, rounded up, is the number of blocks
-  std::optional<Expression> shared_;  // bytes of shared memory beyond those that the kernel declares (CUDA)
+  LaunchSizes sizes_;
   std::vector<std::string> options_;  // for the compiler; ${NAME} stands for a parameter's value
   std::vector<Argument> arguments_;
   std::vector<std::size_t> zeroed_;      // buffers that are 0 before each launch

@@ -1,0 +1,122 @@
+#include "engine/foreign/launch_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "core/text/text.h"
+
+namespace deplo::engine::foreign {
+
+std::vector<Operand> LaunchSizes::operands(const Expression& expression,
+                                           const std::vector<Scalar>& configuration) const {
+  std::vector<Operand> values;
+  for (const std::string& name : expression.names()) {
+    const auto& all = space->parameters();
+    const auto found = std::ranges::find(all, name, &Parameter::name);
+    if (name == "ProblemSize")
+      values.emplace_back(List(problem.begin(), problem.end()));
+    else if (found != all.end())
+      values.emplace_back(configuration[static_cast<std::size_t>(found - all.begin())]);
+    else
+      throw Error(
+          fmt::format("{}: expected ProblemSize or a parameter, found '{}' in '{}'", place, name, expression.text()));
+  }
+  return values;
+}
+
+/// The greatest value among the legal configurations, rounded up.
+std::int64_t LaunchSizes::largest(const Expression& expression) const {
+  const std::vector<Parameter>& parameters = space->parameters();
+  std::vector<std::vector<Scalar>> configurations(1);
+  for (const Parameter& parameter : parameters) configurations[0].push_back(parameter.values[parameter.fallback]);
+  for (const ParameterSpace::Group& group : space->groups()) {
+    std::vector<std::size_t> columns;  // of the parameters that the expression has
+    for (std::size_t i = 0; i < group.parameters.size(); ++i)
+      if (std::ranges::find(expression.names(), parameters[group.parameters[i]].name) != expression.names().end())
+        columns.push_back(i);
+    if (columns.empty()) continue;
+    std::set<std::vector<std::uint16_t>> choices;
+    for (std::size_t row = 0; row < group.size(); ++row) {
+      std::vector<std::uint16_t> choice;
+      for (const std::size_t column : columns) choice.push_back(group.rows[row * group.parameters.size() + column]);
+      choices.insert(std::move(choice));
+    }
+    constexpr std::size_t max_configurations = 1'000'000;
+    if (choices.size() * configurations.size() > max_configurations)
+      throw Error(fmt::format("{}: expected an array whose size takes at most {} forms, found more in '{}'", place,
+                              max_configurations, expression.text()));
+    std::vector<std::vector<Scalar>> extended;
+    for (const std::vector<Scalar>& configuration : configurations)
+      for (const std::vector<std::uint16_t>& choice : choices) {
+        extended.push_back(configuration);
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+          const std::size_t parameter = group.parameters[columns[i]];
+          extended.back()[parameter] = parameters[parameter].values[choice[i]];
+        }
+      }
+    configurations = std::move(extended);
+  }
+  std::int64_t most = 0;
+  for (const std::vector<Scalar>& configuration : configurations)
+    most = std::max(most, size(expression, configuration, "a size of an array"));
+  return most;
+}
+
+/// Rounded up where it is a fraction, as Kernel Tuner does.
+std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<Scalar>& configuration,
+                               const char* what) const {
+  const Scalar value = expression.scalar(operands(expression, configuration));
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
+  const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
+  if (!(number >= 1 && number <= 0x1p31))
+    throw Error(fmt::format("{}: expected {} of 1 to 2^31, found {} from '{}'", place, what, foreign::print(value),
+                            expression.text()));
+  return static_cast<std::int64_t>(number);
+}
+
+std::vector<std::int64_t> LaunchSizes::threads(const std::vector<Scalar>& configuration) const {
+  std::vector<std::int64_t> extents;
+  for (const Expression& each : block) extents.push_back(size(each, configuration, "a block size"));
+  return extents;
+}
+
+std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configuration,
+                                              const std::vector<std::int64_t>& each_block) const {
+  const bool divided = std::ranges::any_of(divisors, [](const auto& axis) { return !axis.empty(); });
+  std::vector<std::int64_t> extents;
+  for (std::size_t axis = 0; axis < each_block.size(); ++axis) {
+    // A problem size without divisors is divided by the block, as Kernel Tuner does.
+    if (axis < problem.size() && (divided || global.empty())) {
+      std::int64_t divisor = divisors[axis].empty() && !divided ? each_block[axis] : 1;
+      for (const Expression& each : divisors[axis]) {
+        const std::int64_t factor = size(each, configuration, "a grid divisor");
+        divisor = divisor > problem[axis] / factor ? std::max(divisor, problem[axis]) : divisor * factor;
+      }
+      extents.push_back((problem[axis] - 1) / divisor + 1);
+    } else if (axis < global.size() && !divided) {
+      const std::int64_t all = size(global[axis], configuration, "a global size");
+      extents.push_back(in_blocks ? all : (all + each_block[axis] - 1) / each_block[axis]);
+    } else {
+      extents.push_back(1);
+    }
+  }
+  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device takes days for more
+  std::int64_t left = max_blocks;
+  for (const std::int64_t extent : extents) left /= extent;
+  if (left < 1)
+    throw Error(fmt::format("{}: expected a grid of at most 2^31 - 1 blocks, found {}", place, join(extents, "x")));
+  return extents;
+}
+
+bool LaunchSizes::use(const std::string& parameter) const {
+  const auto has = [&](const Expression& e) { return std::ranges::find(e.names(), parameter) != e.names().end(); };
+  return std::ranges::any_of(block, has) || std::ranges::any_of(global, has) || (shared && has(*shared)) ||
+         std::ranges::any_of(divisors, [&](const auto& axis) { return std::ranges::any_of(axis, has); });
+}
+
+}  // namespace deplo::engine::foreign
