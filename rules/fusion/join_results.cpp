@@ -45,8 +45,10 @@ class Joiner {
   bool join(std::size_t earlier, std::size_t later) {
     const LoopOp &first = fusion_.ops[earlier], &second = fusion_.ops[later];
     if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first)) return false;
-    const bool waits = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return reads(op, first); });
-    const bool is_ahead = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return reads(second, op); });
+    if (reads_whole(second, first)) return false;
+    const bool waits = std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return follows(op, first); });
+    const bool is_ahead =
+        std::any_of(at(earlier + 1), at(later), [&](const LoopOp& op) { return follows(second, op); });
     if (waits && is_ahead) return false;
     const std::optional<LoopOp> joined = one_kernel(first, second);
     if (!joined || !pays(*joined, first, second) || !decide(first, second)) return false;
@@ -64,6 +66,18 @@ class Joiner {
   static bool reads(const LoopOp& op, const LoopOp& producer) {
     const auto is_read = [&](int tensor) { return std::ranges::binary_search(op.reads, tensor); };
     return is_read(producer.output) || std::ranges::any_of(producer.others, is_read, &Result::output);
+  }
+
+  /// Does the kernel read a tensor in whose memory a result of the producer lies? It waits for all parts then.
+  bool reads_whole(const LoopOp& op, const LoopOp& producer) const {
+    return std::ranges::any_of(results(producer), [&](const Result& result) {
+      const auto part = fusion_.stacks.parts.find(result.output);
+      return part != fusion_.stacks.parts.end() && std::ranges::binary_search(op.reads, part->second.whole);
+    });
+  }
+
+  bool follows(const LoopOp& op, const LoopOp& producer) const {
+    return reads(op, producer) || reads_whole(op, producer);
   }
 
   static bool share(const LoopOp& first, const LoopOp& second) {

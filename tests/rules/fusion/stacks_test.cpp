@@ -129,6 +129,26 @@ TEST(Stacks, KernelsHaveFewArgumentsHoweverManyTensorsAreJoined) {
   EXPECT_EQ(difference("torch.stack([torch.randn(3, 5) for i in range(1100)], 1)[:, 7:1050] + 1"), "");
 }
 
+// The scan of a state-space model: rows of channels make the outputs of all steps, and rows of channels read the stack.
+TEST(Stacks, NoKernelReadsAStackWhosePartsItWrites) {
+  const std::string code =
+      "x = torch.randn(12, 64); a = torch.randn(64, 8); b = torch.randn(12, 8); c = torch.randn(12, 8, 1)\n"
+      "h = torch.zeros(64, 8); ys = []\n"
+      "for t in range(12):\n"
+      "  h = torch.exp(a * x[t].unsqueeze(1)) * h + x[t].unsqueeze(1) * b[t]; ys.append((h @ c[t]).squeeze(1))\n"
+      "(torch.stack(ys, 1) + x.T) * torch.sigmoid(x.T)";
+  const ir::Module module = fused(code);
+  std::size_t parts = 0;
+  for (const ir::Tensor& part : module.tensors) {
+    if (part.part_of.empty()) continue;
+    ++parts;
+    for (const ir::Program& kernel : module.kernels)
+      EXPECT_FALSE(kernel.find(part.name) != nullptr && kernel.find(part.part_of) != nullptr) << print(kernel);
+  }
+  EXPECT_EQ(parts, 12U);
+  EXPECT_EQ(difference(code), "");
+}
+
 TEST(Stacks, ASliceOfManyReadsOne) {
   const ir::Module module = fused("torch.stack([torch.randn(32).exp() for i in range(20)])[7]");
   EXPECT_EQ(module.kernels.size(), 1U) << print(module);
