@@ -56,7 +56,7 @@ double wrapped_i32(Wide value) {
 }
 
 void require_exact(double value) {
-  if (std::abs(value) > most_exact_integer)
+  if (std::abs(value) > most_exact_integer && value != -0x1p63)  // which a real number that is none becomes
     throw Error(fmt::format(
         "expected 64-bit integers from -2^53 to 2^53, up to which references are exact, found {:.0f}", value));
 }

@@ -14,7 +14,7 @@ inline constexpr double most_exact_integer = 0x1p53;
 /// number that the type does not hold becomes the least number of the type, as on x86 (PyTorch leaves it undefined).
 double to_integer(double value, DType from, DType to);
 /// op(args) of integers; i32 wraps modulo 2^32. Throws Error if an i64 argument or result of a calculation is beyond
-/// most_exact_integer. Comparisons, selections, minima and maxima are exact for all numbers.
+/// most_exact_integer, but for the least number, which to_integer() gives. Comparisons, selections, minima and maxima are exact for all numbers.
 double apply_integer(Op, std::span<const double> args, DType);
 
 }  // namespace deplo::ir

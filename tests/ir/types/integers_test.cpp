@@ -33,7 +33,8 @@ TEST(Integers, OfSixtyFourBitsAreExactOrRefused) {
   EXPECT_EQ(i64(Op::subtract, 0x1p53, 1), 0x1p53 - 1);
   EXPECT_THROW(i64(Op::add, 0x1p53, 2), Error);
   EXPECT_THROW(i64(Op::multiply, 0x1p32, 0x1p32), Error);
-  EXPECT_THROW(i64(Op::add, -0x1p63, 0), Error);
+  EXPECT_EQ(i64(Op::add, -0x1p63, 8), -0x1p63) << "of a real number that is no integer, as in evaluate()";
+  EXPECT_THROW(i64(Op::subtract, 0, -0x1p63), Error);
   EXPECT_EQ(i64(Op::maximum, -0x1p63, 5), 5) << "nothing is calculated";
   EXPECT_EQ(i64(Op::less, -0x1p63, 5), 1);
 }
