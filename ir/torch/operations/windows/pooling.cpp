@@ -24,12 +24,21 @@ struct Pool {
   std::int64_t count() const { return element_count(kernel); }
 };
 
+/// The only window of a dimension ends with it, without the padding's rest.
+void clip_window(const Given& g, Pool& p, std::size_t d) {
+  const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
+  const std::int64_t within = (extent + 2 * p.padding[d] - 1) / p.dilation[d] + 1;
+  if (p.places[d] == 1) p.kernel[d] = std::min(p.kernel[d], std::max<std::int64_t>(within, 1));
+}
+
 /// How many windows there are; with `ceil`, also one that ends beyond the border, unless it begins there.
 std::int64_t window_count(const Given& g, const Pool& p, std::size_t d, bool ceil) {
   const std::int64_t extent = g.shape(p.x)[p.first(g) + d], padding = p.padding[d], stride = p.stride[d];
   const std::int64_t rest = extent + 2 * padding - p.dilation[d] * (p.kernel[d] - 1) - 1;
-  if (rest < 0) g.refuse(fmt::format("at least one window of {} elements in each dimension", p.kernel[d]), p.x);
-  std::int64_t count = (rest + (ceil ? stride - 1 : 0)) / stride + 1;
+  const std::int64_t beyond = ceil ? stride - 1 : 0;  // a window may end as far behind the border
+  if (rest + beyond < 0)
+    g.refuse(fmt::format("at least one window of {} elements in each dimension", p.kernel[d]), p.x);
+  std::int64_t count = (rest + beyond) / stride + 1;
   if (ceil && (count - 1) * stride >= extent + padding) --count;
   return count;
 }
@@ -54,6 +63,7 @@ Pool pool_of(const Given& g) {
     if (p.padding[d] < 0 || p.padding[d] > p.kernel[d] / 2)
       g.fail("padding", fmt::format("at least 0 and at most half of the kernel {}", p.kernel[d]));
     p.places.push_back(window_count(g, p, d, ceil));
+    clip_window(g, p, d);
   }
   return p;
 }
