@@ -80,16 +80,17 @@ Id cdist(const Given& g) {
 
 Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
-  g.require_float(x);
+  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor)))
+    return g.apply("sub", x, g.apply("mul", quotient_towards_zero(g.caller(), x, g.integer("other", 1)), divisor));
   return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
 }
 
-// scatter_reduce: sum, mean, prod, amax and amin of what is sent to each place, with the element there.
+// scatter_reduce: sum, mean, prod, amax and amin of what is sent to each place, with the element there (include_self), or
+// in its place.
 Id scatter_reduce(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("src");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const std::string by = g.text("reduce", "");
-  if (!g.flag("include_self", true)) g.fail("include_self", "True");
   if (g.shape(index) != g.shape(source)) g.refuse("an index of the source's shape", index);
   const std::string op = by == "mean" ? "sum" : by;
   if (op != "sum" && op != "prod" && op != "amax" && op != "amin")
@@ -100,11 +101,11 @@ Id scatter_reduce(const Given& g) {
   const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
   const Id sent = reduced(g, op, g.where(hits, values, g.scalar(neutral)), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
-  Id result = g.apply(join, target, sent);
-  if (by == "mean") {
-    const Id count = reduced(g, "sum", g.to(hits, g.dtype(x)), -1);
-    result = g.apply("div", result, g.apply("add", count, 1.0));
-  }
+  const bool with_self = g.flag("include_self", true);
+  Id result = with_self ? g.apply(join, target, sent) : sent;
+  const Id count = reduced(g, "sum", g.to(hits, g.dtype(x)), -1);
+  if (by == "mean") result = g.apply("div", result, with_self ? g.apply("add", count, 1.0) : count);
+  if (!with_self) result = g.where(g.apply("gt", count, 0.0), result, target);
   return moved_back(g, result, dim);
 }
 
@@ -112,6 +113,19 @@ Id scatter_reduce(const Given& g) {
 Id take(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
+}
+
+// The next element of the source, row by row, wherever the mask is true.
+Id masked_scatter(const Given& g) {
+  const Id x = g.tensor("input"), source = g.tensor("source");
+  const Id mask = g.expand(g.tensor("mask"), g.shape(x));
+  const std::int64_t count = element_count(g.shape(source));
+  if (count == 0) g.refuse("a source with elements", source);
+  const Id flat = g.to(g.reshape(mask, {element_count(g.shape(x))}), DType::i32);
+  const Id before = g.apply("sub", g.call("cumsum", {flat}, {{"dim", std::int64_t{0}}}), flat);
+  const Id place = g.apply("minimum", before, g.caller().scalar(static_cast<double>(count - 1), DType::i64));
+  const Id taken = pick_by_tensors(g.caller(), g.reshape(source, {count}), {place});
+  return g.where(mask, g.reshape(taken, g.shape(x)), x);
 }
 
 Id take_along_dim(const Given& g) {
@@ -228,22 +242,46 @@ Id stacked(const Given& g) {
 
 // Bags of rows of an embedding, each from its offset to the next: their sum, mean or greatest.
 std::vector<Id> embedding_bag(const Given& g) {
-  g.ignore({"scale_grad_by_freq", "sparse", "include_last_offset", "padding_idx"});
-  const Id weight = g.tensor("weight"), indices = g.tensor("indices"), offsets = g.tensor("offsets");
-  const std::int64_t mode = g.integer("mode", 0), count = g.shape(indices)[0], bags = g.shape(offsets)[0];
-  if (g.has("per_sample_weights")) g.fail("per_sample_weights", "None");
-  if (g.flag("include_last_offset", false)) g.fail("include_last_offset", "False");
-  if (g.integer("padding_idx", -1) != -1) g.fail("padding_idx", "-1");
-  const Id rows = g.call("embedding", {weight, indices});
+  g.ignore({"scale_grad_by_freq", "sparse"});
+  const Id weight = g.tensor("weight"), indices = g.tensor("indices");
+  Id offsets = g.tensor("offsets");
+  const bool with_end = g.flag("include_last_offset", false);  // where the last bag ends
+  const std::int64_t mode = g.integer("mode", 0), count = g.shape(indices)[0],
+                     bags = g.shape(offsets)[0] - (with_end ? 1 : 0), padding = g.integer("padding_idx", -1);
+  if (with_end) offsets = g.slice(offsets, 0, 0, bags);
+  Id rows = g.call("embedding", {weight, indices});
+  if (g.has("per_sample_weights")) rows = g.apply("mul", rows, unsqueezed(g, g.tensor("per_sample_weights"), 1));
   const Id begun = g.apply("ge", numbers(g, count), unsqueezed(g, offsets, 1));  // (bags, count)
   const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // from 1 on
   const Id own = g.apply("add", unsqueezed(g, numbers(g, bags), 1), g.caller().scalar(1, DType::i32));
-  const Id hits = unsqueezed(g, g.apply("eq", bag, own), -1);  // (bags, count, 1)
+  Id in_bag = g.apply("eq", bag, own);
+  if (padding >= 0)
+    in_bag = g.apply("logical_and", in_bag,
+                     g.apply("ne", indices, g.caller().scalar(static_cast<double>(padding), DType::i64)));
+  const Id hits = unsqueezed(g, in_bag, -1);  // (bags, count, 1)
   const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
   const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
+  if (mode == 2) return {g.where(g.apply("eq", joined, -infinity), g.scalar(0), joined)};  // a bag of nothing
   if (mode != 1) return {joined};
   const Id size = g.apply("maximum", reduced(g, "sum", g.to(hits, g.dtype(rows)), 1), 1.0);
   return {g.apply("div", joined, size)};
+}
+
+// Numbers as whole multiples of `scale` from `zero_point`, within bounds: what a quantized number means. `axis`: a scale
+// for each place of a dimension.
+Id fake_quantize(const Given& g) {
+  const Id x = g.tensor("input");
+  Id scale = g.operand("scale"), zero = g.operand("zero_point");
+  if (g.has("axis")) {
+    Shape along(g.rank(x), 1);
+    along[g.dim(g.integer("axis", 0), g.rank(x))] = g.shape(scale)[0];
+    scale = g.reshape(scale, along);
+    zero = g.reshape(zero, along);
+  }
+  zero = g.to(zero, DType::f32);
+  const Id steps = round_of(g.caller(), g.apply("add", g.apply("div", x, scale), zero));
+  const Id low = g.apply("maximum", steps, g.number("quant_min", 0));
+  return g.apply("mul", g.apply("sub", g.apply("minimum", low, g.number("quant_max", 0)), zero), scale);
 }
 
 // col2im: the windows of F.unfold, added up where they overlap: a transposed convolution of each element of a window.
@@ -300,6 +338,7 @@ Composites composed_functions() {
         call_made<moments<false>>},
        {"index_fill", either, "input, dim, index, value", call_made<index_fill>},
        {"median", either, "input, dim=None, keepdim=False", call_median},
+       {"masked_scatter", either, "input, mask, source", call_made<masked_scatter>},
        {"scatter_reduce", either, "input, dim, index, src, reduce, *, include_self=True", call_made<scatter_reduce>},
        {"take", either, "input, index", call_made<take>},
        {"take_along_dim", either, "input, indices, dim=None", call_made<take_along_dim>},
@@ -308,10 +347,15 @@ Composites composed_functions() {
        {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.cdist", read_made<cdist>},
        {"aten.col2im", read_made<fold>}, {"aten.copysign", read_made<copysign>}, {"aten.cross", read_made<cross>},
        {"aten.dstack", read_made<stacked<3>>}, {"aten.embedding_bag", read_made<embedding_bag>},
+       {"aten.fake_quantize_per_channel_affine", read_made<fake_quantize>},
+       {"aten.fake_quantize_per_channel_affine_cachemask", read_made<fake_quantize>},
+       {"aten.fake_quantize_per_tensor_affine", read_made<fake_quantize>},
+       {"aten.fake_quantize_per_tensor_affine_cachemask", read_made<fake_quantize>},
        {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
        {"aten.index_fill", read_made<index_fill>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},
        {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
        {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
+       {"aten.masked_scatter", read_made<masked_scatter>},
        {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
        {"aten.vstack", read_made<stacked<2>>}}};

@@ -106,6 +106,8 @@ Id floor_of(const Caller&, Id x);
 Id round_of(const Caller&, Id x);
 /// trunc(x) of floats.
 Id trunc_of(const Caller&, Id x);
+/// x / divisor of integers, rounded towards 0.
+Id quotient_towards_zero(const Caller&, Id x, std::int64_t divisor);
 /// Throws Error unless the first argument is a tensor of floats.
 void check_float(const Inference&);
 /// Throws Error if the first `count` arguments have different dtypes, or are truth values.

@@ -83,6 +83,9 @@ class Given {
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 
+/// The angle of the point (x, y), floats, from -π to π.
+Id angle_of(const Given&, Id y, Id x);
+
 /// A tuple in an expression, if a function gives several tensors.
 python::Value results_of(const std::vector<Id>&);
 inline python::Value results_of(Id id) { return {python::Tensor{id}}; }

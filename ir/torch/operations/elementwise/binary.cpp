@@ -264,6 +264,11 @@ bool by_floats(const Caller& c, Id x, std::optional<Id> divisor) {
   return is_float(c.node(x).type.dtype) || (divisor && is_float(c.node(*divisor).type.dtype));
 }
 
+/// x / divisor of integers, rounded to a whole number below or towards 0.
+Id whole_quotient(const Caller& c, Id x, std::int64_t divisor, bool down) {
+  return down ? c.call("floor_divide", {x}, {{"divisor", divisor}}) : quotient_towards_zero(c, x, divisor);
+}
+
 python::Value call_floor_divide(const python::Call& c) {
   if (!is_tensor(c.value("input")) || is_tensor(c.value("other")) || c.value("other").as<double>() ||
       by_floats(caller_of(c), c.tensor("input"), std::nullopt)) {
@@ -285,8 +290,7 @@ python::Value call_divide(const python::Call& c) {
     const bool down = c.text("rounding_mode") == "floor";
     return {python::Tensor{down ? floor_of(caller_of(c), quotient) : trunc_of(caller_of(c), quotient)}};
   }
-  if (c.text("rounding_mode") != "floor") c.fail("rounding_mode", "None or 'floor' (of integers)");
-  return {python::Tensor{c.session.call("floor_divide", {input}, {{"divisor", c.integer("other")}})}};
+  return results_of(whole_quotient(caller_of(c), input, c.integer("other"), c.text("rounding_mode") == "floor"));
 }
 
 // input ± alpha * other
@@ -342,8 +346,7 @@ std::vector<Id> read_divide(pt2::Call& call) {
     const Id quotient = call.add("div", {self, other});
     return {mode == "floor" ? floor_of(caller_of(call), quotient) : trunc_of(caller_of(call), quotient)};
   }
-  if (mode != "floor") call.fail("rounding_mode", "None or 'floor' (of integers)");
-  return {call.add("floor_divide", {self}, {{"divisor", call.integer("other")}})};
+  return {whole_quotient(caller_of(call), self, call.integer("other"), mode == "floor")};
 }
 
 // self ± alpha * other

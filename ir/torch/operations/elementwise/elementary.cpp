@@ -119,9 +119,7 @@ Id acos(const Given& g) {
 Id is_negative(const Given& g, Id x) {
   return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
 }
-Id atan2(const Given& g) {
-  const Id y = float_input(g), given = g.tensor("other"),
-           x = is_float(g.dtype(given)) ? given : g.to(given, DType::f32);
+Id angle(const Given& g, Id y, Id x) {
   const Id height = g.apply("abs", y), width = g.apply("abs", x);
   const Id none = g.apply("eq", g.apply("maximum", height, width), 0.0);
   const Id endless = g.apply("eq", g.apply("minimum", height, width), infinity);
@@ -129,6 +127,10 @@ Id atan2(const Given& g) {
   const Id angle = g.apply("atan", tangent);
   const Id wide = g.where(is_negative(g, x), g.apply("sub", std::numbers::pi, angle), angle);
   return g.where(is_negative(g, y), g.apply("neg", wide), wide);
+}
+Id atan2(const Given& g) {
+  const Id y = float_input(g), x = g.tensor("other");
+  return angle(g, y, is_float(g.dtype(x)) ? x : g.to(x, DType::f32));
 }
 /// log(|x| + √(x² + 1)) with the sign of x. The square of a large number would be infinite.
 Id asinh(const Given& g) {
@@ -156,6 +158,36 @@ Id half_sum(const Given& g, std::string_view op) {
 Id sinh(const Given& g) { return half_sum(g, "sub"); }
 Id cosh(const Given& g) { return half_sum(g, "add"); }
 Id erfc(const Given& g) { return g.apply("sub", 1.0, g.apply("erf", float_input(g))); }
+
+/// c₀ xⁿ + c₁ xⁿ⁻¹ + …
+Id polynomial(const Given& g, Id x, const std::vector<double>& coefficients) {
+  Id sum = g.scalar(coefficients[0]);
+  for (std::size_t i = 1; i < coefficients.size(); ++i) sum = g.apply("add", g.apply("mul", sum, x), coefficients[i]);
+  return sum;
+}
+
+/// Ratios of polynomials, as PyTorch has them (calc_erfinv), of x² near 0 and of √(-log((1 - |x|) / 2)) elsewhere; two
+/// steps of Newton's method improve them.
+Id erfinv(const Given& g) {
+  const Id x = float_input(g), size = g.apply("abs", x), square = g.apply("mul", x, x);
+  const Id near = g.apply("mul", x,
+                          g.apply("div", polynomial(g, square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899}),
+                                  polynomial(g, square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0})));
+  const Id half_rest = g.apply("mul", g.apply("sub", 1.0, size), 0.5);
+  const Id z = g.apply("sqrt", g.apply("neg", g.apply("log", half_rest)));
+  const Id ratio = g.apply("div", polynomial(g, z, {1.641345311, 3.429567803, -1.62490649, -1.970840454}),
+                           polynomial(g, z, {1.637067800, 3.543889200, 1.0}));
+  const Id far = g.where(g.apply("lt", x, 0.0), g.apply("neg", ratio), ratio);
+  Id result = g.where(g.apply("le", size, 0.7), near, far);
+  for (int step = 0; step < 2; ++step) {
+    const Id apart = g.apply("sub", g.apply("erf", result), x);
+    const Id slope =
+        g.apply("mul", g.apply("exp", g.apply("neg", g.apply("mul", result, result))), 2 * std::numbers::inv_sqrtpi);
+    result = g.apply("sub", result, g.apply("div", apart, slope));
+  }
+  const Id end = g.where(g.apply("lt", x, 0.0), g.scalar(-infinity), g.scalar(infinity));
+  return g.where(g.apply("eq", size, 1.0), end, result);
+}
 
 // Kinds of numbers
 
@@ -210,9 +242,17 @@ constexpr std::string_view one = "input";
 }  // namespace
 }  // namespace elementary
 
+Id angle_of(const Given& g, Id y, Id x) { return elementary::angle(g, y, x); }
 Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::down); }
 Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }
 Id trunc_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::truncated); }
+
+Id quotient_towards_zero(const Caller& c, Id x, std::int64_t divisor) {
+  const Id size = c.call("floor_divide", {c.call("abs", {x}, {})}, {{"divisor", std::abs(divisor)}});
+  const Id negative = c.call("lt", {x, c.scalar(0, DType::i32)}, {}), opposite = c.call("neg", {size}, {});
+  return divisor < 0 ? c.call("where", {negative, size, opposite}, {})
+                     : c.call("where", {negative, opposite, size}, {});
+}
 
 // clang-format off
 Composites elementary_functions() {
@@ -228,6 +268,7 @@ Composites elementary_functions() {
        {"atan2", either, "input, other", call_made<atan2>}, {"atanh", either, one, call_made<atanh>},
        {"ceil", either, one, call_made<rounded<up>>}, {"cosh", either, one, call_made<cosh>},
        {"dot", either, "input, tensor", call_made<dot>}, {"erfc", either, one, call_made<erfc>},
+       {"erfinv", either, one, call_made<erfinv>},
        {"exp2", either, one, call_made<exp2>}, {"expm1", either, one, call_made<expm1>},
        {"fix", either, one, call_made<rounded<truncated>>}, {"floor", either, one, call_made<rounded<down>>},
        {"frac", either, one, call_made<frac>}, {"hypot", either, "input, other", call_made<hypot>},
@@ -246,7 +287,7 @@ Composites elementary_functions() {
        {"aten.asin", read_made<asin>}, {"aten.asinh", read_made<asinh>}, {"aten.atan2", read_made<atan2>},
        {"aten.atanh", read_made<atanh>},
        {"aten.ceil", read_made<rounded<up>>}, {"aten.cosh", read_made<cosh>}, {"aten.dot", read_made<dot>},
-       {"aten.erfc", read_made<erfc>}, {"aten.exp2", read_made<exp2>}, {"aten.expm1", read_made<expm1>},
+       {"aten.erfc", read_made<erfc>}, {"aten.erfinv", read_made<erfinv>}, {"aten.exp2", read_made<exp2>}, {"aten.expm1", read_made<expm1>},
        {"aten.floor", read_made<rounded<down>>}, {"aten.frac", read_made<frac>}, {"aten.hypot", read_made<hypot>},
        {"aten.isfinite", read_made<isfinite>}, {"aten.isinf", read_made<isinf>}, {"aten.isnan", read_made<isnan>},
        {"aten.lerp", read_made<lerp>}, {"aten.log10", read_made<log10>}, {"aten.log1p", read_made<log1p>},
