@@ -19,6 +19,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     copies       operations in place on copies and on views
     strided      elements by their places in memory
     rotary       complex numbers, as rotary embeddings have them
+    fourier      Fourier transforms, and what else of complex numbers they need
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
@@ -359,9 +360,28 @@ class Rotary(nn.Module):
         return tuple(torch.view_as_real(z) for z in made) + (torch.view_as_real(made[0]).flatten(2).type_as(x),)
 
 
+class Fourier(nn.Module):
+    """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("filter", torch.complex(torch.randn(2, 3), torch.randn(2, 3)))
+        self.register_buffer("window", torch.hann_window(6))
+
+    def forward(self, x):
+        line, plane, signal = torch.fft.rfft(x), torch.fft.fft2(x), x.reshape(2, 12)
+        parts = [line.real, line.imag, line.abs(), line[..., 1:2].angle().cos(), plane.real, torch.fft.ifft2(plane).real,
+                 torch.fft.fftn(x, norm="forward").imag, torch.fft.ifft(plane, dim=1, norm="ortho").imag,
+                 torch.fft.irfft(line * self.filter.to(line.dtype), norm="ortho"), torch.fft.irfft(line, n=7),
+                 torch.fft.rfft(x, n=6, dim=0).real, torch.fft.irfftn(torch.fft.rfftn(x, dim=(0, 2)), s=(3, 4), dim=(0, 2)),
+                 torch.fft.fftshift(x), torch.fft.ifftshift(x, dim=-1), (plane + plane.conj()).real, (plane - plane.conj()).imag,
+                 torch.fft.fft(x + 0 * line[..., :1].real, n=3).transpose(0, 2).real, (plane @ plane.transpose(1, 2)).real]
+        spectrum = torch.stft(signal, 8, 3, 6, self.window.to(x.dtype), return_complex=True)
+        return (*parts, spectrum.abs(), torch.fft.fft(signal.permute(1, 0), dim=0).permute(1, 0).imag)
+
+
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "strided": Strided, "rotary": Rotary}
+          "copies": Copies, "strided": Strided, "rotary": Rotary, "fourier": Fourier}
 
 
 def options():
@@ -388,7 +408,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary"):
+    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary", "fourier"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

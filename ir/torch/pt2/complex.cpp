@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ir/torch/operations/given.h"
+#include "ir/torch/pt2/fourier.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
@@ -38,6 +40,19 @@ Id product(const Call& call, Id a, Id b) {
                      apply(call, "add", apply(call, "mul", x, v), apply(call, "mul", y, u))});
 }
 
+/// A real tensor as a complex one.
+Id with_zeros(const Call& call, Id x) {
+  const Id real = column(call, x);
+  return join(call, {real, apply(call, "mul", real, call.builder().scalar(0, DType::f32))});
+}
+
+/// A dimension of the complex tensor, whose last one is that of the parts.
+std::int64_t dim_of(Call& call, std::string_view argument, std::int64_t given, Id x) {
+  const std::int64_t rank = call.rank(x) - 1, dim = given < 0 ? given + rank : given;
+  if (dim < 0 || dim >= rank) call.fail(argument, "a dimension of the tensor");
+  return dim;
+}
+
 Id multiply(Call& call, const std::function<bool(std::string_view)>& takes) {
   const Id a = call.operand("self"), b = call.operand("other");
   if (takes("self") && takes("other")) return product(call, a, b);
@@ -54,6 +69,64 @@ Id polar(Call& call) {
   return join(call, {part("cos"), part("sin")});
 }
 
+/// A sum or difference; a real number has no imaginary part.
+Id combine(Call& call, std::string_view op, const std::function<bool(std::string_view)>& takes) {
+  const auto both = [&](std::string_view argument) {
+    return takes(argument) ? call.operand(argument) : with_zeros(call, call.operand(argument));
+  };
+  return apply(call, op, both("self"), both("other"));
+}
+
+/// A part, or what a function makes of both, as a real tensor.
+Id part(Call& call, std::string_view name) {
+  const Id x = call.tensor("self");
+  const auto [real, imaginary] = parts_of(call, x);
+  Shape shape = call.shape(x);
+  shape.pop_back();
+  if (name == "aten.real") return call.reshape(real, shape);
+  if (name == "aten.imag") return call.reshape(imaginary, shape);
+  if (name == "aten.angle") return call.reshape(angle_of(Given(call), imaginary, real), shape);
+  const Id squares = apply(call, "add", apply(call, "mul", real, real), apply(call, "mul", imaginary, imaginary));
+  return call.reshape(call.add("sqrt", {squares}), shape);
+}
+
+/// Products of matrices of complex numbers: mm, bmm, matmul.
+Id matrix_product(Call& call, std::string_view second) {
+  const auto parts = [&](Id x) {
+    Shape shape = call.shape(x);
+    shape.pop_back();
+    const auto [real, imaginary] = parts_of(call, x);
+    return Parts{call.reshape(real, shape), call.reshape(imaginary, shape)};
+  };
+  const auto [x, y] = parts(call.tensor("self"));
+  const auto [u, v] = parts(call.tensor(second));
+  const auto times = [&](Id a, Id b) { return apply(call, "matmul", a, b); };
+  return join(call, {column(call, apply(call, "sub", times(x, u), times(y, v))),
+                     column(call, apply(call, "add", times(x, v), times(y, u)))});
+}
+
+Id transpose(Call& call) {
+  const Id x = call.tensor("self");
+  return call.add("transpose", {x},
+                  {{"dim0", dim_of(call, "dim0", call.integer("dim0"), x)},
+                   {"dim1", dim_of(call, "dim1", call.integer("dim1"), x)}});
+}
+
+Id pad(Call& call) {
+  if (call.number("value", 0) != 0) call.fail("value", "0");
+  Shape pad = {0, 0};  // of the parts, whose dimension is the last one
+  for (const std::int64_t n : call.integers("pad")) pad.push_back(n);
+  return call.add("pad", {call.tensor("self")}, {{"pad", pad}});
+}
+
+Id permute(Call& call) {
+  const Id x = call.tensor("self");
+  Shape dims;
+  for (const std::int64_t dim : call.integers("dims")) dims.push_back(dim_of(call, "dims", dim, x));
+  dims.push_back(call.rank(x) - 1);
+  return call.add("permute", {x}, {{"dims", dims}});
+}
+
 Id conjugate(Call& call) {
   const auto [real, imaginary] = parts_of(call, call.tensor("self"));
   return join(call, {real, call.add("neg", {imaginary})});
@@ -61,8 +134,7 @@ Id conjugate(Call& call) {
 
 Id slice(Call& call) {
   const Id x = call.tensor("self");
-  const std::int64_t rank = call.rank(x) - 1, given = call.integer("dim", 0), dim = given < 0 ? given + rank : given;
-  if (dim < 0 || dim >= rank) call.fail("dim", "a dimension of the tensor");
+  const std::int64_t dim = dim_of(call, "dim", call.integer("dim", 0), x);
   const std::int64_t extent = call.shape(x)[static_cast<std::size_t>(dim)];
   const auto place = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + extent : i, 0, extent); };
   const std::int64_t start = place(call.integer("start", 0));
@@ -71,10 +143,11 @@ Id slice(Call& call) {
 
 bool copies(std::string_view name) { return name == "aten._to_copy" || name == "aten.clone"; }
 
-Id reshape(Call& call) {
+Id reshape(Call& call, bool complex) {
   call.ignore({"size", "shape", "start_dim", "end_dim", "dim", "sizes", "other", "dtype", "layout", "device",
                "pin_memory", "memory_format", "non_blocking", "copy"});
-  return call.reshape(call.tensor("self"), call.output_type().shape);
+  const Id x = call.tensor("self");
+  return call.reshape(complex ? x : with_zeros(call, x), call.output_type().shape);
 }
 
 Id expand(Call& call) {
@@ -86,17 +159,25 @@ Id expand(Call& call) {
 
 Id read_complex(Call& call, std::string_view name, const std::function<bool(std::string_view)>& takes) {
   const bool result = is_complex(call.stated_type());
+  if (const std::optional<Id> made = read_fourier(call, name, takes("self"))) return *made;
   if (name == "aten.polar") return polar(call);
   if (name == "aten.complex") return join(call, {column(call, call.tensor("real")), column(call, call.tensor("imag"))});
   if (name == "aten.view_as_complex" || name == "aten.view_as_real") return call.tensor("self");
   if (name == "aten.mul" && result) return multiply(call, takes);
+  if ((name == "aten.add" || name == "aten.sub") && result) return combine(call, name.substr(5), takes);
+  if (name == "aten.real" || name == "aten.imag" || name == "aten.abs" || name == "aten.angle") return part(call, name);
+  if ((name == "aten.bmm" || name == "aten.mm") && takes("self") && takes("mat2")) return matrix_product(call, "mat2");
+  if (name == "aten.matmul" && takes("self") && takes("other")) return matrix_product(call, "other");
+  if (name == "aten.transpose") return transpose(call);
+  if (name == "aten.constant_pad_nd") return pad(call);
+  if (name == "aten.permute") return permute(call);
   if (name == "aten._conj" || name == "aten.conj") return conjugate(call);
   if (name == "aten.slice") return slice(call);
   if ((name == "aten.expand" || name == "aten.broadcast_to") && result) return expand(call);
-  if ((is_reshaping(name) || copies(name)) && result) return reshape(call);
+  if ((is_reshaping(name) || copies(name)) && result) return reshape(call, takes("self"));
   throw Error(
-      fmt::format("expected an operation that is supported on complex numbers (polar, view_as_complex, "
-                  "view_as_real, mul, conj, slice, shapes), found {}",
+      fmt::format("expected an operation that is supported on complex numbers (polar, view_as_complex, view_as_real, "
+                  "real, imag, abs, angle, add, sub, mul, matmul, conj, slice, shapes, Fourier transforms), found {}",
                   name));
 }
 

@@ -1,4 +1,4 @@
-// Complex numbers of a program, as rotary embeddings have them (torch.polar). The graph has none: a complex tensor is a
+// Complex numbers of a program, as rotary embeddings (torch.polar) and Fourier transforms have them. The graph has none: a complex tensor is a
 // real one with a last dimension of its two parts.
 #pragma once
 #include <functional>

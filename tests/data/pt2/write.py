@@ -40,6 +40,8 @@ CASES = {
     "strided": ["--model", "strided"],
     "rotary": ["--model", "rotary"],
     "rotary_core_aten": ["--model", "rotary", "--decompose"],
+    "fourier": ["--model", "fourier"],
+    "fourier_core_aten": ["--model", "fourier", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

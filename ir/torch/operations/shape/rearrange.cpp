@@ -51,6 +51,21 @@ Id roll(const Given& g) {
   return x;
 }
 
+/// The middle of each dimension comes first, or the first place comes to the middle.
+template <bool inverse>
+Id shifted_by_half(const Given& g) {
+  Id x = g.tensor("input");
+  Shape dims = g.integers("dim", Shape{});
+  if (!g.has("dim"))
+    for (std::size_t d = 0; d < g.rank(x); ++d) dims.push_back(static_cast<std::int64_t>(d));
+  for (const std::int64_t given : dims) {
+    const std::size_t dim = g.dim(given, g.rank(x));
+    const std::int64_t half = g.shape(x)[dim] / 2;
+    x = rolled(g, x, dim, inverse ? -half : half);
+  }
+  return x;
+}
+
 // Tensor i gets dimension i; of 'xy' the first two change places.
 std::vector<Id> meshgrid(const Given& g) {
   std::vector<Id> tensors = g.tensors("tensors");
@@ -291,7 +306,8 @@ Composites rearrangements() {
        {"aten.diff", read_made<diff>}, {"aten.flip", read_made<flip>}, {"aten.fliplr", read_made<fliplr>},
        {"aten.flipud", read_made<flipud>}, {"aten.meshgrid", read_made<meshgrid>},
        {"aten.movedim", read_made<movedim>}, {"aten.pixel_shuffle", read_made<pixel_shuffle>},
-       {"aten.pixel_unshuffle", read_made<pixel_unshuffle>}, {"aten.roll", read_made<roll>},
+       {"aten.pixel_unshuffle", read_made<pixel_unshuffle>}, {"aten.fft_fftshift", read_made<shifted_by_half<false>>},
+       {"aten.fft_ifftshift", read_made<shifted_by_half<true>>}, {"aten.roll", read_made<roll>},
        {"aten.tile", read_made<tile>}, {"aten.trace", read_made<trace>}}};
 }
 // clang-format on
