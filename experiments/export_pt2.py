@@ -19,6 +19,7 @@ Needs PyTorch, 2.5 or later (a CPU build will do). Models:
     copies       operations in place on copies and on views
     strided      elements by their places in memory
     rotary       complex numbers, as rotary embeddings have them
+    assorted     what models of Hugging Face's transformers and quantized ones have beside these
     fourier      Fourier transforms, and what else of complex numbers they need
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
@@ -360,6 +361,37 @@ class Rotary(nn.Module):
         return tuple(torch.view_as_real(z) for z in made) + (torch.view_as_real(made[0]).flatten(2).type_as(x),)
 
 
+class Assorted(nn.Module):
+    """Checks of numbers that are known at run time, scattered rows, bags, quotients of integers and fake quantization."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("bytes", torch.randint(-128, 128, (24, 16), dtype=torch.int8))
+        self.register_buffer("ids", torch.tensor([3, 0, 1, 1, 2, 3]))
+        self.register_buffer("mask", torch.tensor([True, False, False, True, True, False]))
+        self.register_buffer("scales", torch.tensor([0.1, 0.25, 0.0625, 0.5]))
+        self.register_buffer("zeros", torch.tensor([0, 1, -2, 3], dtype=torch.int32))
+
+    def forward(self, x):
+        rows, counts = x.reshape(6, 4), x.new_zeros(4).to(torch.int64)
+        torch._check(counts.max().item() <= 4)
+        pooled = F.avg_pool2d(x, 64, ceil_mode=True), F.max_pool1d(x, 9, ceil_mode=True), F.avg_pool1d(x, 3, ceil_mode=True)
+        offsets, weights = torch.tensor([0, 2, 2, 6]), x[0, 0, :1].expand(6)
+        bags = [F.embedding_bag(self.ids, rows, offsets[:3], mode="sum", per_sample_weights=weights),
+                F.embedding_bag(self.ids, rows, offsets, mode="mean", padding_idx=1, include_last_offset=True),
+                F.embedding_bag(self.ids, rows, offsets[:3], mode="max")]
+        sent = [x.new_full((5, 4), 7.0).scatter_reduce(0, self.ids[:, None].expand(6, 4), rows, by, include_self=False)
+                for by in ("sum", "mean", "prod", "amax", "amin")]
+        whole = self.zeros.to(torch.int64) * 7 - 3
+        quantized = [torch.fake_quantize_per_tensor_affine(x, 0.125, 3, -20, 11),
+                     torch.fake_quantize_per_channel_affine(x, self.scales.float(), self.zeros, 2, -8, 7)]
+        names = [torch.special.expit(x), torch.special.expm1(x), torch.special.logsumexp(x, 1), torch.arctan(x),
+                 torch.moveaxis(x, 0, 2), torch.unsafe_chunk(x, 2, 2)[1]]
+        return (*pooled, *bags, *sent, *quantized, *names, rows.masked_scatter(self.mask[:, None], rows * 2),
+                torch.eye(3, 4, dtype=x.dtype) + x[:, :1].squeeze(1), torch.linspace(-1, 2, 4) + x, torch._is_all_true(x > -9),
+                torch.fmod(whole, 4), torch.div(whole, 4, rounding_mode="trunc"), torch.div(whole, -4, rounding_mode="trunc"),
+                torch._int_mm(self.bytes, self.bytes.T), torch.erfinv(x / 8))
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -381,7 +413,7 @@ class Fourier(nn.Module):
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "strided": Strided, "rotary": Rotary, "fourier": Fourier}
+          "copies": Copies, "strided": Strided, "rotary": Rotary, "assorted": Assorted, "fourier": Fourier}
 
 
 def options():
@@ -408,7 +440,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary", "fourier"):
+    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary", "assorted", "fourier"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

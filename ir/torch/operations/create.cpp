@@ -199,26 +199,38 @@ python::Value call_new_full(const python::Call& c) {
   return filled(c, c.integers("size"), literal(c, "fill_value"), c.type(c.tensor("input")).dtype);
 }
 
+/// 1 where row and column are equal, and 0 elsewhere.
+Id unit_matrix(const Given& g, std::int64_t n, std::int64_t m, DType dtype) {
+  return g.to(g.apply("eq", g.reshape(g.range(0, n), {n, 1}), g.range(0, m)), dtype);
+}
+
 python::Value call_eye(const python::Call& c) {
   const std::int64_t n = c.integer("n"), m = c.given("m") ? c.integer("m") : n;
-  const auto numbers = [&](std::int64_t end, std::int64_t dim) {
-    const Id along = c.session.call("arange", {}, {{"end", end}});
-    return c.session.call("unsqueeze", {along}, {{"dim", dim}});
-  };
-  const Id equal = c.session.call("eq", {numbers(n, 1), numbers(m, 0)});
-  return {python::Tensor{c.session.cast(equal, c.dtype("dtype", c.session.default_dtype))}};
+  return results_of(unit_matrix(Given(c), n, m, c.dtype("dtype", c.session.default_dtype)));
+}
+
+std::vector<Id> read_eye(pt2::Call& call) {
+  ignore_type(call);
+  const std::int64_t n = call.integer("n");
+  return {unit_matrix(Given(call), n, call.integer("m", n), call.output_type().dtype)};
+}
+
+/// `steps` numbers in equal distances, the first of them `start`, the last `end`.
+Id spaced(const Given& g, DType dtype) {
+  const double start = g.number("start", 0), end = g.number("end", 0);
+  const std::int64_t steps = g.integer("steps", 1);
+  if (steps < 1) g.fail("steps", "at least 1");
+  const double step = steps == 1 ? 0 : (end - start) / static_cast<double>(steps - 1);
+  return g.apply("add", g.apply("mul", g.to(g.range(0, steps), dtype), step), start);
 }
 
 python::Value call_linspace(const python::Call& c) {
-  const double start = c.number("start"), end = c.number("end");
-  const std::int64_t steps = c.integer("steps");
-  if (steps < 1) c.fail("steps", "at least 1");
-  const auto number = [&](double value) { return c.session.operand({value}, "linspace", 1); };
-  const Id places = c.session.call("arange", {}, {{"end", steps}});
-  const Id numbers = c.session.cast(places, c.dtype("dtype", c.session.default_dtype));
-  const double step = steps == 1 ? 0 : (end - start) / static_cast<double>(steps - 1);
-  const Id scaled = c.session.call("mul", {numbers, number(step)});
-  return {python::Tensor{c.session.call("add", {scaled, number(start)})}};
+  return results_of(spaced(Given(c), c.dtype("dtype", c.session.default_dtype)));
+}
+
+std::vector<Id> read_linspace(pt2::Call& call) {
+  ignore_type(call);
+  return {spaced(Given(call), call.output_type().dtype)};
 }
 
 std::vector<Id> filled(pt2::Call& call, double value) {
@@ -275,6 +287,7 @@ std::vector<Operation> creation_operations() {
         {"full_like", in_torch, "input, fill_value, *, dtype=None, device=None", call_full_like}},
        {{"aten.full", read_full}, {"aten.full_like", read_full}, {"aten.new_full", read_full},
         {"aten.zeros", read_zeros}, {"aten.zeros_like", read_zeros}, {"aten.new_zeros", read_zeros},
+        {"aten.eye", read_eye}, {"aten.linspace", read_linspace},
         {"aten.ones", read_ones}, {"aten.ones_like", read_ones}, {"aten.new_ones", read_ones},
         {"aten.empty", read_zeros}, {"aten.empty_like", read_zeros}, {"aten.empty_permuted", read_empty_permuted},
         {"aten.empty_strided", read_empty_permuted}, {"aten.new_empty", read_zeros},

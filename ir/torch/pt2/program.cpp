@@ -17,12 +17,19 @@ ScalarType scalar_type(const Json& json) {
   return number >= 0 && number <= 255 ? static_cast<ScalarType>(number) : ScalarType::unknown;
 }
 
+/// "s27" of "Symbol('s27', positive=True)"
+std::string symbol_name(const std::string& text) {
+  constexpr std::string_view begin = "Symbol('";
+  return text.starts_with(begin) ? text.substr(begin.size(), text.find('\'', begin.size()) - begin.size()) : text;
+}
+
 Shape shape(const Json& sizes, std::string& problem) {
   Shape shape;
   std::int64_t elements = 1;
   sizes.each([&](const Json& size) {
     if (size.has("as_expr")) {
-      problem = fmt::format("a static shape, found the size '{}'", size.at("as_expr").at("expr_str").text());
+      problem =
+          fmt::format("a static shape, found the size '{}'", symbol_name(size.at("as_expr").at("expr_str").text()));
       return;
     }
     const Json n = size.at("as_int");

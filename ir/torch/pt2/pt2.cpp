@@ -58,23 +58,49 @@ struct Target {
 
 /// Names that PyTorch has for the same operation.
 std::string_view plain_name(std::string_view name) {
-  constexpr auto others =
-      std::to_array<std::pair<std::string_view, std::string_view>>({{"aten.absolute", "aten.abs"},
-                                                                    {"aten.clip", "aten.clamp"},
-                                                                    {"aten.concat", "aten.cat"},
-                                                                    {"aten.concatenate", "aten.cat"},
-                                                                    {"aten.divide", "aten.div"},
-                                                                    {"aten.fix", "aten.trunc"},
-                                                                    {"aten.greater", "aten.gt"},
-                                                                    {"aten.greater_equal", "aten.ge"},
-                                                                    {"aten.less", "aten.lt"},
-                                                                    {"aten.less_equal", "aten.le"},
-                                                                    {"aten.multiply", "aten.mul"},
-                                                                    {"aten.negative", "aten.neg"},
-                                                                    {"aten.not_equal", "aten.ne"},
-                                                                    {"aten.subtract", "aten.sub"},
-                                                                    {"aten.swapaxes", "aten.transpose"},
-                                                                    {"aten.swapdims", "aten.transpose"}});
+  constexpr auto others = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"aten._unsafe_index", "aten.index"},
+       {"aten.absolute", "aten.abs"},
+       {"aten.arccos", "aten.acos"},
+       {"aten.arccosh", "aten.acosh"},
+       {"aten.arcsin", "aten.asin"},
+       {"aten.arcsinh", "aten.asinh"},
+       {"aten.arctan", "aten.atan"},
+       {"aten.arctan2", "aten.atan2"},
+       {"aten.arctanh", "aten.atanh"},
+       {"aten.clip", "aten.clamp"},
+       {"aten.concat", "aten.cat"},
+       {"aten.concatenate", "aten.cat"},
+       {"aten.divide", "aten.div"},
+       {"aten.fix", "aten.trunc"},
+       {"aten.greater", "aten.gt"},
+       {"aten.greater_equal", "aten.ge"},
+       {"aten.less", "aten.lt"},
+       {"aten.less_equal", "aten.le"},
+       {"aten.linalg_matmul", "aten.matmul"},
+       {"aten.moveaxis", "aten.movedim"},
+       {"aten.multiply", "aten.mul"},
+       {"aten.negative", "aten.neg"},
+       {"aten.not_equal", "aten.ne"},
+       {"aten.row_stack", "aten.vstack"},
+       {"aten.special_erf", "aten.erf"},
+       {"aten.special_erfc", "aten.erfc"},
+       {"aten.special_erfinv", "aten.erfinv"},
+       {"aten.special_exp2", "aten.exp2"},
+       {"aten.special_expit", "aten.sigmoid"},
+       {"aten.special_expm1", "aten.expm1"},
+       {"aten.special_log1p", "aten.log1p"},
+       {"aten.special_log_softmax", "aten.log_softmax"},
+       {"aten.special_logit", "aten.logit"},
+       {"aten.special_logsumexp", "aten.logsumexp"},
+       {"aten.special_round", "aten.round"},
+       {"aten.special_softmax", "aten.softmax"},
+       {"aten.subtract", "aten.sub"},
+       {"aten.swapaxes", "aten.transpose"},
+       {"aten.swapdims", "aten.transpose"},
+       {"aten.unsafe_chunk", "aten.chunk"},
+       {"aten.unsafe_split", "aten.split"},
+       {"aten.unsafe_split_with_sizes", "aten.split_with_sizes"}});
   const auto* const found = std::ranges::find(others, name, &std::pair<std::string_view, std::string_view>::first);
   return found == others.end() ? name : found->second;
 }
@@ -129,6 +155,12 @@ bool keeps_memory(const Shape& sizes, const std::vector<std::int64_t>& strides, 
   return run == runs.size();
 }
 
+/// Does the node give numbers that are known only when the program runs? Checks read them; what else reads one says so.
+bool gives_symbols(const ProgramNode& node) {
+  const auto is_symbol = [](const Argument& output) { return std::holds_alternative<Symbol>(output); };
+  return !node.outputs.empty() && std::ranges::all_of(node.outputs, is_symbol);
+}
+
 /// An output of a node that shows elements of another tensor; without a node, the tensor itself by another name.
 struct View {
   std::string name, base;
@@ -144,6 +176,7 @@ class GraphReader {
 
   std::vector<Id> read() {
     for (const ProgramNode& node : graph_.nodes) {
+      if (gives_symbols(node)) continue;
       try {
         read(node);
         if (Target(node.target).is_in_place())

@@ -40,6 +40,8 @@ CASES = {
     "strided": ["--model", "strided"],
     "rotary": ["--model", "rotary"],
     "rotary_core_aten": ["--model", "rotary", "--decompose"],
+    "assorted": ["--model", "assorted"],
+    "assorted_core_aten": ["--model", "assorted", "--decompose"],
     "fourier": ["--model", "fourier"],
     "fourier_core_aten": ["--model", "fourier", "--decompose"],
     "operators": ["--model", "operators"],

@@ -66,6 +66,8 @@ int decompose_tril(Emitter& e, const TensorCall& call) {
 // embedding, index_select
 
 void check_index(const Inference& call, std::size_t arg) {
+  if (call.dtype(arg) == DType::boolean)
+    call.expected("indices of integers (how many elements a mask takes is known only at run time)");
   if (!is_integer(call.dtype(arg))) call.expected("indices of integers");
 }
 
