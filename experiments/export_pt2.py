@@ -328,10 +328,11 @@ class Copies(nn.Module):
         super().__init__()
 
     def forward(self, x):
-        a, b, c, d, e, f, g = (x * n for n in range(1, 8))
+        a, b, c, d, e, f, g, h, i, j, k = (x * n for n in range(1, 12))
         return (a.transpose(0, 1).reshape(-1).add_(1), a, b.transpose(1, 2).contiguous().mul_(2), b, c.contiguous().mul_(2), c,
                 d.reshape(-1).add_(1), d, e[:, :, :2].flatten(1).add_(1), e, f.flatten(0, 1).mul_(3), f,
-                g[:, :, ::2].contiguous().add_(1), g)
+                g[:, :, ::2].contiguous().add_(1), g, h[:, :, 1::2].mul_(3), h, i.swapaxes(0, 1)[0].add_(1), i,
+                j.diagonal(dim1=0, dim2=2).mul_(0), j, k[:1].expand(1, 2, 4).movedim(2, 0).add_(2), k)
 
 
 class Strided(nn.Module):

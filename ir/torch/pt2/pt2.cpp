@@ -96,8 +96,6 @@ std::string_view plain_name(std::string_view name) {
        {"aten.special_round", "aten.round"},
        {"aten.special_softmax", "aten.softmax"},
        {"aten.subtract", "aten.sub"},
-       {"aten.swapaxes", "aten.transpose"},
-       {"aten.swapdims", "aten.transpose"},
        {"aten.unsafe_chunk", "aten.chunk"},
        {"aten.unsafe_split", "aten.split"},
        {"aten.unsafe_split_with_sizes", "aten.split_with_sizes"}});
@@ -123,11 +121,19 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, n>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
+// Views that no operation of the graph undoes.
+bool is_other_view(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.as_strided", "aten.broadcast_to", "aten.diagonal", "aten.expand", "aten.expand_as", "aten.movedim",
+       "aten.numpy_T", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
+  return is_one_of(name, names);
+}
+
 bool is_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"aten.chunk", "aten.mT", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
        "aten.split_with_sizes", "aten.t", "aten.transpose", "aten.unbind"});
-  return is_reshaping(name) || is_one_of(name, names);
+  return is_reshaping(name) || is_one_of(name, names) || is_other_view(name);
 }
 
 /// Whether a reshaped tensor of these strides shows the same elements: runs of dimensions that follow each other in
@@ -305,7 +311,29 @@ class GraphReader {
             static_cast<std::int64_t>(d);
       return call.add("permute", {value}, {{"dims", back}});
     }
-    return put_part(v, view, base, value, call);
+    return is_other_view(name) || in_steps(view) ? scattered_back(v, base, value, call)
+                                                 : put_part(v, view, base, value, call);
+  }
+
+  static bool in_steps(Call& view) { return view.has("step") && view.integer("step") != 1; }
+
+  // The view of the elements' numbers tells where its elements stand.
+  Id scattered_back(const View& v, Id base, Id value, const Call& call) const {
+    const Shape& shape = builder_.type(base).shape;
+    const std::int64_t count = element_count(shape);
+    Call::Ids ids = ids_;
+    ids.insert_or_assign(v.base, call.reshape(call.add("arange", {}, {{"end", count}}), shape));
+    Call view(*v.node, graph_, ids, builder_);
+    const Function& function = function_of(v.node->target);
+    view.op = function.op;
+    view.function = function.name;
+    const Id places = function.read(view).at(v.output);
+    const Shape flat = {element_count(builder_.type(value).shape)};
+    const DType type = builder_.type(base).dtype, number = type == DType::boolean ? DType::i32 : type;
+    const auto line = [&](Id id, std::int64_t n) { return call.to(call.reshape(id, {n}), number); };
+    const Id whole = call.add("scatter", {line(base, count), call.reshape(places, flat), line(value, flat[0])},
+                              {{"dim", std::int64_t{0}}});
+    return call.reshape(call.to(whole, type), shape);
   }
 
   // select, slice, split, …: the part stands in the place where the view begins.
@@ -323,7 +351,6 @@ class GraphReader {
     } else if (name != "aten.slice" && name != "aten.narrow") {  // the parts before it
       for (std::size_t i = 0; i < v.output; ++i) start += view.output_type(i).shape[dim];
     }
-    if (view.has("step") && view.integer("step") != 1) view.fail("step", "1, as the view is changed in place");
     start = std::clamp<std::int64_t>(start < 0 ? start + extent : start, 0, extent);
     const std::int64_t end = start + builder_.type(value).shape[dim];
     std::vector<Id> parts;

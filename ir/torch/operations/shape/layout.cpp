@@ -71,6 +71,12 @@ std::vector<Id> read_t(pt2::Call& call) {
 }
 
 // x.T: nearly all programs use it on two dimensions
+std::vector<Id> read_swapped(pt2::Call& call) {
+  const bool axes = call.has("axis0");
+  const std::int64_t first = call.integer(axes ? "axis0" : "dim0"), second = call.integer(axes ? "axis1" : "dim1");
+  return call.node({call.tensor("self")}, {{"dim0", first}, {"dim1", second}});
+}
+
 std::vector<Id> read_reversed(pt2::Call& call) {
   const Id x = call.tensor("self");
   Shape dims;
@@ -315,7 +321,7 @@ std::vector<Operation> layout_operations() {
        {{"transpose", either, "input, dim0, dim1", call_plain},
         {"swapaxes", either, "input, dim0, dim1", call_plain},
         {"t", either, "input", call_t}},
-       {{"aten.transpose", read_plain}, {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.numpy_T", read_reversed}}},
+       {{"aten.transpose", read_plain}, {"aten.swapaxes", read_swapped}, {"aten.swapdims", read_swapped}, {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.numpy_T", read_reversed}}},
       {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
        {{"unsqueeze", either, "input, dim", call_plain}},
        {{"aten.unsqueeze", read_plain}}},
