@@ -65,11 +65,19 @@ std::size_t dims_of(const Call& c) { return static_cast<std::size_t>(c.name[c.na
 
 // As PyTorch initialises it: uniform in ±1/sqrt(elements that a result sums up).
 template <bool transposed>
+/// An argument that may be one number or one for each dimension is an attribute with all of them.
+void spread(const Call& c, Object& o, std::string_view argument) {
+  if (const auto* number = c.value(argument).as<std::int64_t>())
+    o.attributes.insert_or_assign(std::string(argument), python::make_tuple(Shape(dims_of(c), *number)));
+}
+
 void build_conv(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_channels"), out = extent(c, "out_channels"), groups = extent(c, "groups");
   if (in % groups != 0) c.fail("in_channels", fmt::format("a multiple of the {} groups", groups));
   if (out % groups != 0) c.fail("out_channels", fmt::format("a multiple of the {} groups", groups));
-  if (c.text("padding_mode") != "zeros") c.fail("padding_mode", "'zeros' (F.pad has the others)");
+  const std::string_view mode = c.text("padding_mode");
+  if (mode != "zeros" && (transposed || (mode != "reflect" && mode != "replicate" && mode != "circular")))
+    c.fail("padding_mode", transposed ? "'zeros'" : "'zeros', 'reflect', 'replicate' or 'circular'");
   Shape kernel = c.integers("kernel_size");
   if (kernel.size() == 1) kernel.resize(dims_of(c), kernel[0]);
   if (kernel.size() != dims_of(c)) c.fail("kernel_size", fmt::format("a number or {}", dims_of(c)));
@@ -77,6 +85,7 @@ void build_conv(const Call& c, Object& o) {
   shape.insert(shape.end(), kernel.begin(), kernel.end());
   for (const std::int64_t n : kernel)
     if (n < 1) c.fail("kernel_size", "at least 1");
+  for (const std::string_view argument : {"kernel_size", "stride", "padding", "dilation"}) spread(c, o, argument);
   const double bound = 1 / std::sqrt(static_cast<double>(element_count(shape) / shape[0]));
   const Fill fill = {Fill::Draw::uniform, -bound, bound};
   add_parameter(c, o, "weight", shape, fill);
@@ -188,15 +197,15 @@ constexpr std::array modules = {
     ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm", build_rms_norm},
     ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None", "layer_norm", build_layer_norm},
     ModuleType{"Embedding", "num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None", "embedding", build_embedding},
-    ModuleType{"Conv1d", conv, "conv1d", build_conv<false>},
+    ModuleType{"Conv1d", conv, "Conv1d", build_conv<false>},
     ModuleType{"ConvTranspose1d", transposed_conv, "conv_transpose1d", build_conv<true>},
     ModuleType{"BatchNorm1d", channel_norm, "batch_norm", build_batch_norm},
     ModuleType{"InstanceNorm1d", instance_norm, "instance_norm", build_instance_norm},
-    ModuleType{"Conv2d", conv, "conv2d", build_conv<false>},
+    ModuleType{"Conv2d", conv, "Conv2d", build_conv<false>},
     ModuleType{"ConvTranspose2d", transposed_conv, "conv_transpose2d", build_conv<true>},
     ModuleType{"BatchNorm2d", channel_norm, "batch_norm", build_batch_norm},
     ModuleType{"InstanceNorm2d", instance_norm, "instance_norm", build_instance_norm},
-    ModuleType{"Conv3d", conv, "conv3d", build_conv<false>},
+    ModuleType{"Conv3d", conv, "Conv3d", build_conv<false>},
     ModuleType{"ConvTranspose3d", transposed_conv, "conv_transpose3d", build_conv<true>},
     ModuleType{"BatchNorm3d", channel_norm, "batch_norm", build_batch_norm},
     ModuleType{"InstanceNorm3d", instance_norm, "instance_norm", build_instance_norm},

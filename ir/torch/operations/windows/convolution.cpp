@@ -508,16 +508,32 @@ Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shap
   return padding;
 }
 
+/// What nn.Conv2d(padding_mode='reflect') puts around its input; of an odd number the one more stands behind.
+Id padded(const Given& g, const Arguments& a, const Shape& padding, const Shape& dilation) {
+  const bool same = g.is_text("padding") && g.text("padding", "") == "same";
+  const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);
+  Shape pad;
+  for (std::size_t d = 0; d < kernel.size(); ++d) {
+    const std::int64_t total = same ? dilation[d] * (kernel[d] - 1) : 2 * padding[d];
+    pad.insert(pad.begin(), {total / 2, total - total / 2});
+  }
+  return g.call("pad", {a.x}, {{"pad", pad}, {"mode", g.text("padding_mode", "")}});
+}
+
 Id conv(const Given& g) {
   Arguments a = arguments(g);
   const Shape stride = g.integers("stride", a.dims, 1), dilation = g.integers("dilation", a.dims, 1);
   Shape padding(a.dims, 0);
-  if (!g.is_text("padding"))
-    padding = g.integers("padding", a.dims, 0);
-  else if (g.text("padding", "") == "same")
-    padding = same_padding(g, a, stride, dilation);
-  else if (g.text("padding", "") != "valid")
-    g.fail("padding", "numbers, 'same' or 'valid'");
+  if (!g.is_text("padding")) padding = g.integers("padding", a.dims, 0);
+  if (g.text("padding_mode", "zeros") != "zeros") {
+    a.x = padded(g, a, padding, dilation);
+    padding.assign(a.dims, 0);
+  } else if (g.is_text("padding")) {
+    if (g.text("padding", "") == "same")
+      padding = same_padding(g, a, stride, dilation);
+    else if (g.text("padding", "") != "valid")
+      g.fail("padding", "numbers, 'same' or 'valid'");
+  }
   return convolve(g, a, {{"stride", stride}, {"padding", padding}, {"dilation", dilation}});
 }
 
@@ -545,6 +561,9 @@ constexpr std::string_view forward = "input, weight, bias=None, stride=1, paddin
 constexpr std::string_view backward =
     "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1";
 
+constexpr std::string_view of_module =
+    "input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, padding_mode='zeros'";
+
 }  // namespace
 
 // clang-format off
@@ -555,7 +574,9 @@ std::vector<Operation> convolution_operations() {
        {{"conv1d", both, forward, call_made<conv>}, {"conv2d", both, forward, call_made<conv>},
         {"conv3d", both, forward, call_made<conv>}, {"conv_transpose1d", both, backward, call_made<conv_transpose>},
         {"conv_transpose2d", both, backward, call_made<conv_transpose>},
-        {"conv_transpose3d", both, backward, call_made<conv_transpose>}},
+        {"conv_transpose3d", both, backward, call_made<conv_transpose>},
+        {"Conv1d", of_modules_only, of_module, call_made<conv>}, {"Conv2d", of_modules_only, of_module, call_made<conv>},
+        {"Conv3d", of_modules_only, of_module, call_made<conv>}},
        {{"aten.conv1d", read_made<conv>}, {"aten.conv2d", read_made<conv>}, {"aten.conv3d", read_made<conv>},
         {"aten.conv_transpose1d", read_made<conv_transpose>}, {"aten.conv_transpose2d", read_made<conv_transpose>},
         {"aten.conv_transpose3d", read_made<conv_transpose>}, {"aten.convolution", read_made<any_convolution>},

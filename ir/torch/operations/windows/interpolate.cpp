@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
+#include "ir/torch/operations/windows/window.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -112,12 +113,17 @@ double scale_of(std::int64_t extent, std::int64_t places, double factor, bool co
 // In expressions
 
 void check_mode(const python::Call& c, const std::string& mode, std::size_t dims) {
-  constexpr std::array<std::pair<std::string_view, std::size_t>, 6> modes = {
-      {{"nearest", 0}, {"nearest-exact", 0}, {"linear", 1}, {"bilinear", 2}, {"bicubic", 2}, {"trilinear", 3}}};
+  constexpr std::array<std::pair<std::string_view, std::size_t>, 7> modes = {{{"nearest", 0},
+                                                                              {"nearest-exact", 0},
+                                                                              {"area", 0},
+                                                                              {"linear", 1},
+                                                                              {"bilinear", 2},
+                                                                              {"bicubic", 2},
+                                                                              {"trilinear", 3}}};
   for (const auto& [name, of] : modes)
     if (mode == name && (of == 0 || of == dims)) return;
-  c.fail("mode", fmt::format("'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic' or 'trilinear', for {} "
-                             "dimensions",
+  c.fail("mode", fmt::format("'nearest', 'nearest-exact', 'area', 'linear', 'bilinear', 'bicubic' or 'trilinear', "
+                             "for {} dimensions",
                              dims));
 }
 
@@ -153,7 +159,10 @@ python::Value call_interpolate(const python::Call& c) {
     if (places < 1) c.fail("size", "sizes of at least 1");
     steps.push_back({d + 2, extent, places, scale_of(extent, places, again ? 0 : factors[d], corners), corners});
   }
-  return results_of(resized(g, x, mode, steps));
+  if (mode != "area") return results_of(resized(g, x, mode, steps));
+  Shape places;
+  for (const Step& s : steps) places.push_back(s.places);
+  return results_of(adaptive_pool(g, x, places, true));
 }
 
 // In files: the size is that of the result.

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
+#include "ir/torch/operations/windows/window.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -260,10 +261,10 @@ Adaptive adaptive_windows(const Given& g, Id x, std::size_t dim, std::int64_t pl
   return {g.call("where", {g.reshape(counts, along), windows, g.scalar(outside)}), lengths};
 }
 
-Id adaptive(const Given& g, bool mean) {
-  Id x = g.tensor("input");
-  const std::size_t dims = dims_of(g), first = g.rank(x) - std::min(dims, g.rank(x));
-  const Shape places = wanted_places(g, x, dims);
+}  // namespace
+
+Id adaptive_pool(const Given& g, Id x, const Shape& places, bool mean) {
+  const std::size_t dims = places.size(), first = g.rank(x) - std::min(dims, g.rank(x));
   if (std::ranges::count(places, 0) > 0) {  // nothing is computed
     Shape shape = g.shape(x);
     std::ranges::copy(places, shape.begin() + static_cast<std::ptrdiff_t>(first));
@@ -289,6 +290,13 @@ Id adaptive(const Given& g, bool mean) {
     if (mean) x = g.apply("div", x, g.to(g.reshape(a.lengths, lengths), g.dtype(x)));
   }
   return x;
+}
+
+namespace {
+
+Id adaptive(const Given& g, bool mean) {
+  const Id x = g.tensor("input");
+  return adaptive_pool(g, x, wanted_places(g, x, dims_of(g)), mean);
 }
 
 Id adaptive_avg_pool(const Given& g) { return adaptive(g, true); }

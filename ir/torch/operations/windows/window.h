@@ -4,6 +4,8 @@
 
 namespace deplo::ir::torch {
 
+class Given;
+
 /// The coordinates of the element of a row-major tensor with the number `flat`.
 Coordinates unflattened(const Expr& flat, const Shape&);
 /// a && b
@@ -12,5 +14,7 @@ Expr both(const Expr& a, const Expr& b);
 Expr within(const Expr& place, std::int64_t extent);
 /// x[coordinates] where the condition holds, and a number elsewhere. The coordinates are in range everywhere.
 int guarded(Emitter&, int x, const Shape&, Coordinates, const Expr& inside, double otherwise, std::string_view suffix);
+/// The last dimensions with these extents: means of windows, or their greatest elements.
+Id adaptive_pool(const Given&, Id x, const Shape& places, bool mean);
 
 }  // namespace deplo::ir::torch
