@@ -109,6 +109,12 @@ void Builder::drop_input(Id id) {
   names_.emplace(node.name, 0);
 }
 
+void Builder::redraw(Id id, Fill fill) {
+  Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+  CHECK(node.kind == Node::Kind::parameter);
+  node.source.fill = fill;
+}
+
 Id Builder::scalar(double value, DType dtype, std::string_view name) {
   return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, f32_constant(value), {}},
              name.empty() ? "scalar" : name);

@@ -67,6 +67,8 @@ class Builder {
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
   /// An input that was needed only to say how a parameter is drawn: it is no input, and its name is free again.
   void drop_input(Id);
+  /// A parameter that is drawn in another way.
+  void redraw(Id, Fill);
   const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return graph_.nodes.size(); }

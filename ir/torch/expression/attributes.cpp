@@ -37,8 +37,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (const Function* f = find_in_place(as_method, name))
     return {Builtin{f, std::make_shared<const Value>(tensor), true}};
   if (is_written(as_method, name)) return bound(written(name), tensor);
-  const Id id = session_.tensor(tensor);
-  const TensorType type = session_.type(id);
+  const TensorType type = session_.type_of(tensor);
   const auto rank = static_cast<std::int64_t>(type.shape.size());
   const Tensor* pair = tensor.as<Tensor>();
   if (name == "shape") return make_tuple(type.shape);
@@ -47,6 +46,8 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (name == "device") return {std::string_view("cpu")};
   if (name == "is_cuda" || name == "requires_grad") return {false};
   if (name == "data") return tensor;
+  const Id id = session_.tensor(tensor);
+  const Tensor* pair = tensor.as<Tensor>();
   if (pair && pair->pair && name == "values") return {Tensor{id}};
   if (pair && pair->pair && name == "indices")
     return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/rng.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/operations/family.h"
 
@@ -16,19 +17,44 @@ namespace {
 constexpr std::int64_t most_known = 1'000'000;  // elements of a tensor whose values are computed
 constexpr std::size_t most_text = 1000;
 
-/// Copies a node with all that it needs to a graph of its own. Throws Error if that has an input or a parameter.
-Id copy_known(const Session& session, Id id, Graph& graph, std::map<Id, Id>& copies) {
-  if (const auto found = copies.find(id); found != copies.end()) return found->second;
-  Node node = session.node(id);
-  const bool known = node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
-  if (!known || element_count(node.type.shape) > most_known)
-    throw Error(
-        "expected a number that does not depend on the values of inputs and parameters: use torch.where, or export the "
-        "module to a .pt2 file (docs/expressions.md)");
-  for (Id& arg : node.args) arg = copy_known(session, arg, graph, copies);
-  graph.nodes.push_back(std::move(node));
-  return copies[id] = static_cast<Id>(graph.nodes.size()) - 1;
-}
+/// A graph of a node with all that it needs.
+class Known {
+ public:
+  /// With `drawn`, inputs are drawn.
+  Known(Session& session, bool drawn) : session_(session), drawn_(drawn) { session.spend(100); }
+  torch::Values values(const Value& tensor) {
+    graph_.outputs.push_back(copy(session_.tensor(tensor)));
+    return evaluate(graph_, sources_)[0];
+  }
+  std::vector<Id> inputs;
+
+ private:
+  Id copy(Id id) {
+    if (const auto found = copies_.find(id); found != copies_.end()) return found->second;
+    Node node = session_.node(id);
+    const bool input = drawn_ && node.kind == Node::Kind::input;
+    const bool known = input || node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
+    if (!known || element_count(node.type.shape) > most_known)
+      throw Error(
+          "expected a number that does not depend on the values of inputs and parameters: use torch.where, or export "
+          "the module to a .pt2 file (docs/expressions.md)");
+    for (Id& arg : node.args) arg = copy(arg);
+    sources_.emplace_back();
+    if (input) {
+      inputs.push_back(id);
+      sources_.back() = draw(node.source.fill, node.type.dtype, element_count(node.type.shape), rng_);
+    }
+    graph_.nodes.push_back(std::move(node));
+    return copies_[id] = static_cast<Id>(graph_.nodes.size()) - 1;
+  }
+
+  Session& session_;
+  bool drawn_;
+  Graph graph_;
+  Rng rng_{0};
+  std::vector<torch::Values> sources_;  // of each node; empty for those that are no inputs
+  std::map<Id, Id> copies_;
+};
 
 std::string quoted(const Value& value) {
   const auto* s = value.as<std::string_view>();
@@ -47,13 +73,13 @@ std::string list_text(const List& list) {
 
 }  // namespace
 
-torch::Values known_values(Session& session, const Value& tensor) {
-  Graph graph;
-  std::map<Id, Id> copies;
-  session.spend(100);
-  const Id id = copy_known(session, session.tensor(tensor), graph, copies);
-  graph.outputs.push_back(id);
-  return evaluate(graph, std::vector<torch::Values>(graph.nodes.size()))[0];
+torch::Values known_values(Session& session, const Value& tensor) { return Known(session, false).values(tensor); }
+
+torch::Values sample_values(Session& session, const Value& tensor, std::vector<Id>& inputs) {
+  Known known(session, true);
+  torch::Values values = known.values(tensor);
+  inputs = known.inputs;
+  return values;
 }
 
 bool is_true(Session& session, const Value& value) {

@@ -13,6 +13,8 @@ namespace deplo::ir::torch::python {
 bool is_true(Session&, const Value&);
 /// The values of a tensor that no input and no parameter has a part in; throws Error for others.
 torch::Values known_values(Session&, const Value& tensor);
+/// Values that a tensor may have, if inputs are drawn, and these inputs. Throws Error if a parameter has a part in it.
+torch::Values sample_values(Session&, const Value& tensor, std::vector<Id>& inputs);
 /// What a loop goes through: items of a list, keys of a dict, letters, modules, parts of a tensor along its first
 /// dimension.
 Values items_of(Session&, const Value&);

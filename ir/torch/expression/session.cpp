@@ -57,6 +57,20 @@ Id Session::tensor(const Value& value) {
   return in_place_.current(tensor);
 }
 
+TensorType Session::type_of(const Value& value) const {
+  if (auto* const* leaf = value.as<Leaf*>()) return (*leaf)->type;
+  CHECK(value.as<Tensor>());
+  return builder_.type(in_place_.current(value.as<Tensor>()->id));
+}
+
+bool Session::redraw(const Value& value, Fill fill) {
+  auto* const* leaf = value.as<Leaf*>();
+  if (!leaf || ((*leaf)->id && (!(*leaf)->parameter || in_place_.current(*(*leaf)->id) != *(*leaf)->id))) return false;
+  (*leaf)->source.fill = fill;
+  if ((*leaf)->id) builder_.redraw(*(*leaf)->id, fill);
+  return true;
+}
+
 void Session::assign(const Value& value, Id result, Id first_new) {
   const Id old = tensor(value);
   if (result == old) return;
@@ -134,9 +148,21 @@ std::string_view Session::text(std::string text) {
   return texts_.emplace_back(std::move(text));
 }
 
+namespace {
+
+// Whether it hangs below a list of modules that has no place of its own yet, such as a local variable.
+bool is_in_local_list(const Object& object) {
+  const Object* root = object.parent;
+  while (root && root->parent) root = root->parent;
+  return root && holds_others(*root);
+}
+
+}  // namespace
+
+// The first place counts, as for PyTorch's named_parameters; that in a local list of modules only if there is no other.
 void Session::give_name(const Value& value, Object* parent, std::string_view name) {
   if (auto* const* object = value.as<Object*>();
-      object && parent && !(*object)->parent && !is_inside(parent, *object)) {
+      object && parent && (!(*object)->parent || is_in_local_list(**object)) && !is_inside(parent, *object)) {
     (*object)->parent = parent;
     (*object)->name = name;
   }

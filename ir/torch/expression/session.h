@@ -46,6 +46,10 @@ class Session {
   /// The node that a tensor is now. A leaf without a node gets one. CHECKs that the value is a tensor. Throws Error if
   /// its memory was changed through another view.
   Id tensor(const Value&);
+  /// The type of a tensor, which needs no node for that.
+  TensorType type_of(const Value&) const;
+  /// A parameter is drawn in another way. False: it has changed since, or is no parameter of its own.
+  bool redraw(const Value& tensor, Fill);
   /// Changes a tensor in place: it and its other names are `result` from here on, converted to the tensor's dtype and
   /// expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result does not
   /// fit.

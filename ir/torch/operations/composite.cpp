@@ -155,16 +155,19 @@ std::vector<Id> read_nll_loss(pt2::Call& call) { return read_class_loss(call, tr
 
 // Numbers
 
+TensorType type_of_input(const python::Call& c) {
+  if (!is_tensor(c.value("input"))) c.fail("input", "a tensor");
+  return c.session.type_of(c.value("input"));
+}
+
 python::Value call_size(const python::Call& c) {
-  const Shape& shape = c.type(c.tensor("input")).shape;
+  const Shape shape = type_of_input(c).shape;
   return c.given("dim") ? python::Value{shape[c.dim("dim", shape.size())]} : python::make_tuple(shape);
 }
 
-python::Value call_dim(const python::Call& c) {
-  return {static_cast<std::int64_t>(c.type(c.tensor("input")).shape.size())};
-}
+python::Value call_dim(const python::Call& c) { return {static_cast<std::int64_t>(type_of_input(c).shape.size())}; }
 
-python::Value call_numel(const python::Call& c) { return {element_count(c.type(c.tensor("input")).shape)}; }
+python::Value call_numel(const python::Call& c) { return {element_count(type_of_input(c).shape)}; }
 
 // Assertions about types and sizes: the shapes are static, PyTorch has checked them.
 std::vector<Id> read_nothing(pt2::Call& call) {

@@ -14,12 +14,8 @@ namespace {
 Value filled(const Call& c, Fill fill) {
   const Value& tensor = c.value("tensor");
   if (!is_tensor(tensor)) c.fail("tensor", "a tensor");
-  auto* const* leaf = tensor.as<Leaf*>();
-  if (leaf && !(*leaf)->id) {
-    (*leaf)->source.fill = fill;
-    return tensor;
-  }
-  const TensorType type = c.type(c.session.tensor(tensor));
+  if (c.session.redraw(tensor, fill)) return tensor;
+  const TensorType type = c.session.type_of(tensor);
   if (fill.draw == Fill::Draw::constant)
     c.session.put(tensor, Value{fill.a});
   else
@@ -39,8 +35,7 @@ struct Fans {
 Fans fans(const Call& c) {
   const Value& tensor = c.value("tensor");
   if (!is_tensor(tensor)) c.fail("tensor", "a tensor");
-  auto* const* leaf = tensor.as<Leaf*>();
-  const Shape shape = leaf ? (*leaf)->type.shape : c.type(c.tensor("tensor")).shape;
+  const Shape shape = c.session.type_of(tensor).shape;
   if (shape.size() < 2) c.fail("tensor", "a tensor of at least two dimensions");
   const double field = static_cast<double>(element_count(Shape(shape.begin() + 2, shape.end())));
   return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};

@@ -176,10 +176,9 @@ Value put(const Call& c) {
 Value filled(const Call& c, const Value& value) {
   auto* const* leaf = c.value("input").as<Leaf*>();
   const auto number = to_number(value);
-  if (leaf && !(*leaf)->id && (*leaf)->parameter && number)
-    (*leaf)->source.fill = {Fill::Draw::constant, *number, 0};
-  else
-    c.session.put(c.value("input"), value);
+  const bool redrawn =
+      leaf && (*leaf)->parameter && number && c.session.redraw(c.value("input"), {Fill::Draw::constant, *number, 0});
+  if (!redrawn) c.session.put(c.value("input"), value);
   return c.value("input");
 }
 Value fill(const Call& c) { return filled(c, c.value("value")); }

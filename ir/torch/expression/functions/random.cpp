@@ -137,7 +137,22 @@ std::optional<double> constant_of(const Call& c, const Value& data) {
   }
 }
 
-// A new tensor of random or equal numbers becomes a parameter; one that is computed stays what it is.
+/// What random numbers became: numbers in the same range, drawn uniformly. nullopt: the tensor is something else.
+std::optional<Fill> range_of(const Call& c, const Value& data) {
+  try {
+    std::vector<Id> inputs;
+    const torch::Values values = sample_values(c.session, data, inputs);
+    if (inputs.empty() || values.empty()) return {};
+    const auto [least, most] = std::ranges::minmax(values);
+    if (!std::isfinite(least) || !std::isfinite(most)) return {};
+    for (const Id input : inputs) c.session.drop_input(input);
+    return least < most ? Fill{Fill::Draw::uniform, least, most} : Fill{Fill::Draw::constant, least, 0};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// A new tensor of random or equal numbers becomes a parameter; one that is computed without them stays what it is.
 Value parameter(const Call& c) {
   const Value& data = c.value("data");
   if (!is_tensor(data)) c.fail("data", "a tensor");
@@ -151,6 +166,7 @@ Value parameter(const Call& c) {
     c.session.drop_input(drawing->input);
     return {c.session.make_leaf(type, drawing->fill, true)};
   }
+  if (const auto fill = range_of(c, data)) return {c.session.make_leaf(type, *fill, true)};
   const auto constant = constant_of(c, data);
   return constant ? Value{c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)} : data;
 }
