@@ -26,6 +26,9 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (const Super* super = object.as<Super>()) return super_attribute(*super, name);
   if (object.as<Opaque>()) return {Opaque{name}};
   if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
+  if (const List* list = object.as<List>(); list && list->names)
+    if (const auto at = std::ranges::find(*list->names, name); at != list->names->end())
+      return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
   if (const Function* f = find_method(object, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
   if (const List* list = object.as<List>(); list && list->pair && (name == "values" || name == "indices"))
     return (*list->items)[name == "values" ? 0 : 1];

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text/nearest.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 
@@ -166,12 +168,56 @@ Value Interpreter::construct(Class& type, Arguments arguments) {
   Object* object = session_.make_object();
   object->type = &type;
   const Value* init = find_attribute(&type, "__init__");
+  if (!init && type.is_record) return construct_record(type, std::move(arguments));
   if (init)
     invoke(bound(*init, {object}), std::move(arguments));
   else if (type.module)
     initialise(object, *type.module, std::move(arguments));
   else if (!arguments.positional.empty() || !arguments.keywords.empty())
     throw Error(fmt::format("{}: expected no arguments (it has no __init__), found some", type.definition->name));
+  return {object};
+}
+
+// The default of a field is made anew for each object if `field(default_factory=…)` says how.
+Value Interpreter::default_of(const Class& type, std::string_view field) {
+  const Value* found = find_attribute(&type, field);
+  if (!found) throw Error(fmt::format("{}: expected a value for {}, found none", type.definition->name, field));
+  auto* const* o = found->as<Object*>();
+  if (!o || !(*o)->type || (*o)->type->definition->name != "field") return *found;
+  const Value factory = attribute_of(*found, "default_factory");
+  return factory.none() ? attribute_of(*found, "default") : invoke(factory, {});
+}
+
+// Of a dataclass, or of a class derived from NamedTuple: the fields are the arguments, those of bases first.
+Value Interpreter::construct_record(Class& type, Arguments arguments) {
+  std::vector<std::string_view> fields;
+  for (const Class* c = &type; c; c = c->base) {
+    const auto is_known = [&](std::string_view f) { return std::ranges::find(fields, f) != fields.end(); };
+    std::vector<std::string_view> own = c->fields;
+    std::erase_if(fields, [&](std::string_view f) { return std::ranges::find(own, f) != own.end(); });
+    std::erase_if(own, is_known);
+    fields.insert(fields.begin(), own.begin(), own.end());
+  }
+  const std::string_view name = type.definition->name;
+  if (arguments.positional.size() > fields.size())
+    throw Error(
+        fmt::format("{}: expected at most {} arguments, found {}", name, fields.size(), arguments.positional.size()));
+  for (const auto& [keyword, value] : arguments.keywords)
+    if (std::ranges::find(fields, keyword) == fields.end())
+      throw Error(fmt::format("{}: expected one of its fields, found {}={}", name, keyword,
+                              did_you_mean(keyword, {fields.begin(), fields.end()})));
+  Values values;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto at = std::ranges::find(arguments.keywords, fields[i], [](const auto& k) { return k.first; });
+    values.push_back(i < arguments.positional.size()  ? arguments.positional[i]
+                     : at != arguments.keywords.end() ? at->second
+                                                      : default_of(type, fields[i]));
+  }
+  if (type.is_tuple) return make_named(std::move(values), std::move(fields));
+  Object* object = session_.make_object();
+  object->type = &type;
+  for (std::size_t i = 0; i < fields.size(); ++i) set_attribute(session_, *object, fields[i], values[i]);
+  if (const Value* after = find_attribute(&type, "__post_init__")) invoke(bound(*after, {object}), {});
   return {object};
 }
 

@@ -173,8 +173,9 @@ void Interpreter::define(const Statement& s, Scope& scope) {
 void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   const Value base = evaluate(expr, scope);
   const Builtin* b = base.as<Builtin>();
-  const bool nothing = base.as<Opaque>() || (b && b->function->name == "object");
-  if (nothing) return;
+  const Opaque* opaque = base.as<Opaque>();
+  if (opaque && opaque->name == "NamedTuple") type.is_record = type.is_tuple = true;
+  if (opaque || (b && b->function->name == "object")) return;
   if (type.base || type.module || type.is_module)
     fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
   if (auto* const* c = base.as<Class*>()) {
@@ -187,6 +188,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   } else if (base.as<ModuleBase>()) {
     type.is_module = true;
   } else {
+    type.is_record = (*c)->is_record;
     fail(where_, expr.place,
          fmt::format("expected torch.nn.Module or another class as the base, found {}", describe(base)));
   }
@@ -197,7 +199,11 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
   Class* type = session_.keep(Class{});
   type->definition = &s;
   for (const Expr& base : s.targets) add_base(*type, base, scope);
-  for (const Expr& decorator : s.extras) evaluate(decorator, scope);
+  for (const Expr& decorator : s.extras) {
+    const Value value = evaluate(decorator, scope);
+    const Builtin* b = value.as<Builtin>();
+    type->is_record |= b && b->function->name == "dataclass";
+  }
   Scope* body = session_.make_scope();
   body->outer = &scope == &globals_ ? nullptr : &scope;
   for (const Statement& inner : s.body) {
@@ -209,6 +215,7 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
     c.outer = body->outer;
     c.owner = type;
     for (const Expr& decorator : inner.extras) decorate(decorator, c, *body);
+      type->fields.insert(type->fields.end(), inner.annotated.begin(), inner.annotated.end());
     body->variables.insert_or_assign(inner.name, Value{Method{session_.keep(std::move(c)), nullptr}});
   }
   type->attributes = body->variables;

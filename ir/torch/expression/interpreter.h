@@ -100,6 +100,8 @@ class Interpreter {
   void initialise(Object*, const ModuleType&, Arguments);
   Scope* bind(const Closure&, Arguments);
 
+  Value construct_record(Class&, Arguments);
+  Value default_of(const Class&, std::string_view field);
   std::string_view where_;
   const Symbols& arrays_;  // that are not declared yet
   Session session_;

@@ -114,9 +114,16 @@ Value make_list(Values items, bool tuple) {
   return {std::move(list)};
 }
 
-Value make_pair(Value values, Value indices) {
-  List list{std::make_shared<Values>(Values{std::move(values), std::move(indices)}), 1, true, true};
-  return {std::move(list)};
+Value make_named(Values items, std::vector<std::string_view> names) {
+  if (items.size() != names.size())
+    throw Error(fmt::format("expected {} items, one for each name, found {}", names.size(), items.size()));
+  Value tuple = make_list(std::move(items));
+  std::get<List>(tuple.is).names = std::make_shared<const std::vector<std::string_view>>(std::move(names));
+  return tuple;
+}
+
+Value make_values_and_indices(Value values, Value indices) {
+  return make_named({std::move(values), std::move(indices)}, {"values", "indices"});
 }
 
 Value make_tuple(const std::vector<std::int64_t>& integers) {

@@ -29,7 +29,7 @@ struct List {
   std::shared_ptr<Values> items;
   int depth = 1;  // of nested tuples
   bool tuple = false;
-  bool pair = false;  // the result of sort or topk: values and indices, which also have names
+  std::shared_ptr<const std::vector<std::string_view>> names = {};  // of the items of a named tuple; null: none
 };
 /// In the order of the first insertions. Belongs to the session.
 struct Dict {
@@ -74,8 +74,11 @@ struct Method {
 struct Class {
   const Statement* definition = nullptr;
   const Class* base = nullptr;
-  const ModuleType* module = nullptr;  // a base in torch.nn
-  bool is_module = false;              // a base is nn.Module
+  const ModuleType* module = nullptr;    // a base in torch.nn
+  bool is_module = false;                // a base is nn.Module
+  bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
+  bool is_tuple = false;                 // a base is NamedTuple
+  std::vector<std::string_view> fields;  // the class's own variables with annotations
   std::map<std::string_view, Value> attributes;
 };
 struct Namespace {
@@ -126,7 +129,9 @@ Value make_list(Values items, bool tuple = true);  // throws Error if tuples are
 bool equal(const Value&, const Value&);
 /// The attribute of the class or of the nearest base that has it; null if there is none.
 const Value* find_attribute(const Class*, std::string_view name);
-Value make_pair(Value values, Value indices);
+/// A tuple whose items have names, too. Throws Error if there are more or fewer.
+Value make_named(Values items, std::vector<std::string_view> names);
+Value make_values_and_indices(Value values, Value indices);
 Value make_tuple(const std::vector<std::int64_t>&);
 const Value* find_item(const Dict&, const Value& key);  // null: none
 void set_item(Dict&, const Value& key, Value);

@@ -52,7 +52,8 @@ std::vector<Id> median(const Given& g) {
 
 python::Value call_median(const python::Call& c) {
   const std::vector<Id> results = median(Given(c));
-  return results.size() == 1 ? python::Value{python::Tensor{results[0]}} : results_of(results);
+  if (results.size() == 1) return {python::Tensor{results[0]}};
+  return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
 }
 
 // cross: of vectors of three elements.

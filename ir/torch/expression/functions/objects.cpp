@@ -70,6 +70,22 @@ Value put_attribute(const Call& c) {
   return {};
 }
 
+// The decorator; `@dataclass(frozen=True)` gives it.
+Value dataclass(const Call& c) {
+  return c.given("cls") ? c.value("cls") : Value{Builtin{find_function(in_library, "dataclass"), nullptr}};
+}
+
+// An iterator is a list of what is left. What is no iterator, such as a generator, begins anew each time.
+Value iterator(const Call& c) { return c.session.list(items_of(c.session, c.value("object"))); }
+Value next(const Call& c) {
+  const Values items = items_of(c.session, c.value("iterator"));
+  if (items.empty() && c.value("default").as<Missing>()) c.fail("iterator", "at least one value left");
+  if (items.empty()) return c.value("default");
+  const List* list = c.value("iterator").as<List>();
+  if (list && !list->tuple) list->items->erase(list->items->begin());
+  return items[0];
+}
+
 Value type_of(const Call& c) { return c.session.attribute(c.value("object"), "__class__"); }
 Value is_callable(const Call& c) {
   const Value& x = c.value("object");
@@ -198,6 +214,9 @@ constexpr std::array rows = {
     Function{"round", in_python, "number, ndigits=None", round},
     Function{"divmod", in_python, "a, b", div_mod},
     Function{"deepcopy", in_library, "x", deep_copy},
+    Function{"dataclass", in_library, "cls=None, **options", dataclass},
+    Function{"iter", in_python, "object", iterator},
+    Function{"next", in_python, "iterator, default=?", next},
     Function{"no_grad", in_torch, "", nothing},
     Function{"enable_grad", in_torch, "", nothing},
     Function{"inference_mode", in_torch, "mode=True", nothing},

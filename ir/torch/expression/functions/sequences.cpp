@@ -166,6 +166,44 @@ Value fold(const Call& c) {
   return result;
 }
 
+// Named tuples: a function that makes them knows their names.
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while ((text = text.substr(std::min(text.find_first_not_of(" ,"), text.size()))) != "") {
+    words.push_back(text.substr(0, text.find_first_of(" ,")));
+    text.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+std::vector<std::string_view> names_of(const Call& c, std::string_view parameter) {
+  if (const auto* text = c.value(parameter).as<std::string_view>()) return words_of(*text);
+  std::vector<std::string_view> names;
+  for (const Value& name : items(c, parameter)) {
+    if (!name.as<std::string_view>()) c.fail(parameter, "names");
+    names.push_back(*name.as<std::string_view>());
+  }
+  return names;
+}
+
+Value with_names(const Call& c) {
+  std::vector<std::string_view> names = names_of(c, "names");
+  Values all = *c.value("objects").as<List>()->items;
+  const Dict& named = **c.value("named").as<Dict*>();
+  while (all.size() < names.size()) {
+    const Value* found = find_item(named, {names[all.size()]});
+    if (!found) throw Error(fmt::format("expected a value for {}, found none", names[all.size()]));
+    all.push_back(*found);
+  }
+  return make_named(std::move(all), std::move(names));
+}
+constexpr Function named_tuple = {"named tuple", of_modules_only, "names, *objects, **named", with_names};
+
+Value tuple_type(const Call& c) {
+  return {Builtin{&named_tuple, std::make_shared<const Value>(c.value("field_names"))}};
+}
+
 // Methods of lists. Those that change one refuse tuples.
 
 Values& changeable(const Call& c) {
@@ -382,6 +420,7 @@ constexpr std::array rows = {
     Function{"chain", in_library, "*iterables", chain},
     Function{"product", in_library, "*iterables", product},
     Function{"reduce", in_library, "function, iterable, initial=None", fold},
+    Function{"namedtuple", in_library, "typename, field_names", tuple_type},
     Function{"append", of_list, "self, item", append},
     Function{"extend", of_list, "self, iterable", extend},
     Function{"insert", of_list, "self, index, item", insert},

@@ -5,6 +5,12 @@ namespace deplo::ir::torch::python {
 
 std::string_view written_functions_text() {
   return R"python(
+from collections import namedtuple
+
+Extremes = namedtuple("Extremes", ["min", "max"])
+ValuesAndIndices = namedtuple("ValuesAndIndices", ["values", "indices"])
+
+
 class finfo:
     def __init__(self, dtype=None):
         limits = {torch.float32: (3.4028234663852886e38, 1.1920928955078125e-07, 1.1754943508222875e-38, 32),
@@ -132,8 +138,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
 
 def aminmax(input, *, dim=None, keepdim=False):
     if dim is None:
-        return torch.amin(input), torch.amax(input)
-    return torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)
+        return Extremes(torch.amin(input), torch.amax(input))
+    return Extremes(torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim))
 
 def count_nonzero(input, dim=None):
     return (input != 0).sum() if dim is None else (input != 0).sum(dim)
@@ -151,7 +157,9 @@ def msort(input): return torch.sort(input, dim=0, stable=True)[0]
 def kthvalue(input, k, dim=-1, keepdim=False):
     values, indices = torch.sort(input, dim=dim, stable=True)
     value, index = values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1)
-    return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
+    if not keepdim:
+        value, index = value.squeeze(dim), index.squeeze(dim)
+    return ValuesAndIndices(value, index)
 
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     assert isinstance(q, (int, float)) and 0 <= q <= 1, "a number from 0 to 1 as q"

@@ -184,11 +184,12 @@ Statement Parser::assignment(Statement s) {
   return s;
 }
 
-// `x: int = 3`. What an annotation says is not needed; `x: int` alone does nothing.
+// `x: int = 3`. What an annotation says is not needed; `x: int` alone is only a field of a dataclass.
 void Parser::annotation(Statement& s) {
   const Expr::Kind kind = s.value.kind;
   const bool is_target = kind == Expr::Kind::name || kind == Expr::Kind::attribute || kind == Expr::Kind::subscript;
   if (!is_target || !take_if(":")) return;
+  if (kind == Expr::Kind::name) s.annotated.push_back(s.value.text);
   expression();
   if (!peek().is("=")) s.value = Expr{};
 }

@@ -112,11 +112,12 @@ struct Statement {
   // expression, assign, augment, give_back (may be absent); arm (absent: else), loop_while, require: the condition;
   // loop_for: the sequence; refuse; with: a tuple
   Expr value;
-  std::vector<Parameter> parameters;    // define
-  std::vector<Statement> body;          // define, declare, choose, arm, loops, with
-  std::vector<Statement> otherwise;     // loops: after a loop that no break ended
-  std::vector<Expr> extras;             // define, declare: decorators; require: the message, if there is one
-  std::vector<std::string_view> names;  // outer
+  std::vector<Parameter> parameters;        // define
+  std::vector<Statement> body;              // define, declare, choose, arm, loops, with
+  std::vector<Statement> otherwise;         // loops: after a loop that no break ended
+  std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
+  std::vector<std::string_view> names;      // outer
+  std::vector<std::string_view> annotated;  // assign, pass: a variable with an annotation
 };
 
 /// Throws PlacedError.

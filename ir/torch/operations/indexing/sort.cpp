@@ -281,7 +281,7 @@ void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
 }
 
 python::Value pair(const Sorted& s) {
-  return python::make_pair({python::Tensor{s.values}}, {python::Tensor{s.indices}});
+  return python::make_values_and_indices({python::Tensor{s.values}}, {python::Tensor{s.indices}});
 }
 
 python::Value call_argsort(const python::Call& c) {
