@@ -71,6 +71,25 @@ void Interpreter::assign_item(const Expr& target, const Value& value, Scope& sco
   placed(target.place, [&] { set_subscript(session_, object, index, value); });
 }
 
+// `x[mask] *= 2`: elements that truth values choose. False: the index is something else.
+bool Interpreter::augment_chosen(const Statement& s, Scope& scope) {
+  const Expr& target = s.targets[0];
+  const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
+  if (!is_tensor(object) || !is_tensor(index)) return false;
+  return placed(s.place, [&] {
+    const Id first_new = session_.size(), mask = session_.tensor(index);
+    const TensorType type = session_.type(session_.tensor(object));
+    if (session_.type(mask).dtype != DType::boolean) return false;
+    const Value right = evaluate(s.value, scope);
+    const bool fits = session_.type(mask).shape == type.shape &&
+                      (!is_tensor(right) || session_.type(session_.tensor(right)).shape.empty());
+    if (!fits) throw Error("expected a tensor of truth values of the same shape as the index, and a number");
+    const Id changed = session_.tensor(apply_binary(session_, s.name, object, right));
+    session_.assign(object, session_.call("where", {mask, changed, session_.tensor(object)}), first_new);
+    return true;
+  });
+}
+
 // In place where Python does it: `y = x; x += 1` changes y if it is a tensor or a list.
 void Interpreter::augment(const Statement& s, Scope& scope) {
   const Expr& target = s.targets[0];
@@ -78,7 +97,16 @@ void Interpreter::augment(const Statement& s, Scope& scope) {
       target.kind == Expr::Kind::name || target.kind == Expr::Kind::attribute || target.kind == Expr::Kind::subscript;
   if (!has_place)
     fail(where_, target.place, "expected a variable, an attribute or an element before an operator with `=`");
+  if (target.kind == Expr::Kind::subscript && augment_chosen(s, scope)) return;
   const Value left = evaluate(target, scope), right = evaluate(s.value, scope);
+  auto* const* modules = left.as<Object*>();
+  if (modules && holds_others(**modules) && s.name == "+") {
+    placed(s.place, [&] {
+      for (const Value& item : items_of(session_, right))
+        add_module(session_, **modules, std::to_string((*modules)->items.size()), item);
+    });
+    return;
+  }
   const List* list = left.as<List>();
   if (list && !list->tuple && s.name == "+") {
     placed(s.place, [&] {

@@ -30,8 +30,6 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
     if (const auto at = std::ranges::find(*list->names, name); at != list->names->end())
       return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
   if (const Function* f = find_method(object, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
-  if (const List* list = object.as<List>(); list && list->pair && (name == "values" || name == "indices"))
-    return (*list->items)[name == "values" ? 0 : 1];
   throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
 }
 
@@ -42,7 +40,6 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (is_written(as_method, name)) return bound(written(name), tensor);
   const TensorType type = session_.type_of(tensor);
   const auto rank = static_cast<std::int64_t>(type.shape.size());
-  const Tensor* pair = tensor.as<Tensor>();
   if (name == "shape") return make_tuple(type.shape);
   if (name == "dtype") return {type.dtype};
   if (name == "ndim") return {rank};
@@ -56,7 +53,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
     return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};
   if (name == "mT" && rank < 2)
     throw Error(fmt::format("expected at least two dimensions for mT, found {}", print(type)));
-  if (name == "mT" || (name == "T" && rank == 2))
+  if (name == "mT" || ((name == "T" || name == "H") && rank == 2))
     return {Tensor{session_.call("transpose", {id}, {{"dim0", rank - 2}, {"dim1", rank - 1}})}};
   if (name == "T") {
     Shape reversed;

@@ -239,10 +239,25 @@ Value Interpreter::invoke_object(Object* object, Arguments arguments) {
   const Value* method = find_attribute(object->type, is_module ? "forward" : "__call__");
   for (const Value& argument : arguments.positional)  // inputs are in the order of the arguments
     if (auto* const* leaf = argument.as<Leaf*>(); leaf && !(*leaf)->parameter) session_.tensor(argument);
+  if (is_module) run_hooks(*object, arguments);
   if (method) return invoke(bound(*method, {object}), std::move(arguments));
   if (object->module) return invoke_module(object, std::move(arguments));
   throw Error(fmt::format("{}: expected a method {}(self, …), found none", object->type->definition->name,
                           is_module ? "forward" : "__call__"));
+}
+
+// register_forward_pre_hook(hook): hook(module, inputs) may give other inputs.
+void Interpreter::run_hooks(Object& object, Arguments& arguments) {
+  const auto hooks = object.attributes.find(hooks_attribute);
+  if (hooks == object.attributes.end()) return;
+  const Values all = *hooks->second.as<List>()->items;
+  for (const Value& hook : all) {
+    const Value inputs = invoke(hook, {{Value{&object}, make_list(arguments.positional)}, {}});
+    if (const List* several = inputs.as<List>())
+      arguments.positional = *several->items;
+    else if (!inputs.none())
+      arguments.positional = {inputs};
+  }
 }
 
 Value Interpreter::invoke_module(Object* object, Arguments arguments) {

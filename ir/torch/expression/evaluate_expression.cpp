@@ -76,6 +76,11 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return slice(e, scope);
     case Expr::Kind::call:
       return call(e, scope);
+    case Expr::Kind::assigned: {
+      const Value value = evaluate(e.children[1], scope);
+      assign(e.children[0], value, scope);
+      return value;
+    }
     case Expr::Kind::absent:
     case Expr::Kind::star:
     case Expr::Kind::star_star:

@@ -120,7 +120,8 @@ void Interpreter::import(const Statement& s, Scope& scope) {
 }
 
 Value Interpreter::member(const Namespace& space, std::string_view name) {
-  return is_written(space.name, name) ? written(name) : find_member(space, name);
+  const std::string_view definition = written_name(space.name, name);
+  return definition.empty() ? find_member(space, name) : written(definition);
 }
 
 // The definitions are read when the first of their names is used.
@@ -145,29 +146,34 @@ Closure Interpreter::closure(const Statement& s, Scope& scope) {
   return c;
 }
 
-// Those that change nothing here, and those of methods.
-void Interpreter::decorate(const Expr& decorator, Closure& c, Scope& scope) {
-  if (decorator.kind == Expr::Kind::name && decorator.text == "property") {
-    c.kind = Closure::Kind::property;
-  } else if (decorator.kind == Expr::Kind::name && decorator.text == "staticmethod") {
-    c.kind = Closure::Kind::free;
-  } else if (decorator.kind == Expr::Kind::name && decorator.text == "classmethod") {
-    c.kind = Closure::Kind::of_class;
-  } else {
-    const Value value = evaluate(decorator, scope);
-    const Builtin* b = value.as<Builtin>();
-    const bool ignored = value.none() || value.as<Opaque>() || (b && is_mode(b->function->name));
-    if (!ignored)
-      fail(where_, decorator.place,
-           fmt::format("expected property, staticmethod, classmethod or torch.no_grad as a decorator, found {}",
-                       describe(value)));
+// What is to be called with the function. Those that change nothing here, and those of methods, are not.
+std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& scope) {
+  const std::string_view name = e.kind == Expr::Kind::name ? e.text : std::string_view();
+  if (name == "property" || name == "staticmethod" || name == "classmethod") {
+    c.kind = name == "property"       ? Closure::Kind::property
+             : name == "staticmethod" ? Closure::Kind::free
+                                      : Closure::Kind::of_class;
+    return {};
   }
+  Value value = evaluate(e, scope);
+  const Builtin* b = value.as<Builtin>();
+  if (value.none() || value.as<Opaque>() || (b && is_mode(b->function->name))) return {};
+  return value;
+}
+
+// The last decorator comes first.
+Value Interpreter::decorated(const Statement& s, Closure c, Scope& scope) {
+  std::vector<std::pair<Place, Value>> callers;
+  for (const Expr& e : s.extras)
+    if (std::optional<Value> caller = decorator(e, c, scope)) callers.emplace_back(e.place, std::move(*caller));
+  Value function{Method{session_.keep(std::move(c)), nullptr}};
+  for (auto caller = callers.rbegin(); caller != callers.rend(); ++caller)
+    function = placed(caller->first, [&] { return invoke(caller->second, {{function}, {}}); });
+  return function;
 }
 
 void Interpreter::define(const Statement& s, Scope& scope) {
-  Closure c = closure(s, scope);
-  for (const Expr& decorator : s.extras) decorate(decorator, c, scope);
-  scope.variables.insert_or_assign(s.name, Value{Method{session_.keep(std::move(c)), nullptr}});
+  scope.variables.insert_or_assign(s.name, decorated(s, closure(s, scope), scope));
 }
 
 void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
@@ -182,13 +188,13 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
     type.base = *c;
     type.module = (*c)->module;
     type.is_module = (*c)->is_module;
+    type.is_record = (*c)->is_record;
   } else if (auto* const* m = base.as<const ModuleType*>()) {
     type.module = *m;
     type.is_module = true;
   } else if (base.as<ModuleBase>()) {
     type.is_module = true;
   } else {
-    type.is_record = (*c)->is_record;
     fail(where_, expr.place,
          fmt::format("expected torch.nn.Module or another class as the base, found {}", describe(base)));
   }
@@ -209,14 +215,13 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
   for (const Statement& inner : s.body) {
     if (inner.kind != Statement::Kind::define) {
       execute(inner, *body);
+      type->fields.insert(type->fields.end(), inner.annotated.begin(), inner.annotated.end());
       continue;
     }
     Closure c = closure(inner, *body);
     c.outer = body->outer;
     c.owner = type;
-    for (const Expr& decorator : inner.extras) decorate(decorator, c, *body);
-      type->fields.insert(type->fields.end(), inner.annotated.begin(), inner.annotated.end());
-    body->variables.insert_or_assign(inner.name, Value{Method{session_.keep(std::move(c)), nullptr}});
+    body->variables.insert_or_assign(inner.name, decorated(inner, std::move(c), *body));
   }
   type->attributes = body->variables;
   scope.variables.insert_or_assign(s.name, Value{type});

@@ -34,7 +34,8 @@ class Interpreter {
   void define(const Statement&, Scope&);
   void declare(const Statement&, Scope&);
   void add_base(Class&, const Expr&, Scope&);
-  void decorate(const Expr& decorator, Closure&, Scope&);
+  std::optional<Value> decorator(const Expr&, Closure&, Scope&);
+  Value decorated(const Statement&, Closure, Scope&);
 
   // flow.cpp: conditions, loops and what guards them.
   bool truth(const Expr&, Scope&);
@@ -54,6 +55,7 @@ class Interpreter {
   void assign_attribute(const Expr& target, const Value&, Scope&);
   void assign_item(const Expr& target, const Value&, Scope&);
   void augment(const Statement&, Scope&);
+  bool augment_chosen(const Statement&, Scope&);
 
   // evaluate_expression.cpp
   Value evaluate(const Expr&, Scope&);
@@ -92,16 +94,17 @@ class Interpreter {
   Value invoke_function(const Closure&, const Value* self, Arguments);
   Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
+  void run_hooks(Object&, Arguments&);
   Value invoke_module(Object*, Arguments);
   Value run(const Function&, Arguments, bool in_place);
   Value super(Arguments, const Scope&) const;
   Value construct(Class&, Arguments);
   Value construct(const ModuleType&, Arguments);
+  Value construct_record(Class&, Arguments);
+  Value default_of(const Class&, std::string_view field);
   void initialise(Object*, const ModuleType&, Arguments);
   Scope* bind(const Closure&, Arguments);
 
-  Value construct_record(Class&, Arguments);
-  Value default_of(const Class&, std::string_view field);
   std::string_view where_;
   const Symbols& arrays_;  // that are not declared yet
   Session session_;

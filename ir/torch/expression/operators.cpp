@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -130,6 +133,39 @@ Value on_numbers(std::string_view op, const Value& left, const Value& right) {
 
 }  // namespace
 
+namespace {
+
+struct Special {
+  std::string_view op, name;
+};
+constexpr std::array specials = {Special{"+", "add"},     Special{"-", "sub"},       Special{"*", "mul"},
+                                 Special{"/", "truediv"}, Special{"//", "floordiv"}, Special{"%", "mod"},
+                                 Special{"**", "pow"},    Special{"@", "matmul"},    Special{"<", "lt"},
+                                 Special{"<=", "le"},     Special{">", "gt"},        Special{">=", "ge"}};
+
+/// What a class says of the operator: left.__add__(right), else right.__radd__(left).
+std::optional<Value> by_method(Session& session, std::string_view op, const Value& left, const Value& right) {
+  const auto* const special = std::ranges::find(specials, op, &Special::op);
+  if (special == specials.end()) return {};
+  for (const auto& [object, other, prefix] : {std::tuple(&left, &right, "__"), std::tuple(&right, &left, "__r")}) {
+    auto* const* o = object->as<Object*>();
+    const std::string_view name = session.text(fmt::format("{}{}__", prefix, special->name));
+    if (o && find_attribute((*o)->type, name)) return session.invoke(session.attribute(*object, name), {{*other}, {}});
+  }
+  return {};
+}
+
+/// The modules of both, under new numbers.
+Value joined_modules(Session& session, const Object& a, const Object& b) {
+  Object* joined = session.make_object();
+  joined->module = a.module;
+  for (const Object* o : {&a, &b})
+    for (const auto& [name, item] : o->items) add_module(session, *joined, std::to_string(joined->items.size()), item);
+  return {joined};
+}
+
+}  // namespace
+
 Value apply_binary(Session& session, std::string_view op, const Value& left, const Value& right) {
   if (to_number(left) && to_number(right)) return on_numbers(op, left, right);
   const List *a = left.as<List>(), *b = right.as<List>();
@@ -141,11 +177,18 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
   }
   if (op == "*" && (a || b)) return repeated(session, a ? *a : *b, a ? right : left);
   const auto *s = left.as<std::string_view>(), *t = right.as<std::string_view>();
+  auto *const *p = left.as<Object*>(), *const *q = right.as<Object*>();
+  if (op == "+" && p && q && holds_others(**p) && holds_others(**q)) return joined_modules(session, **p, **q);
+  if (p || q)
+    if (const std::optional<Value> result = by_method(session, op, left, right)) return *result;
+  if (op == "%" && s) return {session.text(filled_in(*s, right))};
   if (op == "+" && s && t) return {session.text(std::string(*s).append(*t))};
   return on_tensors(session, op, left, right);
 }
 
 Value apply_unary(Session& session, std::string_view op, const Value& v) {
+  if (auto* const* o = v.as<Object*>(); o && op == "-" && find_attribute((*o)->type, "__neg__"))
+    return session.invoke(session.attribute(v, "__neg__"), {});
   if (is_tensor(v)) {
     if (op == "+") return v;
     if (op == "~") check_bits(session, op, v);

@@ -202,4 +202,65 @@ std::string formatted(const Value& value, std::string_view format) {
   return spec.starts_with('0') ? fmt::format("{:0>{}}", plain, width) : fmt::format("{:>{}}", plain, width);
 }
 
+namespace {
+
+/// The value that a field of a format names: `0`, `name`, or nothing for the next one.
+const Value& field_value(std::string_view name, const Values& items, const Dict& named, std::size_t& next) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) {
+    std::size_t at = next;
+    if (name.empty())
+      ++next;
+    else
+      std::from_chars(name.data(), name.data() + name.size(), at);
+    if (at < items.size()) return items[at];
+    throw Error(fmt::format("format: expected a value for each {{}}, found {}", items.size()));
+  }
+  if (const Value* found = find_item(named, {name})) return *found;
+  throw Error(fmt::format("format: expected a value for {{{}}}, found none", name));
+}
+
+}  // namespace
+
+std::string filled_in(std::string_view text, const Values& items, const Dict& named) {
+  std::string out;
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool doubled = (c == '{' || c == '}') && text.substr(at + 1, 1) == text.substr(at, 1);
+    if (doubled || c != '{') {
+      out += c;
+      at += doubled ? 1 : 0;
+      continue;
+    }
+    const std::size_t end = text.find('}', at);
+    if (end == std::string_view::npos) throw Error("format: expected `}` after `{`");
+    const std::string_view field = text.substr(at + 1, end - at - 1);
+    const std::size_t stop = std::min(field.find_first_of(":!"), field.size());
+    out += formatted(field_value(field.substr(0, stop), items, named, next), field.substr(stop));
+    at = end;
+  }
+  return out;
+}
+
+std::string filled_in(std::string_view text, const Value& values) {
+  const List* several = values.as<List>();
+  const Values items = several && several->tuple ? *several->items : Values{values};
+  std::string out;
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t end = text[at] == '%' ? text.find_first_of("%disrfeg", at + 1) : std::string_view::npos;
+    if (end == std::string_view::npos || text[end] == '%') {
+      out += text[at];
+      at = end == std::string_view::npos ? at : end;
+      continue;
+    }
+    if (next == items.size()) throw Error(fmt::format("`%`: expected a value for each %, found {}", items.size()));
+    const bool is_text = text[end] == 's' || text[end] == 'r' || text[end] == 'i';
+    const std::string_view spec = text.substr(at + 1, end - at - (is_text ? 1 : 0));
+    out += formatted(items[next++], text[end] == 'r' ? "!r" : spec == "d" ? "" : ":" + std::string(spec));
+    at = end;
+  }
+  return out;
+}
+
 }  // namespace deplo::ir::torch::python

@@ -31,5 +31,9 @@ void set_attribute(Session&, Object&, std::string_view name, const Value&);
 std::string to_text(const Value&);
 /// The text of a value in an f-string with a format such as ":.2f".
 std::string formatted(const Value&, std::string_view format);
+/// text.format(…): values in the place of `{}`, `{0}` and `{name:.2f}`.
+std::string filled_in(std::string_view text, const Values& items, const Dict& named);
+/// text % value, or text % (value, …): values in the place of `%d` and `%s`.
+std::string filled_in(std::string_view text, const Value& values);
 
 }  // namespace deplo::ir::torch::python

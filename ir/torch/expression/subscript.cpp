@@ -51,6 +51,11 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
   }
   if (is_tensor(index)) {
     const Id indices = session.tensor(index);
+    if (session.type(indices).dtype == DType::boolean)
+      throw Error(
+          "expected integers in a tensor of indices, found truth values: how many elements they choose depends on "
+          "data; "
+          "use torch.where");
     const Id selected = session.call("index_select", {x, indices},
                                      {{"dim", dim}, {"wraps", may_be_negative(caller_of(session, "[]"), indices)}});
     dim += static_cast<std::int64_t>(session.type(indices).shape.size());
@@ -266,6 +271,8 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
   if (object.as<Opaque>()) return object;  // Optional[int]
   if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
+  if (auto* const* o = object.as<Object*>(); o && find_attribute((*o)->type, "__getitem__"))
+    return session.invoke(session.attribute(object, "__getitem__"), {{index}, {}});
   if (auto* const* dict = object.as<Dict*>()) {
     if (const Value* found = find_item(**dict, index)) return *found;
     throw Error(fmt::format("expected a key of the dict, found {}", describe(index)));

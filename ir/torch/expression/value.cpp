@@ -75,7 +75,7 @@ bool equal(const Value& a, const Value& b) {
       return false;
   };
   return match(
-      a.is, [&](const None&) { return true; },
+      a.is, [&](const None&) { return true; }, [&](const Dots&) { return true; },
       [&](const List& x) { return equal_lists(x, *b.as<List>(), most_levels); },
       [&](const Builtin& x) { return x.function == b.as<Builtin>()->function && x.self == b.as<Builtin>()->self; },
       [&](const Method& x) { return x.closure == b.as<Method>()->closure && x.self == b.as<Method>()->self; },

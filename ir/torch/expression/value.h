@@ -106,6 +106,9 @@ struct Value {
   bool none() const { return as<None>() != nullptr; }
 };
 
+/// The attribute of a module with what is called before it: a list.
+inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks";
+
 /// An instance of a class in the text, of a module of torch.nn, or of a class derived from one.
 struct Object {
   const Class* type = nullptr;

@@ -34,8 +34,8 @@ def number(x):
 
 
 def parameters(model):
-    """The tensors that the initialisation does not determine: parameters, and the statistics of norms."""
-    statistics = [(k, b) for k, b in model.named_buffers() if k.endswith(("running_mean", "running_var"))]
+    """The tensors that the initialisation does not determine: parameters, the statistics of norms, vectors of spectral norms."""
+    statistics = [(k, b) for k, b in model.named_buffers() if k.endswith(("running_mean", "running_var", "_u", "_v"))]
     return list(model.named_parameters()) + statistics
 
 

@@ -127,6 +127,26 @@ Value apply(const Call& c) {
   return c.value("self");
 }
 Value itself(const Call& c) { return c.value("self"); }
+Value nothing(const Call&) { return {}; }
+Value update(const Call& c) {
+  Object& object = holder(c);
+  auto* const* dict = c.value("modules").as<Dict*>();
+  if (!dict) c.fail("modules", "modules by names");
+  for (const auto& [key, item] : (*dict)->items) {
+    if (!key.as<std::string_view>()) c.fail("modules", "modules by names");
+    add_module(c.session, object, *key.as<std::string_view>(), item);
+  }
+  return {};
+}
+Value add_hook(const Call& c) {
+  Values hooks;
+  Object& object = self(c);
+  if (const auto found = object.attributes.find(hooks_attribute); found != object.attributes.end())
+    hooks = *found->second.as<List>()->items;
+  hooks.push_back(c.value("hook"));
+  object.attributes.insert_or_assign(std::string(hooks_attribute), c.session.list(std::move(hooks)));
+  return {};
+}
 Value register_parameter(const Call& c) {
   set_attribute(c.session, self(c), c.text("name"), c.value("param"));
   return {};
@@ -149,7 +169,13 @@ constexpr std::array rows = {
     Function{"parameters", of_module, "self, recurse=True", parameters},
     Function{"named_parameters", of_module, "self, prefix='', recurse=True", named_parameters},
     Function{"apply", of_module, "self, fn", apply},
-    Function{"to", of_module, "self, *args", itself},
+    Function{"to", of_module, "self, *args, **options", itself},
+    Function{"float", of_module, "self", itself},
+    Function{"update", of_module, "self, modules", update},
+    Function{"register_forward_pre_hook", of_module, "self, hook", add_hook},
+    Function{"reset_parameters", of_module, "self", nothing},
+    Function{"flatten_parameters", of_module, "self", nothing},
+    Function{"zero_grad", of_module, "self, set_to_none=True", nothing},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// einops.rearrange and repeat: dimensions by names.
+// einops.rearrange, repeat and reduce: dimensions by names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +71,29 @@ Group joined(const std::vector<Group>& groups) {
   return all;
 }
 
-Value rearranged(const Call& c, bool repeats) {
+enum class Form : std::uint8_t { rearrange, repeat, reduce };
+
+/// The tensor without these dimensions: 'mean', 'sum', 'max', 'min', 'prod', or what a function of tensor and
+/// dimensions gives.
+Id reduced(const Call& c, Id x, const Shape& dims) {
+  if (dims.empty()) return x;
+  const auto* name = c.value("reduction").as<std::string_view>();
+  const bool extreme = name && (*name == "max" || *name == "min");
+  if (!name) {
+    const Value result = c.session.invoke(c.value("reduction"), {{Value{Tensor{x}}, python::make_tuple(dims)}, {}});
+    if (!is_tensor(result)) c.fail("reduction", "a function that gives a tensor");
+    return c.session.tensor(result);
+  }
+  if (*name == "prod") {
+    for (auto d = dims.rbegin(); d != dims.rend(); ++d) x = c.session.call("prod", {x}, {{"dims", Shape{*d}}});
+    return x;
+  }
+  if (!extreme && *name != "mean" && *name != "sum")
+    c.fail("reduction", "'mean', 'sum', 'max', 'min', 'prod' or a function");
+  return c.session.call(extreme ? (*name == "max" ? "amax" : "amin") : *name, {x}, {{"dims", dims}});
+}
+
+Value rearranged(const Call& c, Form form) {
   const Given g(c);
   const std::string pattern(c.text("pattern"));
   const std::size_t arrow = pattern.find("->");
@@ -90,13 +112,22 @@ Value rearranged(const Call& c, bool repeats) {
   const std::vector<Group> left = groups_of(c, std::string_view(pattern).substr(0, arrow), others);
   const std::vector<Group> right = groups_of(c, std::string_view(pattern).substr(arrow + 2), others);
   const auto extents = extents_of(c, left, shape, known);
-  const Group from = joined(left), to = joined(right);
-  Shape apart, order, wide, whole, spread;
+  Group from = joined(left);
+  const Group to = joined(right);
+  Shape apart, order, wide, whole, spread, gone;
   for (const std::string& axis : from) apart.push_back(extents.at(axis));
+  Id parts = g.reshape(x, apart);
+  if (form == Form::reduce) {
+    const auto is_gone = [&](const std::string& axis) { return std::ranges::find(to, axis) == to.end(); };
+    for (std::size_t d = 0; d < from.size(); ++d)
+      if (is_gone(from[d])) gone.push_back(static_cast<std::int64_t>(d));
+    std::erase_if(from, is_gone);
+    parts = reduced(c, parts, gone);
+  }
   for (const std::string& axis : to) {
     const auto place = std::ranges::find(from, axis);
     const auto extent = extents.find(axis);
-    if (extent == extents.end() || (place == from.end() && !repeats))
+    if (extent == extents.end() || (place == from.end() && form != Form::repeat))
       c.fail("pattern", fmt::format("axis {} on the left", axis));
     if (place != from.end()) order.push_back(place - from.begin());
     wide.push_back(place == from.end() ? 1 : extent->second);
@@ -108,16 +139,18 @@ Value rearranged(const Call& c, bool repeats) {
     for (const std::string& axis : group) extent *= extents.at(axis);
     whole.push_back(extent);
   }
-  const Id permuted = g.permute(g.reshape(x, apart), order);
+  const Id permuted = g.permute(parts, order);
   return {Tensor{g.reshape(g.expand(g.reshape(permuted, wide), spread), whole)}};
 }
 
-Value rearrange(const Call& c) { return rearranged(c, false); }
-Value repeat(const Call& c) { return rearranged(c, true); }
+Value rearrange(const Call& c) { return rearranged(c, Form::rearrange); }
+Value repeat(const Call& c) { return rearranged(c, Form::repeat); }
+Value reduce(const Call& c) { return rearranged(c, Form::reduce); }
 
 constexpr std::array rows = {
     Function{"rearrange", in_einops, "tensor, pattern, **axes", rearrange},
     Function{"repeat", in_einops, "tensor, pattern, **axes", repeat},
+    Function{"reduce", in_einops, "tensor, pattern, reduction, **axes", reduce},
 };
 
 }  // namespace

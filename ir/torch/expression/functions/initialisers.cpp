@@ -53,17 +53,24 @@ Value xavier(const Call& c) {
   return spread(c, c.number("gain") * std::sqrt(2 / (f.in + f.out)), is_normal);
 }
 
+double gain_of(std::string_view activation, double slope) {
+  if (activation == "relu") return std::sqrt(2.0);
+  if (activation == "leaky_relu") return std::sqrt(2 / (1 + slope * slope));
+  if (activation == "selu") return 0.75;
+  return activation == "tanh" ? 5.0 / 3 : 1;
+}
+
+Value calculate_gain(const Call& c) {
+  return {gain_of(c.text("nonlinearity"), c.given("param") ? c.number("param") : 0.01)};
+}
+
 // He et al. 2015; the gain is that of the activation.
 template <bool is_normal>
 Value kaiming(const Call& c) {
   const Fans f = fans(c);
   const std::string_view mode = c.text("mode"), activation = c.text("nonlinearity");
   if (mode != "fan_in" && mode != "fan_out") c.fail("mode", "'fan_in' or 'fan_out'");
-  const double slope = c.number("a");
-  const double gain = activation == "relu"         ? std::sqrt(2.0)
-                      : activation == "leaky_relu" ? std::sqrt(2 / (1 + slope * slope))
-                      : activation == "tanh"       ? 5.0 / 3
-                                                   : 1;
+  const double gain = gain_of(activation, c.number("a"));
   return spread(c, gain / std::sqrt(mode == "fan_in" ? f.in : f.out), is_normal);
 }
 
@@ -75,6 +82,7 @@ Value tensor_uniform(const Call& c) { return filled(c, {Fill::Draw::uniform, c.n
 
 // clang-format off
 constexpr std::array rows = {
+    Function{"calculate_gain", in_init, "nonlinearity, param=None", calculate_gain},
     Function{"normal_", in_init, "tensor, mean=0.0, std=1.0", normal},
     Function{"trunc_normal_", in_init, "tensor, mean=0.0, std=1.0, a=-2.0, b=2.0", normal},
     Function{"uniform_", in_init, "tensor, a=0.0, b=1.0", uniform},

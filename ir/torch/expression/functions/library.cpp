@@ -56,18 +56,33 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.nn.init", in_init},
                                      NamedSpace{"torch.linalg", in_linalg},
                                      NamedSpace{"torch.cuda", in_library},
+                                     NamedSpace{"torch.special", in_torch | in_special},
+                                     NamedSpace{"torch.autograd", in_library},
+                                     NamedSpace{"torch.jit", in_library},
+                                     NamedSpace{"torch.utils", in_library},
+                                     NamedSpace{"torch.utils.checkpoint", in_checkpoint},
+                                     NamedSpace{"torch.nn.utils", in_library},
+                                     NamedSpace{"torch.nn.utils.parametrizations", in_parametrizations},
                                      NamedSpace{"math", in_math},
-                                     NamedSpace{"numpy", in_math},
+                                     NamedSpace{"numpy", in_math | in_numpy},
                                      NamedSpace{"einops", in_einops},
+                                     NamedSpace{"einops.layers", in_library},
+                                     NamedSpace{"einops.layers.torch", in_einops_layers},
                                      NamedSpace{"collections", in_library},
                                      NamedSpace{"copy", in_library},
+                                     NamedSpace{"dataclasses", in_library},
                                      NamedSpace{"functools", in_library},
-                                     NamedSpace{"itertools", in_library}};
+                                     NamedSpace{"itertools", in_library},
+                                     NamedSpace{"types", in_library},
+                                     NamedSpace{"typing", in_library}};
 // Of these, no name has a meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
-    {"__future__", "abc", "dataclasses", "enum", "logging", "os", "random", "sys", "time", "typing", "warnings"});
-constexpr std::array opaque_members =
-    std::to_array<std::string_view>({"Size", "autograd", "backends", "fx", "jit", "modules", "profiler", "utils"});
+    {"__future__", "abc", "enum", "logging", "os", "random", "sys", "time", "warnings"});
+constexpr std::array opaque_members = std::to_array<std::string_view>({"Size", "backends", "fx", "profiler"});
+// Where torch.nn has its modules.
+constexpr std::array files_of_modules = std::to_array<std::string_view>(
+    {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "modules",
+     "normalization", "padding", "parameter", "pooling", "rnn", "sparse", "transformer", "upsampling"});
 constexpr std::array modes =
     std::to_array<std::string_view>({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"});
 
@@ -77,7 +92,7 @@ Value constant(unsigned space, std::string_view name) {
   if (name == "e") return {std::numbers::e};
   if (name == "inf") return {std::numeric_limits<double>::infinity()};
   const auto* const type = std::ranges::find(named_types, name, &NamedType::name);
-  return (space & in_torch) && type != named_types.end() ? Value{type->dtype} : Value{};
+  return (space & (in_torch | in_numpy)) && type != named_types.end() ? Value{type->dtype} : Value{};
 }
 
 [[noreturn]] void unknown_member(const Namespace& space, std::string_view name) {
@@ -168,7 +183,9 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (const Function* f = find_function(functions, name)) return {Builtin{f, nullptr}};
   if (const Function* f = find_in_place(functions & (in_torch | in_functional), name))
     return {Builtin{f, nullptr, true}};
-  if (space.name == "torch.nn" && name == "parameter") return {space};
+  if (space.name.starts_with("torch.nn") && std::ranges::find(files_of_modules, name) != files_of_modules.end())
+    return {Namespace{"torch.nn"}};
+  if (space.name == "numpy" && name == "newaxis") return {};
   if (Value v = constant(functions, name); !v.none()) return v;
   for (const NamedSpace& inner : named_spaces)
     if (inner.name == fmt::format("{}.{}", space.name, name)) return {Namespace{inner.name}};

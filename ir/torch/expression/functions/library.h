@@ -39,10 +39,12 @@ const Function* find_in_place(unsigned spaces, std::string_view name);
 Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member);
 /// Definitions in the language itself, and whether a namespace has one of their names.
 std::string_view written_text();
+std::string_view written_library_text();
 std::string_view written_functions_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
-bool is_written(std::string_view space, std::string_view name);
+/// The name of the definition that a namespace has under a name; empty: none.
+std::string_view written_name(std::string_view space, std::string_view name);
 bool is_written(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);
 /// The functions of a namespace: those of `torch.nn.functional` are in_functional.

@@ -46,12 +46,14 @@ constexpr Fill norm_weight = {Fill::Draw::uniform, 0.5, 1.5};
 constexpr Fill norm_bias = {Fill::Draw::uniform, -0.5, 0.5};
 
 void build_rms_norm(const Call& c, Object& o) {
+  o.attributes.insert_or_assign("normalized_shape", python::make_tuple(c.integers("normalized_shape")));
   if (c.flag("elementwise_affine")) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
 }
 
 void build_layer_norm(const Call& c, Object& o) {
   const bool affine = c.flag("elementwise_affine"), bias = c.flag("bias");
   o.attributes.insert_or_assign("bias", Value{});
+  o.attributes.insert_or_assign("normalized_shape", python::make_tuple(c.integers("normalized_shape")));
   if (affine) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
   if (affine && bias) add_parameter(c, o, "bias", c.integers("normalized_shape"), norm_bias);
 }
@@ -63,14 +65,14 @@ void build_embedding(const Call& c, Object& o) {
 // "Conv2d" has two dimensions.
 std::size_t dims_of(const Call& c) { return static_cast<std::size_t>(c.name[c.name.find_first_of("123")] - '0'); }
 
-// As PyTorch initialises it: uniform in ±1/sqrt(elements that a result sums up).
-template <bool transposed>
 /// An argument that may be one number or one for each dimension is an attribute with all of them.
 void spread(const Call& c, Object& o, std::string_view argument) {
   if (const auto* number = c.value(argument).as<std::int64_t>())
     o.attributes.insert_or_assign(std::string(argument), python::make_tuple(Shape(dims_of(c), *number)));
 }
 
+// As PyTorch initialises it: uniform in ±1/sqrt(elements that a result sums up).
+template <bool transposed>
 void build_conv(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_channels"), out = extent(c, "out_channels"), groups = extent(c, "groups");
   if (in % groups != 0) c.fail("in_channels", fmt::format("a multiple of the {} groups", groups));
@@ -83,9 +85,9 @@ void build_conv(const Call& c, Object& o) {
   if (kernel.size() != dims_of(c)) c.fail("kernel_size", fmt::format("a number or {}", dims_of(c)));
   Shape shape = transposed ? Shape{in, out / groups} : Shape{out, in / groups};
   shape.insert(shape.end(), kernel.begin(), kernel.end());
+  for (const std::string_view argument : {"kernel_size", "stride", "padding", "dilation"}) spread(c, o, argument);
   for (const std::int64_t n : kernel)
     if (n < 1) c.fail("kernel_size", "at least 1");
-  for (const std::string_view argument : {"kernel_size", "stride", "padding", "dilation"}) spread(c, o, argument);
   const double bound = 1 / std::sqrt(static_cast<double>(element_count(shape) / shape[0]));
   const Fill fill = {Fill::Draw::uniform, -bound, bound};
   add_parameter(c, o, "weight", shape, fill);
@@ -183,6 +185,14 @@ void build_list(const Call& c, Object& o) {
     return;
   }
   if (!only && !given.as<Object*>()) c.fail("modules", "modules");
+  if (c.name.ends_with("Dict")) {  // pairs of a name and a module
+    for (const Value& pair : items_of(c.session, given)) {
+      const Values both = items_to_unpack(c.session, pair);
+      if (both.size() != 2 || !both[0].as<std::string_view>()) c.fail("modules", "modules by names");
+      add_module(c.session, o, *both[0].as<std::string_view>(), both[1]);
+    }
+    return;
+  }
   for (const Value& item : items_of(c.session, given)) add_module(c.session, o, std::to_string(o.items.size()), item);
 }
 
@@ -218,7 +228,7 @@ constexpr std::array modules = {
     ModuleType{"CrossEntropyLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0", "cross_entropy"},
     ModuleType{"NLLLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'", "nll_loss"},
     ModuleType{"Dropout", "p=0.5, inplace=False", "dropout"},
-    ModuleType{"Identity", "*args", "clone"},
+    ModuleType{"Identity", "*args, **options", "clone"},
     ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},
     ModuleType{"Sequential", "*modules", "", build_list},
     ModuleType{"ModuleList", "modules=None", "", build_list},

@@ -79,6 +79,8 @@ Value length(const Call& c) {
   if (auto* const* dict = x.as<Dict*>()) return {static_cast<std::int64_t>((*dict)->items.size())};
   if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
     return {static_cast<std::int64_t>((*object)->items.size())};
+  if (auto* const* object = x.as<Object*>(); object && find_attribute((*object)->type, "__len__"))
+    return c.session.invoke(c.session.attribute(x, "__len__"), {});
   if (!is_tensor(x) || c.type(c.tensor("x")).shape.empty()) c.fail("x", "a tuple, a list or a tensor");
   return {c.type(c.tensor("x")).shape[0]};
 }
@@ -125,7 +127,8 @@ Value itself(const Call& c) { return c.value("self"); }
 
 Value register_buffer(const Call& c) {
   auto* const* self = c.value("self").as<Object*>();
-  if (!self || (!is_tensor(c.value("tensor")) && c.given("tensor"))) c.fail("tensor", "a tensor");
+  const bool is_object = c.value("tensor").as<Object*>() != nullptr;  // complex numbers
+  if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
   c.session.give_name(c.value("tensor"), *self, c.text("name"));
   (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
   return {};

@@ -171,16 +171,22 @@ Value parameter(const Call& c) {
   return constant ? Value{c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)} : data;
 }
 
+DType of_tensor_type(const Call& c) {
+  return c.name == "LongTensor"   ? DType::i64
+         : c.name == "IntTensor"  ? DType::i32
+         : c.name == "BoolTensor" ? DType::boolean
+                                  : c.session.default_dtype;
+}
+
 // torch.Tensor(2, 3) has no values yet: zeros; torch.Tensor([1, 2]) has these.
 Value new_tensor(const Call& c) {
+  const DType dtype = of_tensor_type(c);
   const List* size = c.value("size").as<List>();
   const bool shape =
       size->tuple && std::ranges::all_of(*size->items, [](const Value& v) { return v.as<std::int64_t>(); });
   if (!shape)
-    return tensor(Call(c.session, "Tensor", "data, *, dtype=None",
-                       {{c.value("size")}, {{"dtype", Value{c.session.default_dtype}}}}));
-  return {Tensor{
-      c.session.call("full", {}, {{"shape", c.integers("size")}, {"value", 0.0}, {"dtype", c.session.default_dtype}})}};
+    return tensor(Call(c.session, "Tensor", "data, *, dtype=None", {{c.value("size")}, {{"dtype", Value{dtype}}}}));
+  return {Tensor{c.session.call("full", {}, {{"shape", c.integers("size")}, {"value", 0.0}, {"dtype", dtype}})}};
 }
 
 // clang-format off
@@ -194,6 +200,9 @@ constexpr std::array random_rows = {
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"Tensor", in_torch, "*size", new_tensor},
     Function{"FloatTensor", in_torch, "*size", new_tensor},
+    Function{"LongTensor", in_torch, "*size", new_tensor},
+    Function{"IntTensor", in_torch, "*size", new_tensor},
+    Function{"BoolTensor", in_torch, "*size", new_tensor},
     Function{"set_default_dtype", in_torch, "d", set_default_dtype},
     Function{"get_default_dtype", in_torch, "", get_default_dtype},
     Function{"Parameter", in_nn, "data, requires_grad=True", parameter},

@@ -385,6 +385,10 @@ Value join(const Call& c) {
   }
   return {c.session.text(std::move(text))};
 }
+Value format(const Call& c) {
+  return {c.session.text(
+      filled_in(text_of(c, "self"), *c.value("objects").as<List>()->items, **c.value("named").as<Dict*>()))};
+}
 Value replace(const Call& c) {
   const std::string_view text = text_of(c, "self"), old = text_of(c, "old"), by = text_of(c, "new");
   if (old.empty()) c.fail("old", "at least one letter");
@@ -416,11 +420,11 @@ constexpr std::array rows = {
     Function{"dict", in_python, "mapping=None, **items", to_dict},
     Function{"str", in_python, "object=''", to_string},
     Function{"OrderedDict", in_library, "mapping=None, **items", to_dict},
+    Function{"namedtuple", in_library, "typename, field_names", tuple_type},
     Function{"repeat", in_library, "object, times", repeat},
     Function{"chain", in_library, "*iterables", chain},
     Function{"product", in_library, "*iterables", product},
     Function{"reduce", in_library, "function, iterable, initial=None", fold},
-    Function{"namedtuple", in_library, "typename, field_names", tuple_type},
     Function{"append", of_list, "self, item", append},
     Function{"extend", of_list, "self, iterable", extend},
     Function{"insert", of_list, "self, index, item", insert},
@@ -447,6 +451,7 @@ constexpr std::array rows = {
     Function{"split", of_text, "self, sep=None", split},
     Function{"join", of_text, "self, iterable", join},
     Function{"replace", of_text, "self, old, new", replace},
+    Function{"format", of_text, "self, *objects, **named", format},
 };
 // clang-format on
 

@@ -17,23 +17,33 @@ struct Written {
 // clang-format off
 const std::vector<Written>& written() {
   static const std::vector<Written> all = {
+      {in_library, {"_pair", "_single", "_triple", "SimpleNamespace", "Variable", "cache", "cast", "field", "lru_cache", "partial",
+                    "script", "spectral_norm", "weight_norm", "wraps"}},
+      {in_checkpoint, {"checkpoint"}},
+      {in_parametrizations, {"spectral_norm", "weight_norm"}},
+      {in_einops, {"einsum"}},
+      {in_einops_layers, {"Rearrange", "Reduce"}},
+      {in_numpy, {"arange", "array", "asarray", "eye", "full", "ones", "power", "zeros"}},
+      {in_torch, {"compile", "complex", "from_numpy", "polar", "view_as_complex", "view_as_real"}},
+      {in_special, {"expit"}},
+      {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
-                  "chain_matmul", "column_stack", "concatenate", "embedding", "finfo", "group_norm", "hamming_window",
+                  "cartesian_prod",                  "chain_matmul", "column_stack", "concatenate", "embedding", "finfo", "group_norm", "hamming_window",
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
-                  "tril_indices", "triu_indices"}},
+                  "spmm", "tril_indices", "triu_indices"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "baddbmm", "corrcoef", "count_nonzero", "cov",
                 "deg2rad", "diagflat", "dist", "dsplit", "fmax", "fmin", "ger", "greater", "greater_equal", "heaviside",
                 "hsplit", "inner", "is_complex", "is_floating_point", "isclose", "isneginf", "isposinf", "isreal",
                 "kthvalue", "ldexp", "less", "less_equal", "logaddexp2", "matrix_power", "msort", "nanmean", "nansum",
                 "not_equal", "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims",
                 "tensor_split", "vdot", "vsplit", "xlogy"}},
-      {as_method, {"is_contiguous", "ndimension", "nelement", "new_tensor", "pin_memory", "requires_grad_"}},
+      {as_method, {"is_contiguous", "ndimension", "nelement", "new_tensor", "pin_memory", "requires_grad_", "type"}},
       {in_linalg, {"matrix_power", "multi_dot"}},
       {in_torch | in_functional, {"native_channel_shuffle", "pdist"}},
-      {in_functional, {"ctc_loss", "embedding_bag", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+      {in_functional, {"alpha_dropout", "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "feature_alpha_dropout", "max_unpool1d", "max_unpool2d", "max_unpool3d",
                        "multilabel_margin_loss", "triplet_margin_with_distance_loss", "upsample_bilinear",
                        "upsample_nearest"}},
-      {in_nn, {"AdaptiveLogSoftmaxWithLoss", "AlphaDropout", "CTCLoss", "CircularPad1d", "CircularPad2d",
+      {in_nn, {"AdaptiveLogSoftmaxWithLoss", "AlphaDropout", "Buffer", "CTCLoss", "CircularPad1d", "CircularPad2d",
                "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Dropout1d",
                "Dropout2d", "Dropout3d", "EmbeddingBag", "FeatureAlphaDropout", "GRUCell", "LSTMCell", "MaxUnpool1d",
                "MaxUnpool2d", "MaxUnpool3d", "MultiLabelMarginLoss", "MultiheadAttention", "NLLLoss2d", "RNNCell",
@@ -46,16 +56,29 @@ const std::vector<Written>& written() {
 }
 // clang-format on
 
+/// Names that several namespaces have with different meanings.
+struct Renamed {
+  unsigned spaces;
+  std::string_view name, definition;
+};
+constexpr std::array renamed = {Renamed{in_parametrizations, "spectral_norm", "parametrized_spectral_norm"},
+                                Renamed{in_parametrizations, "weight_norm", "parametrized_weight_norm"},
+                                Renamed{in_einops, "einsum", "einops_einsum"}};
+
 }  // namespace
 
 std::string_view written_text() {
-  static const std::string text =
-      std::string(written_functions_text()) + std::string(written_modules_text()) + std::string(written_losses_text());
+  static const std::string text = std::string(written_library_text()) + std::string(written_functions_text()) +
+                                  std::string(written_modules_text()) + std::string(written_losses_text());
   return text;
 }
 
-bool is_written(std::string_view space, std::string_view name) {
-  return space == "functools" ? name == "partial" : is_written(functions_of(space), name);
+std::string_view written_name(std::string_view space, std::string_view name) {
+  const unsigned spaces = functions_of(space);
+  if (!is_written(spaces, name)) return {};
+  for (const auto& [of, plain, definition] : renamed)
+    if ((spaces & of) != 0 && plain == name) return definition;
+  return name;
 }
 
 bool is_written(unsigned spaces, std::string_view name) {

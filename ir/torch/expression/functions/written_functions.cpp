@@ -42,6 +42,18 @@ def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
     return torch.tensor(data, dtype=input.dtype if dtype is None else dtype)
 
 
+def type(input, dtype, non_blocking=False):
+    types = {torch.FloatTensor: torch.float32, torch.LongTensor: torch.int64, torch.IntTensor: torch.int32,
+             torch.BoolTensor: torch.bool}
+    return input.to(types.get(dtype, dtype))
+
+def dropout1d(input, p=0.5, training=True, inplace=False): return input
+def dropout2d(input, p=0.5, training=True, inplace=False): return input
+def dropout3d(input, p=0.5, training=True, inplace=False): return input
+def alpha_dropout(input, p=0.5, training=False, inplace=False): return input
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False): return input
+
+
 def greater(input, other): return input > other
 def greater_equal(input, other): return input >= other
 def less(input, other): return input < other
@@ -61,6 +73,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1): return scaled_sum(input,
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return scaled_sum(input, (batch1 @ batch2).sum(0), beta, alpha)
 
+def spmm(input, mat2): return input @ mat2
 def ger(input, vec2): return torch.outer(input, vec2)
 def vdot(input, other): return torch.dot(input, other)
 def inner(input, other):
@@ -215,6 +228,11 @@ def atleast_1d(input): return input.reshape(1) if input.dim() == 0 else input
 def atleast_2d(input): return input if input.dim() > 1 else input.reshape(1, -1)
 def atleast_3d(input):
     return input if input.dim() > 2 else input.unsqueeze(-1) if input.dim() == 2 else input.reshape(1, -1, 1)
+
+def cartesian_prod(*tensors):
+    if len(tensors) == 1:
+        return tensors[0]
+    return torch.stack([t.reshape(-1) for t in torch.meshgrid(*tensors, indexing="ij")], -1)
 
 def diagflat(input, offset=0): return torch.diag(input.reshape(-1), offset)
 def block_diag(*tensors):

@@ -6,15 +6,12 @@ namespace deplo::ir::torch::python {
 // Embeddings and projections are drawn as nn.Linear draws them: zeros would hide a kernel that omits them.
 std::string_view written_modules_text() {
   return R"python(
-import copy
-
-def partial(function, *first, **named):
-    return lambda *rest, **others: function(*first, *rest, **{**named, **others})
-
-
 def uniform(*shape, features):
     bound = 1 / math.sqrt(features)
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+
+def Buffer(data, persistent=True): return data
 
 
 class MultiheadAttention(nn.Module):

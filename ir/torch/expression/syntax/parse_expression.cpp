@@ -70,6 +70,13 @@ Expr Parser::expression() {
   if (peek().is("lambda")) return lambda();
   Expr left = logic(true);
   const Token at = peek();
+  if (left.kind == Expr::Kind::name && take_if(":=")) {
+    const Level level(*this);
+    std::vector<Expr> parts;
+    parts.push_back(std::move(left));
+    parts.push_back(expression());
+    return make(Expr::Kind::assigned, at, std::move(parts));
+  }
   if (!take_if("if")) return left;
   const Level level(*this);
   std::vector<Expr> parts;

@@ -44,8 +44,7 @@ constexpr std::array keywords = {Keyword{"for"},
                                  Keyword{"finally", export_instead},
                                  Keyword{"async", export_instead},
                                  Keyword{"await", export_instead},
-                                 Keyword{"yield", export_instead},
-                                 Keyword{":=", "assign in a statement of its own"}};
+                                 Keyword{"yield", export_instead}};
 
 const Keyword* find_keyword(const Token& t) {
   const auto* const k = std::find_if(keywords.begin(), keywords.end(), [&](const Keyword& w) { return t.is(w.word); });
@@ -189,8 +188,8 @@ void Parser::annotation(Statement& s) {
   const Expr::Kind kind = s.value.kind;
   const bool is_target = kind == Expr::Kind::name || kind == Expr::Kind::attribute || kind == Expr::Kind::subscript;
   if (!is_target || !take_if(":")) return;
-  if (kind == Expr::Kind::name) s.annotated.push_back(s.value.text);
   expression();
+  if (kind == Expr::Kind::name) s.annotated.push_back(s.value.text);
   if (!peek().is("=")) s.value = Expr{};
 }
 

@@ -34,7 +34,7 @@ struct Expr {
   // (absent if omitted). call: function, arguments. star, star_star: the sequence or the dict. joined: the parts of a
   // string. placeholder: the value in an f-string. dict: key, value, …; an absent key: all items of the value.
   // comprehension: a clause, then the element (dict: key, value); clause: target, sequence, conditions; each clause
-  // after the first is in front of the element.
+  // after the first is in front of the element. assigned (`:=`): name, value.
   enum class Kind : std::uint8_t {
     absent,
     integer,
@@ -61,7 +61,8 @@ struct Expr {
     comprehension,
     clause,
     joined,
-    placeholder
+    placeholder,
+    assigned
   };
   Kind kind = Kind::absent;
   int depth = 1;

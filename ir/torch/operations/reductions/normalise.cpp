@@ -74,8 +74,10 @@ int decompose_log_softmax(Emitter& e, const TensorCall& call) {
 }
 
 python::Value call_softmax(const python::Call& c) {
-  const std::int64_t dim = c.integer("dim");
-  return c.node({c.converted("input")}, {{"dim", dim}});
+  const Id x = c.converted("input");
+  const std::size_t rank = c.type(x).shape.size();
+  const std::int64_t usual = rank == 0 || rank == 1 || rank == 3 ? 0 : 1;  // PyTorch's choice if the text has none
+  return c.node({x}, {{"dim", c.given("dim") ? c.integer("dim") : usual}});
 }
 
 std::vector<Id> read_softmax(pt2::Call& call) {

@@ -1,0 +1,231 @@
+// What modules take from libraries: Python's, torch.nn.utils, einops, numpy. Each is written in the language itself.
+#include "ir/torch/expression/functions/library.h"
+
+namespace deplo::ir::torch::python {
+
+std::string_view written_library_text() {
+  return R"python(
+import copy
+import einops
+
+def partial(function, *first, **named):
+    return lambda *rest, **others: function(*first, *rest, **{**named, **others})
+
+def unchanged(function=None, **options): return (lambda f: f) if function is None else function
+def lru_cache(maxsize=None, typed=False): return maxsize if callable(maxsize) else lambda f: f
+def cache(user_function): return user_function
+def wraps(wrapped): return lambda f: f
+def cast(typ, val): return val
+def compile(model=None, **options): return unchanged(model)
+def script(obj=None, **options): return unchanged(obj)
+def Variable(data, requires_grad=False, volatile=False): return data
+def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs): return function(*args, **kwargs)
+
+def expit(input): return torch.sigmoid(input)
+
+class SimpleNamespace:
+    def __init__(self, **values):
+        for name, value in values.items():
+            setattr(self, name, value)
+
+class field:
+    def __init__(self, *, default=None, default_factory=None, **others):
+        self.default, self.default_factory = default, default_factory
+
+def _single(x): return (x,) if isinstance(x, (int, float, bool)) else tuple(x)
+def _pair(x): return (x, x) if isinstance(x, (int, float, bool)) else tuple(x)
+def _triple(x): return (x, x, x) if isinstance(x, (int, float, bool)) else tuple(x)
+
+
+def array(object, dtype=None):
+    return torch.tensor(object, dtype=dtype) if isinstance(object, (list, tuple)) else object
+
+def asarray(a, dtype=None): return array(a, dtype)
+def astype(input, dtype): return input.to(dtype)
+def from_numpy(ndarray): return ndarray
+def arange(start, stop=None, step=1, dtype=None):
+    return torch.arange(start, dtype=dtype) if stop is None else torch.arange(start, stop, step, dtype=dtype)
+
+def zeros(shape, dtype=float): return torch.zeros(shape, dtype=dtype)
+def ones(shape, dtype=float): return torch.ones(shape, dtype=dtype)
+def full(shape, fill_value, dtype=None): return torch.full(shape, fill_value, dtype=dtype)
+def eye(N, M=None, dtype=float): return torch.eye(N, N if M is None else M, dtype=dtype)
+def power(x1, x2): return x1 ** x2
+
+
+class Rearrange(nn.Module):
+    def __init__(self, pattern, **axes_lengths):
+        super().__init__()
+        self.pattern, self.axes_lengths = pattern, axes_lengths
+
+    def forward(self, input):
+        return einops.rearrange(input, self.pattern, **self.axes_lengths)
+
+
+class Reduce(nn.Module):
+    def __init__(self, pattern, reduction, **axes_lengths):
+        super().__init__()
+        self.pattern, self.reduction, self.axes_lengths = pattern, reduction, axes_lengths
+
+    def forward(self, input):
+        return einops.reduce(input, self.pattern, self.reduction, **self.axes_lengths)
+
+
+def einops_einsum(*tensors_and_pattern):
+    *tensors, pattern = tensors_and_pattern
+    names = []
+    for name in pattern.replace("->", " ").replace(",", " ").split():
+        if name != "..." and name not in names:
+            names.append(name)
+    assert len(names) <= 26, "at most 26 axes"
+    letters = dict(zip(names, "abcdefghijklmnopqrstuvwxyz"))
+    def lettered(side):
+        return ",".join(["".join([letters.get(name, name) for name in part.split()]) for part in side.split(",")])
+    return torch.einsum("->".join([lettered(side) for side in pattern.split("->")]), *tensors)
+
+
+def norm_except(weight, dim):
+    if dim is None or dim == -1:
+        return torch.linalg.vector_norm(weight)
+    others = [d for d in range(weight.dim()) if d != dim]
+    return torch.linalg.vector_norm(weight, dim=others, keepdim=True)
+
+def scale_of(weight, dim):
+    shape = [] if dim is None or dim == -1 else [n if d == dim else 1 for d, n in enumerate(weight.shape)]
+    return nn.Parameter(torch.empty(shape).uniform_(0.5, 1.5))
+
+def check_normed(module):
+    assert not isinstance(module, (nn.LSTM, nn.GRU, nn.RNN)), "a module other than LSTM, GRU and RNN"
+
+# The weight is computed before each call. What is done to it before the first one has no effect, as in PyTorch.
+def weight_norm(module, name="weight", dim=0):
+    check_normed(module)
+    given = getattr(module, name)
+    setattr(module, name + "_g", scale_of(given, dim))
+    setattr(module, name + "_v", copy.deepcopy(given))
+    def compute(module, inputs):
+        direction = getattr(module, name + "_v")
+        setattr(module, name, getattr(module, name + "_g") * (direction / norm_except(direction, dim)))
+    module.register_forward_pre_hook(compute)
+    return module
+
+class Parametrization(nn.Module): pass
+
+def parametrization_of(module, name):
+    if not hasattr(module, "parametrizations"):
+        module.parametrizations = Parametrization()
+    setattr(module.parametrizations, name, Parametrization())
+    return getattr(module.parametrizations, name)
+
+def parametrized_weight_norm(module, name="weight", dim=0):
+    check_normed(module)
+    given = getattr(module, name)
+    parts = parametrization_of(module, name)
+    parts.original0, parts.original1 = scale_of(given, dim), copy.deepcopy(given)
+    def compute(module, inputs):
+        parts = getattr(module.parametrizations, name)
+        setattr(module, name, parts.original0 * (parts.original1 / norm_except(parts.original1, dim)))
+    module.register_forward_pre_hook(compute)
+    return module
+
+
+def spectral_rows(weight, dim):
+    weight = weight if dim == 0 else weight.transpose(0, dim)
+    return weight.reshape(weight.shape[0], -1)
+
+def spectral_dim(module, dim):
+    transposed = isinstance(module, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d))
+    return (1 if transposed else 0) if dim is None else dim
+
+def direction_of(length): return nn.Parameter(torch.empty(length).normal_(0, 1 / math.sqrt(length)))
+
+# As in evaluation mode: u and v are what they were after the last step of training.
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    check_normed(module)
+    dim = spectral_dim(module, dim)
+    given = getattr(module, name)
+    rows = spectral_rows(torch.empty(given.shape), dim).shape
+    setattr(module, name + "_orig", copy.deepcopy(given))
+    setattr(module, name + "_u", direction_of(rows[0]))
+    setattr(module, name + "_v", direction_of(rows[1]))
+    def compute(module, inputs):
+        weight, u, v = [getattr(module, name + part) for part in ("_orig", "_u", "_v")]
+        setattr(module, name, weight / torch.dot(u, torch.mv(spectral_rows(weight, dim), v)))
+    module.register_forward_pre_hook(compute)
+    return module
+
+def parametrized_spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    check_normed(module)
+    dim = spectral_dim(module, dim)
+    given = getattr(module, name)
+    rows = spectral_rows(torch.empty(given.shape), dim).shape
+    parts = parametrization_of(module, name)
+    parts.original = copy.deepcopy(given)
+    vectors = Parametrization()
+    setattr(parts, "0", vectors)
+    vectors._u, vectors._v = direction_of(rows[0]), direction_of(rows[1])
+    def compute(module, inputs):
+        parts = getattr(module.parametrizations, name)
+        u, v = getattr(parts, "0")._u, getattr(parts, "0")._v
+        setattr(module, name, parts.original / torch.dot(u, torch.mv(spectral_rows(parts.original, dim), v)))
+    module.register_forward_pre_hook(compute)
+    return module
+
+
+class Complex:
+    def __init__(self, parts):
+        self.parts, self.device, self.is_cuda = parts, "cpu", False
+        self.real, self.imag = parts.select(-1, 0), parts.select(-1, 1)
+        self.shape, self.ndim = parts.shape[:-1], parts.dim() - 1
+
+    def size(self, dim=None): return self.shape if dim is None else self.shape[dim]
+    def dim(self): return self.ndim
+    def __len__(self): return self.shape[0]
+    def __getitem__(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        return Complex(self.parts[index + (slice(None),) if ... in index else index])
+
+    def __mul__(self, other):
+        if not isinstance(other, Complex):
+            return Complex(self.parts * (other.unsqueeze(-1) if torch.is_tensor(other) else other))
+        real = self.real * other.real - self.imag * other.imag
+        return complex_of(real, self.real * other.imag + self.imag * other.real)
+
+    def __rmul__(self, other): return self * other
+    def __add__(self, other):
+        if isinstance(other, Complex):
+            return Complex(self.parts + other.parts)
+        return complex_of(self.real + other, self.imag)
+
+    def __radd__(self, other): return self + other
+    def __sub__(self, other): return self + other * -1
+    def __neg__(self): return Complex(-self.parts)
+    def conj(self): return complex_of(self.real, -self.imag)
+    def abs(self): return torch.sqrt(self.real * self.real + self.imag * self.imag)
+    def angle(self): return torch.atan2(self.imag, self.real)
+    def view(self, *shape): return Complex(self.parts.reshape(sizes_of(shape) + (2,)))
+    def reshape(self, *shape): return Complex(self.parts.reshape(sizes_of(shape) + (2,)))
+    def expand(self, *shape): return Complex(self.parts.expand(sizes_of(shape) + (2,)))
+    def unsqueeze(self, dim): return Complex(self.parts.unsqueeze(dim if dim >= 0 else dim - 1))
+    def squeeze(self, dim): return Complex(self.parts.squeeze(dim if dim >= 0 else dim - 1))
+    def transpose(self, dim0, dim1): return Complex(self.parts.transpose(dim0 % self.ndim, dim1 % self.ndim))
+    def permute(self, *dims):
+        return Complex(self.parts.permute(tuple(d % self.ndim for d in sizes_of(dims)) + (self.ndim,)))
+
+    def to(self, *args, **options): return self
+    def clone(self): return self
+    def contiguous(self): return self
+    def detach(self): return self
+
+def sizes_of(shape): return tuple(shape[0]) if isinstance(shape[0], (tuple, list)) else tuple(shape)
+def complex_of(real, imag): return Complex(torch.stack(torch.broadcast_tensors(real, imag), -1))
+def complex(real, imag): return complex_of(real, imag)
+def polar(abs, angle): return complex_of(abs * torch.cos(angle), abs * torch.sin(angle))
+def view_as_real(input): return input.parts
+def view_as_complex(input):
+    assert input.shape[-1] == 2, "a last dimension of the real and the imaginary part"
+    return Complex(input)
+)python";
+}
+
+}  // namespace deplo::ir::torch::python
