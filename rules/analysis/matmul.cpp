@@ -49,13 +49,15 @@ struct Side {
   }
 };
 
-// Every product is of a value that walks m and not n and one that walks n and not m.
-bool multiplies(const ir::Body& body, const Side& m, const Side& n) {
+// Every product is of a value that walks m and not n and one that walks n and not m. Elements of a thread that both
+// values walk, as the channels of a depthwise convolution, are sums of their own.
+bool multiplies(const ir::Body& body, const Side& m, const Side& n, const std::vector<Side>& elements) {
   return std::all_of(body.begin(), body.end(), [&](const ir::Stmt& stmt) {
     const auto* accum = stmt.as<ir::Accum>();
     if (accum == nullptr) return true;
     const ir::Assign& product = *find_product(body, *accum);
     const ir::Arg &x = product.args[0], &y = product.args[1];
+    if (std::ranges::any_of(elements, [&](const Side& side) { return side.holds(x) && side.holds(y); })) return false;
     return (m.walked_by(x, n) && n.walked_by(y, m)) || (m.walked_by(y, n) && n.walked_by(x, m));
   });
 }
@@ -93,8 +95,12 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (candidates.empty()) return std::nullopt;
   const ir::Axis &m = tile.axes[result.m], &n = tile.axes[result.n];
   const Side rows = {m, dependent_names(tile.body, m.name)}, columns = {n, dependent_names(tile.body, n.name)};
+  std::vector<Side> elements;
+  for (const ir::Axis& axis : tile.axes)
+    if (axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector)
+      elements.push_back({axis, dependent_names(tile.body, axis.name)});
   for (const ir::Loop* loop : candidates)
-    if (multiplies(*product_sum(*loop), rows, columns)) {
+    if (multiplies(*product_sum(*loop), rows, columns, elements)) {
       result.reduce = loop;
       return result;
     }

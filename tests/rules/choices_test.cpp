@@ -49,6 +49,21 @@ TEST(Choices, WindowsOfACpuShareLines) {
   EXPECT_EQ(first(loop(9), "opencl-cpu", "mark_unroll.a7"), 1);  // 81 turns
 }
 
+// A depthwise convolution of few channels: its vectors are of channels, and rows of places are threads, not the rows of
+// a matmul, though no thread axis of several elements walks the channels then.
+TEST(Choices, DepthwiseConvolutionsOfACpuAreNoMatmuls) {
+  const ir::Program loop = ir::parse(
+      "=== loop: depthwise ===\ninput x: f32[18, 18, 96]\ninput w: f32[3, 3, 96]\noutput y: f32[16, 16, 96]\n"
+      "for a0 in 0..16: # free\n  for a1 in 0..16: # free\n    for a2 in 0..96: # free\n"
+      "      for a3 in 0..9: # reduce\n        in0 = load x[(a0 + (a3 / 3)), (a1 + (a3 % 3)), a2]\n"
+      "        in1 = load w[(a3 / 3), (a3 % 3), a2]\n        v0 = multiply(in0, in1)\n"
+      "        acc0 <- add(acc0, v0)\n      y[a0, a1, a2] = acc0\n");
+  EXPECT_EQ(first(loop, "opencl-cpu", "blockify_launch.threads"), 1);
+  EXPECT_GT(first(loop, "opencl-cpu", "blockify_launch.rows"), 1);
+  EXPECT_EQ(first(loop, "opencl-cpu", "vectorize.width"), 16);
+  EXPECT_EQ(first(loop, "opencl-cpu", "register_tile.fm"), std::nullopt);
+}
+
 // A GPU's thread takes a window, and a block 256 of them, from several lines or images.
 TEST(Choices, ShortSumsAreAThreadsOwn) {
   const auto pool = [](std::int64_t side, std::int64_t window) {
