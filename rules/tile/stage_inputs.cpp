@@ -34,8 +34,9 @@ struct Plan {
   std::string rows;                 // the axis along which the origin names the slab's first axis; "": none
   std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
-  int uses = 0;              // loads of the slab; below 0: some load is of another one
-  std::int64_t readers = 1;  // threads that read one element
+  std::vector<std::vector<ir::Expr>> loads;  // their indices, of those that read the slab
+  int uses = 0;                              // how many these are; below 0: some load is of another slab
+  std::int64_t readers = 1;                  // threads that read one element
 };
 
 // Ranges of what varies inside the staged region: thread axes and the loops below it. Everything else is the origin.
@@ -178,6 +179,17 @@ bool holds(const ir::Stage& stage, const ir::Load& load) {
   return true;
 }
 
+// Of two slabs of one buffer on a CPU: the columns of a matmul, where the other one has its rows (queries and keys that
+// are parts of one tensor). The rows stay where they are. nullopt: both or none are columns.
+std::optional<Plan> of_columns(const Plan& a, const Plan& b, const Sides& sides, const Target& target) {
+  const auto walks = [](const Plan& plan, const std::string& axis) { return ir::depends_on(plan.index, axis); };
+  const auto is_columns = [&](const Plan& x, const Plan& y) {
+    return walks(x, sides.columns) && !walks(x, sides.rows) && walks(y, sides.rows) && !walks(y, sides.columns);
+  };
+  if (!target.cpu || sides.columns.empty()) return std::nullopt;
+  return is_columns(a, b) ? std::optional(a) : is_columns(b, a) ? std::optional(b) : std::nullopt;
+}
+
 // The buffers of a region, each with the slab that every load of it must be of. A load of one element, such as a row's
 // first, makes no slab but may read one.
 std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const Sides& sides,
@@ -202,15 +214,24 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     // On CPUs what lies in lines is read in place, by rows that lie within a line.
     if (!plan && !target.cpu && ir::depends_on(load->index, sides.rows))
       plan = plan_load(program, *load, ranges, before, sides, true, target);
-    if (known != plans.end()) {
-      known->uses = plan && plan->stage == known->stage ? known->uses + 1 : -1;
-      return;
+    if (plan) {
+      plan->loads = {load->index};
+      plan->uses = 1;
+      plan->loop = loop;
+      plan->readers = count_readers(tile, region, plan->index);
     }
-    plans.push_back(plan.value_or(Plan{}));
-    plans.back().stage.source = load->buffer;
-    plans.back().uses = plan ? 1 : -1;
-    plans.back().loop = loop;
-    plans.back().readers = plan ? count_readers(tile, region, plan->index) : 1;
+    if (known == plans.end()) {
+      plans.push_back(plan.value_or(Plan{}));
+      plans.back().stage.source = load->buffer;
+      if (!plan) plans.back().uses = -1;
+    } else if (plan && plan->stage == known->stage) {
+      known->loads.push_back(load->index);
+      ++known->uses;
+    } else if (const auto columns = plan ? of_columns(*known, *plan, sides, target) : std::nullopt) {
+      *known = *columns;
+    } else {
+      known->uses = -1;
+    }
   });
   for (const ir::Load* load : singles)
     for (Plan& plan : plans)
@@ -335,6 +356,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
   ir::for_each(body, [&](ir::Stmt& stmt) {
     auto* load = stmt.as<ir::Load>();
     if (load == nullptr || load->buffer != plan.stage.source) return;
+    if (std::ranges::find(plan.loads, load->index) == plan.loads.end() && !holds(plan.stage, *load)) return;
     // The same slab, but each load has its own position in it.
     std::vector<ir::Expr> local;
     for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
