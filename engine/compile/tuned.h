@@ -79,6 +79,8 @@ using DecideForeign = std::function<Schedule(const ir::Program& kernel, Schedule
 /// Looks up schedules in one store or pack. A trail counts only if this program makes exactly the measured source from
 /// it (by the digest). Otherwise it is stale, and the note says so. In a pack, schedules of other devices with the same
 /// target count after those of this device; they need only be legal here. Not thread-safe.
+/// Each origin of a schedule is a method, which the next one follows where it finds none: they share the store, the
+/// device and the notes on what they refused.
 class TunedCache {
  public:
   /// `file`: nullopt means the user's own store, which may be missing; a named store or pack must exist, and a pack

@@ -292,6 +292,7 @@ constexpr std::pair<Node::Function, Operation> operations[] = {
     {applied<std::log2>, Operation::log2},
 };
 
+/// A function for each level of precedence and each form of Python's expressions, by recursive descent.
 class Parser {
  public:
   Parser(std::string_view text, const std::string& place, std::vector<std::string>& names)

@@ -33,6 +33,8 @@ constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 tria
 constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
 constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
 
+/// Tunes one kernel. Its methods are the stages of that and what each begins with; all add to one row of results and to
+/// the trials that the next stage starts from.
 class KernelTuner {
  public:
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,

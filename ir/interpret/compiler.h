@@ -21,6 +21,7 @@ struct LocalArray {
   std::size_t number = 0;
 };
 
+/// All that a statement names is found and declared here, because a fault names the statement that is compiled.
 class Compiler {
  public:
   Compiler(Machine& machine, const Program& program, const FreeValues* free_values, const Limits& limits);

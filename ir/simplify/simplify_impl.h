@@ -66,6 +66,7 @@ Interval range_of(const Affine& a, const Ranges& ranges);
 Expr to_expr(const Affine& a, const Expr& hint);
 
 /// One bottom-up pass of the rules. They are listed at their functions, in simplify.cpp, divide.cpp and compare.cpp.
+/// A function for each rule, which all simplify parts by the others.
 class Simplifier {
  public:
   Simplifier(const Ranges& ranges, std::pmr::memory_resource* arena) : ranges_(ranges), arena_(arena) {}

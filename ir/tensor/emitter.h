@@ -15,6 +15,7 @@ using Dims = std::vector<std::int64_t>;
 using Coordinates = std::vector<Expr>;
 
 /// Every function returns the index of a node. Intermediate nodes are named `<call>_<suffix>`.
+/// There is one for each kind of node.
 class Emitter {
  public:
   explicit Emitter(std::size_t expected) { graph_.nodes.reserve(expected); }

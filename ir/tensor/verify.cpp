@@ -11,6 +11,7 @@
 namespace deplo::ir::tensor {
 namespace {
 
+/// A function for each operation of Tensor IR. The first fault ends it.
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}

@@ -9,6 +9,7 @@
 namespace deplo::ir {
 namespace {
 
+/// A function for each statement, all of which append to one text; the others write the parts that statements share.
 class Printer {
  public:
   std::string out;

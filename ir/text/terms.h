@@ -15,6 +15,7 @@ namespace deplo::ir::text {
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 40;
 
 /// Reads the tokens of a text as terms. Each call reads one term, or fails with a message about what was expected.
+/// A method for each term.
 class Terms : public Lexer {
  public:
   Terms(std::string_view text, std::string_view where) : Lexer(text, where) {}

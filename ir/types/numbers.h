@@ -13,6 +13,7 @@ namespace deplo::ir {
 
 /// Floats and bools are stored as float, which holds every f16 and bf16; f64 and integers are stored in their own type.
 /// So large tensors take no more memory than their values need.
+/// Its methods are those of a list.
 class Numbers {
  public:
   Numbers() = default;

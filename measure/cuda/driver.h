@@ -27,6 +27,7 @@ struct alignas(64) TensorMap {
 };
 
 /// Immutable once opened; may be used from several threads.
+/// Most members are the functions of the driver: pointers, named after what they do.
 class Driver {
  public:
   /// The driver of this process, opened by the first call. Throws Error(environment) in one line if there is no driver,

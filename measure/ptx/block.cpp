@@ -85,15 +85,6 @@ void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue)
   }
 }
 
-// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread;
-// dealt
-// out by 8 (PTX ISA, "setmaxnreg").
-std::int64_t Block::launch_registers() const {
-  constexpr std::int64_t all = 65536, most = 255;
-  const std::int64_t threads = machine_.warps() * warp_lanes * machine_.program().least_blocks;
-  return std::min(all / threads / 8 * 8, most);
-}
-
 Cluster::Cluster(Machine& machine, std::int64_t number)
     : machine_(machine), number_(number), actors_(machine.program().cluster, machine.warps()) {
   const std::int64_t size = machine.program().cluster;

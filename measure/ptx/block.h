@@ -72,8 +72,6 @@ class Block {
 
   BlockMbarriers& mbarriers() { return mbarriers_; }
   Shadow& shadow() { return shadow_; }
-  /// Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
-  std::int64_t launch_registers() const;
   std::int64_t& free_registers() { return free_registers_; }  // of the block's pool
   /// Writes down or compares what a warp of a warpgroup issues as its `number`-th.
   void issue(std::size_t warpgroup, std::size_t number, const Issue&);

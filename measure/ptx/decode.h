@@ -12,6 +12,7 @@ namespace deplo::measure::ptx {
 /// Names of a kernel: registers, variables, labels.
 class Names;
 
+/// The rows of the table ask it for each kind of word and of operand that an instruction may have.
 class Binder {
  public:
   Binder(Program&, Names&, const Statement&, std::vector<std::string_view> words, Instruction&);

@@ -30,6 +30,7 @@ inline constexpr std::chrono::seconds longest_statement{60};
 
 /// One connection. Waits up to longest_lock for others' locks, and reports that on standard error after two seconds.
 /// Not thread-safe.
+/// Half of its methods are those of SQLite for a connection, the others open it and wait for locks.
 class Database {
  public:
   /// Throws Error(environment).

@@ -21,6 +21,8 @@ namespace deplo::measure {
 /// One connection to one file. Other processes may write to the same file at the same time. Not thread-safe; must not
 /// be used across a fork. Every method throws Error(environment) if the file cannot be read or written (no space, …);
 /// earlier rows stay intact.
+/// A method for each kind of row that is written and each question about them, because all need the one connection; a
+/// subject's methods are in a file of its own.
 class Store {
  public:
   /// Opens the file; creates it if it does not exist, and migrates an older version. Throws Error if the path is wrong,

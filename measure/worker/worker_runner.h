@@ -19,6 +19,7 @@ namespace deplo::measure::worker {
 /// True if the same candidate now takes more than 10 % longer than before, and a lower clock does not explain it.
 bool is_slower(const Timing& before, const Timing& now);
 
+/// Most of its methods are those of a Runner.
 class WorkerRunner final : public Runner {
  public:
   struct Options {

@@ -25,6 +25,7 @@ struct Number {
   std::int64_t value = 0;
 };
 
+/// One scope of names: what a statement defines is known to those after it, so all that adds statements is here.
 class Code {
  public:
   void add(ir::Stmt);

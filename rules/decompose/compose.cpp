@@ -36,6 +36,7 @@ std::vector<bool> needed(const tensor::Graph& graph, const std::vector<int>& roo
   return keep;
 }
 
+/// A function for each kind of node, all of which add to one graph, in which equal nodes are one.
 class Composer {
  public:
   explicit Composer(const tensor::Graph& graph) : graph_(graph), equal_(graph.nodes.size()) {

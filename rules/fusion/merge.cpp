@@ -82,6 +82,8 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
   return walked == axes;
 }
 
+/// Each step is a reason for which two kernels become one. They are one class because each changes the list of kernels
+/// that the others walk.
 class Merger {
  public:
   Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {}

@@ -25,6 +25,7 @@ struct Token {
 };
 
 /// Looks one token ahead. Tokens are views into the text, which must outlive the lexer.
+/// A method for each kind of token.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where);

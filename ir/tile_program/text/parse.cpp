@@ -18,6 +18,7 @@ namespace {
 constexpr int deepest_region = 64;  // so that no text can exhaust the stack
 
 /// Reads one entry.
+/// A function for each production of the grammar, by recursive descent: they share the place in the text and the names.
 class EntryParser {
  public:
   EntryParser(Lexer& from, Locations& locations, Entry& entry) : from_(from), locations_(locations), entry_(entry) {}

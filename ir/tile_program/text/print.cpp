@@ -63,6 +63,7 @@ std::string print_dense(const std::vector<std::uint64_t>& bits, const Type& type
 }
 
 /// The text of one entry.
+/// A function for each part of an operation, all of which append to one text.
 class Printer {
  public:
   explicit Printer(const Entry& entry) : entry_(entry), names_(entry.values.size()) { choose_names(); }

@@ -10,6 +10,7 @@
 namespace deplo::ir::torch::python {
 
 /// The accessors throw Error `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
+/// There is one for each type that an argument may have.
 class Call {
  public:
   /// `signature` is written as in Python: "input, dim=None, *, dtype=None". "*size" takes positional arguments or one

@@ -13,6 +13,7 @@ inline constexpr int most_calls = 200;          // nested calls
 inline constexpr int most_expressions = 1'000;  // nested expressions, across calls: bounds the stack
 inline constexpr int most_statements = 1'000;   // nested statements, across calls
 
+/// A function for each form of statement and expression, all of which call each other.
 class Interpreter {
  public:
   Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes, const Symbols& arrays);

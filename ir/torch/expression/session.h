@@ -31,6 +31,7 @@ struct Scope {
   const Value* self = nullptr;                // in a method: its first argument
 };
 
+/// What functions may do to the graph and to objects of the program: they all need the tensors that these name.
 class Session {
  public:
   /// What the interpreter does for functions that take functions, such as `map`.

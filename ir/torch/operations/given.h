@@ -14,6 +14,7 @@ namespace deplo::ir::torch {
 
 /// Fallbacks are the defaults of PyTorch's schema: a file leaves out arguments that equal them, and an expression has
 /// them from the function's signature. Errors are those of the reader.
+/// A method for each type that an argument may have, and short forms of calls.
 class Given {
  public:
   explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}

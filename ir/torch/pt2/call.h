@@ -16,6 +16,7 @@ namespace deplo::ir::torch::pt2 {
 
 /// The arguments by their names in the operation's schema. Every argument must be read or ignored: finish() refuses the
 /// others, unless they are None. Throws Error `expected …, found …`; the reader adds file and node.
+/// A method for each type that an argument may have.
 class Call {
  public:
   using Ids = std::map<std::string, Id, std::less<>>;

@@ -53,6 +53,7 @@ constexpr auto globals = std::to_array<Global>({
 });
 
 // The stack machine of the format (CPython's Lib/pickletools.py describes every opcode).
+// A function for each group of opcodes, all of which work on one stack.
 class Machine {
  public:
   Machine(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}

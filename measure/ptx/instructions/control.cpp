@@ -10,6 +10,15 @@
 namespace deplo::measure::ptx {
 namespace {
 
+// Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
+// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread, dealt
+// out by 8 (PTX ISA, "setmaxnreg").
+std::int64_t launch_registers(const Machine& machine) {
+  constexpr std::int64_t all = 65536, most = 255;
+  const std::int64_t threads = machine.warps() * warp_lanes * machine.program().least_blocks;
+  return std::min(all / threads / 8 * 8, most);
+}
+
 Flow run_branch(Warp&, const Instruction&, Lanes) { return Flow::branch; }
 void branch(Binder& b) {
   b.expect_operands(1, 1);
@@ -129,7 +138,7 @@ void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
 
 // ---- setmaxnreg (PTX ISA): dec gives registers back to the block's pool; inc waits until the pool has enough.
 Flow run_set_registers(Warp& w, const Instruction& i, Lanes) {
-  const std::int64_t before = w.registers.value_or(w.block().launch_registers());
+  const std::int64_t before = w.registers.value_or(launch_registers(w.machine()));
   const bool increases = i.size != 0;
   if (increases ? i.number < before : i.number > before)
     throw Finding(fmt::format("{} the registers of a thread from {} to {}", increases ? "increases" : "decreases",

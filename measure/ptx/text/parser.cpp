@@ -31,6 +31,7 @@ std::optional<Space> space_of(std::string_view word) {
   return std::nullopt;
 }
 
+/// A function for each directive and form of operand, by recursive descent.
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(tokens_of(text)) {}

@@ -32,7 +32,9 @@ class Writer {
 };
 
 /// The lowering for GPUs: the scores of a chunk are in registers, and the threads of a row exchange exponentials
-/// through shared memory or registers. Derived classes assign rows, keys and values to threads.
+/// through shared memory or registers. Derived classes assign rows, keys and values to threads. Its methods are the
+/// choices that these make, and the steps of a chunk in their order, each of which continues the statements of the one
+/// before.
 class Chunks {
  public:
   virtual ~Chunks() = default;

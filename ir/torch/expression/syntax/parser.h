@@ -8,6 +8,7 @@
 
 namespace deplo::ir::torch::python {
 
+/// A function for each production of Python's grammar, by recursive descent.
 class Parser {
  public:
   Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text, where)), where_(where) {}
