@@ -21,14 +21,15 @@ enum class Coverage : std::uint8_t { whole, prefix };
 /// Checks arrays that kernels wrote. The device and the arrays must outlive it.
 class OutputCheck {
  public:
-  /// `loop` must be verified Loop IR. `arrays`: those that are checked. `expectation`: instead of the loop's statements.
+  /// `loop` must be verified Loop IR. `arrays`: those that are checked. `expectation`: instead of the loop's
+  /// statements.
   OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
               InputFiles files, Expectation expectation);
 
   void poison_outputs();
   /// Returns guard_hit, or wrong_result with index, expected, found and error; nullopt: they are right.
-  /// measure/check/verdict.h judges each element. The tolerance is the larger of the check's and `least`. The first call
-  /// computes the reference; throws Error if an output of the reference has no finite element.
+  /// measure/check/verdict.h judges each element. The tolerance is the larger of the check's and `least`. The first
+  /// call computes the reference; throws Error if an output of the reference has no finite element.
   std::optional<Failure> check(Coverage, double least = 0);
   /// A hash of all bits of the outputs that were checked last, for comparing two runs in one process.
   std::uint64_t checked_bits() const { return checked_bits_; }

@@ -11,8 +11,8 @@ namespace deplo::measure::ptx {
 namespace {
 
 // Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
-// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread, dealt
-// out by 8 (PTX ISA, "setmaxnreg").
+// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread,
+// dealt out by 8 (PTX ISA, "setmaxnreg").
 std::int64_t launch_registers(const Machine& machine) {
   constexpr std::int64_t all = 65536, most = 255;
   const std::int64_t threads = machine.warps() * warp_lanes * machine.program().least_blocks;
