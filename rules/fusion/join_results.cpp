@@ -137,6 +137,7 @@ class Joiner {
     const double spared = first.cost.bytes + second.cost.bytes - joined.cost.bytes;
     return joined.inflation <= std::max(first.inflation, second.inflation) * most_joined_growth &&
            spared >= least_spared_bytes * std::min(first.cost.bytes, second.cost.bytes) &&
+           Nest(fusion_.values, roots(joined), fusion_.shape(joined)).values().size() <= most_joined_values &&
            refuse(fusion_, joined, first, second).why.empty();
   }
 
