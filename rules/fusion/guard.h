@@ -27,9 +27,9 @@ inline constexpr double most_joined_growth = 1.25;
 /// Lower bound on the bytes that such a kernel spares, as a part of those of the smaller of the two. Less is not worth
 /// another form of kernel: two products of one vector share that vector, and each has a matrix of its own.
 inline constexpr double least_spared_bytes = 0.1;
-/// Upper bound on the values of such a kernel. A cell of an LSTM has fewer than 64. Twelve steps of a recurrence, each of
+/// Upper bound on the values of such a kernel. A merge of sorted runs has more than 128. Twelve steps of a recurrence, each of
 /// which computes those before it again, had 700, and building their kernel took minutes: 410 KB of OpenCL.
-inline constexpr std::size_t most_joined_values = 128;
+inline constexpr std::size_t most_joined_values = 256;
 /// Lower bound on the columns of a matmul on CPUs, and on the products of each sum, for which rows that are transposed
 /// in memory are copied first. Each panel of columns reads all rows, an element of each of so many lines of 64 bytes
 /// that they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.63, 0.87 and 1.26 of the
