@@ -32,8 +32,8 @@ bool has_bind(const ir::Tile&, ir::Bind);
 bool is_i64(const ir::Stmt&);
 
 /// Upper bound on the elements of a window whose channels are the lanes of a CPU's vectors, and which several places of
-/// a thread share. Channels lie between two places, often a power of two of bytes, so the lines of a larger window share
-/// few sets of a cache: 7 x 7 of 768 channels took 1.3 times as long so.
+/// a thread share. 7 x 7 of 768 channels took 1.3 times as long so, likely because lines 3 KiB apart
+/// share few sets of a cache (docs/performance.md, "Depthwise convolutions").
 constexpr std::int64_t most_elements_with_channels = 16;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -35,7 +35,7 @@ struct Plan {
   std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
   std::int64_t bytes = 0;
   std::vector<std::vector<ir::Expr>> loads;  // their indices, of those that read the slab
-  int uses = 0;                              // how many these are; below 0: some load is of another slab
+  bool mixed = false;                        // is some load of another slab?
   std::int64_t readers = 1;                  // threads that read one element
 };
 
@@ -209,33 +209,31 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     if (std::ranges::none_of(load->index, varies)) return singles.push_back(load);
     const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
-    if (known != plans.end() && known->uses < 0) return;
+    if (known != plans.end() && known->mixed) return;
     auto plan = plan_load(program, *load, ranges, before, sides, false, target);
     // On CPUs what lies in lines is read in place, by rows that lie within a line.
     if (!plan && !target.cpu && ir::depends_on(load->index, sides.rows))
       plan = plan_load(program, *load, ranges, before, sides, true, target);
     if (plan) {
       plan->loads = {load->index};
-      plan->uses = 1;
       plan->loop = loop;
       plan->readers = count_readers(tile, region, plan->index);
     }
     if (known == plans.end()) {
       plans.push_back(plan.value_or(Plan{}));
       plans.back().stage.source = load->buffer;
-      if (!plan) plans.back().uses = -1;
+      plans.back().mixed = !plan;
     } else if (plan && plan->stage == known->stage) {
       known->loads.push_back(load->index);
-      ++known->uses;
     } else if (const auto columns = plan ? of_columns(*known, *plan, sides, target) : std::nullopt) {
       *known = *columns;
     } else {
-      known->uses = -1;
+      known->mixed = true;
     }
   });
   for (const ir::Load* load : singles)
     for (Plan& plan : plans)
-      if (plan.stage.source == load->buffer && plan.uses > 0 && !holds(plan.stage, *load)) plan.uses = -1;
+      if (plan.stage.source == load->buffer && !plan.mixed && !holds(plan.stage, *load)) plan.mixed = true;
   return plans;
 }
 
@@ -259,12 +257,13 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
     if (!is_chunk_loop(tile.body[i])) continue;
     for (Plan& plan : plan_region(program, i, sides, target)) {
       chunked.insert(plan.stage.source);
-      if (plan.uses > 0) result.push_back(std::move(plan));
+      if (!plan.mixed) result.push_back(std::move(plan));
     }
   }
   if ((!matmul || chunked.empty()) && has_reduce(tile.body))
     for (Plan& plan : plan_region(program, std::nullopt, sides, target))
-      if (plan.uses >= (matmul ? 1 : 2) && chunked.count(plan.stage.source) == 0) result.push_back(std::move(plan));
+      if (!plan.mixed && plan.loads.size() >= (matmul ? 1U : 2U) && chunked.count(plan.stage.source) == 0)
+        result.push_back(std::move(plan));
   if (matmul) std::erase_if(result, [&](const Plan& plan) { return !loads(matmul->reduce->body, plan.stage.source); });
   return result;
 }
@@ -304,7 +303,7 @@ bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& 
 // it would be converted each time, where no dot product takes it: it has half of the cache at most, the panel comes
 // first.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
-  if (!target.cpu) return !plan.loop || plan.uses > 1 || plan.readers > 1;
+  if (!target.cpu) return !plan.loop || plan.loads.size() > 1 || plan.readers > 1;
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;

@@ -174,7 +174,8 @@ struct View {
   std::size_t output;
 };
 
-// Graphs within graphs (torch.no_grad, autocast) are read in place: their operands are named by their inputs.
+// Graphs within graphs (torch.no_grad, autocast) are read in place: their operands are named by their inputs. The methods
+// are the forms of a node and what follows from a change of a view; all need the ids and the views that nodes made.
 class GraphReader {
  public:
   GraphReader(const ProgramGraph& graph, Builder& builder, Call::Ids ids)
