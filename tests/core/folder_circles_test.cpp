@@ -52,40 +52,13 @@ std::set<std::string> reached(const Folders& folders, const std::string& from) {
   return found;
 }
 
-/// A folder and one below it are one room in two drawers where the first has what is common and the list of all.
+/// A folder and one below it may include each other: the first has what is common, and the list of all.
 bool is_within(const std::string& a, const std::string& b) { return a.starts_with(b + "/") || b.starts_with(a + "/"); }
 
-// Circles that are there today, each with what would break it. No new one.
-const std::set<std::pair<std::string, std::string>> known = {
-    {"ir/torch/expression", "ir/torch/operations"},  // a row has its meaning in expressions, and these its row
-    {"ir/torch/operations", "ir/torch/pt2"},         // the same of .pt2 files
-};
-
-TEST(FolderCircles, ThereIsNoNewOne) {
-  std::set<std::pair<std::string, std::string>> found;
-  for (const char* layer : {"core", "ir", "rules", "search", "measure", "engine", "apps", "library"}) {
-    const Folders folders = includes_of(layer);
-    for (const auto& [from, all] : folders)
-      for (const auto& [to, include] : all) {
-        const auto back = folders.find(to);
-        if (from > to || is_within(from, to) || back == folders.end() || !back->second.contains(from)) continue;
-        found.insert({from, to});
-        EXPECT_TRUE(known.contains({from, to})) << include << ", and " << back->second.at(from);
-      }
-  }
-  for (const auto& circle : known)
-    EXPECT_TRUE(found.contains(circle)) << circle.first << " and " << circle.second << " are no circle any more";
-}
-
-// Longer circles, too, but for those through a folder and one within it.
-TEST(FolderCircles, NoneOfThreeOrMore) {
+TEST(FolderCircles, ThereIsNone) {
   for (const char* layer : {"core", "ir", "rules", "search", "measure", "engine", "apps", "library"}) {
     Folders folders = includes_of(layer);
-    for (auto& [from, all] : folders)
-      std::erase_if(all, [&](const auto& to) {
-        const bool is_known = known.contains({from, to.first}) || known.contains({to.first, from});
-        return is_within(from, to.first) || is_known;
-      });
+    for (auto& [from, all] : folders) std::erase_if(all, [&](const auto& to) { return is_within(from, to.first); });
     for (const auto& [from, all] : folders)
       for (const auto& [to, include] : all) EXPECT_FALSE(reached(folders, to).contains(from)) << include;
   }

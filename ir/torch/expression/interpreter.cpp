@@ -6,6 +6,7 @@
 
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 
@@ -22,7 +23,7 @@ Graph Interpreter::run(const std::vector<Statement>& program) {
   if (!expression_ && !assigned_)
     fail(where_, {}, "expected an expression such as torch.exp(torch.randn(8)), found none");
   return placed(expression_ ? expression_at_ : assigned_at_,
-                [&] { return session_.finish(expression_ ? *expression_ : *assigned_); });
+                [&] { return session_.finish(outputs_of(session_, expression_ ? *expression_ : *assigned_)); });
 }
 
 void Interpreter::top_level(const Statement& s) {

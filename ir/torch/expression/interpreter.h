@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "ir/torch/expression/call.h"
+#include "ir/torch/expression/values/call.h"
 
 namespace deplo::ir::torch::python {
 

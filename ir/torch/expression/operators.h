@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "ir/torch/expression/session.h"
+#include "ir/torch/expression/values/session.h"
 
 namespace deplo::ir::torch::python {
 

@@ -263,4 +263,39 @@ std::string filled_in(std::string_view text, const Value& values) {
   return out;
 }
 
+namespace {
+
+Id output(Session& session, const Value& value) {
+  if (!is_tensor(value)) throw Error(fmt::format("expected a tensor as output, found {}", describe(value)));
+  const Id id = session.tensor(value);
+  if (session.node(id).kind == Node::Kind::scalar) throw Error("expected a tensor as output, found a number");
+  return id;
+}
+
+}  // namespace
+
+std::vector<Id> outputs_of(Session& session, const Value& result) {
+  std::vector<Id> outputs;
+  // The next value is the last of `rest`. A list may contain itself, so this does not recurse, and spend() ends it.
+  Values rest{result};
+  for (bool nested = false; !rest.empty(); nested = true) {
+    const Value value = std::move(rest.back());
+    rest.pop_back();
+    Values items;
+    if (const List* list = value.as<List>()) {
+      items = *list->items;
+    } else if (auto* const* dict = value.as<Dict*>()) {
+      for (const auto& [key, item] : (*dict)->items) items.push_back(item);
+    } else if (const Tensor* tensor = value.as<Tensor>(); tensor && tensor->pair) {
+      items = items_to_unpack(session, value);
+    } else if (!value.as<None>() || (outputs.empty() && rest.empty())) {
+      outputs.push_back(output(session, value));
+    }
+    if (nested) session.spend(items.size());
+    rest.insert(rest.end(), items.rbegin(), items.rend());
+  }
+  if (outputs.empty()) throw Error("expected a tensor as output, found nothing");
+  return outputs;
+}
+
 }  // namespace deplo::ir::torch::python

@@ -3,9 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/torch/evaluate.h"
-#include "ir/torch/expression/session.h"
+#include "ir/torch/expression/values/session.h"
 
 namespace deplo::ir::torch::python {
 
@@ -35,5 +36,8 @@ std::string formatted(const Value&, std::string_view format);
 std::string filled_in(std::string_view text, const Values& items, const Dict& named);
 /// text % value, or text % (value, …): values in the place of `%d` and `%s`.
 std::string filled_in(std::string_view text, const Value& values);
+/// The nodes of all tensors in a result: a tensor, or tensors in lists, tuples and dicts. None among them is ignored.
+/// Throws Error if the result contains anything else, or no tensor.
+std::vector<Id> outputs_of(Session&, const Value& result);
 
 }  // namespace deplo::ir::torch::python

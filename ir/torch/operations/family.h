@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/torch/expression/call.h"
+#include "ir/torch/expression/values/call.h"
 #include "ir/torch/operations/infer.h"
 #include "ir/torch/operations/operands.h"
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/operations/tensor_call.h"
-#include "ir/torch/pt2/call.h"
+#include "ir/torch/pt2/program/call.h"
 
 namespace deplo::ir::torch {
 

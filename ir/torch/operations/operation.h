@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/torch/evaluate.h"
-#include "ir/torch/expression/function.h"
-#include "ir/torch/pt2/function.h"
+#include "ir/torch/expression/values/function.h"
+#include "ir/torch/pt2/program/function.h"
 
 namespace deplo::ir::tensor {
 class Emitter;

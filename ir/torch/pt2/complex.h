@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/torch/pt2/call.h"
+#include "ir/torch/pt2/program/call.h"
 
 namespace deplo::ir::torch::pt2 {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/torch/pt2/call.h"
+#include "ir/torch/pt2/program/call.h"
 
 namespace deplo::ir::torch::pt2 {
 

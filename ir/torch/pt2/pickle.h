@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/torch/pt2/tensor.h"
+#include "ir/torch/pt2/program/tensor.h"
 
 namespace deplo::ir::torch::pt2 {
 

@@ -9,9 +9,9 @@
 #include "core/error.h"
 #include "core/text/nearest.h"
 #include "ir/torch/operations/operation.h"
-#include "ir/torch/pt2/call.h"
 #include "ir/torch/pt2/complex.h"
-#include "ir/torch/pt2/program.h"
+#include "ir/torch/pt2/program/call.h"
+#include "ir/torch/pt2/program/program.h"
 #include "ir/torch/pt2/weights.h"
 #include "ir/torch/pt2/zip.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "ir/torch/pt2/pickle.h"
-#include "ir/torch/pt2/program.h"
+#include "ir/torch/pt2/program/program.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {

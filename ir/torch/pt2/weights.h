@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/torch/pt2/tensor.h"
+#include "ir/torch/pt2/program/tensor.h"
 #include "ir/torch/pt2/zip.h"
 #include "ir/types/types.h"
 #include "ir/types/value_source.h"

@@ -7,18 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/torch/expression/call.h"
+#include "ir/torch/expression/values/call.h"
 
 namespace deplo::ir::torch::python {
-
-/// A module of torch.nn. The arguments of its constructor become attributes, and `build` adds parameters. A call of the
-/// module calls `function` with the input and with the attributes that are among its arguments.
-struct ModuleType {
-  std::string_view name;
-  std::string_view signature;
-  std::string_view function;                      // empty for Sequential and others that hold modules or parameters
-  void (*build)(const Call&, Object&) = nullptr;  // may be null
-};
 
 // Functions and modules that belong to no single operation.
 std::span<const Function> random_functions();

@@ -1,10 +1,8 @@
-#include "ir/torch/expression/session.h"
+#include "ir/torch/expression/values/session.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-
-#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -171,37 +169,6 @@ void Session::give_name(const Value& value, Object* parent, std::string_view nam
     (*leaf)->parent = parent;
     if (!(*leaf)->parameter) tensor(value);
   }
-}
-
-void Session::add_output(const Value& value, std::vector<Id>& outputs) {
-  if (!is_tensor(value)) throw Error(fmt::format("expected a tensor as output, found {}", describe(value)));
-  const Id id = tensor(value);
-  if (node(id).kind == Node::Kind::scalar) throw Error("expected a tensor as output, found a number");
-  outputs.push_back(id);
-}
-
-Graph Session::finish(const Value& output) {
-  std::vector<Id> outputs;
-  // The next value is the last of `rest`. A list may hold itself, so this is no recursion, and spend() ends it.
-  Values rest{output};
-  for (bool nested = false; !rest.empty(); nested = true) {
-    const Value value = std::move(rest.back());
-    rest.pop_back();
-    Values items;
-    if (const List* list = value.as<List>()) {
-      items = *list->items;
-    } else if (auto* const* dict = value.as<Dict*>()) {
-      for (const auto& [key, item] : (*dict)->items) items.push_back(item);
-    } else if (const Tensor* tensor = value.as<Tensor>(); tensor && tensor->pair) {
-      items = items_to_unpack(*this, value);
-    } else if (!value.as<None>() || (outputs.empty() && rest.empty())) {
-      add_output(value, outputs);
-    }
-    if (nested) spend(items.size());
-    rest.insert(rest.end(), items.rbegin(), items.rend());
-  }
-  if (outputs.empty()) throw Error("expected a tensor as output, found nothing");
-  return builder_.finish(outputs);
 }
 
 }  // namespace deplo::ir::torch::python

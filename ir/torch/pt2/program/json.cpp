@@ -1,4 +1,4 @@
-#include "ir/torch/pt2/json.h"
+#include "ir/torch/pt2/program/json.h"
 
 #include <fmt/format.h>
 

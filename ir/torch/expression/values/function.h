@@ -1,4 +1,4 @@
-// A function of the expression language: the namespaces that have its name, its arguments, and its implementation.
+// Functions and modules of PyTorch that the expression language has: their names, their arguments, their implementation.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -6,6 +6,7 @@
 namespace deplo::ir::torch::python {
 
 class Call;
+struct Object;
 struct Value;
 
 /// Where the name of a function is found; values may be combined by |.
@@ -42,6 +43,15 @@ struct Function {
   std::string_view signature;  // written as in Python: "input, dim=None, *, dtype=None"
   Value (*run)(const Call&) = nullptr;
   std::string_view op = {};  // the Torch IR operation whose row lists this function
+};
+
+/// A module of torch.nn. The arguments of its constructor become attributes, and `build` adds parameters. A call of the
+/// module calls `function` with the input and with the attributes that are among its arguments.
+struct ModuleType {
+  std::string_view name;
+  std::string_view signature;
+  std::string_view function;                      // empty for Sequential and others that hold modules or parameters
+  void (*build)(const Call&, Object&) = nullptr;  // may be null
 };
 
 }  // namespace deplo::ir::torch::python

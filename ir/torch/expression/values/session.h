@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/torch/expression/in_place.h"
-#include "ir/torch/expression/value.h"
+#include "ir/torch/expression/values/in_place.h"
+#include "ir/torch/expression/values/value.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::python {
@@ -81,11 +81,11 @@ class Session {
   /// null). Gives the name to a leaf that has none. Gives name and parent to a module that is assigned to its first
   /// parent.
   void give_name(const Value& value, Object* parent, std::string_view name);
-  Graph finish(const Value& output);
+  /// The graph with these outputs; the session is used no more.
+  Graph finish(const std::vector<Id>& outputs) { return builder_.finish(outputs); }
 
  private:
   Id node_of(const Value& leaf);
-  void add_output(const Value&, std::vector<Id>& outputs);
   Builder builder_;
   std::size_t steps_ = 0;
   // Addresses are stable, and all are freed at the end, so that objects may refer to each other.

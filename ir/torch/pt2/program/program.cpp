@@ -1,11 +1,11 @@
-#include "ir/torch/pt2/program.h"
+#include "ir/torch/pt2/program/program.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ir/torch/graph.h"
-#include "ir/torch/pt2/json.h"
+#include "ir/torch/pt2/program/json.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/torch/pt2/call.h"
+#include "ir/torch/pt2/program/call.h"
 
 #include <fmt/format.h>
 

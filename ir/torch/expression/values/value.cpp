@@ -1,11 +1,11 @@
-#include "ir/torch/expression/value.h"
+#include "ir/torch/expression/values/value.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/text/match.h"
-#include "ir/torch/expression/functions/library.h"
+#include "ir/torch/expression/values/function.h"
 
 namespace deplo::ir::torch::python {
 

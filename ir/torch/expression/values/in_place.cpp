@@ -1,4 +1,4 @@
-#include "ir/torch/expression/in_place.h"
+#include "ir/torch/expression/values/in_place.h"
 
 #include <algorithm>
 #include <array>

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ir/torch/graph.h"
-#include "ir/torch/pt2/function.h"
-#include "ir/torch/pt2/program.h"
+#include "ir/torch/pt2/program/function.h"
+#include "ir/torch/pt2/program/program.h"
 
 namespace deplo::ir::torch::pt2 {
 

@@ -1,4 +1,4 @@
-#include "ir/torch/pt2/tensor.h"
+#include "ir/torch/pt2/program/tensor.h"
 
 #include <fmt/format.h>
 

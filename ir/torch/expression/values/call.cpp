@@ -1,4 +1,4 @@
-#include "ir/torch/expression/call.h"
+#include "ir/torch/expression/values/call.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/torch/expression/function.h"
-#include "ir/torch/expression/session.h"
+#include "ir/torch/expression/values/function.h"
+#include "ir/torch/expression/values/session.h"
 
 namespace deplo::ir::torch::python {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/torch/pt2/tensor.h"
+#include "ir/torch/pt2/program/tensor.h"
 
 namespace deplo::ir::torch::pt2 {
 
