@@ -128,9 +128,27 @@ void Given::refuse(std::string_view what, Id found) const {
   throw Error(fmt::format("{}: expected {}, found {}", name(), what, print(type(found))));
 }
 
+namespace {
+
+/// The part of log(1 + x) that is lost if 1 + x is rounded to `sum`: log(1 + x) = log(sum) + (1 + x - sum) / sum, to
+/// first order.
+Id lost_digits(const Given& g, Id x, Id sum) {
+  return g.apply("div", g.apply("sub", x, g.apply("sub", sum, 1.0)), sum);
+}
+
+}  // namespace
+
+// From |x| = 1 on no digits are lost, and the lost part would be NaN for -1 and infinity.
+Id log_of_1_plus(const Given& g, Id x) {
+  const Id sum = g.apply("add", x, 1.0);
+  const Id lost = g.where(g.apply("lt", g.apply("abs", x), 1.0), lost_digits(g, x, sum), g.scalar(0));
+  return g.apply("add", g.apply("log", sum), lost);
+}
+
 Id log_sum(const Given& g, Id x, bool negated) {
   const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
-  const Id rest = g.apply("log", g.apply("add", power, 1.0));
+  const Id sum = g.apply("add", power, 1.0);
+  const Id rest = g.apply("add", g.apply("log", sum), lost_digits(g, power, sum));
   return g.apply("add", g.apply("maximum", negated ? g.apply("neg", x) : x, 0.0), rest);
 }
 
