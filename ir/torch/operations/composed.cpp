@@ -1,4 +1,4 @@
-// Functions that compare pairs of places, or join and take elements, which other operations make.
+// Functions composed of other operations, which compare pairs of positions, or join and take elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze
 Id reduced(const Given& g, std::string_view op, Id x, std::int64_t dim) {
   return g.call(op, {x}, {{"dims", Shape{dim}}});
 }
-/// 0, 1, … along the last dimension, or the one before it.
+/// Returns the vector 0, 1, …, count - 1.
 Id numbers(const Given& g, std::int64_t count) { return g.call("arange", {}, {{"end", count}}); }
 
-/// The dimension of a tensor as its last one.
+/// Moves a dimension to the end.
 Id moved_last(const Given& g, Id x, std::size_t dim) {
   Shape order;
   for (std::size_t d = 0; d < g.rank(x); ++d)
@@ -33,7 +33,8 @@ Id moved_back(const Given& g, Id x, std::size_t dim) {
   return g.permute(x, order);
 }
 
-// The lower of two middle elements, and where it is; of all elements only the value.
+// Returns the median, which is the lower of two middle elements, and its index. Without `dim`, returns only the median
+// of all elements.
 std::vector<Id> median(const Given& g) {
   Id x = g.tensor("input");
   const bool all = !g.has("dim");
@@ -56,7 +57,7 @@ python::Value call_median(const python::Call& c) {
   return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
 }
 
-// cross: of vectors of three elements.
+// The cross product of vectors of three elements.
 Id cross(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other");
   const std::size_t dim = g.dim(g.integer("dim", -1), g.rank(a));
@@ -67,7 +68,7 @@ Id cross(const Given& g) {
   return g.apply("sub", g.apply("mul", turned(a, 1), turned(b, 2)), g.apply("mul", turned(a, 2), turned(b, 1)));
 }
 
-// Distances of all pairs of rows.
+// The distances between all pairs of rows.
 Id cdist(const Given& g) {
   g.ignore({"compute_mode"});
   const Id a = unsqueezed(g, g.tensor("x1"), -2), b = unsqueezed(g, g.tensor("x2"), -3);
@@ -86,8 +87,8 @@ Id fmod(const Given& g) {
   return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
 }
 
-// scatter_reduce: sum, mean, prod, amax and amin of what is sent to each place, with the element there (include_self), or
-// in its place.
+// scatter_reduce: the sum, mean, prod, amax or amin of the source elements that go to the same position. With
+// include_self, the old element at that position takes part; otherwise it is replaced.
 Id scatter_reduce(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("src");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
@@ -110,13 +111,13 @@ Id scatter_reduce(const Given& g) {
   return moved_back(g, result, dim);
 }
 
-// Elements by their numbers in row-major order.
+// Returns the elements at the given positions in row-major order.
 Id take(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
 }
 
-// The next element of the source, row by row, wherever the mask is true.
+// Wherever the mask is true, takes the next element of the source, in row-major order.
 Id masked_scatter(const Given& g) {
   const Id x = g.tensor("input"), source = g.tensor("source");
   const Id mask = g.expand(g.tensor("mask"), g.shape(x));
@@ -150,7 +151,7 @@ Id index_fill(const Given& g) {
   return g.where(g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
 }
 
-// log of the running sums of exponentials.
+// The logarithm of the cumulative sums of exponentials.
 Id logcumsumexp(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
@@ -162,7 +163,7 @@ Id logcumsumexp(const Given& g) {
   return moved_back(g, reduced(g, "logsumexp", parts, -1), dim);
 }
 
-// Variance or deviation, and mean.
+// Returns the variance or the standard deviation, and the mean.
 template <bool deviation>
 std::vector<Id> moments(const Given& g) {
   const Id x = g.tensor("input");
@@ -190,7 +191,7 @@ Id kron(const Given& g) {
   return g.reshape(g.apply("mul", g.reshape(a, first), g.reshape(b, second)), whole);
 }
 
-// Quarter turns in the plane of two dimensions, from the first to the second.
+// Rotates by k quarter turns in the plane of two dimensions, from the first dimension towards the second.
 Id rot90(const Given& g) {
   const Id x = g.tensor("input");
   const Shape dims = g.integers("dims", Shape{0, 1});
@@ -241,19 +242,19 @@ Id stacked(const Given& g) {
   return g.call("cat", parts, {{"dim", dim}});
 }
 
-// Bags of rows of an embedding, each from its offset to the next: their sum, mean or greatest.
+// Reduces bags of rows of an embedding to their sum, mean or maximum. A bag goes from its offset to the next offset.
 std::vector<Id> embedding_bag(const Given& g) {
   g.ignore({"scale_grad_by_freq", "sparse"});
   const Id weight = g.tensor("weight"), indices = g.tensor("indices");
   Id offsets = g.tensor("offsets");
-  const bool with_end = g.flag("include_last_offset", false);  // where the last bag ends
+  const bool with_end = g.flag("include_last_offset", false);  // the last offset is the end of the last bag
   const std::int64_t mode = g.integer("mode", 0), count = g.shape(indices)[0],
                      bags = g.shape(offsets)[0] - (with_end ? 1 : 0), padding = g.integer("padding_idx", -1);
   if (with_end) offsets = g.slice(offsets, 0, 0, bags);
   Id rows = g.call("embedding", {weight, indices});
   if (g.has("per_sample_weights")) rows = g.apply("mul", rows, unsqueezed(g, g.tensor("per_sample_weights"), 1));
   const Id begun = g.apply("ge", numbers(g, count), unsqueezed(g, offsets, 1));  // (bags, count)
-  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // from 1 on
+  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // the bag of each index, from 1 on
   const Id own = g.apply("add", unsqueezed(g, numbers(g, bags), 1), g.caller().scalar(1, DType::i32));
   Id in_bag = g.apply("eq", bag, own);
   if (padding >= 0)
@@ -262,14 +263,14 @@ std::vector<Id> embedding_bag(const Given& g) {
   const Id hits = unsqueezed(g, in_bag, -1);  // (bags, count, 1)
   const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
   const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
-  if (mode == 2) return {g.where(g.apply("eq", joined, -infinity), g.scalar(0), joined)};  // a bag of nothing
+  if (mode == 2) return {g.where(g.apply("eq", joined, -infinity), g.scalar(0), joined)};  // 0 for an empty bag
   if (mode != 1) return {joined};
   const Id size = g.apply("maximum", reduced(g, "sum", g.to(hits, g.dtype(rows)), 1), 1.0);
   return {g.apply("div", joined, size)};
 }
 
-// Numbers as whole multiples of `scale` from `zero_point`, within bounds: what a quantized number means. `axis`: a scale
-// for each place of a dimension.
+// Rounds numbers to whole multiples of `scale`, shifted by `zero_point` and within bounds. These are the values that a
+// quantized number can represent. `axis`: the dimension along which `scale` has an element for each position.
 Id fake_quantize(const Given& g) {
   const Id x = g.tensor("input");
   Id scale = g.operand("scale"), zero = g.operand("zero_point");
@@ -285,7 +286,8 @@ Id fake_quantize(const Given& g) {
   return g.apply("mul", g.apply("sub", g.apply("minimum", low, g.number("quant_max", 0)), zero), scale);
 }
 
-// col2im: the windows of F.unfold, added up where they overlap: a transposed convolution of each element of a window.
+// col2im: adds up the windows of F.unfold where they overlap. This is a transposed convolution whose input channels are
+// the elements of a window.
 Id fold(const Given& g) {
   const Id x = g.tensor("input");
   const Shape size = g.integers("output_size", 2, 1), kernel = g.integers("kernel_size", 2, 1);

@@ -1,4 +1,4 @@
-// Names for what is no operation of its own: nothing at all, a number, or several operations.
+// Names without an operation of their own. Each becomes nothing at all, a number, or several operations.
 #include <fmt/format.h>
 
 #include <array>
@@ -34,11 +34,11 @@ std::vector<Id> read_clamp(pt2::Call& call) {
   return {x};
 }
 
-// The same elements
+// Functions that keep the elements
 
 python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
 
-// A tensor of its own; contiguous() may be one, or the same tensor.
+// clone() returns a new tensor; contiguous() may return a new tensor or the same one.
 python::Value call_clone(const python::Call& c) { return {c.session.copy(c.tensor("input"), true)}; }
 python::Value call_contiguous(const python::Call& c) { return {c.session.copy(c.tensor("input"), false)}; }
 
@@ -47,7 +47,7 @@ std::vector<Id> read_identity(pt2::Call& call) {
   return {call.tensor("self")};
 }
 
-// Dropout: as in evaluation mode.
+// Dropout in evaluation mode, which returns its input.
 std::vector<Id> read_dropout(pt2::Call& call) {
   const Id x = call.tensor(call.has("input") ? "input" : "self");
   if (call.flag("train", true) && call.number("p", 0.5) != 0) call.fail("train", "False (a model in eval mode)");
@@ -55,18 +55,18 @@ std::vector<Id> read_dropout(pt2::Call& call) {
   return {x};
 }
 
-// Losses of classes: log(sum(exp(x))) - x[target]
+// Classification losses: log(sum(exp(x))) - x[target]
 
 struct Loss {
   Id x, target;
-  bool normalised = false;  // x are logarithms of probabilities
+  bool normalised = false;  // x holds logarithms of probabilities
   std::int64_t ignored = -100;
   std::string reduction = "mean";
-  std::optional<Id> weight = {};  // of each class
+  std::optional<Id> weight = {};  // one weight per class
   double smoothing = 0;
 };
 
-/// -sum over the classes of logarithms, each times the class's weight.
+/// Returns the negative sum of the logarithms over the classes. Each is multiplied by the weight of its class.
 Id smooth_losses(const Caller& c, const Loss& loss, Id logarithms, std::int64_t dim) {
   Id parts = logarithms;
   if (loss.weight) {
@@ -83,7 +83,7 @@ Id reduced_loss(const Caller& c, const Loss& loss, Id losses, Id count) {
   return loss.reduction == "sum" ? sum : c.call("div", {sum, count}, {});
 }
 
-/// The target has a probability for each class.
+/// The loss for a target that holds a probability for each class.
 Id probability_loss(const Caller& c, const Loss& loss, std::int64_t dim) {
   const Id logarithms = c.call("log_softmax", {loss.x}, {{"dim", dim}});
   const Shape shape = c.node(loss.x).type.shape;
@@ -138,7 +138,7 @@ python::Value call_class_loss(const python::Call& c) {
   return {python::Tensor{class_loss(caller_of(c), loss)}};
 }
 
-// The second result of nll_loss_forward, what all weigh, is not supported.
+// The second result of nll_loss_forward, the total weight, is not supported.
 std::vector<Id> read_class_loss(pt2::Call& call, bool normalised) {
   constexpr std::array reductions = {"none", "mean", "sum"};
   const std::int64_t reduction = call.integer("reduction", 1);
@@ -153,7 +153,7 @@ std::vector<Id> read_class_loss(pt2::Call& call, bool normalised) {
 std::vector<Id> read_cross_entropy(pt2::Call& call) { return read_class_loss(call, false); }
 std::vector<Id> read_nll_loss(pt2::Call& call) { return read_class_loss(call, true); }
 
-// Numbers
+// Functions that return numbers
 
 TensorType type_of_input(const python::Call& c) {
   if (!is_tensor(c.value("input"))) c.fail("input", "a tensor");
@@ -169,7 +169,7 @@ python::Value call_dim(const python::Call& c) { return {static_cast<std::int64_t
 
 python::Value call_numel(const python::Call& c) { return {element_count(type_of_input(c).shape)}; }
 
-// Assertions about types and sizes: the shapes are static, PyTorch has checked them.
+// Assertions about types and sizes become nothing: the shapes are static, and PyTorch has checked them.
 std::vector<Id> read_nothing(pt2::Call& call) {
   call.ignore({"self", "a", "size", "stride", "dtype", "device", "layout", "assert_msg", "min", "max", "dep_token"});
   return {};

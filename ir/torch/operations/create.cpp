@@ -1,4 +1,4 @@
-// Tensors made of nothing.
+// Operations that create a tensor without tensor arguments.
 //   arange(start=0, end, step=1, dtype)   full(shape, value, dtype)
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_value = std::int64_t{1} << 53;  // up to which references are exact
+constexpr std::int64_t most_value = std::int64_t{1} << 53;  // references are exact up to here
 
-// What a `.pt2` file states as the result's type.
+// Ignores the arguments that give the result's type, because a `.pt2` file states that type.
 void ignore_type(pt2::Call& call) {
   call.ignore({"self", "size", "dtype", "layout", "device", "pin_memory", "memory_format"});
 }
@@ -71,7 +71,8 @@ int decompose_arange(Emitter& e, const TensorCall& call) {
 
 bool is_whole(double value) { return value == std::floor(value) && std::abs(value) <= most_exact_integer; }
 
-// Fractions: as many numbers as PyTorch counts (RangeFactories.cpp: ⌈(end - start) / step⌉ in double), as floats.
+// A range with a fractional bound or step. It has as many elements as in PyTorch (RangeFactories.cpp: ⌈(end - start) /
+// step⌉ in double), and they are floats.
 Id fractional_range(const Given& g, double start, double end, double step, DType dtype) {
   const double count = std::ceil((end - start) / step);
   if (!is_float(dtype)) g.fail("dtype", "a type of floats, because a bound or the step is a fraction");
@@ -81,7 +82,7 @@ Id fractional_range(const Given& g, double start, double end, double step, DType
   return g.apply("add", g.apply("mul", places, step), start);
 }
 
-// A number; `real` says that it was a float.
+// Returns a number. Sets `real` if the number is a Python float.
 double number(const python::Call& c, std::string_view parameter, bool& real) {
   const double* d = c.value(parameter).as<double>();
   real |= d != nullptr;
@@ -190,7 +191,7 @@ python::Value call_full_like(const python::Call& c) {
   return filled(c, type.shape, literal(c, "fill_value"), type.dtype);
 }
 
-// x.new_zeros(…): the dtype is that of x.
+// x.new_zeros(…): the result has the dtype of x.
 template <int value>
 python::Value call_new(const python::Call& c) {
   return filled(c, c.integers("size"), static_cast<double>(value), c.type(c.tensor("input")).dtype);
@@ -199,7 +200,7 @@ python::Value call_new_full(const python::Call& c) {
   return filled(c, c.integers("size"), literal(c, "fill_value"), c.type(c.tensor("input")).dtype);
 }
 
-/// 1 where row and column are equal, and 0 elsewhere.
+/// Returns a matrix with 1 where row and column are equal, and 0 elsewhere.
 Id unit_matrix(const Given& g, std::int64_t n, std::int64_t m, DType dtype) {
   return g.to(g.apply("eq", g.reshape(g.range(0, n), {n, 1}), g.range(0, m)), dtype);
 }
@@ -215,7 +216,7 @@ std::vector<Id> read_eye(pt2::Call& call) {
   return {unit_matrix(Given(call), n, call.integer("m", n), call.output_type().dtype)};
 }
 
-/// `steps` numbers in equal distances, the first of them `start`, the last `end`.
+/// Returns `steps` equally spaced numbers; the first is `start`, the last is `end`.
 Id spaced(const Given& g, DType dtype) {
   const double start = g.number("start", 0), end = g.number("end", 0);
   const std::int64_t steps = g.integer("steps", 1);
@@ -247,7 +248,7 @@ std::vector<Id> read_empty_permuted(pt2::Call& call) {
   return filled(call, 0);
 }
 
-// x.fill_(value): a number, or a tensor of no dimensions.
+// x.fill_(value): the value is a number, or a tensor of no dimensions.
 std::vector<Id> read_filled(pt2::Call& call) {
   const Id x = call.tensor("self");
   const Id value = call.operand("value");

@@ -16,13 +16,13 @@ Id filled(Builder& b, const TensorType& type, double value, std::string_view nam
   return b.call("full", {}, {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}}, name);
 }
 
-/// 0 / 0: a kernel has no constant that is no number.
+/// NaN, computed as 0 / 0 because a kernel cannot have a NaN constant.
 Id not_a_number(Builder& b, const TensorType& type, std::string_view name) {
   const Id zero = filled(b, type, 0, "zero");
   return b.call("div", {zero, zero}, {}, name);
 }
 
-/// The parts that have elements, put together.
+/// Concatenates the arguments that have elements.
 Id joined(Builder& b, const Node& call, std::string_view name) {
   std::vector<Id> parts;
   for (const Id arg : call.args)
@@ -46,7 +46,7 @@ std::optional<Id> call_on_nothing(Builder& b, const Node& call, std::string_view
   if (op == "logsumexp") return filled(b, call.type, -unbounded, name);
   if (op == "mean" || op == "var") return not_a_number(b, call.type, name);
   if (op == "cat") return joined(b, call, name);
-  // Nothing is put anywhere.
+  // There are no elements to scatter.
   if (op == "scatter" || op == "scatter_add")
     return b.call("reshape", {call.args[0]}, {{"shape", call.type.shape}}, name);
   if (op == "linear" && call.args.size() == 3 && *empty != call.args[2])

@@ -1,4 +1,4 @@
-// What several families of operations need.
+// Helpers that several families of operations share.
 #include "ir/torch/operations/family.h"
 
 #include "ir/types/float16.h"
@@ -28,7 +28,7 @@ Attribute attribute_of(const python::Call& c, const AttributeSpec& spec) {
   CHECK(false);
 }
 
-// Dtypes have no place here: a file states the result's.
+// An attribute of kind dtype is never read from a file, because the file states the result's dtype.
 Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
   CHECK(spec.kind != Kind::dtype);
   if (spec.kind == Kind::flag) return call.flag(spec.name, false);
@@ -126,7 +126,7 @@ int mean_over(Emitter& e, int x, const Dims& dims) { return divided_sum(e, x, di
 
 namespace {
 
-// The median of the first, the middle and the last element along the dimensions, which keep extent 1.
+// Returns the median of the first, the middle and the last element along the dimensions. The dimensions keep extent 1.
 int typical_element(Emitter& e, int x, const Dims& dims) {
   const auto element = [&](std::int64_t place) {  // 0, 1, 2
     Shape shape = e.shape(x);
@@ -145,8 +145,9 @@ int typical_element(Emitter& e, int x, const Dims& dims) {
 
 }  // namespace
 
-// The mean of x far from zero is rounded by more than its deviation is. So an element is subtracted first, which is
-// exact where the elements are close to each other: a constant row becomes 0. The median of three is no single outlier.
+// If the mean is far from zero, its rounding error can exceed the deviations from it. So a typical element is
+// subtracted first. This is exact if the elements are close to each other: a constant row becomes 0. The median of
+// three elements is not a single outlier.
 int centred(Emitter& e, int x, const Dims& dims) {
   if (count_along(e, x, dims) > 1) x = with(e, Op::subtract, x, typical_element(e, x, dims), "shifted");
   return with(e, Op::subtract, x, mean_over(e, x, dims), "centred");

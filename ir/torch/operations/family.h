@@ -31,9 +31,9 @@ using tensor::Emitter;
 using Kind = AttributeKind;
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
-/// The end of a slice that has none, as files write it.
+/// The value that `.pt2` files write for the end of a slice that has no end.
 inline constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
-/// The parameters of a function of two tensors, and of an infix operator.
+/// Signatures of a function of two tensors, and of an infix operator.
 inline constexpr std::string_view two_tensors = "input, other", infix = "left, right";
 
 std::vector<Operation> unary_operations();
@@ -75,11 +75,11 @@ Composites vector_norms();
 
 // Helpers that several families use.
 
-/// Reads a call of a tensor `input` (in `.pt2` files: `self`) and the attributes by their names, as far as the
-/// signature (or the call) has them.
+/// Makes the call of an operation that takes one tensor `input` (in `.pt2` files: `self`) and attributes. Each
+/// attribute is read by its name, if the signature (or the call in the file) has it.
 python::Value call_plain(const python::Call&);
 std::vector<Id> read_plain(pt2::Call&);
-/// Adds calls of several operations, for an expression or a `.pt2` file.
+/// Adds calls to a graph, either for an expression or for a `.pt2` file.
 struct Caller {
   std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> call;
   std::function<Id(double, DType)> scalar;
@@ -91,57 +91,58 @@ Caller caller_of(pt2::Call&);
 /// gather(x, index, dim). If x is a log_softmax, only the gathered logarithms are computed: a gather reads from memory,
 /// so all logarithms would have to be written first.
 Id pick(const Caller&, Id x, Id index, std::int64_t dim);
-/// x[i, :, j]: tensors of indices, or none, for the first dimensions of x.
+/// Returns x[i, :, j]. `indices`: for each of the first dimensions of x, a tensor of indices, or nullopt for `:`.
 Id pick_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices);
-/// Puts `values` at the places of x[i, :, j], or adds them there.
+/// Returns x with `values` written to the elements x[i, :, j], or added to them if `adds` is set.
 Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds);
-/// The index, along its one dimension, of the value of an amax or amin; the first index if there are several. A NaN
-/// counts as an extreme.
+/// Returns the index of the value that `extreme`, an amax or amin over one dimension, returns. If several elements have
+/// this value, it is the first one's index. A NaN counts as an extreme.
 Id extreme_index(const Caller&, const Node& extreme);
-/// Whether an index tensor may have numbers below 0. False only if its graph proves that it has none.
+/// Whether an index tensor may have negative elements. False only if its graph proves that it has none.
 bool may_be_negative(const Caller&, Id index);
-/// floor(x) of floats.
+/// Returns floor(x) for floats.
 Id floor_of(const Caller&, Id x);
-/// round(x) of floats, halves to even numbers.
+/// Returns round(x) for floats; halves are rounded to even numbers.
 Id round_of(const Caller&, Id x);
-/// trunc(x) of floats.
+/// Returns trunc(x) for floats.
 Id trunc_of(const Caller&, Id x);
-/// x / divisor of integers, rounded towards 0.
+/// Returns x / divisor for integers, rounded towards 0.
 Id quotient_towards_zero(const Caller&, Id x, std::int64_t divisor);
 /// Throws Error unless the first argument is a tensor of floats.
 void check_float(const Inference&);
-/// Throws Error if the first `count` arguments have different dtypes, or are truth values.
+/// Throws Error if the first `count` arguments have different dtypes, or are boolean.
 void check_one_dtype(const Inference&, std::size_t count);
-/// All dimensions but the last two.
+/// Returns all dimensions but the last two.
 Shape batch_of(const Shape&);
 /// Strides between the matrices of an operand, for the indices of the result's batch.
 Shape batch_strides(const Shape& operand, const Shape& batch);
 
-/// Argument i as an operand of an elementwise operation: it gets this dtype and, unless it is a Scalar, the call's
-/// shape.
+/// Returns argument i as an operand of an elementwise operation: converted to the dtype and, unless it is a Scalar,
+/// broadcast to the call's shape.
 int operand(Emitter&, const TensorCall&, std::size_t i, DType);
-/// The type for arithmetic: i32 for truth values, which count as 0 and 1; else the type itself.
+/// Returns the type for arithmetic: i32 for booleans, which count as 0 and 1; otherwise the type itself.
 DType arithmetic_type(DType);
-/// The type for sums of many elements, and for what an operation computes from them: like arithmetic_type, but f32 for
-/// the 16-bit types.
+/// Returns the type for sums of many elements, and for values computed from such sums: like arithmetic_type, but f32
+/// for the 16-bit types.
 DType accumulation_type(DType);
-/// sum over k of a[batch…, m, k] * b[batch…, k, n] (b transposed: [batch…, n, k]). If a is a vector, there is no m, and
-/// if b is a vector, no n, neither in it nor in the result.
+/// Returns the matrix product, the sum over k of a[batch…, m, k] * b[batch…, k, n] (with `b_transposed`: b[batch…, n,
+/// k]). If a is a vector, a and the result have no dimension m. If b is a vector, b and the result have no dimension n.
 int contract(Emitter&, int a, int b, bool b_transposed, const Shape& result);
-/// a op b, for a b that has extent 1 in some dimensions.
+/// Returns a op b, with b broadcast to the shape of a.
 int with(Emitter&, Op, int a, int b, std::string_view suffix);
-/// Upper bound on the pairs that one operation compares. Beyond it a gather is the better way to state the computation.
+/// Upper bound on the number of pairs that one operation compares. For more pairs, a gather is the better way to
+/// express the computation.
 inline constexpr std::int64_t max_pairs = std::int64_t{1} << 26;
 /// Pairs (i, j) of positions along a dimension: i replaces the dimension, and j is a new dimension after it. Operations
 /// that sort, or place elements by indices, compare all pairs of positions.
 class Pairs {
  public:
-  /// `others`: the number of second positions.
+  /// `others`: the extent of the second positions.
   Pairs(Emitter&, Shape, std::size_t dim, std::int64_t others);
   const Shape& space() const { return space_; }
   Expr first() const { return place(dim_); }
   Expr second() const { return place(dim_ + 1); }
-  /// The elements of a tensor at the first or at the second positions.
+  /// Returns the elements of a tensor at the first or the second positions of the pairs.
   int at_first(int x, std::string_view suffix) const { return at(x, dim_ + 1, suffix); }
   int at_second(int x, std::string_view suffix) const { return at(x, dim_, suffix); }
   /// Reduces over the second positions.
@@ -156,16 +157,16 @@ class Pairs {
   Shape space_;
 };
 
-/// The coordinate that the first index of a gather selects. Invalid indices are clamped: the reference refuses them,
-/// but a kernel must not read out of range.
+/// Returns the coordinate that g1, the first index of a gather, selects along a dimension of this extent. Invalid
+/// indices are clamped: the reference refuses them, but a kernel must not read out of range.
 Expr index_below(std::int64_t extent);
-/// The number of elements along the dimensions.
+/// Returns the number of elements along the dimensions, which is the product of their extents.
 double count_along(const Emitter&, int x, const Dims& dims);
 int divided_sum(Emitter&, int x, const Dims& dims, double divisor);
 int mean_over(Emitter&, int x, const Dims& dims);
-/// x - mean
+/// Returns x minus its mean over the dimensions.
 int centred(Emitter&, int x, const Dims& dims);
-/// exp(x - max) / sum(exp(x - max)) over one dimension.
+/// Returns exp(x - max) / sum(exp(x - max)) over one dimension.
 int softmax_over(Emitter&, int x, std::int64_t dim);
 
 }  // namespace deplo::ir::torch

@@ -1,4 +1,4 @@
-// The one place of Eigen: its products in double take seconds where plain loops take minutes.
+// The only file that uses Eigen. Its products in double take seconds; plain loops take minutes.
 #include <Eigen/Core>
 #include <algorithm>
 
@@ -11,9 +11,9 @@ namespace {
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Columns = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 
-constexpr double products_per_thread = 1 << 24;  // some milliseconds
+constexpr double products_per_thread = 1 << 24;  // a few milliseconds
 
-/// Columns begin … end of the result. A transposed row-major matrix is a column-major one.
+/// Computes the columns begin … end - 1 of the result. A transposed row-major matrix is a column-major one.
 void multiply_columns(const Matrix& a, const Matrix& b, double* to, std::int64_t begin, std::int64_t end) {
   const Eigen::Map<const Rows> left(a.data, a.rows, a.columns);
   Eigen::Map<Rows> result(to, a.rows, b.columns);

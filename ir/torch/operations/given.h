@@ -1,5 +1,5 @@
-// The arguments of a call by their names, whichever reader found the call: an expression or a `.pt2` file. So a
-// function that becomes several operations is written once, and both readers make the same graph of it.
+// The arguments of a call by name, whether the call comes from an expression or from a `.pt2` file. A function that
+// becomes several operations is written once, and both readers build the same graph from it.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -12,32 +12,32 @@
 
 namespace deplo::ir::torch {
 
-/// Fallbacks are the defaults of PyTorch's schema: a file leaves out arguments that equal them, and an expression has
-/// them from the function's signature. Errors are those of the reader.
-/// A method for each type that an argument may have, and short forms of calls.
+/// Has an accessor for each type that an argument may have, and short forms for adding calls. A fallback is the default
+/// of PyTorch's schema: a file leaves out arguments that equal their defaults, and an expression takes them from the
+/// function's signature. Errors are thrown by the reader, that is, by the expression's or the file's call.
 class Given {
  public:
   explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}
   explicit Given(pt2::Call& call) : file_(&call), caller_(caller_of(call)) {}
 
   std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
-  bool has(std::string_view argument) const;  // whether it is given and not None
-  /// The argument `input` is called `self` in files.
+  bool has(std::string_view argument) const;  // whether the argument is given and not None
+  /// In files, the argument `input` is called `self`.
   Id tensor(std::string_view argument) const;
   std::optional<Id> optional_tensor(std::string_view argument) const;
   std::vector<Id> tensors(std::string_view argument) const;
-  /// A list or tuple of tensors and None.
+  /// Reads a list or tuple of tensors and None; None becomes nullopt.
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument) const;
-  /// A tensor, or a number as a scalar node.
+  /// Returns a tensor. A number becomes a scalar node.
   Id operand(std::string_view argument) const;
   double number(std::string_view argument, double fallback) const;
   std::int64_t integer(std::string_view argument, std::int64_t fallback) const;
   bool flag(std::string_view argument, bool fallback) const;
   std::string text(std::string_view argument, std::string_view fallback) const;
   bool is_text(std::string_view argument) const;
-  /// One integer counts as a list.
+  /// A single integer counts as a list.
   Shape integers(std::string_view argument, const Shape& fallback) const;
-  /// `count` numbers; one stands for all of them.
+  /// Returns `count` integers. A single integer is repeated `count` times.
   Shape integers(std::string_view argument, std::size_t count, std::int64_t fallback) const;
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
@@ -47,28 +47,28 @@ class Given {
   Shape shape(Id id) const { return type(id).shape; }
   std::size_t rank(Id id) const { return shape(id).size(); }
   DType dtype(Id id) const { return type(id).dtype; }
-  /// A dimension from -rank to rank - 1, as 0 to rank - 1.
+  /// Normalises a dimension in -rank … rank - 1 to 0 … rank - 1. Throws Error if it is out of range.
   std::size_t dim(std::int64_t dim, std::size_t rank) const;
   Id scalar(double value) const { return caller_.scalar(value, DType::f32); }
   Id call(std::string_view op, std::vector<Id> args, Attributes attributes = {}) const {
     return caller_.call(op, std::move(args), std::move(attributes));
   }
-  /// op(a, b) of two operands, of which one may be a number.
+  /// Adds op(a, b). One of the two operands may be a number.
   Id apply(std::string_view op, Id a, Id b) const { return call(op, {a, b}); }
   Id apply(std::string_view op, Id a, double b) const { return call(op, {a, scalar(b)}); }
   Id apply(std::string_view op, double a, Id b) const { return call(op, {scalar(a), b}); }
   Id apply(std::string_view op, Id a) const { return call(op, {a}); }
   /// condition ? a : b
   Id where(Id condition, Id a, Id b) const { return call("where", {condition, a, b}); }
-  // These return the same tensor if there is nothing to do.
+  // These return the same tensor if it already has the requested form.
   Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
   Id to(Id, DType) const;
   Id permute(Id, const Shape& dims) const;
   Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
-  /// start, start + step, … up to before `end`, as a tensor.
+  /// Returns the tensor start, start + step, …, which ends before `end`.
   Id range(std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// The places of the dimension that `index`, of rank 1, names.
+  /// Returns the elements along a dimension that `index`, a tensor of rank 1, selects.
   Id select(Id, std::size_t dim, Id index) const;
   /// Throws Error unless the tensor has floating-point numbers.
   void require_float(Id) const;
@@ -86,16 +86,16 @@ Id log_of_1_plus(const Given&, Id x);
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 
-/// The angle of the point (x, y), floats, from -π to π.
+/// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
 
-/// A tuple in an expression, if a function gives several tensors.
+/// Converts several tensors to the tuple that a function returns in an expression.
 python::Value results_of(const std::vector<Id>&);
 inline python::Value results_of(Id id) { return {python::Tensor{id}}; }
 inline std::vector<Id> outputs_of(Id id) { return {id}; }
 inline std::vector<Id> outputs_of(std::vector<Id> ids) { return ids; }
 
-// A function `Id build(const Given&)`, or one that returns several, as both readers take it.
+// Adapters for both readers of a function `Id build(const Given&)`, or of one that returns several tensors.
 template <auto build>
 python::Value call_made(const python::Call& call) {
   return results_of(build(Given(call)));

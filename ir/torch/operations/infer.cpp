@@ -12,7 +12,7 @@ namespace {
 
 int category(DType t) { return t == DType::boolean ? 0 : is_integer(t) ? 1 : 2; }
 
-// What may widen what: tensors with dimensions, then those without, then Python numbers.
+// The priority in promotion: tensors with dimensions come first, then tensors without dimensions, then Python numbers.
 int priority(const Node& node) {
   if (node.kind == Node::Kind::scalar) return 0;
   return node.type.shape.empty() ? 1 : 2;
@@ -89,7 +89,7 @@ DType promote_types(DType a, DType b) {
   if (a == b || category(a) > category(b)) return a;
   if (category(a) < category(b)) return b;
   if (is_integer(a)) return DType::i64;
-  return DType::f32;  // two different floats: f32 with any, or f16 with bf16
+  return DType::f32;  // two different floats: f32 with another type, or f16 with bf16
 }
 
 DType promote(const Node& a, const Node& b) {

@@ -30,7 +30,7 @@ class Inference {
   }
   /// Normalises an attribute in -rank … rank - 1 to 0 … rank - 1.
   std::int64_t normalise_dim(std::string_view attribute, std::int64_t rank) const;
-  /// The same for `dims`, in the given order. Throws Error if a dimension is named twice.
+  /// Normalises the elements of `dims` in the same way, in the given order. Throws Error if a dimension is named twice.
   Shape normalise_dims(std::int64_t rank) const;
 
   /// Throws Error `op: expected WHAT, found (3, 4) float32 and (5, 6) float32` (the arguments' types).
@@ -46,9 +46,9 @@ class Inference {
 /// Throws Error on an extent below 0, and on more than most_dimensions or most_elements. `who` begins the message.
 void check_type(std::string_view who, const TensorType&);
 
-/// PyTorch's promotion of two tensors with the same priority.
+/// Returns PyTorch's promoted type of two tensors that have the same priority.
 DType promote_types(DType a, DType b);
-/// The names of an operation's attributes, in the order of its row.
+/// Returns the names of an operation's attributes, in the order of the operation's row.
 std::vector<std::string_view> attribute_names(std::string_view op);
 std::string print_list(std::span<const std::int64_t>);  // as Python prints a list: "[0, 1]"
 

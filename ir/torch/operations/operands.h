@@ -1,4 +1,4 @@
-// The input of an operation's evaluation, and its walks over elements.
+// The input of an operation's evaluation, and loops over elements.
 #pragma once
 #include <array>
 #include <cmath>
@@ -16,14 +16,16 @@ struct Operands {
   const Node& node;
   std::vector<const Node*> args;
   std::vector<const Values*> values;
-  bool apart = false;  // sums add positive and negative terms separately; extremes take the other of two zeros
+  // Sums add positive and negative terms separately, and an extremum of 0 and -0 is the other of the two.
+  bool apart = false;
 
   std::size_t size() const { return args.size(); }
   const Shape& shape(std::size_t i) const { return args[i]->type.shape; }
   const Values& value(std::size_t i) const { return *values[i]; }
   const Shape& result() const { return node.type.shape; }
-  /// A sum, computed in double, with the range of f32. `magnitudes`: the sum of the magnitudes of its finite terms. The
-  /// order in which PyTorch or a kernel adds is not known. With `apart`, the sum overflows if it does in some order.
+  /// Returns a sum that was computed in double, limited to the range of f32. `magnitudes`: the sum of the absolute
+  /// values of the finite terms. The order in which PyTorch or a kernel adds is not known. With `apart`, the sum
+  /// overflows if the additions overflow in some order.
   double sum(double total, double magnitudes) const {
     if (apart && std::isinf(total) && std::isinf(in_f32_range(magnitudes))) return std::nan("");
     const double positive = in_f32_range((magnitudes + total) / 2), negative = in_f32_range((magnitudes - total) / 2);
@@ -33,21 +35,21 @@ struct Operands {
   std::size_t result_count() const { return static_cast<std::size_t>(element_count(result())); }
 };
 
-/// Strides of a row-major operand, for the indices of a result to which it is broadcast: 0 in dimensions that it
-/// repeats.
+/// Returns the strides of a row-major operand for the indices of a result to which it is broadcast. The strides of
+/// broadcast dimensions are 0.
 Shape broadcast_strides(const Shape& operand, const Shape& result);
 
-/// result[index] = argument[start + index · strides], of the first argument.
+/// Returns result[index] = argument[start + index · strides], where `argument` is the first argument.
 Values strided(const Operands&, const Shape& strides, std::int64_t start = 0);
 
-/// An index as a position along a dimension. `wraps`: an index below 0 counts from the end. Throws Error if the index
-/// is out of range.
+/// Returns an index as a position along a dimension. `wraps`: a negative index counts from the end. Throws Error if the
+/// index is out of range.
 std::size_t checked_index(const Operands&, double index, std::int64_t extent, bool wraps = false);
 
 /// Converts to bool: 1 if the number is not 0.
 double to_truth(double);
 
-/// Calls f for every index of the shape, in row-major order, with the offset of the index by each of the strides.
+/// Calls f for every index of the shape, in row-major order. f gets the offset of the index under each of the strides.
 template <std::size_t count, class F>
 void for_each_index(const Shape& shape, const std::array<Shape, count>& strides, F&& f) {
   Shape index(shape.size(), 0);
@@ -69,10 +71,9 @@ struct Matrix {
   std::int64_t rows, columns;
   bool transposed = false;
 };
-/// result = a · b, row-major, with the rows of a and the columns of b. Uses several threads if it is large. `a` is not
-/// transposed.
+/// Computes result = a · b, in row-major order. Uses several threads if the product is large. `a` is not transposed.
 void multiply(Matrix a, Matrix b, double* result);
-/// The same with the sums of a PyTorch operation (Operands::sum).
+/// The same, but each element of the result passes through Operands::sum, as sums of PyTorch operations do.
 void multiply(const Operands&, Matrix a, Matrix b, double* result);
 
 }  // namespace deplo::ir::torch

@@ -1,4 +1,5 @@
-// All that deplo knows of a PyTorch operation: one row, in the file of its family.
+// The table row of a PyTorch operation, which holds everything that deplo knows about it. The rows of a family stand in
+// the family's file.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -36,7 +37,7 @@ inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max(
 
 struct Operation {
   std::string_view name;
-  std::size_t least, most;  // number of tensor arguments
+  std::size_t least, most;  // bounds on the number of tensor arguments
   std::span<const AttributeSpec> attributes;
   /// Normalises the attributes and returns the type of the result. Throws Error.
   TensorType (*infer)(const Inference&);
@@ -44,16 +45,16 @@ struct Operation {
   Values (*evaluate)(const Operands&);
   /// Returns the node of Tensor IR with the result, which has the inferred type.
   int (*decompose)(tensor::Emitter&, const TensorCall&);
-  std::vector<python::Function> functions;  // its names in expressions
+  std::vector<python::Function> functions;  // the operation's names in expressions
   std::vector<pt2::Function> readers;       // its names in `.pt2` files
 };
 
 /// Every operation, sorted by name.
 std::span<const Operation> operations();
-const Operation* find_operation(std::string_view name);  // nullptr: none
+const Operation* find_operation(std::string_view name);  // nullptr if there is none
 
-/// Names that are not operations of their own: they become no call at all, or several. Each family has them in the file
-/// of its name; those of no family are in composite.cpp.
+/// Names that have no operation of their own: each becomes no call at all, or several calls. A family's names stand in
+/// the family's file; names without a family stand in composite.cpp.
 struct Composites {
   std::vector<python::Function> functions;
   std::vector<pt2::Function> readers;

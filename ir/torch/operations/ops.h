@@ -19,7 +19,7 @@ bool is_default(const Node& call, std::span<const Node* const> args, std::string
 
 /// Broadcasts by NumPy's rule. Throws Error with both shapes.
 Shape broadcast(std::string_view op, const Shape&, const Shape&);
-/// PyTorch's promotion: bool < int < float. A scalar node does not widen a tensor of its own kind. f16 and bf16 give
+/// PyTorch's promotion: bool < int < float. A scalar node does not widen a tensor of its own kind. f16 with bf16 gives
 /// f32.
 DType promote(const Node& a, const Node& b);
 

@@ -1,4 +1,4 @@
-// Activations that several elementwise operations make: elu, softplus, hardswish, …
+// Activation functions, composed of several elementwise operations: elu, softplus, hardswish, …
 #include <cmath>
 
 #include "ir/torch/operations/given.h"
@@ -29,7 +29,7 @@ Id leaky(const Given& g, Id x, double slope) { return g.where(g.apply("gt", x, 0
 
 Id leaky_relu(const Given& g) { return leaky(g, float_input(g), g.number("negative_slope", 0.01)); }
 
-// In evaluation mode: the mean of the slopes.
+// In evaluation mode the slope is the mean of the two bounds.
 Id rrelu(const Given& g) {
   const Id x = float_input(g);
   if (g.flag("training", false)) g.fail("training", "False (a model in eval mode)");
@@ -37,7 +37,7 @@ Id rrelu(const Given& g) {
   return leaky(g, x, (g.number("lower", 1.0 / 8) + g.number("upper", 1.0 / 3)) / 2);
 }
 
-// A slope for each channel, or one for all.
+// The weight has one slope per channel, or one slope for all channels.
 Id prelu(const Given& g) {
   const Id x = float_input(g);
   Id slope = g.tensor("weight");
@@ -139,7 +139,7 @@ Id threshold(const Given& g) {
   return g.where(g.apply("le", x, g.number("threshold", 0)), g.operand("value"), x);
 }
 
-// The first half times the sigmoid of the second.
+// The first half times the sigmoid of the second half.
 Id glu(const Given& g) {
   const Id x = float_input(g);
   const std::size_t dim = g.dim(g.integer("dim", -1), g.rank(x));
@@ -151,7 +151,7 @@ Id glu(const Given& g) {
 
 Id softmin(const Given& g) {
   Id x = float_input(g);
-  const std::int64_t any = g.rank(x) == 0 || g.rank(x) == 1 || g.rank(x) == 3 ? 0 : 1;  // as PyTorch guesses it
+  const std::int64_t any = g.rank(x) == 0 || g.rank(x) == 1 || g.rank(x) == 3 ? 0 : 1;  // PyTorch's default dimension
   return g.call("softmax", {g.apply("neg", x)}, {{"dim", g.integer("dim", any)}});
 }
 

@@ -1,4 +1,4 @@
-// Two tensors or a tensor and a number, element by element; shapes broadcast.
+// Elementwise operations on two tensors, or on a tensor and a number. Shapes broadcast.
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
 //   floor_divide remainder(T, divisor)
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-// Of the dtype that the two promote to.
+// The result has the promoted dtype of the two arguments.
 TensorType infer_arithmetic(const Inference& call) {
   return {promote(call.arg(0), call.arg(1)), broadcast(call.op(), call.shape(0), call.shape(1))};
 }
@@ -36,7 +36,7 @@ TensorType infer_div(const Inference& call) {
   return type;
 }
 
-// A constant: PyTorch refuses to divide by 0, and a kernel cannot.
+// The divisor is a constant, because PyTorch refuses to divide by 0, and a kernel cannot refuse.
 constexpr AttributeSpec divisor_attributes[] = {{"divisor", Kind::integer, Required{}}};
 
 TensorType infer_floor_divide(const Inference& call) {
@@ -65,7 +65,7 @@ Values evaluate_pairs(const Operands& o) {
   for_each_index(o.result(),
                  std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
                  [&](std::size_t i, std::size_t j) { result.push_back(apply(a[i], b[j])); });
-  // The sum of two truth values is one; an integer to a negative power rounds towards zero.
+  // The sum of two booleans is a boolean. Integer results are truncated towards zero.
   if (o.node.type.dtype == DType::boolean) std::ranges::transform(result, result.begin(), to_truth);
   if (is_integer(o.node.type.dtype))
     std::ranges::transform(result, result.begin(), [](double x) { return std::trunc(x); });
@@ -76,7 +76,7 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 double divide(double a, double b) { return a / b; }
-// NaN wins, as in PyTorch. Of 0 and -0 the first: clamp(-0, min=0) is -0.
+// NaN wins, as in PyTorch. Of 0 and -0, the first argument is returned: clamp(-0, min=0) is -0.
 double maximum(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 double minimum(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
 double equal(double a, double b) { return a == b ? 1.0 : 0.0; }
@@ -88,13 +88,13 @@ double greater_equal(double a, double b) { return a >= b ? 1.0 : 0.0; }
 double logical_and(double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }
 double logical_or(double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }
 
-// As PyTorch: an integer to a negative power is 0 but of 1 and -1.
+// As in PyTorch, an integer to a negative power is 0, unless the integer is 1 or -1.
 double integer_power(double x, double n) {
   if (n >= 0) return std::pow(x, n);
   return x == 1 ? 1 : x == -1 ? std::pow(x, std::fmod(-n, 2)) : 0;
 }
 
-// PyTorch computes some constant powers by other operations, which differ for infinities, zeros and overflows.
+// PyTorch computes some constant powers by other operations, whose results differ for infinities, zeros and overflows.
 Values evaluate_pow(const Operands& o) {
   const Node& exponent = *o.args[1];
   if (is_integer(o.node.type.dtype)) return evaluate_pairs<integer_power>(o);
@@ -112,7 +112,8 @@ Values evaluate_pow(const Operands& o) {
   return evaluate_pairs<std::pow>(o);
 }
 
-// Which of two equal numbers PyTorch takes, -0 or 0, depends on the place of the element: `apart` takes the other.
+// Whether PyTorch returns 0 or -0, if both are extremes, depends on the element's position. With `apart`, the other
+// zero is returned.
 template <double (*apply)(double, double)>
 double swapped(double a, double b) {
   return apply(b, a);
@@ -146,13 +147,13 @@ Values evaluate_mul(const Operands& o) {
   return o.node.type.dtype == DType::i32 ? evaluate_pairs<multiply_i32>(o) : evaluate_pairs<multiply>(o);
 }
 
-// As an index expression, whose division rounds down.
+// Computed as an index expression, whose division rounds down.
 template <ExprOp op>
 int decompose_floor_divide(Emitter& e, const TensorCall& call) {
   return e.whole(Expr(op, var("g1"), call.node.integer("divisor")), {e.convert(call.args[0], call.dtype())}, "ew");
 }
 
-// x * x * … by squares, of a constant n of at least 0.
+// Computes x^n by repeated squaring, for a constant n of at least 0.
 int power_by_squares(Emitter& e, int x, std::int64_t n) {
   if (n == 0) return e.fill(e.scalar(1, e.dtype(x), "one"), e.shape(x), "ew");
   int result = -1;
@@ -163,9 +164,9 @@ int power_by_squares(Emitter& e, int x, std::int64_t n) {
   }
 }
 
-// Of integers by a tensor of them: a factor for each bit of the exponent. A square that no bit asks for is 1, so that
-// nothing is larger than the result. Exponents beyond 63 are of -1, 0 and 1, or of numbers beyond 64 bits, and only
-// count by their parity.
+// A power of integers with a tensor of exponents: a product with one factor for each bit of the exponent. A square that
+// no remaining bit needs is 1, so that no intermediate value is larger than the result. Of an exponent above 63 only
+// the parity matters: the base is -1, 0 or 1, or the result exceeds 64 bits.
 int integer_power(Emitter& e, const TensorCall& call) {
   constexpr int bits = 6;
   const auto argument = [&](std::size_t i, DType t) {
@@ -179,7 +180,7 @@ int integer_power(Emitter& e, const TensorCall& call) {
   const int base = argument(0, call.dtype()), given = argument(1, of_exponent);
   const int one = e.scalar(1, call.dtype(), "one");
   const int negative = compared(Op::less, given, 0), small = compared(Op::less_equal, given, (1 << bits) - 1);
-  const int low = e.convert(given, DType::i32);  // has the parity, and all of a small one
+  const int low = e.convert(given, DType::i32);  // keeps the parity, and the whole value of a small exponent
   const int odd = e.whole(Expr(ExprOp::mod, var("g1"), 2), {low}, "odd");
   const int beyond = e.elementwise(Op::add, {odd, e.scalar((1 << bits) - 2, DType::i32, "even")}, "beyond");
   const int n =
@@ -200,7 +201,7 @@ int integer_power(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::select, {vanishes, e.scalar(0, call.dtype(), "zero"), result}, "ew");
 }
 
-// By a constant: x^2 = x * x, and so on.
+// Some constant exponents become simpler operations: x^2 = x * x, and so on.
 int decompose_pow(Emitter& e, const TensorCall& call) {
   if (is_integer(call.dtype())) {
     const auto* n = e.as_scalar(call.args[1]);
@@ -221,12 +222,12 @@ int decompose_pow(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(Op::power, {x, operand(e, call, 1, t)}, "ew"), call.dtype());
 }
 
-enum class Order : bool { kept, swapped };  // a > b is b < a
+enum class Order : bool { kept, swapped };  // swapped: a > b is computed as b < a
 
 template <Op op, Order order>
 int decompose_comparison(Emitter& e, const TensorCall& call) {
   DType t = arithmetic_type(promote(call.arg(0), call.arg(1)));
-  // A number that 32 bits do not hold is compared as what it is.
+  // If a number may exceed 32 bits, the comparison is in 64 bits.
   if (is_integer(t) && (call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64)) t = DType::i64;
   const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
   return e.elementwise(op, order == Order::swapped ? std::vector{b, a} : std::vector{a, b}, "ew");
@@ -247,14 +248,15 @@ python::Value call_infix(const python::Call& c) {
   return c.node({left, c.operand("right", 1)});
 }
 
-// As FX has it: a number is the second argument where the order does not matter.
+// In a commutative operation, a number becomes the second argument, as in FX graphs.
 python::Value call_commuting(const python::Call& c) {
   const bool swap = !is_tensor(c.value("left"));
   const Id first = c.operand(swap ? "right" : "left", 0);
   return c.node({first, c.operand(swap ? "left" : "right", 1)});
 }
 
-/// x op a multiple of the divisor: `//` and `%` of floats. A remainder has the divisor's sign.
+/// Returns `//` or `%` of floats: floor(x / divisor), or x minus this multiple of the divisor. A remainder has the
+/// divisor's sign.
 Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
   const Id quotient = floor_of(c, c.call("div", {x, divisor}, {}));
   return remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {}) : quotient;
@@ -264,7 +266,7 @@ bool by_floats(const Caller& c, Id x, std::optional<Id> divisor) {
   return is_float(c.node(x).type.dtype) || (divisor && is_float(c.node(*divisor).type.dtype));
 }
 
-/// x / divisor of integers, rounded to a whole number below or towards 0.
+/// Returns x / divisor for integers, rounded down or towards 0.
 Id whole_quotient(const Caller& c, Id x, std::int64_t divisor, bool down) {
   return down ? c.call("floor_divide", {x}, {{"divisor", divisor}}) : quotient_towards_zero(c, x, divisor);
 }
@@ -279,7 +281,7 @@ python::Value call_floor_divide(const python::Call& c) {
   return c.node({c.tensor("input")}, {{"divisor", c.integer("other")}});
 }
 
-// Rounded down to a whole number where that is asked for.
+// div: the quotient is rounded to a whole number if a rounding_mode is given.
 python::Value call_divide(const python::Call& c) {
   const Id input = c.tensor("input");
   if (!c.given("rounding_mode")) return c.node({input, c.operand("other", 1)});

@@ -1,4 +1,4 @@
-// Integers bit by bit. Truth values have the logical operations.
+// Bitwise operations on integers. For booleans they are the logical operations.
 //   bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift(T, T)
 #include <algorithm>
 #include <array>
@@ -19,7 +19,8 @@ TensorType infer_bitwise(const Inference& call) {
 
 int width_of(const TensorCall& call) { return call.dtype() == DType::i64 || call.node.wide ? 64 : 32; }
 
-/// A shift by less than 0 or by all bits leaves none, as in PyTorch; of numbers below 0 a shift to the right leaves -1.
+/// Shifts an integer of `width` bits. As in PyTorch, a shift by less than 0 or by at least `width` bits gives 0, and a
+/// right shift of a negative number gives -1.
 double shifted(double x, double by, int width, bool left) {
   const bool all = by < 0 || by >= width;
   if (left) return all ? 0 : std::ldexp(x, static_cast<int>(by));
@@ -56,7 +57,8 @@ int decompose_bits(Emitter& e, const TensorCall& call) {
   return e.elementwise(op, {a, b}, "ew");
 }
 
-// A number of 64 bits that fits into 32 is shifted as one of 32: to the right by 31 at most, which leaves as much.
+// A 64-bit integer whose values fit into 32 bits is shifted as a 32-bit integer. A right shift is limited to 31 bits,
+// which gives the same result as a longer shift.
 template <bool left>
 int decompose_shift(Emitter& e, const TensorCall& call) {
   const DType t = call.dtype();
@@ -79,13 +81,13 @@ std::string_view of_truth_values(std::string_view op) {
   return op == "bitwise_and" ? "logical_and" : op == "bitwise_or" ? "logical_or" : "ne";
 }
 
-/// and, or, xor: of truth values the logical operation.
+/// and, or, xor: the logical operation if both arguments are boolean.
 python::Value bits(const python::Call& c, Id a, Id b) {
   const bool truth = c.type(a).dtype == DType::boolean && c.type(b).dtype == DType::boolean;
   return {python::Tensor{c.session.call(truth ? of_truth_values(c.op) : c.op, {a, b})}};
 }
 python::Value call_bits(const python::Call& c) { return bits(c, c.tensor("input"), c.operand("other", 1)); }
-// As FX has it: a number is the second argument.
+// A number becomes the second argument, as in FX graphs.
 python::Value call_infix_bits(const python::Call& c) {
   const bool swap = !is_tensor(c.value("left"));
   const Id first = c.operand(swap ? "right" : "left", 0);
@@ -109,7 +111,7 @@ std::vector<Id> read_shift(pt2::Call& call) {
   return call.node({self, call.operand("other")});
 }
 
-// Of integers -1 - x; of truth values the other one.
+// -1 - x for integers, and logical_not for booleans.
 Id bitwise_not(const Given& g) {
   const Id x = g.tensor("input");
   if (g.dtype(x) == DType::boolean) return g.apply("logical_not", x);

@@ -1,4 +1,4 @@
-// Elements that a mask chooses, and conversions.
+// Selection of elements by a mask, and conversions.
 //   where(T condition, T, T)   masked_fill(T, T mask, T value)   to(T, dtype)
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Elementary functions, and those of rounding, that several elementwise operations make: floor, sign, log2, …
+// Elementary functions and rounding, composed of several elementwise operations: floor, sign, log2, …
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,13 +12,13 @@ namespace {
 
 Id choose(const Given& g, Id condition, double a, Id b) { return g.call("where", {condition, g.scalar(a), b}); }
 
-/// The input, as floats.
+/// Returns the input as floats.
 Id float_input(const Given& g) {
   const Id x = g.tensor("input");
   return is_float(g.dtype(x)) ? x : g.to(x, DType::f32);
 }
 
-// Rounding: by integers of 32 bits. An f32 of at least 2^23 has no fraction.
+// Rounding converts to 32-bit integers. An f32 with a magnitude of at least 2^23 has no fraction.
 constexpr double whole = 0x1p23;
 
 using Rounding = Id (*)(const Caller&, Id x, Id truncated);
@@ -47,13 +47,13 @@ Id rounded(const Given& g) {
   return rounded_by(g.caller(), g.tensor("input"), rounding);
 }
 
-// That of NaN is 0, as in PyTorch.
+// sign(NaN) is 0, as in PyTorch.
 Id sign_of(const Given& g, Id x) {
   const Id positive = g.to(g.apply("gt", x, 0.0), DType::i32), negative = g.to(g.apply("lt", x, 0.0), DType::i32);
   return g.to(g.apply("sub", positive, negative), g.dtype(x));
 }
 
-// Halves go to even numbers.
+// Rounds halves to even numbers.
 Id nearest(const Caller& c, Id x, Id t) {
   const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}, {}); };
   const DType dtype = c.node(x).type.dtype;
@@ -95,7 +95,7 @@ Id logit(const Given& g) {
   if (g.has("eps")) x = g.apply("minimum", g.apply("maximum", x, g.number("eps", 0)), 1 - g.number("eps", 0));
   return g.apply("log", g.apply("div", x, g.apply("sub", 1.0, x)));
 }
-/// log(e^a + e^b), which does not overflow.
+/// log(e^a + e^b), computed without overflow.
 Id logaddexp(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other"), most = g.apply("maximum", a, b);
   const Id apart = g.apply("neg", g.apply("abs", g.apply("sub", a, b)));
@@ -119,7 +119,7 @@ Id acos(const Given& g) {
   const Id ratio = g.apply("div", g.apply("sub", 1.0, x), g.apply("add", x, 1.0));
   return g.apply("mul", g.apply("atan", g.apply("sqrt", ratio)), 2.0);
 }
-/// -0 is negative, as 1 / -0 is.
+/// Whether x is negative. -0 is negative, too, because 1 / -0 is.
 Id is_negative(const Given& g, Id x) {
   return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
 }
@@ -219,7 +219,7 @@ Id erfinv(const Given& g) {
   return g.where(g.apply("eq", size, 1.0), end, result);
 }
 
-// Kinds of numbers
+// Classification of numbers
 
 Id isnan(const Given& g) { return g.apply("ne", g.tensor("input"), g.tensor("input")); }
 Id isinf(const Given& g) { return g.apply("eq", g.apply("abs", float_input(g)), infinity); }
@@ -235,7 +235,7 @@ Id nan_to_num(const Given& g) {
   return choose(g, g.apply("ne", x, x), g.number("nan", 0), finite);
 }
 
-// Of several tensors
+// Functions of several tensors
 
 Id scaled(const Given& g, std::string_view op) {
   const Id x = g.tensor("input"), product = g.apply(op, g.tensor("tensor1"), g.tensor("tensor2"));

@@ -1,4 +1,4 @@
-// One tensor, element by element.
+// Elementwise operations on one tensor.
 //   neg exp log sqrt rsqrt tanh sigmoid silu relu erf sin cos abs reciprocal logical_not(T)
 //   gelu(T, approximate="none" | "tanh")
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace deplo::ir::torch {
 namespace {
 
-// Integers and truth values give f32.
+// The result for integers and booleans is f32.
 TensorType infer_float(const Inference& call) {
   return {is_float(call.dtype(0)) ? call.dtype(0) : DType::f32, call.shape(0)};
 }
 
-// Of integers or floats.
+// The argument may have integers or floats, but not booleans.
 TensorType infer_number(const Inference& call) {
   if (call.dtype(0) == DType::boolean) call.expected("numbers");
   return call.type(0);
@@ -49,11 +49,11 @@ double reciprocal(double x) { return 1 / x; }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 double relu(double x) { return x < 0 ? 0.0 : x; }
 double logical_not(double x) { return x == 0 ? 1.0 : 0.0; }
-// As PyTorch computes them: 0 from -88.7 on, where the exponential overflows.
+// Computed as in PyTorch: the result is 0 for x below about -88.7, because the exponential overflows in f32.
 double sigmoid(double x) { return 1 / (1 + in_f32_range(std::exp(-x))); }
 double silu(double x) { return x / (1 + in_f32_range(std::exp(-x))); }
 
-// A kernel may give 0 for -0.
+// A kernel may return 0 where PyTorch returns -0.
 double relu_of_zero(double x) { return relu(x) + 0.0; }
 Values evaluate_relu(const Operands& o) { return o.apart ? evaluate_each<relu_of_zero>(o) : evaluate_each<relu>(o); }
 
@@ -73,15 +73,15 @@ TensorType infer_gelu(const Inference& call) {
   return infer_activation(call);
 }
 
-// x Φ(x), with erfc so that no digits cancel at the left.
+// x Φ(x). erfc avoids cancellation for negative x.
 double gelu(double x) { return 0.5 * x * std::erfc(-x * std::numbers::sqrt2 / 2); }
 double gelu_tanh(double x) {
   const double inner = std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x);
   return 0.5 * x * (1 + std::tanh(inner));
 }
 
-// PyTorch's vectors multiply x by 2 Φ(x) first: infinity gives NaN, and what is beyond half of the greatest number
-// infinity. Single elements do not.
+// PyTorch's vectorised code multiplies x by 2 Φ(x) first. So infinity gives NaN, and a number above half of the
+// greatest f32 gives infinity. PyTorch's code for single elements does not do this.
 double gelu_in_vectors(double x) {
   constexpr double half = std::numeric_limits<float>::max() / 2;
   return std::isinf(x) ? std::nan("") : x > half ? std::numeric_limits<double>::infinity() : gelu(x);
@@ -121,7 +121,7 @@ int decompose_gelu(Emitter& e, const TensorCall& call) {
 
 // atan
 
-// A polynomial, the highest power first.
+// Evaluates a polynomial. The coefficient of the highest power comes first.
 template <std::size_t n>
 int horner(Emitter& e, int x, const std::array<double, n>& coefficients, DType t) {
   int sum = e.scalar(coefficients[0], t, "coefficient");
@@ -132,8 +132,9 @@ int horner(Emitter& e, int x, const std::array<double, n>& coefficients, DType t
   return sum;
 }
 
-// Cephes' atan (Moshier, netlib.org/cephes, atan.c), exact to double. Beyond tan(3π/8) it is π/2 - atan(1 / |x|), beyond
-// 0.66 π/4 + atan((|x| - 1) / (|x| + 1)), and what is left is z + z³ P(z²) / Q(z²). ±0 and NaN are their own.
+// Cephes' atan (Moshier, netlib.org/cephes, atan.c), exact to double. For |x| above tan(3π/8) it is π/2 - atan(1 /
+// |x|). For |x| above 0.66 it is π/4 + atan((|x| - 1) / (|x| + 1)). The remaining atan is z + z³ P(z²) / Q(z²). ±0 and
+// NaN are returned unchanged.
 int decompose_atan(Emitter& e, const TensorCall& call) {
   constexpr std::array p = {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
                             -1.228866684490136173410e2, -6.485021904942025371773e1};

@@ -1,4 +1,4 @@
-// Tensors put together.
+// Operations that join tensors.
 //   cat(T…, dim=0)   stack(T…, dim=0)
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ DType promote_all(const Inference& call) {
   return dtype;
 }
 
-// A tensor of shape (0,) goes with any other.
+// A tensor of shape (0,) can be joined with tensors of any shape.
 TensorType infer_cat(const Inference& call) {
   const auto counts = [&](std::size_t i) { return call.shape(i) != Shape{0}; };
   std::size_t first = 0;
@@ -48,7 +48,8 @@ TensorType infer_stack(const Inference& call) {
   return type;
 }
 
-// Both interleave the arguments' blocks: what lies at and within the dimension.
+// cat and stack both interleave blocks of the arguments. A block holds the elements along `dim` and all later
+// dimensions.
 Values evaluate_join(const Operands& o) {
   const auto dim = static_cast<std::ptrdiff_t>(o.node.integer("dim"));
   std::vector<std::ptrdiff_t> blocks;
@@ -69,7 +70,8 @@ Expr clamp(const Expr& e, std::int64_t extent, const Ranges& ranges) {
   return simplify(Expr(ExprOp::max, min(e, extent - 1), 0), ranges);
 }
 
-// Arguments one after the other along `dim`, each a branch. `extents`: along it; `own`: they have the dimension.
+// Joins the arguments along `dim`. Each argument is a branch of the index map. `extents`: the arguments' extents along
+// `dim`. `own`: whether the arguments have this dimension.
 int joined(Emitter& e, const TensorCall& call, const Dims& extents, bool own) {
   const auto dim = static_cast<std::size_t>(call.node.integer("dim"));
   const Ranges ranges = tensor::coordinate_ranges(call.shape());

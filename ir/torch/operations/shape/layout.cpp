@@ -1,7 +1,6 @@
 // Index maps: they change the indices of the elements and compute nothing.
-//   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (a -1 is resolved))   unsqueeze(T, dim)
-//   squeeze(T, dims (if empty, all of extent 1; normalised to those of extent 1))   expand(T, shape (-1 keeps the
-// extent))
+//  transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (may have one -1))   unsqueeze(T, dim)
+//  squeeze(T, dims=all (only those of extent 1 are removed))   expand(T, shape (-1 keeps the extent))
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,20 +62,21 @@ python::Value call_t(const python::Call& c) {
   return c.node({x}, {{"dim0", std::int64_t{0}}, {"dim1", std::int64_t{1}}});
 }
 
-// t (at most two dimensions), mT (at least two)
+// Reads t (at most two dimensions) and mT (at least two).
 std::vector<Id> read_t(pt2::Call& call) {
   const Id x = call.tensor("self");
   if (call.rank(x) < 2) return {x};
   return call.node({x}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
 }
 
-// x.T: nearly all programs use it on two dimensions
+// swapaxes, swapdims
 std::vector<Id> read_swapped(pt2::Call& call) {
   const bool axes = call.has("axis0");
   const std::int64_t first = call.integer(axes ? "axis0" : "dim0"), second = call.integer(axes ? "axis1" : "dim1");
   return call.node({call.tensor("self")}, {{"dim0", first}, {"dim1", second}});
 }
 
+// x.T: nearly all programs use it on two dimensions, for which it is a transpose.
 std::vector<Id> read_reversed(pt2::Call& call) {
   const Id x = call.tensor("self");
   Shape dims;
@@ -105,9 +105,9 @@ Values evaluate_permute(const Operands& o) {
 
 int decompose_permute(Emitter& e, const TensorCall& call) { return permuted(e, call, call.node.integers("dims")); }
 
-// reshape, and its special cases unsqueeze and squeeze, which add and remove extents of 1
+// reshape, and its special cases unsqueeze and squeeze, which add and remove dimensions of extent 1
 
-// Replaces the -1 of the shape so that it has `count` elements. nullopt if no number or several numbers do.
+// Replaces an extent of -1 so that the shape has `count` elements. Returns nullopt if no number fits, or several do.
 std::optional<Shape> with_count(Shape shape, std::int64_t count) {
   std::int64_t known = 1;
   for (const std::int64_t extent : shape)
@@ -240,7 +240,7 @@ std::vector<Id> read_expand(pt2::Call& call) {
   return {call.expand(call.tensor("self"), call.output_type().shape)};
 }
 
-// Compositions of these
+// Compositions of these operations
 
 // (…, n, …) → (…, n, 1, …) → (…, n, repeats, …) → (…, n * repeats, …)
 python::Value call_repeat_interleave(const python::Call& c) {
@@ -257,7 +257,7 @@ python::Value call_repeat_interleave(const python::Call& c) {
   return c.node({c.session.call("expand", {apart}, {{"shape", wide}})}, {{"shape", shape}});
 }
 
-// (a, b) of dim 0: (a, 1, b) → (a, repeats, b) → (a * repeats, b)
+// For shape (a, b) and dim 0: (a, 1, b) → (a, repeats, b) → (a * repeats, b)
 std::vector<Id> read_repeat_interleave(pt2::Call& call) {
   call.ignore({"output_size"});
   const Id x = call.tensor("self");
@@ -271,7 +271,7 @@ std::vector<Id> read_repeat_interleave(pt2::Call& call) {
   return {call.reshape(call.expand(call.reshape(x, apart), wide), call.output_type().shape)};
 }
 
-// repeat(2, 3) of (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
+// repeat(2, 3) of shape (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
 std::vector<Id> read_repeat(pt2::Call& call) {
   const Id x = call.tensor("self");
   const std::vector<std::int64_t> repeats = call.integers("repeats");

@@ -1,4 +1,4 @@
-// Rearrangements that index maps, slices and selections make: roll, flip, meshgrid, diagonals, pixel_shuffle, …
+// Rearrangements composed of index maps, slices and selections: roll, flip, meshgrid, diagonals, pixel_shuffle, …
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Id roll(const Given& g) {
   return x;
 }
 
-/// The middle of each dimension comes first, or the first place comes to the middle.
+/// Moves the first element of each dimension to the middle (fftshift), or the middle element to the front (ifftshift).
 template <bool inverse>
 Id shifted_by_half(const Given& g) {
   Id x = g.tensor("input");
@@ -66,7 +66,7 @@ Id shifted_by_half(const Given& g) {
   return x;
 }
 
-// Tensor i gets dimension i; of 'xy' the first two change places.
+// Tensor i varies along dimension i. With indexing 'xy', the first two dimensions are swapped.
 std::vector<Id> meshgrid(const Given& g) {
   std::vector<Id> tensors = g.tensors("tensors");
   const std::string indexing = g.text("indexing", "ij");
@@ -95,7 +95,7 @@ std::vector<Id> broadcast_tensors(const Given& g) {
   return tensors;
 }
 
-// Only the elements (…, i, i + offset) of the last two dimensions.
+// Sets all elements to 0 except the elements (…, i, i + offset) of the last two dimensions.
 Id only_diagonal(const Given& g, Id x, std::int64_t offset) {
   return g.call("tril", {g.call("triu", {x}, {{"diagonal", offset}})}, {{"diagonal", offset}});
 }
@@ -110,7 +110,7 @@ Id embedded(const Given& g, Id x, std::int64_t offset) {
   return only_diagonal(g, g.expand(rows, shape), offset);
 }
 
-/// The elements i, i + offset of two dimensions, as the last dimension.
+/// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
 Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2) {
   if (dim1 == dim2) g.refuse("two different dimensions", x);
   Shape order;
@@ -155,7 +155,7 @@ Id trace(const Given& g) {
   return g.call("sum", {diagonal_of(g, x, 0, 0, 1)});
 }
 
-/// (…, C, H, W) as (…, parts) in another order, and then in another shape. The parts replace the last three dimensions.
+/// Reshapes the last three dimensions of x to `parts`, permutes the parts by `order`, and reshapes them to `result`.
 Id rearranged(const Given& g, Id x, const Shape& parts, const Shape& order, const Shape& result) {
   const Shape shape = g.shape(x);
   Shape apart(shape.begin(), shape.end() - 3), whole = apart, dims;
@@ -222,7 +222,7 @@ Id movedim(const Given& g) {
   return g.permute(x, order);
 }
 
-// x.repeat(2, 3) of (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
+// x.repeat(2, 3) of shape (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
 Id repeated(const Given& g, Id x, Shape repeats) {
   Shape extents(repeats.size() - g.rank(x), 1), apart, wide, whole;
   const Shape shape = g.shape(x);
@@ -255,7 +255,7 @@ Id tile(const Given& g) {
   return repeated(g, x, repeats);
 }
 
-// Differences of neighbours, n times.
+// Differences of neighbouring elements, taken n times.
 Id diff(const Given& g) {
   Id x = g.tensor("input");
   if (g.rank(x) == 0) g.refuse("a tensor of at least one dimension", x);

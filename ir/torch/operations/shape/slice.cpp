@@ -1,4 +1,4 @@
-// Elements picked along a dimension.
+// Operations that pick elements along a dimension.
 //   slice(T, dim, start=0, end=max, step=1 (≥ 1))   select(T, dim, index)
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr AttributeSpec slice_attributes[] = {{"dim", Kind::integer, Required{}}
                                               {"end", Kind::integer, Computed{}},
                                               {"step", Kind::integer, std::int64_t{1}}};
 
-// As Python clamps the bounds of a slice.
+// Clamps the bound of a slice as Python does.
 std::int64_t clamp_bound(std::int64_t bound, std::int64_t extent) {
   return std::clamp<std::int64_t>(bound < 0 ? std::max(bound, -extent) + extent : bound, 0, extent);
 }
@@ -34,7 +34,8 @@ TensorType infer_slice(const Inference& call) {
   if (step < 1) call.expected("a step of at least 1", std::to_string(step));
   const std::int64_t count = start >= end ? 0 : 1 + (end - start - 1) / step;
   call.set("start", start);
-  call.set("end", count <= 1 ? start + count : end);  // of one element the step says nothing, and may be huge
+  // The step has no effect on at most one element, and it may be huge.
+  call.set("end", count <= 1 ? start + count : end);
   call.set("step", count <= 1 ? 1 : step);
   TensorType type = call.type(0);
   type.shape[static_cast<std::size_t>(dim)] = count;
@@ -56,7 +57,7 @@ int decompose_slice(Emitter& e, const TensorCall& call) {
   return e.map(call.args[0], call.shape(), std::move(coordinates), "map");
 }
 
-// Slices of these extents, one after the other.
+// Returns consecutive slices of these extents.
 python::Value pieces(const python::Call& c, Id x, std::size_t dim, const Shape& extents) {
   python::Values out;
   std::int64_t start = 0;

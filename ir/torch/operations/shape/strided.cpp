@@ -1,4 +1,5 @@
-// as_strided: elements by their places in a tensor's memory. Only files have it, which state how tensors lie there.
+// as_strided: selects elements by their positions in a tensor's memory. Only `.pt2` files use it, because they state
+// how tensors lie in memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace deplo::ir::torch {
 namespace memory_places {
 namespace {
 
-/// The dimensions as they lie in memory, the last one innermost; fails if elements overlap or have gaps between them.
+/// Returns the dimensions in their order in memory, the innermost last. Fails if elements overlap or have gaps between
+/// them.
 Shape memory_order(pt2::Call& call, const pt2::TensorMeta& meta) {
   const Shape& shape = meta.type.shape;
   if (meta.offset != 0 || meta.strides.size() != shape.size()) call.fail("self", "a tensor that is all of its memory");
