@@ -1,4 +1,4 @@
-// Counts of elements, and products of rows by the group that they belong to.
+// Histograms, and products of rows with the matrix of their group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// How many elements of a vector of whole numbers are 0, 1, …, each weighing as much as the weights say.
+/// Counts how many elements of the integer vector `bins` are 0, 1, …, count - 1. With `weights`, an element counts as
+/// much as its weight.
 Id counts(const Given& g, Id bins, std::int64_t count, std::optional<Id> weights, DType dtype) {
   const std::int64_t elements = g.shape(bins)[0];
   if (count > max_pairs / std::max<std::int64_t>(elements, 1))
@@ -20,7 +21,8 @@ Id counts(const Given& g, Id bins, std::int64_t count, std::optional<Id> weights
   return g.to(g.call("sum", {parts}, {{"dims", Shape{1}}}), dtype);
 }
 
-// bins of equal width from min to max, of which the last has its end; what is outside does not count.
+// histc: bins of equal width from min to max. The last bin includes max. Elements outside of this range are not
+// counted.
 Id histc(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
@@ -37,7 +39,7 @@ Id histc(const Given& g) {
   return counts(g, bin, bins, std::nullopt, g.dtype(x));
 }
 
-// As long as the file, or minlength, says.
+// `length`: the number of bins, which minlength or the file states.
 Id bincount_of(const Given& g, std::int64_t length) {
   const Id x = g.tensor("input");
   if (!is_integer(g.dtype(x)) || g.rank(x) != 1) g.refuse("a vector of integers", x);
@@ -56,7 +58,7 @@ std::vector<Id> read_bincount(pt2::Call& call) {
   return {bincount_of(Given(call), call.output_type().shape.at(0))};
 }
 
-// Rows offs[i - 1] to offs[i] of a (rows, k) are multiplied by b[i] of (groups, k, n).
+// Multiplies the rows offs[i - 1] to offs[i] of a (rows, k) by b[i] of (groups, k, n).
 Id grouped_product(const Given& g, Id a, Id b, Id offs) {
   if (g.rank(a) != 2 || g.rank(b) != 3 || g.rank(offs) != 1 || g.shape(b)[0] != g.shape(offs)[0] ||
       g.shape(a)[1] != g.shape(b)[1])

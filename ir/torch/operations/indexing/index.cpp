@@ -1,4 +1,4 @@
-// Elements looked up or dropped by their indices.
+// Operations that select or drop elements by their indices.
 //   embedding(T weight, T indices)   index_select(T, T indices, dim=0)   gather(T, T index, dim)
 //   index(T, T indices…, dims)   one_hot(T, num_classes)   triu tril(T, diagonal=0)
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr AttributeSpec triangle_attributes[] = {{"diagonal", Kind::integer, std
 TensorType infer_triangle(const Inference& call) {
   const Shape& shape = call.shape(0);
   if (shape.size() < 2) call.expected("a tensor of at least two dimensions");
-  // What lies beyond these keeps or drops as much.
+  // Diagonals outside of this range keep or drop the same elements as its ends.
   call.set("diagonal", std::clamp(call.node().integer("diagonal"), -shape.end()[-2], shape.end()[-1]));
   return call.type(0);
 }
@@ -42,7 +42,7 @@ Values evaluate_triangle(const Operands& o) {
   return result;
 }
 
-// x where the condition on its last two coordinates holds, else 0.
+// Returns x where the condition on the last two coordinates holds, and 0 elsewhere.
 int where_in_triangle(Emitter& e, const TensorCall& call, const Expr& condition) {
   const int x = call.args[0];
   const int mask = e.coordinate(condition, {DType::boolean, call.shape()}, "mask");
@@ -71,7 +71,7 @@ void check_index(const Inference& call, std::size_t arg) {
   if (!is_integer(call.dtype(arg))) call.expected("indices of integers");
 }
 
-// The tensor's dimension gives way to those of the indices.
+// Returns the type of the result, in which the dimensions of the indices replace dimension `dim` of the tensor.
 TensorType selected(const Inference& call, std::size_t dim) {
   Shape shape = call.shape(0);
   const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
@@ -85,7 +85,7 @@ TensorType infer_embedding(const Inference& call) {
   return selected(call, 0);
 }
 
-// wraps: indices below 0 count from the end, as in x[indices]
+// wraps: negative indices count from the end, as in x[indices]
 constexpr AttributeSpec index_select_attributes[] = {{"dim", Kind::integer, std::int64_t{0}},
                                                      {"wraps", Kind::flag, false}};
 
@@ -95,7 +95,7 @@ TensorType infer_index_select(const Inference& call) {
   return selected(call, static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0))));
 }
 
-// One block of the rest after the other.
+// Copies rows one after the other. A row is the contiguous block of all dimensions after `dim`.
 Values evaluate_index_select(const Operands& o) {
   const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
   const auto extent = static_cast<std::size_t>(o.shape(0)[dim]);
@@ -112,7 +112,7 @@ Values evaluate_index_select(const Operands& o) {
   return result;
 }
 
-/// The coordinate along an extent that the value `name` selects; invalid ones are clamped.
+/// Returns the coordinate that the value `name` selects along a dimension. Invalid values are clamped.
 Expr index_within(const std::string& name, std::int64_t extent, bool wraps) {
   const Expr index = var(name);
   return min(Expr(ExprOp::max, wraps ? index + less(index, 0) * extent : index, 0), extent - 1);
@@ -182,8 +182,8 @@ std::vector<Id> read_index_select(pt2::Call& call) {
 
 constexpr AttributeSpec index_attributes[] = {{"dims", Kind::integers, Required{}}, {"wraps", Kind::flag, false}};
 
-// The shape of the tensors of indices, the dimensions that they index, and where theirs stand in the result: in place
-// of the first if all follow each other, else before all others.
+// The broadcast shape of the index tensors, the dimensions that they index, and the place of their own dimensions in
+// the result. If the indexed dimensions are adjacent, this is the place of the first one; otherwise it is the front.
 struct Indexed {
   Shape shape, dims;
   std::size_t place;
@@ -355,13 +355,13 @@ int decompose_one_hot(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), call.dtype());
 }
 
-/// Ops whose result is not negative if no argument is.
+/// Operations whose result is not negative if none of the arguments is negative.
 bool combines_elements(std::string_view op) {
   constexpr std::array<std::string_view, 6> combining = {"cat", "stack", "maximum", "add", "mul", "where"};
   return std::ranges::find(combining, op) != combining.end();
 }
 
-/// Ops whose result is not negative if the first argument is not.
+/// Operations whose result is not negative if the first argument is not negative.
 bool keeps_elements(std::string_view op) {
   constexpr std::array<std::string_view, 17> keeping = {
       "slice", "select", "reshape",      "permute", "transpose", "unsqueeze", "squeeze", "expand",      "gather",

@@ -1,4 +1,4 @@
-// Running sums, products and extremes.
+// Cumulative sums, products, maxima and minima.
 //   cummax cummin cumprod cumsum(T, dim)
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
 
-// The lines along one dimension: calls f with where each begins and the distance of its elements.
+// Calls f for each line along a dimension, with the offset of its first element and the stride of its elements.
 template <class F>
 void for_each_line(const Shape& shape, std::size_t dim, F&& f) {
   Shape lines = shape, strides = row_major_strides(shape);
@@ -50,7 +50,8 @@ int decompose_scan(Emitter& e, const TensorCall& call) {
   return e.convert(e.scan(op, x, call.node.integer("dim"), "scan"), call.dtype());
 }
 
-// In double, which overflows much later than f32; but a 0 that an overflow follows is none in f32.
+// Computed in double, which overflows much later than f32. There is a difference if a 0 follows an overflow of f32: the
+// product is 0 here, but not in f32.
 Values evaluate_cumprod(const Operands& o) {
   Values result = o.value(0);
   const std::size_t dim = dim_of(o.node);
@@ -68,7 +69,7 @@ TensorType infer_extreme(const Inference& call) {
   return call.arg(0).type;
 }
 
-// NaN is an extreme, and stays one.
+// A NaN counts as an extreme, and all later results are NaN.
 template <bool largest>
 Values evaluate_extreme(const Operands& o) {
   Values result = o.value(0);
@@ -83,7 +84,8 @@ Values evaluate_extreme(const Operands& o) {
   return result;
 }
 
-// The values, and the last index that has each: PyTorch's comparison with the extreme so far is `>=` or `<=`.
+// Returns the running extremes, and for each the last index at which it occurs: PyTorch compares an element with the
+// extreme so far by `>=` or `<=`.
 template <bool largest>
 std::vector<Id> running_extreme(const Given& g) {
   const Id x = g.tensor("input");

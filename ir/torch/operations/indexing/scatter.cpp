@@ -1,4 +1,4 @@
-// Elements put where indices say.
+// Operations that write elements to indexed positions.
 //   scatter(T, T index, T source, dim)   scatter_add(T, T index, T source, dim)
 #include <fmt/format.h>
 
@@ -44,10 +44,10 @@ Values evaluate_scatter(const Operands& o) {
   return result;
 }
 
-/// The pairs of a place of the result and an index, which is the second.
+/// All pairs of a place of the result and an index; the index is the second of a pair.
 struct Meant {
   Pairs pairs;
-  int hit;  // whether the index is the place
+  int hit;  // whether the index equals the place
 
   Meant(Emitter& e, const TensorCall& call) : pairs(pairs_of(e, call)) {
     const int index = pairs.at_second(e.index(call.args[1]), "index");
@@ -59,7 +59,7 @@ struct Meant {
   }
 };
 
-// out[t] = x[t] + sum over i of (source[i] where index[i] == t): in an order that does not depend on threads.
+// out[t] = x[t] + sum over i of (source[i] where index[i] == t). The order of additions does not depend on threads.
 int decompose_scatter_add(Emitter& e, const TensorCall& call) {
   const DType t = accumulation_type(call.dtype());
   const Meant meant(e, call);
@@ -69,7 +69,7 @@ int decompose_scatter_add(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(Op::add, {e.convert(call.args[0], t), sum}, "ew"), call.dtype());
 }
 
-// The last index that is the place wins, as in a loop over them.
+// If several indices are equal, the last one wins, as in a loop over the indices.
 int decompose_scatter(Emitter& e, const TensorCall& call) {
   const Meant meant(e, call);
   const int from = e.coordinate(meant.pairs.second(), {DType::i32, meant.pairs.space()}, "from");
@@ -85,7 +85,7 @@ int decompose_scatter(Emitter& e, const TensorCall& call) {
 
 // In expressions
 
-// A number is put everywhere.
+// A number becomes a tensor of the index's shape that is filled with it.
 Id source_of(const python::Call& c, std::string_view parameter, Id x, Id index) {
   if (is_tensor(c.value(parameter))) return c.tensor(parameter);
   return c.session.call("full", {},
@@ -98,7 +98,8 @@ python::Value call_scatter(const python::Call& c) {
   return c.node({x, index, source_of(c, source, x, index)}, {{"dim", c.integer("dim")}});
 }
 
-// Rows of the source go to, or (scatter_add) are added to, the rows of x that the index, of one dimension, names.
+// Writes (scatter) or adds (scatter_add) the rows of the source to the rows of x that `index`, of one dimension,
+// selects.
 Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
   const Shape shape = c.node(source).type.shape, &places = c.node(index).type.shape;
   const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
@@ -130,7 +131,7 @@ Id index_add(const Given& g) {
   return scatter_rows(g.caller(), "scatter_add", x, g.integer("dim", 0), index, source);
 }
 
-/// Scatters truth values as numbers.
+/// Scatters booleans as integers.
 Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
   const DType dtype = c.node(x).type.dtype;
   if (dtype != DType::boolean) return scatter_rows(c, op, x, dim, index, source);
@@ -139,7 +140,7 @@ Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id 
                 truth);
 }
 
-// The source replaces the rows of x that the index names.
+// The source replaces the rows of x that the index selects.
 Id index_copy(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("source");
   return scatter_any(g.caller(), "scatter", x, g.integer("dim", 0), index, source);
@@ -150,7 +151,7 @@ Id index_put(const Given& g) {
   return put_by_tensors(g.caller(), x, g.optional_tensors("indices"), g.tensor("values"), g.flag("accumulate", false));
 }
 
-/// x, with `part` in place of start, start + step, … of a dimension.
+/// Returns x with `part` in place of the elements start, start + step, … along a dimension.
 Id replaced(const Given& g, Id x, Id part, std::size_t dim, std::int64_t start, std::int64_t end, std::int64_t step) {
   const std::int64_t extent = g.shape(x)[dim];
   const auto bound = [&](std::int64_t b) { return std::clamp<std::int64_t>(b < 0 ? b + extent : b, 0, extent); };
@@ -187,7 +188,7 @@ Id select_scatter(const Given& g) {
   return replaced(g, x, part, dim, at, at + 1, 1);
 }
 
-// x.copy_(source): the source, in the type and shape of x.
+// x.copy_(source): returns the source in the dtype and the shape of x.
 Id copy(const Given& g) {
   g.ignore({"non_blocking"});
   const Id x = g.tensor("input");
@@ -196,7 +197,7 @@ Id copy(const Given& g) {
 
 }  // namespace
 
-// The indexed dimensions as one, before the others: rows, which the numbers of the places choose.
+// The indexed dimensions are moved to the front and become a single dimension. Its rows are selected by flat indices.
 Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds) {
   const Shape shape = c.node(x).type.shape;
   const auto reshaped = [&](Id id, const Shape& to) {
@@ -216,7 +217,7 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& i
     Id index = *indices[d];
     if (!is_integer(c.node(index).type.dtype))
       throw Error(fmt::format("expected indices of integers, found {}", print(c.node(index).type)));
-    if (may_be_negative(c, index))  // counted from the end
+    if (may_be_negative(c, index))  // negative indices count from the end
       index = c.call("where",
                      {c.call("lt", {index, number(0)}, {}), c.call("add", {index, number(shape[d])}, {}), index}, {});
     broad = broadcast("index_put", broad, c.node(index).type.shape);
@@ -227,7 +228,7 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& i
   if (order.empty()) throw Error("expected at least one tensor of indices, found none");
   const bool adjacent = order.back() - order.front() + 1 == static_cast<std::int64_t>(order.size());
   const std::size_t place = adjacent ? static_cast<std::size_t>(order.front()) : 0;
-  // The values as x[indices] has them, and then with the dimensions of the indices first.
+  // The values get the shape of x[indices]. Then the dimensions of the indices are moved to the front.
   Shape chosen, rows = {element_count(indexed)}, picked = {element_count(broad)}, first, back(shape.size());
   for (const std::int64_t d : rest) chosen.push_back(shape[static_cast<std::size_t>(d)]);
   rows.push_back(element_count(chosen));

@@ -1,4 +1,4 @@
-// Elements in their order by size, and places in sorted sequences.
+// Sorting along a dimension, and searches in sorted sequences.
 //   argsort(T, dim, descending=false, count=all)   searchsorted(T sequence, T values, right=false)
 #include <fmt/format.h>
 
@@ -17,11 +17,11 @@ namespace {
 using tensor::coordinate;
 using tensor::identity;
 
-constexpr std::int64_t vector = 16;  // lanes of AVX-512, which sum as many elements together
+constexpr std::int64_t vector = 16;  // AVX-512 has 16 lanes, which sum 16 elements at once
 
 std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
 
-// A shape or coordinates with one dimension more.
+// Inserts a dimension into a shape or into coordinates.
 template <class Dimensions>
 Dimensions with_dimension(Dimensions dimensions, std::size_t dim, typename Dimensions::value_type added) {
   dimensions.insert(dimensions.begin() + static_cast<std::ptrdiff_t>(dim), std::move(added));
@@ -35,7 +35,7 @@ Shape with_extent(Shape shape, std::size_t dim, std::int64_t extent) {
 
 // argsort
 
-// count: the number of first elements, in their order; of -1 all.
+// count: the number of leading elements of the sorted order; -1 means all.
 constexpr AttributeSpec argsort_attributes[] = {{"dim", Kind::integer, std::int64_t{-1}},
                                                 {"descending", Kind::flag, false},
                                                 {"count", Kind::integer, std::int64_t{-1}}};
@@ -54,7 +54,7 @@ TensorType infer_argsort(const Inference& call) {
   return {DType::i64, shape};
 }
 
-// NaN is the greatest.
+// NaN is greater than all numbers.
 bool is_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
 Values evaluate_argsort(const Operands& o) {
@@ -74,7 +74,7 @@ Values evaluate_argsort(const Operands& o) {
   return result;
 }
 
-// a < b, where NaN is the greatest: a is a number, and b is not below or equal to it.
+// a < b, where NaN is the greatest. That is: a is not NaN, and b <= a does not hold.
 int less(Emitter& e, int a, int b) {
   if (!is_float(e.dtype(a))) return e.elementwise(Op::less, {a, b}, "less");
   const int number = e.elementwise(Op::equal, {a, a}, "number");
@@ -82,8 +82,8 @@ int less(Emitter& e, int a, int b) {
   return e.elementwise(Op::logical_and, {number, e.elementwise(Op::logical_not, {not_above}, "above")}, "less");
 }
 
-/// Binary search: the greatest number that `holds`, of those from `least` to `limit`. All smaller ones hold, `least`
-/// without being asked; `limit` is at most `range` greater.
+/// Binary search: returns the greatest number from `least` to `limit` for which `holds` is true. It must be true for
+/// all smaller numbers, too, and is assumed for `least`. `range`: upper bound on limit - least.
 template <class Holds>
 int search(Emitter& e, int least, int limit, std::int64_t range, Holds&& holds) {
   int found = least;
@@ -101,25 +101,26 @@ int minus_one(Emitter& e, int x) {
   return e.elementwise(Op::add, {x, e.scalar(-1, DType::i32, "minus_one")}, "one_less");
 }
 
-/// A line in runs of equal lengths. The last one may be shorter.
+/// A line that is split into runs of equal length. The last run may be shorter.
 struct Line {
   std::int64_t count, run;
   std::int64_t runs() const { return (count + run - 1) / run; }
   bool has_short_run() const { return count % run != 0; }
-  /// When `together` neighbouring runs become one, which keeps its first `kept` elements.
+  /// Returns the line after each `together` neighbouring runs are joined to one, of which the first `kept` elements
+  /// stay.
   Line joined(std::int64_t together, std::int64_t kept) const {
     const std::int64_t others = (runs() - 1) / together;
     return {others * kept + std::min(count - others * together * run, kept), kept};
   }
 };
 
-/// Sorts lines along a dimension: short runs by comparing all pairs of their elements, which needs no order of
-/// computation and has vectors; then neighbouring runs are merged.
+/// Sorts lines along a dimension. Short runs are sorted by comparing all pairs of their elements, which vectorises
+/// because the order of computation does not matter. Then neighbouring runs are merged.
 class Sorter {
  public:
   Sorter(Emitter& e, std::size_t dim, bool descending) : e_(e), dim_(dim), descending_(descending) {}
 
-  /// The indices of the first `count` elements in their order.
+  /// Returns the indices of the first `count` elements in sorted order.
   int indices(int x, std::int64_t count) const {
     Runs runs = sort_runs(x, run_of(e_.shape(x)[dim_], count), count);
     while (runs.line.runs() > 1) runs = merge(runs, std::min(2 * runs.line.run, count));
@@ -127,7 +128,7 @@ class Sorter {
   }
 
  private:
-  /// Sorted runs one after the other: the elements, and their indices in the whole line.
+  /// Consecutive sorted runs: their elements, and the indices of these in the whole line.
   struct Runs {
     int values, indices;
     Line line;
@@ -146,8 +147,8 @@ class Sorter {
   bool descending_;
 };
 
-// Runs of whole vectors, and all of about the same length, because a merge takes as long however short one of its runs is.
-// They are at least half as long as allowed, so that one keeps at most half of its elements.
+// Returns the length of a run. Runs are whole vectors of about the same length, because a merge takes as long if one of
+// its runs is short. They are at least half as long as allowed, so that at most half of a run's elements are kept.
 std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
   // On two cores of an EPYC, runs of 64, 128 and 256 sort 100,000 elements equally fast. Long runs take fewer kernels.
   const std::int64_t longest = std::min<std::int64_t>(256, std::max(4 * kept, 4 * vector));
@@ -157,24 +158,25 @@ std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
   return (count + runs * vector - 1) / (runs * vector) * vector;
 }
 
-// Does `a` come before `b`, which is behind it? Also where they are equal.
+// Whether `a` precedes `b` in sorted order. `b` stands behind `a` in the line, so equal elements keep their order.
 int Sorter::is_first(int a, int b) const {
   return e_.elementwise(Op::logical_not, {descending_ ? less(e_, a, b) : less(e_, b, a)}, "first");
 }
 
-// The elements of a line at `places`, clamped to the line.
+// Returns the elements of a line at `places`, which are clamped to the line.
 int Sorter::at(int line, int places) const {
   Coordinates from = identity(e_.shape(places));
   from[dim_] = index_below(e_.shape(line)[dim_]);
   return e_.gather(line, places, e_.shape(places), std::move(from), "at");
 }
 
-// The sum over the second places of `x` where the condition holds.
+// Sums `x` over the second positions at which the condition holds.
 int Sorter::sum_where(const Pairs& pairs, int condition, int x) const {
   return pairs.reduce(Op::add, e_.elementwise(Op::select, {condition, x, e_.scalar(0, e_.dtype(x), "zero")}, "part"));
 }
 
-// How many elements of its run come before each one; for what fills the last run, a number that no element has.
+// Returns the rank of each element: the number of elements of its run that precede it. The padding of the last run gets
+// a rank that no element has.
 int Sorter::ranks(int x, const Line& line) const {
   const Pairs pairs(e_, e_.shape(x), dim_ + 1, line.run);
   const int one = pairs.at_first(x, "one"), other = pairs.at_second(x, "other");
@@ -195,10 +197,10 @@ int Sorter::ranks(int x, const Line& line) const {
                         "rank");
 }
 
-// The first `keep` of each run: at each place the element that has this rank.
+// Returns the first `keep` elements of each sorted run. Each place gets the element whose rank it is.
 Sorter::Runs Sorter::sort_runs(int x, std::int64_t run, std::int64_t keep) const {
   const Line line{e_.shape(x)[dim_], run};
-  // As whole vectors, which no two runs share.
+  // Rounded up to whole vectors, so that no two runs share a vector.
   const std::int64_t kept = line.runs() == 1 ? keep : std::min(run, (keep + vector - 1) / vector * vector);
   const Shape cut = with_dimension(with_extent(e_.shape(x), dim_, line.runs()), dim_ + 1, run);
   Coordinates from = identity(cut);
@@ -218,8 +220,8 @@ Sorter::Runs Sorter::sort_runs(int x, std::int64_t run, std::int64_t keep) const
   return {at(x, indices), indices, line.joined(1, kept)};
 }
 
-// Two runs each become one, of which the first `keep` stay. At each place a binary search finds how many of the elements
-// before it are the first run's (Odeh, Green et al., Merge Path, 2012).
+// Merges pairs of runs, and keeps the first `keep` elements of each merged run. At each place a binary search finds how
+// many of the elements before it come from the first run (Odeh, Green et al., Merge Path, 2012).
 Sorter::Runs Sorter::merge(const Runs& runs, std::int64_t keep) const {
   const Line &line = runs.line, merged = line.joined(2, keep);
   const Shape shape = with_extent(e_.shape(runs.values), dim_, merged.count);
@@ -228,7 +230,7 @@ Sorter::Runs Sorter::merge(const Runs& runs, std::int64_t keep) const {
   const auto number = [&](const Expr& value) { return e_.coordinate(value, {DType::i32, shape}, "number"); };
   const int both = number(first + second + place);
   const auto opposite = [&](int end) { return e_.elementwise(Op::subtract, {both, end}, "opposite"); };
-  // Where the elements before this place end: in the first run, and in the second.
+  // `end` and `second_end`: where the elements that precede this place end in the first and in the second run.
   const int end = search(e_, number(first + Expr(ExprOp::max, place - length, 0)), number(first + min(place, line.run)),
                          line.run, [&](int further) {
                            return is_first(at(runs.values, minus_one(e_, further)), at(runs.values, opposite(further)));
@@ -239,8 +241,8 @@ Sorter::Runs Sorter::merge(const Runs& runs, std::int64_t keep) const {
   const int first_goes = is_first(at(runs.values, end), at(runs.values, second_end));
   const int is_turn = e_.elementwise(Op::logical_and,
                                      {has_first, e_.elementwise(Op::logical_or, {is_out, first_goes}, "goes")}, "turn");
-  // The one whose turn it is as a sum of two: other kernels gather sums from memory, and compute other values again each
-  // time, here all merges before this one.
+  // The next element is selected by a sum over the two runs. Other kernels load sums from memory, but they recompute
+  // other values each time, which here would repeat all earlier merges.
   const Pairs sides(e_, shape, dim_, 2);
   const int side = e_.coordinate(ir::equal(sides.second(), 0), {DType::boolean, sides.space()}, "side");
   const int from = e_.elementwise(
@@ -261,12 +263,12 @@ int decompose_argsort(Emitter& e, const TensorCall& call) {
   return e.convert(Sorter(e, dim, call.node.flag("descending")).indices(x, call.shape()[dim]), call.dtype());
 }
 
-// Values and indices.
+// Sorted values, and their indices in the argument.
 struct Sorted {
   Id values, indices;
 };
 
-// The first `count` of a dimension in their order; all of them where it is less than 0.
+// Returns the first `count` elements along a dimension in sorted order, or all of them if `count` is negative.
 Sorted sorted(const Caller& c, Id x, std::int64_t dim, bool descending, std::int64_t count = -1) {
   const Id indices = c.call("argsort", {x}, {{"dim", dim}, {"descending", descending}, {"count", count}});
   return {c.call("gather", {x, indices}, {{"dim", dim}}), indices};
@@ -275,7 +277,7 @@ Sorted sorted(const Caller& c, Id x, std::int64_t dim, bool descending, std::int
 void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
   const Shape& shape = x.type.shape;
   const auto wrapped = dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim;
-  if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) return;  // argsort says it
+  if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) return;  // argsort reports the error
   const std::int64_t extent = shape[static_cast<std::size_t>(wrapped)];
   if (count < 0 || count > extent) throw Error(fmt::format("topk: expected a k from 0 to {}, found {}", extent, count));
 }
@@ -292,7 +294,7 @@ python::Value call_sort(const python::Call& c) {
   return pair(sorted(caller_of(c), c.tensor("input"), c.integer("dim"), c.flag("descending")));
 }
 
-// Sorted in any case, which PyTorch leaves open where `sorted` is False.
+// The result is always sorted. PyTorch leaves the order open if `sorted` is False.
 python::Value call_topk(const python::Call& c) {
   const Id x = c.tensor("input");
   check_count(c.session.node(x), c.integer("dim"), c.integer("k"));
@@ -340,12 +342,12 @@ Values evaluate_searchsorted(const Operands& o) {
   return result;
 }
 
-// Of a sequence and values of one type: is the boundary less, or (right) not greater?
+// Whether the boundary is less than the value or, with `right`, not greater. The sequence and the values have one type.
 int is_below(Emitter& e, int boundary, int value, bool right) {
   return right ? e.elementwise(Op::logical_not, {less(e, value, boundary)}, "not_above") : less(e, boundary, value);
 }
 
-// How many boundaries are below each value: by comparing it with all of them, which has vectors.
+// Counts the boundaries below each value by comparing the value with all of them, which vectorises.
 int count_all_below(Emitter& e, int sequence, int values, bool right) {
   const std::size_t last = e.rank(values);
   Shape space = e.shape(values);
@@ -358,7 +360,7 @@ int count_all_below(Emitter& e, int sequence, int values, bool right) {
   return e.drop(e.reduce(Op::add, e.convert(below, DType::i32), over, "sum"), over, "dropped");
 }
 
-// The same by a binary search.
+// Counts the boundaries below each value by a binary search.
 int search_below(Emitter& e, int sequence, int values, bool right) {
   const std::int64_t count = e.extent(sequence, 0);
   const int none = e.coordinate(0, {DType::i32, e.shape(values)}, "none");
@@ -370,7 +372,8 @@ int search_below(Emitter& e, int sequence, int values, bool right) {
 }
 
 int decompose_searchsorted(Emitter& e, const TensorCall& call) {
-  constexpr std::int64_t short_sequence = 256;  // on two cores of an EPYC, a search takes as long as all comparisons
+  // At this length, a search takes as long as all comparisons (on two cores of an EPYC).
+  constexpr std::int64_t short_sequence = 256;
   const bool wide = call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64;
   const DType t = wide ? DType::i64 : accumulation_type(call.arg(0).type.dtype);
   const int sequence = e.convert(call.args[0], t), values = e.broadcast(e.convert(call.args[1], t), call.shape());
@@ -378,7 +381,7 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
   return e.convert(count_below(e, sequence, values, call.node.flag("right")), call.dtype());
 }
 
-// Both names of it, and the words by which they say on which side of an equal element a value lies.
+// Common part of searchsorted and bucketize. `right`: a value lies to the right of equal boundaries.
 python::Value search(const python::Call& c, std::string_view sequence, std::string_view values, bool right) {
   const Id boundaries = c.tensor(sequence);
   return c.node({boundaries, c.tensor(values)}, {{"right", right}});

@@ -17,7 +17,7 @@ using tensor::identity;
 constexpr AttributeSpec attention_attributes[] = {
     {"is_causal", Kind::flag, false}, {"scale", Kind::number, Computed{}}, {"enable_gqa", Kind::flag, false}};
 
-// Batch dimensions of the result: heads of k and v are shared by groups of heads of q where `enable_gqa` says so.
+// Returns the batch dimensions of the result. With `enable_gqa`, groups of q's heads share the heads of k and v.
 Shape attention_batch(const Inference& call) {
   const Shape& q = call.shape(0);
   Shape k = call.shape(1), v = call.shape(2);
@@ -62,7 +62,8 @@ TensorType infer_attention(const Inference& call) {
   return {call.dtype(0), shape};
 }
 
-// Batch index: (…, heads) → (…, kv_heads, group), so that a group of q's heads finds its one head of k and v.
+// The shapes of q, k and v, and of the batch. With `enable_gqa`, (…, heads) becomes (…, kv_heads, group), so that each
+// group of q's heads is paired with its single head of k and v.
 struct AttentionShape {
   Shape batch, q, k, v;
 };
@@ -78,8 +79,8 @@ AttentionShape split_heads(const Operands& o) {
   return s;
 }
 
-// Rows of scores become rows of probabilities. A row without any key gives 0, as in PyTorch from 2.5 on; a NaN makes
-// all of its row NaN.
+// Turns rows of scores into rows of probabilities. A row in which all keys are hidden becomes 0, as in PyTorch from 2.5
+// on. A NaN makes its whole row NaN.
 void softmax_rows(Values& scores, std::size_t keys) {
   for (std::size_t row = 0; row < scores.size(); row += keys) {
     const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(row);
@@ -95,8 +96,8 @@ void softmax_rows(Values& scores, std::size_t keys) {
   }
 }
 
-// Hides keys, or adds to their scores, for all batches: (…, L, S) broadcast. The score of a hidden key is -inf whatever
-// it was, also if it was NaN.
+// Hides keys, or adds to their scores. The mask is broadcast to the scores (…, L, S) of all batches. The score of a
+// hidden key is -inf, even if it was NaN before.
 class Mask {
  public:
   explicit Mask(const Operands& o)
@@ -110,7 +111,7 @@ class Mask {
                    [&](std::size_t offset) { offsets_.push_back(offset); });
   }
 
-  /// To the scores of the matrix numbered `batch`.
+  /// Applies the mask to the scores of the matrix number `batch`.
   void apply(std::size_t batch, Values& scores) const {
     std::size_t at = 0;
     for (std::int64_t query = 0; query < queries_; ++query)
@@ -131,10 +132,10 @@ class Mask {
   }
 
   const Operands& o_;
-  bool causal_, hides_ = true;  // whether -inf stands for a hidden key, or is a number of the mask
+  bool causal_, hides_ = true;  // whether -inf means a hidden key, and is not a number of the mask
   std::int64_t queries_, keys_;
   Shape strides_;
-  std::vector<std::size_t> offsets_;  // of the mask, for each matrix of the batch
+  std::vector<std::size_t> offsets_;  // the offset in the mask of each matrix of the batch
 };
 
 Values evaluate_attention(const Operands& o) {
@@ -157,7 +158,7 @@ Values evaluate_attention(const Operands& o) {
   return result;
 }
 
-// Each of the few heads of a key or value serves a group of query heads that follow each other.
+// Repeats each head of a key or value for its group of consecutive query heads.
 int expand_heads(Emitter& e, int x, std::int64_t heads, std::string_view suffix) {
   Shape shape = e.shape(x);
   const std::size_t head = shape.size() - 3;
@@ -168,7 +169,8 @@ int expand_heads(Emitter& e, int x, std::int64_t heads, std::string_view suffix)
   return e.map(x, std::move(shape), std::move(coordinates), suffix);
 }
 
-// -inf where the mask is false, or where the key comes after the query.
+// Applies the mask. A score becomes -inf if the mask is false, or if the key comes after the query of a causal
+// attention. A mask of numbers is added to the scores.
 int masked(Emitter& e, const TensorCall& call, int scores) {
   const Shape shape = e.shape(scores);
   const std::size_t query = shape.size() - 2, key = shape.size() - 1;
@@ -183,7 +185,8 @@ int masked(Emitter& e, const TensorCall& call, int scores) {
   return e.elementwise(Op::select, {mask, scores, never}, "masked");
 }
 
-// A row that the mask hides whole is 0, as in PyTorch from 2.5 on. No causal row is: each query has the first key.
+// A row in which the mask hides all keys becomes 0, as in PyTorch from 2.5 on. A causal mask hides no whole row,
+// because each query sees the first key.
 int probabilities(Emitter& e, const TensorCall& call, int scores) {
   const auto keys = static_cast<std::int64_t>(e.rank(scores)) - 1;
   const int softmax = softmax_over(e, scores, keys);
@@ -195,7 +198,7 @@ int probabilities(Emitter& e, const TensorCall& call, int scores) {
 }
 
 int decompose_attention(Emitter& e, const TensorCall& call) {
-  const DType t = accumulation_type(call.dtype());  // of the scores, too
+  const DType t = accumulation_type(call.dtype());  // also the type of the scores
   const int q = e.convert(call.args[0], t);
   int k = e.convert(call.args[1], t), v = e.convert(call.args[2], t);
   if (call.node.flag("enable_gqa")) {
@@ -220,7 +223,7 @@ python::Value call_attention(const python::Call& c) {
   return c.node(std::move(args), std::move(attributes));
 }
 
-// The forms of single devices give more outputs, which are not supported.
+// The variants for single devices return more outputs, which are not supported.
 std::vector<Id> attention(pt2::Call& call, std::string_view mask) {
   std::vector<Id> args = {call.tensor("query"), call.tensor("key"), call.tensor("value")};
   if (call.has(mask)) args.push_back(call.tensor(mask));

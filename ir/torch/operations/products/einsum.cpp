@@ -1,4 +1,5 @@
-// einsum: the operands one after the other, as matrix products of the axes that they share and those they do not.
+// einsum: multiplies one operand after the other. Each step is a matrix product over the labels that both operands
+// share and those that only one has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct Labelled {
 
 bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
-// Letters for the dimensions that `...` stands for, which no equation has.
+// Letters for the dimensions that `...` stands for. No equation contains these letters.
 constexpr std::string_view dots_letters = "\x01\x02\x03\x04\x05\x06\x07\x08";
 
 class Einsum {
@@ -78,14 +79,15 @@ class Einsum {
     operands_.push_back({id, labels});
   }
 
-  // The last letters stand for the last dimensions, which broadcast.
+  // Replaces `...` by the last `count` letters, which stand for the last dimensions. These dimensions broadcast.
   static std::string with_dots(std::string labels, std::size_t count) {
     const std::size_t at = labels.find("...");
     if (at != std::string::npos) labels.replace(at, 3, dots_letters.substr(dots_letters.size() - count));
     return labels;
   }
 
-  // Without an arrow: what `...` stands for, then the letters that occur once, in the alphabet's order.
+  // Returns the result's labels for an equation without an arrow: the dimensions of `...`, then the letters that occur
+  // once, in alphabetical order.
   std::string implied() const {
     std::string all, once;
     for (const Labelled& one : operands_) all += one.labels;
@@ -102,14 +104,14 @@ class Einsum {
     }
   }
 
-  /// What the operands behind i, and the result, still need.
+  /// Returns the labels that the result or the operands after i still need.
   std::string later(std::size_t i) const {
     std::string labels = result_;
     for (std::size_t j = i + 1; j < operands_.size(); ++j) labels += operands_[j].labels;
     return labels;
   }
 
-  /// Without the dimensions that nothing needs.
+  /// Sums over the dimensions whose labels are not in `needed`.
   Labelled summed(const Labelled& x, const std::string& needed) const {
     Shape dims;
     std::string left;
@@ -133,10 +135,10 @@ class Einsum {
     return shape;
   }
 
-  /// A dimension of extent 1 that others repeat becomes as long as theirs.
+  /// Expands each dimension of extent 1 to the extent of its label.
   Labelled expanded(const Labelled& x) const { return {g_.expand(x.id, shape_of(x.labels)), x.labels}; }
 
-  /// (batch, m, k) times (batch, k, n), each of several dimensions.
+  /// Multiplies (batch, m, k) by (batch, k, n). Each of batch, m, k and n stands for several dimensions.
   Labelled multiplied(Labelled a, Labelled b, const std::string& needed) const {
     a = expanded(summed(a, needed + b.labels));
     b = expanded(summed(b, needed + a.labels));

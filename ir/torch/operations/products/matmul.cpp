@@ -1,4 +1,4 @@
-// Products of matrices.
+// Matrix products.
 //   matmul(T, T)   linear(T x, T weight (out, in)[, T bias])
 #include <fmt/format.h>
 
@@ -27,10 +27,10 @@ Shape batch_strides(const Shape& operand, const Shape& batch) {
 
 namespace {
 
-// The space (batch…, m, k, n) of a product, and where its operands lie in it.
+// The space (batch…, m, k, n) of a matrix product, and the coordinates in it.
 struct ProductSpace {
   Shape extents;
-  std::size_t batch;  // how many dimensions
+  std::size_t batch;  // number of batch dimensions
 
   Expr at(std::size_t dimension) const { return extents[dimension] == 1 ? Expr(0) : coordinate(dimension); }
   Expr m() const { return at(batch); }
@@ -38,7 +38,8 @@ struct ProductSpace {
   Expr n() const { return at(batch + 2); }
 };
 
-// An operand of shape (batch…, rest…): its batch dimensions are the last ones of the space's, broadcast.
+// Maps an operand of shape (batch…, rest…) to the space. Its batch dimensions are aligned with the last batch
+// dimensions of the space, and broadcast. `rest`: the coordinates of its other dimensions.
 int spread(Emitter& e, int x, const ProductSpace& space, const Coordinates& rest, std::string_view suffix) {
   const std::size_t own = e.rank(x) - rest.size();
   Coordinates coordinates;
@@ -50,7 +51,7 @@ int spread(Emitter& e, int x, const ProductSpace& space, const Coordinates& rest
 
 }  // namespace
 
-// A product at every (m, k, n), then a sum over k.
+// Multiplies at every (m, k, n), then sums over k.
 int contract(Emitter& e, int a, int b, bool b_transposed, const Shape& result) {
   const bool a_vector = e.rank(a) == 1, b_vector = e.rank(b) == 1;
   const Shape &left = e.shape(a), &right = e.shape(b);
@@ -123,7 +124,7 @@ int decompose_matmul(Emitter& e, const TensorCall& call) {
 python::Value call_matmul(const python::Call& c) { return c.node({c.tensor("input"), c.tensor("other")}); }
 python::Value call_infix(const python::Call& c) { return c.node({c.tensor("left"), c.tensor("right")}); }
 
-// mm and bmm: of two and of three dimensions only
+// mm accepts only tensors of two dimensions, and bmm only tensors of three.
 template <std::size_t rank>
 python::Value call_matmul_of(const python::Call& c) {
   const Id a = c.tensor("input"), b = c.tensor("mat2");

@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN, unrolled: a product of the input for all steps at once, and one of the hidden state for each step.
-// In evaluation mode: dropout is the identity.
+// LSTM, GRU and RNN, unrolled over the steps: one product of the input for all steps, and a product of the hidden state
+// for each step. The networks are in evaluation mode, in which dropout is the identity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ enum class Cell : std::uint8_t { lstm, gru, tanh, relu };
 
 constexpr std::int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
-// Each step becomes about twenty operations, of which a graph has at most 200,000.
+// Each step becomes about twenty operations, and a graph has at most 200,000 operations.
 constexpr std::int64_t most_steps = 8192;
 
 /// The weights of a layer in one direction.
@@ -27,14 +27,14 @@ struct Weights {
 };
 
 struct State {
-  Id hidden, cell;  // cell: of an LSTM
+  Id hidden, cell;  // only an LSTM has a cell state
 };
 
 class Recurrence {
  public:
   Recurrence(const Given& g, Cell cell) : g_(g), cell_(cell) {}
 
-  /// One direction of a layer: x (steps, batch, features) → (steps, batch, hidden), and the last state.
+  /// Runs one direction of a layer: x (steps, batch, features) → (steps, batch, hidden). Also returns the last state.
   std::pair<Id, State> run(Id x, State state, const Weights& w, bool backwards) const {
     const Id inputs = linear(x, w.input, w.input_bias);
     const std::int64_t steps = g_.shape(x)[0];
@@ -74,7 +74,7 @@ class Recurrence {
     return g_.slice(gates, last, n * size, (n + 1) * size);
   }
 
-  // input, forget, cell and output gate
+  // The gates are the input, forget, cell and output gate.
   State lstm(Id gates, const State& state) const {
     const Id in = g_.apply("sigmoid", gate(gates, 0)), forget = g_.apply("sigmoid", gate(gates, 1));
     const Id fresh = g_.apply("tanh", gate(gates, 2)), out = g_.apply("sigmoid", gate(gates, 3));
@@ -82,7 +82,7 @@ class Recurrence {
     return {g_.apply("mul", out, g_.apply("tanh", cell)), cell};
   }
 
-  // reset, update and new gate: h' = (1 - z) n + z h
+  // The gates are the reset, update and new gate: h' = (1 - z) n + z h
   Id gru(Id input, Id hidden, Id state) const {
     const Id reset = g_.apply("sigmoid", g_.apply("add", gate(input, 0), gate(hidden, 0)));
     const Id update = g_.apply("sigmoid", g_.apply("add", gate(input, 1), gate(hidden, 1)));
@@ -94,11 +94,11 @@ class Recurrence {
   Cell cell_;
 };
 
-/// What the layers of a network share.
+/// A network of several layers, with its input and its initial states.
 struct Network {
   Id x;                     // (steps, batch, features)
-  std::vector<Id> states;   // (layers * directions, batch, hidden): hidden, and cell of an LSTM
-  std::vector<Id> weights;  // of the layers and directions, in order
+  std::vector<Id> states;   // (layers * directions, batch, hidden): the hidden state and, for an LSTM, the cell state
+  std::vector<Id> weights;  // ordered by layer, then by direction
   bool biases = true, bidirectional = false;
   std::int64_t layers = 1;
 };
@@ -110,11 +110,12 @@ Weights weights_of(const Network& n, std::size_t number) {
   return w;
 }
 
-// The states of steps are arguments of kernels if they begin at multiples of this (rules/fusion/stacks.h).
+// A step's state can be a kernel argument if it begins at a multiple of this number of bytes (rules/fusion/stacks.h).
 constexpr std::int64_t argument_bytes = 128;
-constexpr std::int64_t few_steps = 8;  // kernels of fewer are built one by one
+constexpr std::int64_t few_steps = 8;  // kernels of at most this many steps are built one by one
 
-/// Rows of zeros to add to the batch, so that the states of many steps begin where arguments may.
+/// Returns the number of zero rows to add to the batch so that the states of all steps begin where kernel arguments may
+/// begin. Returns 0 for few steps.
 std::int64_t missing_rows(const Given& g, const Network& n) {
   if (g.shape(n.x)[0] <= few_steps) return 0;
   const std::int64_t row = g.shape(n.states[0])[2] * bytes(g.dtype(n.x)), batch = g.shape(n.x)[1];
@@ -139,7 +140,7 @@ void check(const Given& g, const Network& n) {
     if (g.shape(given) != state) g.refuse(fmt::format("an initial state of shape {}", ir::print(state)), given);
 }
 
-/// The output, and the last states of all layers.
+/// Returns the output, and the last states of all layers.
 std::vector<Id> run(const Given& g, Cell cell, Network n) {
   check(g, n);
   const std::int64_t batch = g.shape(n.x)[1], more = missing_rows(g, n);
@@ -216,7 +217,8 @@ std::vector<Id> read_cell(pt2::Call& call) {
   return {next.hidden};
 }
 
-// In expressions: nn.LSTM, nn.GRU and nn.RNN call these with their parameters, in the order of PyTorch's names.
+// In expressions, nn.LSTM, nn.GRU and nn.RNN call these functions with their parameters, in the order of PyTorch's
+// names.
 
 template <Cell cell>
 python::Value call_network(const python::Call& call) {

@@ -30,7 +30,7 @@ Id affine(const Given& g, Id x) {
   return x;
 }
 
-/// (x - mean) / sqrt(var + eps), with the given statistics of the channels.
+/// (x - mean) / sqrt(var + eps), with the running statistics of the channels.
 Id by_statistics(const Given& g, Id x) {
   const Id mean = g.tensor("running_mean"), var = g.tensor("running_var");
   check_channels(g, x, mean);
@@ -92,8 +92,8 @@ Id group_norm(const Given& g) {
   return by_groups(g, x, groups);
 }
 
-// aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps). The means and the reciprocal roots that it also
-// returns are not supported.
+// aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps). It also returns the means and the reciprocal
+// standard deviations, which are not supported.
 std::vector<Id> read_native_group_norm(pt2::Call& call) {
   call.ignore({"N", "C", "HxW"});
   const Given g(call);

@@ -1,4 +1,4 @@
-// Losses of torch.nn, but for those of classes (composite.cpp).
+// Losses of torch.nn, except the classification losses (composite.cpp).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// 'none', 'mean' or 'sum'; a file has 0, 1 or 2.
+/// Returns 'none', 'mean' or 'sum'. A file states these as 0, 1 or 2.
 std::string reduction_of(const Given& g) {
   for (const std::string_view argument : {"size_average", "reduce"})
     if (g.has(argument)) g.fail(argument, "None (no other value is supported)");
@@ -65,12 +65,12 @@ Id huber_loss(const Given& g) {
   return reduced(g, g.where(g.apply("lt", d, delta), g.apply("mul", squared(g, d), 0.5), large));
 }
 
-/// y log y, which is 0 for 0.
+/// y log y, which is 0 for y = 0.
 Id entropy(const Given& g, Id y) {
   return g.where(g.apply("eq", y, 0.0), g.scalar(0), g.apply("mul", y, g.apply("log", y)));
 }
 
-// y (log y - x); of logarithms e^y (y - x). 'batchmean' divides by the number of rows.
+// y (log y - x), or e^y (y - x) if log_target is set. 'batchmean' divides by the number of rows.
 Id kl_div(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
@@ -85,7 +85,7 @@ Id kl_div(const Given& g) {
 
 Id weighted(const Given& g, Id losses) { return g.has("weight") ? g.apply("mul", losses, g.tensor("weight")) : losses; }
 
-// -(y log x + (1 - y) log(1 - x)), with logarithms of at least -100.
+// -(y log x + (1 - y) log(1 - x)), with logarithms clamped to at least -100.
 Id binary_cross_entropy(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
@@ -95,7 +95,7 @@ Id binary_cross_entropy(const Given& g) {
   return reduced(g, weighted(g, g.apply("sub", first, g.apply("mul", y, logarithm(x)))));
 }
 
-// (1 - y) x + (1 + (weight of 1 - 1) y) log(1 + e^-x)
+// (1 - y) x + (1 + (pos_weight - 1) y) log(1 + e^-x)
 Id binary_cross_entropy_with_logits(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
@@ -114,7 +114,7 @@ Id soft_margin_loss(const Given& g) {
   return reduced(g, log_sum(g, g.apply("mul", g.tensor("target"), x), true));
 }
 
-// y = 1: x; y = -1: max(0, margin - x)
+// x for y = 1, and max(0, margin - x) for y = -1
 Id hinge_embedding_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
@@ -132,7 +132,7 @@ Id margin_ranking_loss(const Given& g) {
 
 Id sum_of_last(const Given& g, Id x) { return g.call("sum", {x}, {{"dims", Shape{-1}}}); }
 
-// cos = x·y / sqrt((x·x + eps)(y·y + eps)); of 1: 1 - cos, of -1: max(0, cos - margin)
+// cos = x·y / sqrt((x·x + eps)(y·y + eps)). The loss is 1 - cos for target 1, and max(0, cos - margin) for target -1.
 Id cosine_embedding_loss(const Given& g) {
   const Id x = g.tensor("input1"), y = g.tensor("input2"), target = g.tensor("target");
   constexpr double eps = 1e-12;
@@ -169,7 +169,8 @@ Id triplet_margin_loss(const Given& g) {
   return reduced(g, g.apply("maximum", margin, 0.0));
 }
 
-// log_input: e^x - y x; else x - y log(x + eps). `full` adds Stirling's approximation of log y! for y > 1.
+// e^x - y x if log_input is set, otherwise x - y log(x + eps). `full` adds Stirling's approximation of log y! for y >
+// 1.
 Id poisson_nll_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
@@ -193,7 +194,8 @@ Id gaussian_nll_loss(const Given& g) {
   return reduced(g, losses);
 }
 
-// Mean over the classes other than the target's of max(0, margin - x[target] + x[class])^p, times the target's weight.
+// The sum of max(0, margin - x[target] + x[class])^p over the classes other than the target, divided by the number of
+// all classes, and multiplied by the weight of the target.
 Id multi_margin_loss(const Given& g) {
   const Id x = g.tensor("input"), target = g.tensor("target");
   g.require_float(x);
@@ -211,7 +213,7 @@ Id multi_margin_loss(const Given& g) {
   return reduced(g, losses);
 }
 
-// Mean over the classes of -(y log s(x) + (1 - y) log s(-x)), s the sigmoid.
+// The mean over the classes of -(y log s(x) + (1 - y) log s(-x)), where s is the sigmoid.
 Id multilabel_soft_margin_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);

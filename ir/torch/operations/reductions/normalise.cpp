@@ -1,6 +1,6 @@
-// Elements divided by what many of them amount to.
-//   softmax log_softmax(T, dim)   layer_norm(T x[, T weight[, T bias]], dims (how many at the end), eps=1e-5)
-//   rms_norm(T x[, T weight], dims, eps=2^-23 (PyTorch's None))
+// Normalisation: softmax, layer_norm and rms_norm.
+//   softmax log_softmax(T, dim)   layer_norm(T x[, T weight[, T bias]], dims (number of last dimensions), eps=1e-5)
+//   rms_norm(T x[, T weight], dims, eps=2^-23 (PyTorch's default))
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ TensorType infer_softmax(const Inference& call) {
   return call.type(0);
 }
 
-/// `size` elements that stand `stride` apart.
+/// `size` elements with the distance `stride`.
 struct Lane {
   const double* from;
   double* to;
@@ -76,7 +76,7 @@ int decompose_log_softmax(Emitter& e, const TensorCall& call) {
 python::Value call_softmax(const python::Call& c) {
   const Id x = c.converted("input");
   const std::size_t rank = c.type(x).shape.size();
-  const std::int64_t usual = rank == 0 || rank == 1 || rank == 3 ? 0 : 1;  // PyTorch's choice if the text has none
+  const std::int64_t usual = rank == 0 || rank == 1 || rank == 3 ? 0 : 1;  // PyTorch's default dimension
   return c.node({x}, {{"dim", c.given("dim") ? c.integer("dim") : usual}});
 }
 
@@ -86,7 +86,7 @@ std::vector<Id> read_softmax(pt2::Call& call) {
   return call.node({x}, {{"dim", call.integer("dim")}});
 }
 
-// As softmax, but a row of -inf gives 0.
+// Like softmax, but a row of -inf gives 0.
 std::vector<Id> read_safe_softmax(pt2::Call& call) {
   const Id x = call.converted("self");
   const std::int64_t dim = call.integer("dim");
@@ -115,7 +115,7 @@ TensorType infer_norm(const Inference& call) {
   return call.type(0);
 }
 
-// Elements that are normalised together: the last `dims` dimensions.
+// Returns the number of elements that are normalised together: those of the last `dims` dimensions.
 std::size_t row_size(const Operands& o) {
   const Shape& shape = o.shape(0);
   return static_cast<std::size_t>(element_count(Shape(shape.end() - o.node.integer("dims"), shape.end())));
@@ -129,10 +129,11 @@ Values evaluate_layer_norm(const Operands& o) {
   const Values& x = o.value(0);
   Values result(x.size());
   for (std::size_t row = 0; row < x.size(); row += n) {
-    double mean = x[row], variance = 0;  // of a constant row exactly the constant
+    double mean = x[row], variance = 0;  // exact for a constant row
     for (std::size_t i = 0; i < n; ++i) mean += (x[row + i] - x[row]) / static_cast<double>(n);
     for (std::size_t i = 0; i < n; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean) / static_cast<double>(n);
-    // Where the squares overflow, PyTorch's deviation is infinite or, as it merges those of parts, NaN.
+    // If the squares overflow, PyTorch's deviation is infinite, or NaN because PyTorch merges the deviations of parts
+    // of a row.
     if (std::isinf(in_f32_range(variance * static_cast<double>(n))) && o.apart) variance = std::nan("");
     const double deviation = std::sqrt(in_f32_range(variance) + o.node.number("eps"));
     for (std::size_t i = 0; i < n; ++i) result[row + i] = (x[row + i] - mean) / deviation * weight(o, i) + bias(o, i);
@@ -162,14 +163,14 @@ int inverse_root(Emitter& e, const TensorCall& call, int x, const Dims& dims) {
   return e.elementwise(Op::rsqrt, {e.elementwise(Op::add, {mean_square, eps}, "add_eps")}, "rsq");
 }
 
-// The last `dims` dimensions of the argument.
+// Returns the last `dims` dimensions of the argument.
 Dims normalised_dims(const TensorCall& call) {
   Dims dims(static_cast<std::size_t>(call.node.integer("dims")));
   std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(call.shape().size() - dims.size()));
   return dims;
 }
 
-// x * weight + bias, as far as the call has them.
+// x * weight + bias, if the call has a weight and a bias.
 int affine(Emitter& e, const TensorCall& call, int x) {
   const DType t = e.dtype(x);
   if (call.args.size() > 1) x = with(e, Op::multiply, x, e.convert(call.args[1], t), "scaled");
@@ -188,7 +189,8 @@ int decompose_rms_norm(Emitter& e, const TensorCall& call) {
   return affine(e, call, with(e, Op::multiply, x, inverse_root(e, call, x, normalised_dims(call)), "norm"));
 }
 
-// How many dimensions at the end; their extents must be those that are named.
+// Returns the number of normalised dimensions, which are the last ones. Throws Error unless they have the given
+// extents.
 std::int64_t normalised_dims(const python::Call& c, Id x) {
   const Shape normalised = c.integers("normalized_shape"), &shape = c.type(x).shape;
   const bool fits = !normalised.empty() && normalised.size() <= shape.size() &&
@@ -219,7 +221,7 @@ python::Value call_rms_norm(const python::Call& c) {
   return c.node(std::move(args), std::move(attributes));
 }
 
-// native_layer_norm and _fused_rms_norm give mean and 1/σ too, which are not supported.
+// native_layer_norm and _fused_rms_norm also return the mean and 1/σ, which are not supported.
 std::vector<Id> read_norm(pt2::Call& call) {
   std::vector<Id> args = {call.tensor("input")};
   Attributes attributes = {{"dims", static_cast<std::int64_t>(call.integers("normalized_shape").size())}};

@@ -1,5 +1,5 @@
-// Many elements become one.
-//   sum mean amax amin prod logsumexp(T, dims=[] (all; normalised to all), keepdim=false)
+// Reductions of many elements to one.
+//   sum mean amax amin prod logsumexp(T, dims=[] (all dimensions), keepdim=false)
 //   var(T, dims, keepdim, correction=1)
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ constexpr AttributeSpec var_attributes[] = {{"dims", Kind::integers, Computed{}}
                                             {"keepdim", Kind::flag, false},
                                             {"correction", Kind::integer, std::int64_t{1}}};
 
-// `dims` sorted, all of them where none is given.
+// Sets `dims` to the sorted dimensions, or to all dimensions if none are given. Returns the shape of the result.
 Shape reduced_shape(const Inference& call) {
   Shape dims = call.has("dims") ? call.normalise_dims(call.rank(0)) : Shape{};
   if (dims.empty())
@@ -33,12 +33,12 @@ Shape reduced_shape(const Inference& call) {
   return shape;
 }
 
-// Integers and truth values give i64.
+// The result for integers and booleans is i64.
 TensorType infer_sum(const Inference& call) {
   return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i64, reduced_shape(call)};
 }
 
-// Nothing has no extreme.
+// An extremum needs at least one element.
 TensorType infer_extremum(const Inference& call) {
   const Shape shape = reduced_shape(call);
   for (const std::int64_t dim : call.node().integers("dims"))
@@ -51,7 +51,7 @@ TensorType infer_mean(const Inference& call) {
   return {call.dtype(0), reduced_shape(call)};
 }
 
-// Strides into the result under the indices of the argument: 0 along the dimensions that are reduced.
+// Returns the strides of the result for the indices of the argument. The strides of reduced dimensions are 0.
 Shape result_strides(const Operands& o) {
   Shape kept = o.shape(0);
   for (const std::int64_t dim : o.node.integers("dims")) kept[static_cast<std::size_t>(dim)] = 1;
@@ -71,7 +71,7 @@ Values reduce(const Operands& o, double start, F&& combine) {
   return result;
 }
 
-/// Sums of f(x, number of the result), whatever the order of additions.
+/// Returns the sums of f(x, number of the result), which pass through Operands::sum.
 template <class F>
 Values sum_of(const Operands& o, F&& f) {
   Values result = reduce(o, 0, [&](double total, double x, std::size_t i) { return total + f(x, i); });
@@ -87,8 +87,9 @@ Values evaluate_sum(const Operands& o) {
   return sum_of(o, [](double x, std::size_t) { return x; });
 }
 
-// In double, which overflows and underflows much later than f32 and keeps the sign of an infinity. Factors from 1 on
-// and those below 1 apart meet each overflow and each underflow that some order of multiplications meets.
+// Computed in double, which overflows and underflows much later than f32. The range of f32 is applied at the end, so an
+// infinity keeps its sign. With `apart`, the factors below 1 and the others have separate products. So the result
+// overflows or underflows if it does in some order of multiplications.
 Values evaluate_prod(const Operands& o) {
   const auto product = [&](auto&& takes) {
     return reduce(o, 1, [&](double total, double x, std::size_t) { return takes(x) ? total * x : total; });
@@ -116,7 +117,7 @@ Values evaluate_mean(const Operands& o) {
 
 Values evaluate_logsumexp(const Operands& o) {
   Values most = evaluate_amax(o);
-  for (double& value : most) value = std::isinf(value) ? 0 : value;  // inf - inf is no number
+  for (double& value : most) value = std::isinf(value) ? 0 : value;  // because inf - inf is NaN
   Values result = reduce(o, 0, [&](double total, double x, std::size_t j) { return total + std::exp(x - most[j]); });
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::log(result[i]) + most[i];
   return result;
@@ -124,7 +125,7 @@ Values evaluate_logsumexp(const Operands& o) {
 
 Values evaluate_var(const Operands& o) {
   const Values means = evaluate_mean(o);
-  // Terms that are not overflown give the variance in range that PyTorch's sums in double give.
+  // The squares do not overflow here: PyTorch adds them in double, and this gives the same variance.
   Values result =
       reduce(o, 0, [&](double total, double x, std::size_t j) { return total + (x - means[j]) * (x - means[j]); });
   if (o.apart)
@@ -135,7 +136,7 @@ Values evaluate_var(const Operands& o) {
   return result;
 }
 
-// None means all.
+// Returns the dimensions to reduce. No dimensions means all.
 Dims dims_of(const TensorCall& call) {
   Dims dims = call.node.integers("dims");
   if (!dims.empty()) return dims;
@@ -144,7 +145,7 @@ Dims dims_of(const TensorCall& call) {
   return dims;
 }
 
-// The reduced dimensions have extent 1 so far.
+// Removes the reduced dimensions, which have extent 1 so far, unless `keepdim` is set.
 int finish(Emitter& e, const TensorCall& call, int x) {
   return call.node.flag("keepdim") ? x : e.drop(x, dims_of(call), "dropped");
 }
@@ -161,7 +162,7 @@ int decompose_mean(Emitter& e, const TensorCall& call) {
   return finish(e, call, e.convert(mean, call.dtype()));
 }
 
-// log(sum(exp(x - m))) + m, where m is the maximum, or 0 where that is infinite.
+// log(sum(exp(x - m))) + m, where m is the maximum, or 0 if the maximum is infinite.
 int decompose_logsumexp(Emitter& e, const TensorCall& call) {
   const Dims dims = dims_of(call);
   const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
@@ -176,7 +177,7 @@ int decompose_logsumexp(Emitter& e, const TensorCall& call) {
   return finish(e, call, e.convert(e.elementwise(Op::add, {log, finite}, "ew"), call.dtype()));
 }
 
-// In two passes: the mean first, then the squares of what is left.
+// Two passes: first the mean, then the squares of the deviations from it.
 int decompose_var(Emitter& e, const TensorCall& call) {
   const Dims dims = dims_of(call);
   const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
@@ -194,7 +195,8 @@ python::Value call_reduction(const python::Call& c) {
   return c.node({c.converted("input")}, std::move(attributes));
 }
 
-// Of all elements; of two tensors; along a dimension, where the indices of the extremes would come with them.
+// max and min of all elements, of two tensors, or along a dimension. In the last case PyTorch also returns the indices
+// of the extremes, which are not computed here.
 python::Value call_extremum(const python::Call& c) {
   const Id x = c.tensor("input");
   if (is_tensor(c.value("dim")))
@@ -218,7 +220,7 @@ python::Value call_std(const python::Call& c) {
   return {python::Tensor{c.session.call("sqrt", {variance.as<python::Tensor>()->id}, {}, "std")}};
 }
 
-// argmax, argmin: of all elements as of one line
+// argmax, argmin: without `dim`, all elements are one line.
 python::Value call_arg_extreme(const python::Call& c) {
   Id x = c.tensor("input");
   const Shape shape = c.type(x).shape;
@@ -237,13 +239,13 @@ Attributes dims_of(pt2::Call& call) {
   return {{"dims", call.integers("dim")}, {"keepdim", call.flag("keepdim", false)}};
 }
 
-// `prod` and `max` have one dimension or all.
+// `prod` and `max` reduce one dimension or all.
 std::vector<Id> read_reduction(pt2::Call& call) {
   const Id x = call.converted("self");
   return call.node({x}, dims_of(call));
 }
 
-// max.other is an elementwise maximum; max.dim gives indices too, which are computed where something reads them.
+// max.other is an elementwise maximum. max.dim also returns indices, which are computed only if something reads them.
 std::vector<Id> read_extremum(pt2::Call& call) {
   if (!call.has("other")) {
     std::vector<Id> results = read_reduction(call);
@@ -265,7 +267,7 @@ std::vector<Id> read_arg_extreme(pt2::Call& call) {
   return {call.reshape(index, call.output_type().shape)};
 }
 
-// any, all: whether the largest (smallest) truth value is not 0.
+// any, all: whether the largest (any) or the smallest (all) of the booleans is not 0.
 std::vector<Id> read_truth(pt2::Call& call) {
   if (element_count(call.shape(call.tensor("self"))) == 0) {
     call.ignore({"dim", "keepdim"});

@@ -1,4 +1,4 @@
-// Norms of vectors, and what is scaled by them.
+// Norms of vectors, and functions that scale by a norm.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace deplo::ir::torch {
 namespace {
 
 struct Along {
-  Shape dims;  // none: all
+  Shape dims;  // empty: all dimensions
   bool keepdim = false;
 };
 
@@ -20,7 +20,8 @@ Id reduced(const Given& g, std::string_view op, Id x, const Along& along) {
   return g.call(op, {x}, std::move(attributes));
 }
 
-/// (sum of |x|^order)^(1 / order); of 0 how many are not 0, of an infinity the greatest or the least.
+/// (sum of |x|^order)^(1 / order). Order 0 counts the elements other than 0. Order ∞ is the greatest |x|, and -∞ the
+/// least.
 Id norm_of(const Given& g, Id x, double order, const Along& along) {
   g.require_float(x);
   if (order == 2) return g.apply("sqrt", reduced(g, "sum", g.apply("mul", x, x), along));
@@ -33,7 +34,7 @@ Id norm_of(const Given& g, Id x, double order, const Along& along) {
 
 Along along_of(const Given& g) { return {g.integers("dim", Shape{}), g.flag("keepdim", false)}; }
 
-// torch.norm: of all elements as of one vector, whatever the shape.
+// torch.norm: without `dim`, the norm of all elements as one vector, whatever the shape.
 Id norm(const Given& g) {
   const Id x = g.tensor("input");
   g.ignore({"out"});
@@ -48,7 +49,8 @@ Id vector_norm(const Given& g) {
   return norm_of(g, x, g.number("ord", 2), along_of(g));
 }
 
-// Without an order: of all elements, or Euclidean. Of matrices only Frobenius's norm, which is that of their elements.
+// Without `ord`, the result is the Euclidean norm of the elements. For matrices only the Frobenius norm is supported,
+// which is the Euclidean norm of their elements.
 Id linalg_norm(const Given& g) {
   const Along along = along_of(g);
   g.ignore({"dtype", "out"});
@@ -77,7 +79,7 @@ Id normalize(const Given& g) {
   return g.apply("div", x, g.apply("maximum", length, g.number("eps", 1e-12)));
 }
 
-// v * g / |v|, the norm over all dimensions but one.
+// v * g / |v|, where the norm is over all dimensions but `dim`.
 Id weight_norm(const Given& g) {
   const Id v = g.tensor("v");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(v));

@@ -1,6 +1,6 @@
 // Index maps: they change the indices of the elements and compute nothing.
-//  transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (may have one -1))   unsqueeze(T, dim)
-//  squeeze(T, dims=all (only those of extent 1 are removed))   expand(T, shape (-1 keeps the extent))
+//   transpose(T, dim0, dim1)   permute(T, dims)   reshape(T, shape (may have one -1))   unsqueeze(T, dim)
+//   squeeze(T, dims=all (only those of extent 1 are removed))   expand(T, shape (-1 keeps the extent))
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // convolution(T x (N, C, L…), T weight[, T bias], stride, padding, dilation, transposed=false, output_padding,
 // groups=1)
 //   weight: (out, C / groups, kernel…); transposed: (C, out / groups, kernel…)
-// The places and the kernel have one, two or three dimensions.
+// The places (positions of the result) and the kernel have one, two or three dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +22,12 @@ constexpr AttributeSpec convolution_attributes[] = {
     {"dilation", Kind::integers, Required{}},       {"transposed", Kind::flag, false},
     {"output_padding", Kind::integers, Computed{}}, {"groups", Kind::integer, std::int64_t{1}}};
 
-/// A convolution's sizes. It is, for each group, the product of a matrix (out, depth) of the weight and, for each
-/// image, a matrix (depth, places): depth counts the channels and the elements of the kernel.
+/// A convolution's sizes. For each group and each image, a convolution is the product of a matrix (out, depth) of the
+/// weight and a matrix (depth, places) of the image. The depth counts the channels of a group and the elements of the
+/// kernel.
 struct Sizes {
-  std::int64_t batch, groups, out, channels;  // out, channels: of a group
-  Shape places, kernel, extents;              // of the result, of the weight, of x
+  std::int64_t batch, groups, out, channels;  // out, channels: those of one group
+  Shape places, kernel, extents;              // extents of the result, of the kernel and of x
   std::int64_t depth() const { return channels * element_count(kernel); }
 };
 
@@ -40,8 +41,9 @@ Sizes sizes_of(const Node& node, const Shape& x, const Shape& weight) {
   return {x[0], groups, result[1] / groups, x[1] / groups, behind(result, 2), behind(weight, 2), behind(x, 2)};
 }
 
-/// Where an element of the kernel reads, for a place of the result along one dimension: at number / step, if that is
-/// whole and within the extent.
+/// Describes where an element of the kernel reads, along one dimension. For place p of the result and element k of the
+/// kernel, number = p * place + k * element + offset. The element reads x at number / step, if this is an integer
+/// within the extent.
 struct Read {
   std::int64_t place, element, offset, step;
 
@@ -114,10 +116,10 @@ TensorType infer_convolution(const Inference& call) {
   return type;
 }
 
-// In double
+// Evaluation in double
 
-/// For each element of the kernel and each place, in row-major order: the number of the element of x within its
-/// channel, or -1.
+/// For each element of the kernel and each place, in row-major order, returns the index of the element of x within its
+/// channel, or -1 if nothing is read.
 std::vector<std::int64_t> sources(const Node& node, const Sizes& s) {
   std::vector<std::int64_t> table;
   table.reserve(static_cast<std::size_t>(element_count(s.kernel) * element_count(s.places)));
@@ -141,7 +143,7 @@ std::vector<std::int64_t> sources(const Node& node, const Sizes& s) {
   return table;
 }
 
-/// The weight of a group as a matrix (out, depth).
+/// Returns the weight of a group as a matrix (out, depth).
 Values weight_of(const Operands& o, const Sizes& s, std::int64_t group) {
   const std::int64_t elements = element_count(s.kernel), count = s.out * s.depth();
   const double* from = o.value(1).data() + group * count;
@@ -174,19 +176,23 @@ Values evaluate_convolution(const Operands& o) {
   return result;
 }
 
-// As a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] * weight[out, c,
-// element]. Channels are the last dimension, and out is the last of the products: on every target neighbours of the
-// result share a row of the weight, whatever the images' sizes are. Of a transposed convolution with a stride, a place
-// reads every stride-th element of the kernel only, and which ones depends on the place's phase, place % stride. So
-// each phase is a convolution of its own, of stride 1, with a part of the kernel ("sub-pixel convolution": Shi et al.,
-// arXiv 1609.07009). Phases that read equally many elements are one sum; if the stride does not divide the kernel,
-// there are two kinds of them in each dimension. Phases without elements, if the stride is longer than the kernel, are 0.
+// A convolution is a sum of products over one axis, the depth: padded[n, place * stride + element * dilation, c] *
+// weight[out, c, element]. The channels are the last dimension of the padded input, and out is the last dimension of
+// the products. So on every target, neighbouring elements of the result share a row of the weight, whatever the images'
+// sizes are.
 //
-// With a dilation, too, element k is read by the places p with p + padding = dilation k (mod stride). If both have a
-// common divisor, only each divisor-th place reads anything, and the others are 0. These places are a transposed
-// convolution whose stride and dilation are divided by it. In its phases k = (p + padding) / dilation (mod stride).
+// In a transposed convolution with a stride, a place reads only every stride-th element of the kernel. Which elements
+// it reads depends on the place's phase, place % stride. So each phase is a convolution of its own, with stride 1 and a
+// part of the kernel ("sub-pixel convolution": Shi et al., arXiv 1609.07009). Phases that read the same number of
+// elements share one sum. If the stride does not divide the kernel's extent, each dimension has phases with two
+// different numbers. If the stride is longer than the kernel, some phases read no elements, and they are 0.
+//
+// With a dilation, element k of the kernel is read by the places p with p + padding = dilation * k (mod stride). If the
+// stride and the dilation have a common divisor d, only every d-th place reads anything, and the other places are 0.
+// The places that read form a transposed convolution whose stride and dilation are divided by d. In its phases, k = (p
+// + padding) / dilation (mod stride).
 
-/// 1 / number modulo m, for numbers without a common divisor (Euclid's algorithm, extended).
+/// Returns 1 / number modulo m, by Euclid's extended algorithm. The two numbers must not have a common divisor.
 std::int64_t inverse(std::int64_t number, std::int64_t m) {
   std::int64_t rest = m, next = number % m, factor = 0, next_factor = 1;
   while (next != 0) {
@@ -197,28 +203,30 @@ std::int64_t inverse(std::int64_t number, std::int64_t m) {
   return (factor % m + m) % m;
 }
 
-/// Phases of a dimension that read equally many elements of the kernel: those whose first one is begin, begin + 1, ….
+/// Phases of a dimension that read the same number of elements of the kernel. The first elements that they read are
+/// begin, begin + 1, …, begin + count - 1.
 struct Run {
   std::int64_t begin, count, elements;
-  std::int64_t places;  // the most of a phase
+  std::int64_t places;  // the largest number of places in one phase
 };
 
-/// One dimension of the places, and what is read for them.
+/// One dimension of the places, and the elements that are read for them.
 struct Dimension {
   std::int64_t phases;
-  std::int64_t first, extent;  // of the elements of x that windows read: Read's numbers
-  std::int64_t step;           // of these numbers from element to element of x
+  std::int64_t first, extent;  // the range of the numbers (see Read) that windows read
+  std::int64_t step;           // the difference of these numbers between neighbouring elements of x
 
-  /// Where the window of a place reads, counted from `first`, and the element of the kernel with which. `index`: of a
-  /// phase in the run.
+  /// `at` returns where the window of a place reads, counted from `first`. `element` returns the element of the kernel
+  /// that this is multiplied by. `index`: the index of a phase in the run. `part`: the number of an element in the
+  /// phase.
   Expr at(const Run& run, const Expr& index, const Expr& place, const Expr& part) const {
     return place * read.place + whole(run, index) + part * read.element - first;
   }
   Expr element(const Run& run, const Expr& index, const Expr& part) const {
     return first_element(run, index) + part * phases;
   }
-  /// Of the places that read anything, those of the run: whether it is one, its phase's index in the run, and its
-  /// number in the phase.
+  /// `reader` is the number of a place among the places that read anything. `is_in` returns whether the place's phase
+  /// is in the run, `index_in` the index of this phase in the run, and `place_in` the place's number in the phase.
   Expr is_in(const Run& run, const Expr& reader) const {
     if (run.count == phases) return 1;
     const Expr element = first_element_at(reader);
@@ -230,12 +238,12 @@ struct Dimension {
   }
   Expr place_in(const Run& run, const Expr& reader) const { return min(reader / phases, run.places - 1); }
 
-  /// Of a place, those before it that read anything, and whether it is one of them.
+  /// `reader` returns how many places before this one read anything. `reads` returns whether this place does.
   Expr reader(const Expr& at) const { return apart == 1 ? at : Expr(ExprOp::max, at - start, 0) / apart; }
   Expr reads(const Expr& at) const { return equal(at % apart, start); }
   bool all_read() const { return apart == 1 && phases <= kernel; }
 
-  /// All phases that read anything: longer ones first.
+  /// Returns the runs of all phases that read anything. Phases with more elements come first.
   std::vector<Run> runs() const {
     const std::int64_t least = kernel / phases, longer = kernel % phases;
     std::vector<Run> result;
@@ -246,7 +254,8 @@ struct Dimension {
 
   Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d), kernel(s.kernel[d]) {
     keep_readers();
-    phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;  // else zeros between the elements of x
+    // With 1, zeros lie between the elements of x.
+    phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;
     step = phases > 1 ? 1 : read.step;
     factor = inverse(dilation(), phases);
     readers = std::max<std::int64_t>((s.places[d] - start + apart - 1) / apart, 1);
@@ -260,12 +269,12 @@ struct Dimension {
   static constexpr std::int64_t most_phases = 1 << 15;  // a phase times `factor` is a 32-bit index
   Read read;
   std::int64_t kernel;
-  std::int64_t apart = 1, start = 0;  // of all places those that read anything: start, start + apart, …
-  std::int64_t readers;               // how many these are
-  std::int64_t factor;                // 1 / dilation, modulo the phases
+  std::int64_t apart = 1, start = 0;  // the places that read anything are start, start + apart, …
+  std::int64_t readers;               // the number of places that read anything
+  std::int64_t factor;                // 1 / dilation modulo the number of phases
 
   std::int64_t dilation() const { return std::abs(read.element); }
-  /// Divides stride and dilation of a transposed convolution by what both have.
+  /// Divides the stride and the dilation of a transposed convolution by their greatest common divisor.
   void keep_readers() {
     apart = std::gcd(read.step, dilation());
     start = (apart - read.offset % apart) % apart;
@@ -277,31 +286,31 @@ struct Dimension {
     if (factor <= 1) return (reader + read.offset) % phases;
     return (reader % phases + read.offset % phases) * factor % phases;
   }
-  /// If all phases are in the run, they are in their order, so that neighbours of the result are neighbours in the sums.
+  /// If the run has all phases, they keep their order, so that neighbours in the result are neighbours in the sums.
   Expr first_element(const Run& run, const Expr& index) const {
     return run.count == phases ? first_element_at(index) : index + run.begin;
   }
   Expr phase(const Run& run, const Expr& index) const {
     return run.count == phases ? index : phase_of(index + run.begin);
   }
-  /// Of the places whose first element of the kernel this is.
+  /// Returns the phase of the places whose first element of the kernel is `element`.
   template <class Number>
   Number phase_of(const Number& element) const {
     return (element * (dilation() % phases) + (phases - read.offset % phases)) % phases;
   }
-  /// Of the phases whose first elements are in [begin, end): 1 where a phase has no place.
+  /// Returns the largest number of places in a phase whose first element is in [begin, end), but at least 1.
   std::int64_t most_places(std::int64_t begin, std::int64_t end) const {
     std::int64_t least = phases;
     for (std::int64_t element = begin; element < end; ++element) least = std::min(least, phase_of(element));
     return std::max<std::int64_t>((readers - least + phases - 1) / phases, 1);
   }
-  /// (phase + offset - dilation first_element) / phases, which is whole. Written without negative numerators.
+  /// (phase + offset - dilation * first_element) / phases, which is an integer. No numerator is negative.
   Expr whole(const Run& run, const Expr& index) const {
     const Expr from = phase(run, index) + read.offset;
     if (phases == 1 || dilation() == 1) return from / phases;
     return (from + (phases - first_element(run, index)) * dilation()) / phases - dilation();
   }
-  /// A bound of whole() that the ranges of its parts show.
+  /// Returns a lower bound of whole() that follows from the ranges of its parts.
   std::int64_t least_whole() const {
     if (phases == 1 || dilation() == 1) return read.offset / phases;
     return (read.offset + dilation()) / phases - dilation();
@@ -310,7 +319,7 @@ struct Dimension {
 
 using Dimensions = std::vector<Dimension>;
 
-/// x with its channels last and 0 wherever windows read beyond its borders, or between its elements.
+/// Returns x with its channels last, and with 0 wherever windows read beyond its borders or between its elements.
 int padded(Emitter& e, int x, const Dimensions& dimensions) {
   const Shape& extents = e.shape(x);
   Shape shape = {extents[0]};
@@ -330,18 +339,18 @@ int padded(Emitter& e, int x, const Dimensions& dimensions) {
   return guarded(e, x, shape, std::move(coordinates), inside, 0, "padded");
 }
 
-/// A sum for the phases of a run of each dimension. The space of its products, and the coordinates in it: (phases…,
-/// batch, places but the last…, groups, the last place, out, depth). Groups of one output, as in a depthwise
-/// convolution, are where out is otherwise.
+/// The sum for one choice of runs, one run per dimension. The space of its products has the dimensions (phases…, batch,
+/// places except the last…, groups, last place, out, depth). If a group has one output, as in a depthwise convolution,
+/// the groups come after the last place.
 struct Part {
   const Node& node;
   const Sizes& sizes;
   const Dimensions& dimensions;
   std::vector<Run> runs;
-  std::size_t batch, group, out;  // the dimensions of them
+  std::size_t batch, group, out;  // their dimensions in the space
   Shape extents;
   Coordinates at;
-  Coordinates elements;  // of the depth: the elements of the kernel, and the channel of the group
+  Coordinates elements;  // coordinates in the depth: the elements of the kernel, and the channel in the group
 
   Part(const Node& n, const Sizes& s, const Dimensions& all, std::vector<Run> chosen)
       : node(n), sizes(s), dimensions(all), runs(std::move(chosen)), batch(all.size()) {
@@ -379,8 +388,9 @@ struct Part {
     const int product = e.elementwise(Op::multiply, {inputs(e, padded), weights(e, weight)}, "ew");
     return e.reduce(Op::add, product, {static_cast<std::int64_t>(extents.size()) - 1}, "reduce");
   }
-  /// The elements of the result whose sums these are: those that read anything, in phases of the runs. The condition
-  /// names the branch, whose coordinates are in the space, with depth 0.
+  /// Returns the branch for the elements of the result that these sums are: the places that read anything and whose
+  /// phases are in the runs. The condition selects these elements. The coordinates are those of the space, with depth
+  /// 0.
   tensor::IndexMap::Branch branch(int arg, const Shape& result) const {
     const Coordinates to = tensor::identity(result);
     Coordinates sum(extents.size(), 0);
@@ -407,7 +417,7 @@ struct Part {
   }
 };
 
-/// Every choice of a run for each dimension.
+/// Returns every choice of one run per dimension.
 std::vector<std::vector<Run>> choices(const Dimensions& dimensions) {
   std::vector<std::vector<Run>> result = {{}};
   for (const Dimension& dimension : dimensions) {
@@ -422,7 +432,7 @@ std::vector<std::vector<Run>> choices(const Dimensions& dimensions) {
   return result;
 }
 
-/// `channel`: of an element of x.
+/// Adds the bias. `channel`: the channel of an element of x.
 int with_bias(Emitter& e, const TensorCall& call, int x, const Expr& channel) {
   Coordinates place = {simplify(channel, tensor::coordinate_ranges(e.shape(x)))};
   const int bias = e.map(e.convert(call.args[2], call.dtype()), e.shape(x), std::move(place), "bias");
@@ -456,7 +466,7 @@ int decompose_convolution(Emitter& e, const TensorCall& call) {
 
 // In expressions and `.pt2` files
 
-/// A call's arguments, with a batch.
+/// A call's arguments. x has a batch dimension, even if the call's input has none.
 struct Arguments {
   std::size_t dims;
   Id x;
@@ -464,7 +474,8 @@ struct Arguments {
   std::vector<Id> weight_and_bias;
 };
 
-// `aten.convolution` and nn.Conv's function of any rank say the number of dimensions by the weight.
+// Returns the number of dimensions: a digit of the function's name or, if the name has none (`aten.convolution`), the
+// weight's rank less 2.
 std::size_t dims_of(const Given& g, Id weight) {
   const std::string_view name = g.name();
   const std::size_t digit = name.find_first_of("123");
@@ -492,7 +503,8 @@ Id convolve(const Given& g, const Arguments& a, Attributes attributes) {
   return a.batched ? result : g.call("select", {result}, {{"dim", std::int64_t{0}}, {"index", std::int64_t{0}}});
 }
 
-/// padding='same': as many places as x has; of an odd number the one more stands behind.
+/// padding='same': the result has the extents of x. If the padding of a dimension is odd, the additional element comes
+/// after x.
 Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shape& dilation) {
   const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);
   if (std::ranges::any_of(stride, [](std::int64_t s) { return s != 1; })) g.fail("stride", "1 where padding is 'same'");
@@ -508,7 +520,8 @@ Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shap
   return padding;
 }
 
-/// What nn.Conv2d(padding_mode='reflect') puts around its input; of an odd number the one more stands behind.
+/// Pads the input as nn.Conv2d(padding_mode='reflect') does. If the padding of a dimension is odd, the additional
+/// element comes after x.
 Id padded(const Given& g, const Arguments& a, const Shape& padding, const Shape& dilation) {
   const bool same = g.is_text("padding") && g.text("padding", "") == "same";
   const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);

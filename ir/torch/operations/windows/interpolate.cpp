@@ -12,8 +12,8 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// How one dimension changes. `scale`: the distance of the results' places in the argument; of corners that are aligned
-/// (extent - 1) / (places - 1).
+/// How one dimension is resized. `scale`: the distance in the argument between neighbouring results. With aligned
+/// corners, this is (extent - 1) / (places - 1).
 struct Step {
   std::size_t dim;
   std::int64_t extent, places;
@@ -21,7 +21,7 @@ struct Step {
   bool corners;
 };
 
-// PyTorch multiplies in float32. Only sizes are taken for which whole numbers give the same places.
+// PyTorch multiplies in float32. Sizes are accepted only if integer arithmetic gives the same places.
 Id nearest(const Given& g, Id x, const Step& s, bool exact) {
   const auto scale = static_cast<float>(s.scale);
   const auto place = [&](std::int64_t i) {
@@ -37,7 +37,7 @@ Id nearest(const Given& g, Id x, const Step& s, bool exact) {
   return g.select(x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));
 }
 
-/// Where the results lie in the argument.
+/// Returns the places of the results in the argument. Negative places become 0 unless `below_zero` is set.
 Id places(const Given& g, const Step& s, bool below_zero) {
   const Id number = g.to(g.range(0, s.places), DType::f32);
   if (s.corners) return g.apply("mul", number, s.scale);
@@ -71,7 +71,7 @@ Id linear(const Given& g, Id x, const Step& s) {
 Id cubic(const Given& g, Id x, const Step& s) {
   constexpr double a = -0.75;
   const Id at = places(g, s, true);
-  // Rounded down; places begin above -1.
+  // Adding 1 before the conversion makes it round down, because the places begin above -1.
   const Id low = g.call("sub", {g.to(g.apply("add", at, 1.0), DType::i32), whole(g, 1)});
   const Id t = g.apply("sub", at, g.to(low, DType::f32));
   const auto near = [&](Id d) {  // ((a + 2) d - (a + 3)) d² + 1
@@ -165,7 +165,7 @@ python::Value call_interpolate(const python::Call& c) {
   return results_of(adaptive_pool(g, x, places, true));
 }
 
-// In files: the size is that of the result.
+// In `.pt2` files, the size is that of the stated result.
 template <auto& mode>
 std::vector<Id> read_upsample(pt2::Call& call) {
   const Given g(call);

@@ -1,5 +1,5 @@
-// Pooling: windows of a padded tensor, reduced. Adaptive pooling has windows of different lengths, dimension by
-// dimension.
+// Pooling reduces the windows of a padded tensor. Adaptive pooling has windows of different lengths, and pools one
+// dimension after the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace deplo::ir::torch {
 namespace {
 
-// "max_pool2d" pools two dimensions.
+// Returns the number of pooled dimensions, which is a digit of the name: "max_pool2d" pools two.
 std::size_t dims_of(const Given& g) { return static_cast<std::size_t>(g.name()[g.name().find_first_of("123")] - '0'); }
 
-/// Pooling's windows along each of the last dimensions.
+/// The windows of a pooling along each of the last `dims` dimensions.
 struct Pool {
   Id x = 0;
   std::size_t dims = 0;
@@ -25,18 +25,18 @@ struct Pool {
   std::int64_t count() const { return element_count(kernel); }
 };
 
-/// The only window of a dimension ends with it, without the padding's rest.
+/// If a dimension has only one window, cuts the window off at the end of the padded dimension.
 void clip_window(const Given& g, Pool& p, std::size_t d) {
   const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
   const std::int64_t within = (extent + 2 * p.padding[d] - 1) / p.dilation[d] + 1;
   if (p.places[d] == 1) p.kernel[d] = std::min(p.kernel[d], std::max<std::int64_t>(within, 1));
 }
 
-/// How many windows there are; with `ceil`, also one that ends beyond the border, unless it begins there.
+/// Returns the number of windows. With `ceil`, a window may end beyond the border, unless it begins there.
 std::int64_t window_count(const Given& g, const Pool& p, std::size_t d, bool ceil) {
   const std::int64_t extent = g.shape(p.x)[p.first(g) + d], padding = p.padding[d], stride = p.stride[d];
   const std::int64_t rest = extent + 2 * padding - p.dilation[d] * (p.kernel[d] - 1) - 1;
-  const std::int64_t beyond = ceil ? stride - 1 : 0;  // a window may end as far behind the border
+  const std::int64_t beyond = ceil ? stride - 1 : 0;  // how far beyond the border a window may end
   if (rest + beyond < 0)
     g.refuse(fmt::format("at least one window of {} elements in each dimension", p.kernel[d]), p.x);
   std::int64_t count = (rest + beyond) / stride + 1;
@@ -69,7 +69,7 @@ Pool pool_of(const Given& g) {
   return p;
 }
 
-/// Padding so that the last window fits.
+/// Returns the padding with which the last window fits.
 Shape margins(const Given& g, const Pool& p) {
   Shape pad;
   for (std::size_t d = p.dims; d-- > 0;) {
@@ -79,7 +79,7 @@ Shape margins(const Given& g, const Pool& p) {
   return pad;
 }
 
-/// (…, places…, elements of a window) of x, with `outside` around it.
+/// Returns the windows of x as (…, places…, elements of a window). The padding around x has the value `outside`.
 Id windows(const Given& g, Id x, const Pool& p, const Shape& pad, double outside) {
   const bool pads = std::ranges::any_of(pad, [](std::int64_t n) { return n != 0; });
   const Id padded = pads ? g.call("pad", {x}, {{"pad", pad}, {"value", outside}}) : x;
@@ -90,9 +90,10 @@ Id over_windows(const Given& g, std::string_view op, Id windows) {
   return g.call(op, {windows}, {{"dims", Shape{-1}}});
 }
 
-/// Do windows lie so far apart along lines that neighbours are no lanes of vectors, in a tensor that is worth a second
-/// kernel? Of lanes 2 apart a CPU reads vectors; 4 apart one kernel took 0.8 of the time of two, 3, 5, 8 and 11 apart 1.1
-/// to 2.7 times as long (docs/performance.md, "Depthwise convolutions").
+/// Whether to pool in two kernels (see `pooled`). This pays if the tensor is large and neighbouring windows of a line
+/// are too far apart to be the lanes of a vector. A CPU still reads lanes that are 2 apart as vectors. With windows 4
+/// apart, one kernel took 0.8 of the time of two; with windows 3, 5, 8 and 11 apart, it took 1.1 to 2.7 times as long
+/// (docs/performance.md, "Depthwise convolutions").
 bool is_pooled_by_lines(const Given& g, const Pool& p) {
   constexpr std::int64_t elements = 1 << 16;
   const bool apart = p.stride.back() > 2 && p.stride.back() != 4;
@@ -100,20 +101,21 @@ bool is_pooled_by_lines(const Given& g, const Pool& p) {
          element_count(g.shape(p.x)) >= elements;
 }
 
-/// The windows of x reduced: of many elements first over lines, which lie next to each other, then along what is left of
-/// them.
+/// Reduces the windows of x. In two kernels, they are first reduced over all dimensions but the last, in which
+/// neighbouring results lie next to each other, and then along the last dimension.
 Id pooled(const Given& g, std::string_view op, Id x, const Pool& p, const Shape& pad, double outside) {
   if (!is_pooled_by_lines(g, p)) return over_windows(g, op, windows(g, x, p, pad, outside));
   Pool lines = p, along = p;
   Shape of_lines = pad, of_along(pad.size(), 0);
   for (std::size_t d = 0; d + 1 < p.dims; ++d) along.kernel[d] = along.stride[d] = along.dilation[d] = 1;
   lines.kernel.back() = lines.stride.back() = lines.dilation.back() = 1;
-  std::swap_ranges(of_lines.begin(), of_lines.begin() + 2, of_along.begin());  // the last dimension comes first
+  // the padding begins with the last dimension
+  std::swap_ranges(of_lines.begin(), of_lines.begin() + 2, of_along.begin());
   const Id reduced = over_windows(g, op, windows(g, x, lines, of_lines, outside));
   return over_windows(g, op, windows(g, reduced, along, of_along, outside));
 }
 
-/// The row-major number in `extents` of the place that the n-th element of each window has, without padding.
+/// Returns, for each window, the row-major index in x (without its padding) of the window's element number `element`.
 Id numbers_of(const Given& g, const Pool& p, Id element) {
   const Shape shape = g.shape(element);
   Id flat = -1;
@@ -138,7 +140,8 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
   return flat;
 }
 
-/// Which element of each window the maximum is: the last NaN, or else the first that is as large and no padding.
+/// Returns the element of each window that is the maximum: the last NaN, or else the first element that equals the
+/// maximum and is not padding.
 Id chosen_elements(const Given& g, const Pool& p, Id elements, Id most) {
   const std::int64_t count = g.shape(elements).back();
   const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
@@ -176,7 +179,8 @@ std::vector<Id> read_max_pool_with_indices(pt2::Call& call) {
   return call.is_read(1) ? max_and_indices(Given(call)) : std::vector<Id>{max_pool(Given(call))};
 }
 
-/// For each window, how many of its elements count: those of x and, if asked for, those of the padding on both sides.
+/// Returns the number of elements of each window that count: those of x and, with `with_padding`, those of the padding
+/// on both sides.
 Id counts(const Given& g, const Pool& p, bool with_padding) {
   Shape extents(g.rank(p.x), 1);
   Pool ones = p;
@@ -202,7 +206,7 @@ Id avg_pool(const Given& g) {
     return g.apply("div", sum, static_cast<double>(g.integer("divisor_override", 1)));
   }
   const bool with_padding = g.flag("count_include_pad", true);
-  bool whole = true;  // whether all windows count all elements
+  bool whole = true;  // whether all elements of every window count
   for (std::size_t d = 0; d < p.dims; ++d) {
     const std::int64_t before = pad[2 * (p.dims - 1 - d)], behind = pad[2 * (p.dims - 1 - d) + 1];
     whole &= with_padding ? behind <= p.padding[d] : before == 0 && behind <= 0;
@@ -210,7 +214,7 @@ Id avg_pool(const Given& g) {
   return whole ? g.apply("div", sum, static_cast<double>(p.count())) : g.apply("div", sum, counts(g, p, with_padding));
 }
 
-/// (sum of x^p)^(1/p): NaN for the root of a sum below 0, as in PyTorch.
+/// (sum of x^p)^(1/p). As in PyTorch, the root of a negative sum is NaN.
 Id lp_pool(const Given& g) {
   const Pool p = pool_of(g);
   const double power = g.number("norm_type", 2);
@@ -219,7 +223,7 @@ Id lp_pool(const Given& g) {
   return g.apply("pow", sum, 1 / power);
 }
 
-// Adaptive: window i of n is from floor(i * extent / n) to ceil((i + 1) * extent / n).
+// Adaptive pooling: window i of n goes from floor(i * extent / n) to ceil((i + 1) * extent / n).
 
 Shape wanted_places(const Given& g, Id x, std::size_t dims) {
   const Shape places = g.integers("output_size", dims, 1);
@@ -229,7 +233,7 @@ Shape wanted_places(const Given& g, Id x, std::size_t dims) {
   return places;
 }
 
-/// The windows of one dimension, which becomes two; what is beyond a short window is `outside`.
+/// The windows of one dimension, which becomes two dimensions. Short windows are filled up with `outside`.
 struct Adaptive {
   Id windows, lengths;
 };
@@ -265,7 +269,7 @@ Adaptive adaptive_windows(const Given& g, Id x, std::size_t dim, std::int64_t pl
 
 Id adaptive_pool(const Given& g, Id x, const Shape& places, bool mean) {
   const std::size_t dims = places.size(), first = g.rank(x) - std::min(dims, g.rank(x));
-  if (std::ranges::count(places, 0) > 0) {  // nothing is computed
+  if (std::ranges::count(places, 0) > 0) {  // the result has no elements
     Shape shape = g.shape(x);
     std::ranges::copy(places, shape.begin() + static_cast<std::ptrdiff_t>(first));
     return g.call("full", {}, {{"shape", shape}, {"value", 0.0}, {"dtype", g.dtype(x)}});

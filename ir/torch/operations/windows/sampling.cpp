@@ -1,4 +1,4 @@
-// grid_sample and affine_grid: an image read at places between its elements.
+// grid_sample and affine_grid: an image is read at positions between its elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace deplo::ir::torch {
 namespace sampling {
 namespace {
 
-/// One coordinate of all places, from -1 … 1 to elements.
+/// Converts one coordinate of all positions from the range -1 … 1 to the unit of elements.
 Id unnormalised(const Given& g, Id x, std::int64_t extent, bool aligned) {
   const auto n = static_cast<double>(extent);
   if (aligned) return g.apply("mul", g.apply("add", x, 1.0), (n - 1) / 2);
@@ -21,10 +21,10 @@ Id unnormalised(const Given& g, Id x, std::int64_t extent, bool aligned) {
 struct Image {
   Id flat;  // (N, C, H * W)
   Shape shape;
-  bool zeros = true;  // outside
+  bool zeros = true;  // whether elements outside of the image are 0
 };
 
-/// The elements at whole coordinates (N, places), times a weight (N, places): (N, C, places).
+/// Returns the elements at whole coordinates (N, places), multiplied by weights (N, places), as (N, C, places).
 Id picked(const Given& g, const Image& image, Id x, Id y, Id weight) {
   const std::int64_t height = image.shape[2], width = image.shape[3];
   const auto within = [&](Id v, std::int64_t extent) {

@@ -1,5 +1,5 @@
-// Elements beyond the borders, and those around each place.
-//   pad(T, pad (pairs before and behind, the last dimension first), mode="constant", value=0)
+// Padding beyond the borders, and windows around each place.
+//   pad(T, pad (pairs of before and after, the last dimension first), mode="constant", value=0)
 //   windows(T, kernel, stride, dilation): (…, L…) → (…, number of windows…, elements of a window)
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr AttributeSpec pad_attributes[] = {{"pad", Kind::integers, Required{}},
                                             {"mode", Kind::text, std::string_view("constant")},
                                             {"value", Kind::number, 0.0}};
 
-// What a dimension gets before and behind it; below 0, what it loses.
+// The number of elements that a dimension gets before and behind its own. A negative number removes elements.
 struct Margin {
   std::int64_t before = 0, behind = 0;
 };
@@ -64,7 +64,7 @@ TensorType infer_pad(const Inference& call) {
   return type;
 }
 
-// The element of the argument at a place of the result; -1: beyond it.
+// Returns the place in the argument that a place of the result reads, or -1 if it is outside of the argument.
 std::int64_t source(std::int64_t place, const Margin& m, std::int64_t extent, std::string_view mode) {
   std::int64_t from = place - m.before;
   if (mode == "constant") return from >= 0 && from < extent ? from : -1;
@@ -97,7 +97,8 @@ Expr source(const Expr& place, const Margin& m, std::int64_t extent, std::string
   if (mode == "circular") return (from + extent) % extent;
   if (mode == "reflect") {
     const Expr right = Expr(ExprOp::max, from, 0 - from);
-    return Expr(ExprOp::max, min(min(right, 2 * (extent - 1) - right), extent - 1), 0);  // in range, provably
+    // The bounds make it provable that this is in range.
+    return Expr(ExprOp::max, min(min(right, 2 * (extent - 1) - right), extent - 1), 0);
   }
   return Expr(ExprOp::max, min(from, extent - 1), 0);
 }
@@ -201,7 +202,7 @@ int decompose_windows(Emitter& e, const TensorCall& call) {
   return e.map(call.args[0], call.shape(), std::move(coordinates), "windows");
 }
 
-// x.unfold(dim, size, step): the windows of one dimension, as a dimension behind all others.
+// x.unfold(dim, size, step): the windows of one dimension become a new last dimension.
 Id unfold_dimension(const Given& g) {
   const Id x = g.tensor("input");
   if (g.rank(x) == 0) g.refuse("a tensor of at least one dimension", x);

@@ -1,4 +1,4 @@
-// Reads around each place, in Tensor IR: of padded tensors, windows and convolutions.
+// Helpers for operations that read around each place: padding, windows and convolutions, in Tensor IR.
 #pragma once
 #include "ir/torch/operations/family.h"
 
@@ -6,15 +6,15 @@ namespace deplo::ir::torch {
 
 class Given;
 
-/// The coordinates of the element of a row-major tensor with the number `flat`.
+/// Returns the coordinates of element number `flat` of a row-major tensor.
 Coordinates unflattened(const Expr& flat, const Shape&);
 /// a && b
 Expr both(const Expr& a, const Expr& b);
 /// 0 <= place < extent
 Expr within(const Expr& place, std::int64_t extent);
-/// x[coordinates] where the condition holds, and a number elsewhere. The coordinates are in range everywhere.
+/// Returns x[coordinates] where `inside` holds, and `otherwise` elsewhere. The coordinates must be in range everywhere.
 int guarded(Emitter&, int x, const Shape&, Coordinates, const Expr& inside, double otherwise, std::string_view suffix);
-/// The last dimensions with these extents: means of windows, or their greatest elements.
+/// Pools the last dimensions to the extents `places`, by the mean of each window or by its maximum.
 Id adaptive_pool(const Given&, Id x, const Shape& places, bool mean);
 
 }  // namespace deplo::ir::torch
