@@ -68,7 +68,7 @@ Id cross(const Given& g) {
   return g.apply("sub", g.apply("mul", turned(a, 1), turned(b, 2)), g.apply("mul", turned(a, 2), turned(b, 1)));
 }
 
-// The distances between all pairs of rows.
+// The distances between all pairs of a row of x1 and a row of x2.
 Id cdist(const Given& g) {
   g.ignore({"compute_mode"});
   const Id a = unsqueezed(g, g.tensor("x1"), -2), b = unsqueezed(g, g.tensor("x2"), -3);
@@ -111,7 +111,7 @@ Id scatter_reduce(const Given& g) {
   return moved_back(g, result, dim);
 }
 
-// Returns the elements at the given positions in row-major order.
+// take: returns the elements whose flat indices, in row-major order, are given.
 Id take(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
@@ -242,7 +242,8 @@ Id stacked(const Given& g) {
   return g.call("cat", parts, {{"dim", dim}});
 }
 
-// Reduces bags of rows of an embedding to their sum, mean or maximum. A bag goes from its offset to the next offset.
+// Reduces bags of rows of an embedding to their sum, mean or maximum. A bag holds the indices from its offset up to the
+// next offset.
 std::vector<Id> embedding_bag(const Given& g) {
   g.ignore({"scale_grad_by_freq", "sparse"});
   const Id weight = g.tensor("weight"), indices = g.tensor("indices");

@@ -34,7 +34,7 @@ std::vector<Id> read_clamp(pt2::Call& call) {
   return {x};
 }
 
-// Functions that keep the elements
+// Functions that return their input unchanged
 
 python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
 
@@ -66,7 +66,7 @@ struct Loss {
   double smoothing = 0;
 };
 
-/// Returns the negative sum of the logarithms over the classes. Each is multiplied by the weight of its class.
+/// Returns, for each row, minus the sum over the classes of the logarithms, each multiplied by the weight of its class.
 Id smooth_losses(const Caller& c, const Loss& loss, Id logarithms, std::int64_t dim) {
   Id parts = logarithms;
   if (loss.weight) {

@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_value = std::int64_t{1} << 53;  // references are exact up to here
+constexpr std::int64_t most_value = std::int64_t{1} << 53;  // references are exact for integers up to this one
 
 // Ignores the arguments that give the result's type, because a `.pt2` file states that type.
 void ignore_type(pt2::Call& call) {
@@ -216,7 +216,7 @@ std::vector<Id> read_eye(pt2::Call& call) {
   return {unit_matrix(Given(call), n, call.integer("m", n), call.output_type().dtype)};
 }
 
-/// Returns `steps` equally spaced numbers; the first is `start`, the last is `end`.
+/// Returns `steps` equally spaced numbers, from `start` to `end` inclusive.
 Id spaced(const Given& g, DType dtype) {
   const double start = g.number("start", 0), end = g.number("end", 0);
   const std::int64_t steps = g.integer("steps", 1);

@@ -128,7 +128,7 @@ namespace {
 
 // Returns the median of the first, the middle and the last element along the dimensions. The dimensions keep extent 1.
 int typical_element(Emitter& e, int x, const Dims& dims) {
-  const auto element = [&](std::int64_t place) {  // 0, 1, 2
+  const auto element = [&](std::int64_t place) {  // 0: first, 1: middle, 2: last
     Shape shape = e.shape(x);
     tensor::Coordinates at = tensor::identity(shape);
     for (const std::int64_t dim : dims) {

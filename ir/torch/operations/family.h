@@ -31,7 +31,7 @@ using tensor::Emitter;
 using Kind = AttributeKind;
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
-/// The value that `.pt2` files write for the end of a slice that has no end.
+/// The `end` that `.pt2` files write for a slice that goes to the end of the dimension.
 inline constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 /// Signatures of a function of two tensors, and of an infix operator.
 inline constexpr std::string_view two_tensors = "input, other", infix = "left, right";
@@ -114,7 +114,7 @@ void check_float(const Inference&);
 void check_one_dtype(const Inference&, std::size_t count);
 /// Returns all dimensions but the last two.
 Shape batch_of(const Shape&);
-/// Strides between the matrices of an operand, for the indices of the result's batch.
+/// Returns the strides between the matrices of an operand, for the indices of the result's batch dimensions.
 Shape batch_strides(const Shape& operand, const Shape& batch);
 
 /// Returns argument i as an operand of an elementwise operation: converted to the dtype and, unless it is a Scalar,
@@ -137,7 +137,7 @@ inline constexpr std::int64_t max_pairs = std::int64_t{1} << 26;
 /// that sort, or place elements by indices, compare all pairs of positions.
 class Pairs {
  public:
-  /// `others`: the extent of the second positions.
+  /// `others`: the number of second positions.
   Pairs(Emitter&, Shape, std::size_t dim, std::int64_t others);
   const Shape& space() const { return space_; }
   Expr first() const { return place(dim_); }

@@ -13,8 +13,8 @@
 namespace deplo::ir::torch {
 
 /// Has an accessor for each type that an argument may have, and short forms for adding calls. A fallback is the default
-/// of PyTorch's schema: a file leaves out arguments that equal their defaults, and an expression takes them from the
-/// function's signature. Errors are thrown by the reader, that is, by the expression's or the file's call.
+/// value in PyTorch's schema: files leave out arguments that equal it, and in an expression the function's signature
+/// states it. Errors are thrown by the underlying python::Call or pt2::Call.
 class Given {
  public:
   explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}
@@ -89,7 +89,7 @@ Id log_sum(const Given&, Id x, bool negated = false);
 /// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
 
-/// Converts several tensors to the tuple that a function returns in an expression.
+/// Converts several tensors to a tuple, which is what an expression gets from a function with several results.
 python::Value results_of(const std::vector<Id>&);
 inline python::Value results_of(Id id) { return {python::Tensor{id}}; }
 inline std::vector<Id> outputs_of(Id id) { return {id}; }

@@ -16,7 +16,7 @@ struct Operands {
   const Node& node;
   std::vector<const Node*> args;
   std::vector<const Values*> values;
-  // Sums add positive and negative terms separately, and an extremum of 0 and -0 is the other of the two.
+  // If set, sums add positive and negative terms separately, and an extremum of 0 and -0 returns the other zero.
   bool apart = false;
 
   std::size_t size() const { return args.size(); }
@@ -49,7 +49,8 @@ std::size_t checked_index(const Operands&, double index, std::int64_t extent, bo
 /// Converts to bool: 1 if the number is not 0.
 double to_truth(double);
 
-/// Calls f for every index of the shape, in row-major order. f gets the offset of the index under each of the strides.
+/// Calls f for every index of the shape, in row-major order. f gets one offset for each of the strides: the dot product
+/// of the index and these strides.
 template <std::size_t count, class F>
 void for_each_index(const Shape& shape, const std::array<Shape, count>& strides, F&& f) {
   Shape index(shape.size(), 0);

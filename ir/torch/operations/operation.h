@@ -22,11 +22,11 @@ class Inference;    // infer.h
 struct Operands;    // operands.h
 struct TensorCall;  // tensor_call.h
 
-/// `literal`: a Python number. It becomes a double, and its kind determines the default dtype.
+/// `literal`: a Python number. It becomes a double, and its Python type determines the default dtype.
 enum class AttributeKind : std::uint8_t { flag, integer, number, literal, text, integers, dtype };
 
 struct Required {};
-struct Computed {};  // `infer` sets it
+struct Computed {};  // `infer` sets the attribute if the call has none
 struct AttributeSpec {
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;

@@ -34,8 +34,8 @@ std::string_view name(Kind kind) {
   return "";
 }
 
-// Converts an integer to a double or to a list of one element if the kind requires it, and a double to an f32 constant.
-// Returns whether the value has the kind.
+// Converts an integer to a double or to a list of one element if the kind requires it, and limits a double to the range
+// of f32 (f32_constant). Returns whether the value has the kind.
 bool coerce(Attribute& value, Kind kind) {
   if (auto* number = std::get_if<double>(&value)) *number = f32_constant(*number);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) {
@@ -166,7 +166,7 @@ bool is_default(const Node& call, std::span<const Node* const> args, std::string
   if (std::holds_alternative<Required>(spec->fallback)) return false;
   const Attribute& value = call.attributes.find(attribute)->second;
   if (const auto given = fallback(*spec)) return value == *given;
-  Node without = call;  // to infer the attributes that depend on the arguments again
+  Node without = call;  // infers the attribute from the arguments again
   without.attributes.erase(std::string(attribute));
   infer(without, args);
   return without.attributes.find(attribute)->second == value;

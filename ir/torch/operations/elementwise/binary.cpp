@@ -36,7 +36,7 @@ TensorType infer_div(const Inference& call) {
   return type;
 }
 
-// The divisor is a constant, because PyTorch refuses to divide by 0, and a kernel cannot refuse.
+// The divisor is a constant, because PyTorch refuses to divide by 0, and a kernel cannot report the error.
 constexpr AttributeSpec divisor_attributes[] = {{"divisor", Kind::integer, Required{}}};
 
 TensorType infer_floor_divide(const Inference& call) {
@@ -112,7 +112,7 @@ Values evaluate_pow(const Operands& o) {
   return evaluate_pairs<std::pow>(o);
 }
 
-// Whether PyTorch returns 0 or -0, if both are extremes, depends on the element's position. With `apart`, the other
+// If 0 and -0 are compared, it depends on the element's position which of them PyTorch returns. With `apart`, the other
 // zero is returned.
 template <double (*apply)(double, double)>
 double swapped(double a, double b) {

@@ -19,8 +19,8 @@ TensorType infer_bitwise(const Inference& call) {
 
 int width_of(const TensorCall& call) { return call.dtype() == DType::i64 || call.node.wide ? 64 : 32; }
 
-/// Shifts an integer of `width` bits. As in PyTorch, a shift by less than 0 or by at least `width` bits gives 0, and a
-/// right shift of a negative number gives -1.
+/// Shifts an integer of `width` bits. As in PyTorch, a shift by less than 0 or by at least `width` bits gives 0, or -1
+/// for a right shift of a negative number.
 double shifted(double x, double by, int width, bool left) {
   const bool all = by < 0 || by >= width;
   if (left) return all ? 0 : std::ldexp(x, static_cast<int>(by));

@@ -113,7 +113,7 @@ python::Value call_to(const python::Call& c) {
   if (const DType* dtype = target.as<DType>()) return {python::Tensor{c.session.cast(x, *dtype)}};
   if (is_tensor(target)) return {python::Tensor{c.session.cast(x, c.type(c.tensor("other")).dtype)}};
   if (!target.none() && !target.as<std::string_view>()) c.fail("other", "a dtype, a tensor or a device");
-  return {python::Tensor{x}};  // a device
+  return {python::Tensor{x}};  // `target` is a device
 }
 
 python::Value call_type_as(const python::Call& c) {

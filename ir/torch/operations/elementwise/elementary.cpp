@@ -119,7 +119,7 @@ Id acos(const Given& g) {
   const Id ratio = g.apply("div", g.apply("sub", 1.0, x), g.apply("add", x, 1.0));
   return g.apply("mul", g.apply("atan", g.apply("sqrt", ratio)), 2.0);
 }
-/// Whether x is negative. -0 is negative, too, because 1 / -0 is.
+/// Whether x is negative. -0 counts as negative, because 1 / -0 is -∞.
 Id is_negative(const Given& g, Id x) {
   return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
 }

@@ -24,7 +24,7 @@ constexpr AttributeSpec triangle_attributes[] = {{"diagonal", Kind::integer, std
 TensorType infer_triangle(const Inference& call) {
   const Shape& shape = call.shape(0);
   if (shape.size() < 2) call.expected("a tensor of at least two dimensions");
-  // Diagonals outside of this range keep or drop the same elements as its ends.
+  // A diagonal outside of this range has the same effect as the nearest end of the range.
   call.set("diagonal", std::clamp(call.node().integer("diagonal"), -shape.end()[-2], shape.end()[-1]));
   return call.type(0);
 }

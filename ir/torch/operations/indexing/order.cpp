@@ -11,7 +11,7 @@ namespace {
 
 std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
 
-// Calls f for each line along a dimension, with the offset of its first element and the stride of its elements.
+// Calls f for each line along a dimension, with the offset of its first element and the stride between its elements.
 template <class F>
 void for_each_line(const Shape& shape, std::size_t dim, F&& f) {
   Shape lines = shape, strides = row_major_strides(shape);
@@ -50,8 +50,8 @@ int decompose_scan(Emitter& e, const TensorCall& call) {
   return e.convert(e.scan(op, x, call.node.integer("dim"), "scan"), call.dtype());
 }
 
-// Computed in double, which overflows much later than f32. There is a difference if a 0 follows an overflow of f32: the
-// product is 0 here, but not in f32.
+// Computed in double, which overflows much later than f32. A product with a factor 0 is 0 here, but it is not 0 in f32
+// if the other factors overflow.
 Values evaluate_cumprod(const Operands& o) {
   Values result = o.value(0);
   const std::size_t dim = dim_of(o.node);

@@ -85,7 +85,7 @@ int decompose_scatter(Emitter& e, const TensorCall& call) {
 
 // In expressions
 
-// A number becomes a tensor of the index's shape that is filled with it.
+// A number becomes a tensor of the index's shape that is filled with the number.
 Id source_of(const python::Call& c, std::string_view parameter, Id x, Id index) {
   if (is_tensor(c.value(parameter))) return c.tensor(parameter);
   return c.session.call("full", {},
@@ -131,7 +131,7 @@ Id index_add(const Given& g) {
   return scatter_rows(g.caller(), "scatter_add", x, g.integer("dim", 0), index, source);
 }
 
-/// Scatters booleans as integers.
+/// Scatters rows of any dtype. Booleans are scattered as integers.
 Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
   const DType dtype = c.node(x).type.dtype;
   if (dtype != DType::boolean) return scatter_rows(c, op, x, dim, index, source);

@@ -17,7 +17,7 @@ namespace {
 using tensor::coordinate;
 using tensor::identity;
 
-constexpr std::int64_t vector = 16;  // AVX-512 has 16 lanes, which sum 16 elements at once
+constexpr std::int64_t vector = 16;  // f32 lanes of AVX-512, which sum 16 elements at once
 
 std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
 
@@ -82,8 +82,9 @@ int less(Emitter& e, int a, int b) {
   return e.elementwise(Op::logical_and, {number, e.elementwise(Op::logical_not, {not_above}, "above")}, "less");
 }
 
-/// Binary search: returns the greatest number from `least` to `limit` for which `holds` is true. It must be true for
-/// all smaller numbers, too, and is assumed for `least`. `range`: upper bound on limit - least.
+/// Binary search: returns the greatest number from `least` to `limit` for which `holds` is true. If it is true for a
+/// number, it must be true for all smaller ones. It is assumed to be true for `least`. `range`: upper bound on limit -
+/// least.
 template <class Holds>
 int search(Emitter& e, int least, int limit, std::int64_t range, Holds&& holds) {
   int found = least;
@@ -128,7 +129,7 @@ class Sorter {
   }
 
  private:
-  /// Consecutive sorted runs: their elements, and the indices of these in the whole line.
+  /// Consecutive sorted runs: their elements, and the elements' indices in the whole line.
   struct Runs {
     int values, indices;
     Line line;
@@ -147,10 +148,11 @@ class Sorter {
   bool descending_;
 };
 
-// Returns the length of a run. Runs are whole vectors of about the same length, because a merge takes as long if one of
+// Returns the length of a run. Runs are whole vectors of about the same length, because a merge is not faster if one of
 // its runs is short. They are at least half as long as allowed, so that at most half of a run's elements are kept.
 std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
-  // On two cores of an EPYC, runs of 64, 128 and 256 sort 100,000 elements equally fast. Long runs take fewer kernels.
+  // On two cores of an EPYC, runs of 64, 128 and 256 sort 100,000 elements equally fast. Longer runs need fewer
+  // kernels.
   const std::int64_t longest = std::min<std::int64_t>(256, std::max(4 * kept, 4 * vector));
   if (count <= longest) return count;
   const auto least = static_cast<std::uint64_t>((count + longest - 1) / longest);
@@ -197,7 +199,7 @@ int Sorter::ranks(int x, const Line& line) const {
                         "rank");
 }
 
-// Returns the first `keep` elements of each sorted run. Each place gets the element whose rank it is.
+// Returns the first `keep` elements of each sorted run: position i of a run gets the element of rank i.
 Sorter::Runs Sorter::sort_runs(int x, std::int64_t run, std::int64_t keep) const {
   const Line line{e_.shape(x)[dim_], run};
   // Rounded up to whole vectors, so that no two runs share a vector.
@@ -230,7 +232,7 @@ Sorter::Runs Sorter::merge(const Runs& runs, std::int64_t keep) const {
   const auto number = [&](const Expr& value) { return e_.coordinate(value, {DType::i32, shape}, "number"); };
   const int both = number(first + second + place);
   const auto opposite = [&](int end) { return e_.elementwise(Op::subtract, {both, end}, "opposite"); };
-  // `end` and `second_end`: where the elements that precede this place end in the first and in the second run.
+  // The elements that precede this place end at `end` in the first run, and at `second_end` in the second run.
   const int end = search(e_, number(first + Expr(ExprOp::max, place - length, 0)), number(first + min(place, line.run)),
                          line.run, [&](int further) {
                            return is_first(at(runs.values, minus_one(e_, further)), at(runs.values, opposite(further)));

@@ -132,7 +132,7 @@ class Mask {
   }
 
   const Operands& o_;
-  bool causal_, hides_ = true;  // whether -inf means a hidden key, and is not a number of the mask
+  bool causal_, hides_ = true;  // hides_: -inf hides a key; otherwise it is added like any number
   std::int64_t queries_, keys_;
   Shape strides_;
   std::vector<std::size_t> offsets_;  // the offset in the mask of each matrix of the batch
@@ -223,7 +223,7 @@ python::Value call_attention(const python::Call& c) {
   return c.node(std::move(args), std::move(attributes));
 }
 
-// The variants for single devices return more outputs, which are not supported.
+// The device-specific variants return more outputs, which are not supported.
 std::vector<Id> attention(pt2::Call& call, std::string_view mask) {
   std::vector<Id> args = {call.tensor("query"), call.tensor("key"), call.tensor("value")};
   if (call.has(mask)) args.push_back(call.tensor(mask));

@@ -1,5 +1,5 @@
-// einsum: multiplies one operand after the other. Each step is a matrix product over the labels that both operands
-// share and those that only one has.
+// einsum: multiplies one operand after the other. Each step becomes a matrix product: labels that both operands have
+// become its batch or its k, and the other labels its m or n.
 #include <fmt/format.h>
 
 #include <algorithm>

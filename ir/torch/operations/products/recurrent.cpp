@@ -115,7 +115,7 @@ constexpr std::int64_t argument_bytes = 128;
 constexpr std::int64_t few_steps = 8;  // kernels of at most this many steps are built one by one
 
 /// Returns the number of zero rows to add to the batch so that the states of all steps begin where kernel arguments may
-/// begin. Returns 0 for few steps.
+/// begin. Returns 0 for at most `few_steps` steps.
 std::int64_t missing_rows(const Given& g, const Network& n) {
   if (g.shape(n.x)[0] <= few_steps) return 0;
   const std::int64_t row = g.shape(n.states[0])[2] * bytes(g.dtype(n.x)), batch = g.shape(n.x)[1];
@@ -217,8 +217,8 @@ std::vector<Id> read_cell(pt2::Call& call) {
   return {next.hidden};
 }
 
-// In expressions, nn.LSTM, nn.GRU and nn.RNN call these functions with their parameters, in the order of PyTorch's
-// names.
+// In expressions, nn.LSTM, nn.GRU and nn.RNN call these functions. `weights` are the module's parameters, in the order
+// of PyTorch's names.
 
 template <Cell cell>
 python::Value call_network(const python::Call& call) {

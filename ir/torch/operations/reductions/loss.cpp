@@ -169,8 +169,8 @@ Id triplet_margin_loss(const Given& g) {
   return reduced(g, g.apply("maximum", margin, 0.0));
 }
 
-// e^x - y x if log_input is set, otherwise x - y log(x + eps). `full` adds Stirling's approximation of log y! for y >
-// 1.
+// e^x - y x if log_input is set, otherwise x - y log(x + eps). `full` adds Stirling's approximation of log(y!) if y is
+// above 1.
 Id poisson_nll_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);

@@ -24,7 +24,7 @@ TensorType infer_softmax(const Inference& call) {
   return call.type(0);
 }
 
-/// `size` elements with the distance `stride`.
+/// A line of `size` elements, with the distance `stride` between neighbours.
 struct Lane {
   const double* from;
   double* to;
@@ -189,8 +189,8 @@ int decompose_rms_norm(Emitter& e, const TensorCall& call) {
   return affine(e, call, with(e, Op::multiply, x, inverse_root(e, call, x, normalised_dims(call)), "norm"));
 }
 
-// Returns the number of normalised dimensions, which are the last ones. Throws Error unless they have the given
-// extents.
+// Returns the number of normalised dimensions, which are the last ones. Throws Error unless their extents equal
+// normalized_shape.
 std::int64_t normalised_dims(const python::Call& c, Id x) {
   const Shape normalised = c.integers("normalized_shape"), &shape = c.type(x).shape;
   const bool fits = !normalised.empty() && normalised.size() <= shape.size() &&

@@ -71,7 +71,7 @@ Values reduce(const Operands& o, double start, F&& combine) {
   return result;
 }
 
-/// Returns the sums of f(x, number of the result), which pass through Operands::sum.
+/// Returns, for each element i of the result, the sum of f(x, i) over its elements x. Sums pass through Operands::sum.
 template <class F>
 Values sum_of(const Operands& o, F&& f) {
   Values result = reduce(o, 0, [&](double total, double x, std::size_t i) { return total + f(x, i); });
@@ -125,7 +125,7 @@ Values evaluate_logsumexp(const Operands& o) {
 
 Values evaluate_var(const Operands& o) {
   const Values means = evaluate_mean(o);
-  // The squares do not overflow here: PyTorch adds them in double, and this gives the same variance.
+  // The squares are added in double without overflow, as in PyTorch, so a variance within the range of f32 is right.
   Values result =
       reduce(o, 0, [&](double total, double x, std::size_t j) { return total + (x - means[j]) * (x - means[j]); });
   if (o.apart)
@@ -136,7 +136,7 @@ Values evaluate_var(const Operands& o) {
   return result;
 }
 
-// Returns the dimensions to reduce. No dimensions means all.
+// Returns the dimensions to reduce. An empty list means all.
 Dims dims_of(const TensorCall& call) {
   Dims dims = call.node.integers("dims");
   if (!dims.empty()) return dims;
@@ -220,7 +220,7 @@ python::Value call_std(const python::Call& c) {
   return {python::Tensor{c.session.call("sqrt", {variance.as<python::Tensor>()->id}, {}, "std")}};
 }
 
-// argmax, argmin: without `dim`, all elements are one line.
+// argmax, argmin: without `dim`, all elements count as one vector.
 python::Value call_arg_extreme(const python::Call& c) {
   Id x = c.tensor("input");
   const Shape shape = c.type(x).shape;
@@ -239,7 +239,7 @@ Attributes dims_of(pt2::Call& call) {
   return {{"dims", call.integers("dim")}, {"keepdim", call.flag("keepdim", false)}};
 }
 
-// `prod` and `max` reduce one dimension or all.
+// `dim` may be one dimension (`prod`, `max`), a list, or None for all dimensions.
 std::vector<Id> read_reduction(pt2::Call& call) {
   const Id x = call.converted("self");
   return call.node({x}, dims_of(call));
@@ -267,7 +267,7 @@ std::vector<Id> read_arg_extreme(pt2::Call& call) {
   return {call.reshape(index, call.output_type().shape)};
 }
 
-// any, all: whether the largest (any) or the smallest (all) of the booleans is not 0.
+// any, all: whether the maximum (any) or the minimum (all) of the booleans is true.
 std::vector<Id> read_truth(pt2::Call& call) {
   if (element_count(call.shape(call.tensor("self"))) == 0) {
     call.ignore({"dim", "keepdim"});

@@ -20,8 +20,8 @@ Id reduced(const Given& g, std::string_view op, Id x, const Along& along) {
   return g.call(op, {x}, std::move(attributes));
 }
 
-/// (sum of |x|^order)^(1 / order). Order 0 counts the elements other than 0. Order ∞ is the greatest |x|, and -∞ the
-/// least.
+/// (sum of |x|^order)^(1 / order). Order 0 counts the elements other than 0. Order ∞ returns the greatest |x|, and
+/// order -∞ the least.
 Id norm_of(const Given& g, Id x, double order, const Along& along) {
   g.require_float(x);
   if (order == 2) return g.apply("sqrt", reduced(g, "sum", g.apply("mul", x, x), along));

@@ -69,7 +69,7 @@ std::vector<Id> read_t(pt2::Call& call) {
   return call.node({x}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
 }
 
-// swapaxes, swapdims
+// Reads swapaxes (axis0, axis1) and swapdims (dim0, dim1).
 std::vector<Id> read_swapped(pt2::Call& call) {
   const bool axes = call.has("axis0");
   const std::int64_t first = call.integer(axes ? "axis0" : "dim0"), second = call.integer(axes ? "axis1" : "dim1");

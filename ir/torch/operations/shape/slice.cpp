@@ -34,7 +34,7 @@ TensorType infer_slice(const Inference& call) {
   if (step < 1) call.expected("a step of at least 1", std::to_string(step));
   const std::int64_t count = start >= end ? 0 : 1 + (end - start - 1) / step;
   call.set("start", start);
-  // The step has no effect on at most one element, and it may be huge.
+  // If there is at most one element, the step has no effect. It may be huge.
   call.set("end", count <= 1 ? start + count : end);
   call.set("step", count <= 1 ? 1 : step);
   TensorType type = call.type(0);

@@ -192,7 +192,7 @@ Values evaluate_convolution(const Operands& o) {
 // The places that read form a transposed convolution whose stride and dilation are divided by d. In its phases, k = (p
 // + padding) / dilation (mod stride).
 
-/// Returns 1 / number modulo m, by Euclid's extended algorithm. The two numbers must not have a common divisor.
+/// Returns 1 / number modulo m, by the extended Euclidean algorithm. The two numbers must be coprime.
 std::int64_t inverse(std::int64_t number, std::int64_t m) {
   std::int64_t rest = m, next = number % m, factor = 0, next_factor = 1;
   while (next != 0) {
@@ -210,15 +210,14 @@ struct Run {
   std::int64_t places;  // the largest number of places in one phase
 };
 
-/// One dimension of the places, and the elements that are read for them.
+/// What is read for the places along one dimension.
 struct Dimension {
   std::int64_t phases;
   std::int64_t first, extent;  // the range of the numbers (see Read) that windows read
   std::int64_t step;           // the difference of these numbers between neighbouring elements of x
 
   /// `at` returns where the window of a place reads, counted from `first`. `element` returns the element of the kernel
-  /// that this is multiplied by. `index`: the index of a phase in the run. `part`: the number of an element in the
-  /// phase.
+  /// that multiplies it. `index`: the index of a phase in the run. `part`: the number of a kernel element in the phase.
   Expr at(const Run& run, const Expr& index, const Expr& place, const Expr& part) const {
     return place * read.place + whole(run, index) + part * read.element - first;
   }
@@ -254,7 +253,7 @@ struct Dimension {
 
   Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d), kernel(s.kernel[d]) {
     keep_readers();
-    // With 1, zeros lie between the elements of x.
+    // With a single phase, zeros are inserted between the elements of x.
     phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;
     step = phases > 1 ? 1 : read.step;
     factor = inverse(dilation(), phases);
@@ -266,7 +265,7 @@ struct Dimension {
   }
 
  private:
-  static constexpr std::int64_t most_phases = 1 << 15;  // a phase times `factor` is a 32-bit index
+  static constexpr std::int64_t most_phases = 1 << 15;  // so that a phase times `factor` is a 32-bit index
   Read read;
   std::int64_t kernel;
   std::int64_t apart = 1, start = 0;  // the places that read anything are start, start + apart, …
@@ -286,7 +285,8 @@ struct Dimension {
     if (factor <= 1) return (reader + read.offset) % phases;
     return (reader % phases + read.offset % phases) * factor % phases;
   }
-  /// If the run has all phases, they keep their order, so that neighbours in the result are neighbours in the sums.
+  /// If the run has all phases, the phases keep their order, so that neighbours in the result are neighbours in the
+  /// sums.
   Expr first_element(const Run& run, const Expr& index) const {
     return run.count == phases ? first_element_at(index) : index + run.begin;
   }
@@ -347,7 +347,7 @@ struct Part {
   const Sizes& sizes;
   const Dimensions& dimensions;
   std::vector<Run> runs;
-  std::size_t batch, group, out;  // their dimensions in the space
+  std::size_t batch, group, out;  // the dimensions of the space with these names
   Shape extents;
   Coordinates at;
   Coordinates elements;  // coordinates in the depth: the elements of the kernel, and the channel in the group
@@ -388,9 +388,9 @@ struct Part {
     const int product = e.elementwise(Op::multiply, {inputs(e, padded), weights(e, weight)}, "ew");
     return e.reduce(Op::add, product, {static_cast<std::int64_t>(extents.size()) - 1}, "reduce");
   }
-  /// Returns the branch for the elements of the result that these sums are: the places that read anything and whose
-  /// phases are in the runs. The condition selects these elements. The coordinates are those of the space, with depth
-  /// 0.
+  /// Returns the branch for the elements of the result that this part computes: those at places that read anything and
+  /// whose phases are in the runs. The condition selects these elements. The coordinates are those of the space, with
+  /// depth 0.
   tensor::IndexMap::Branch branch(int arg, const Shape& result) const {
     const Coordinates to = tensor::identity(result);
     Coordinates sum(extents.size(), 0);
@@ -503,8 +503,8 @@ Id convolve(const Given& g, const Arguments& a, Attributes attributes) {
   return a.batched ? result : g.call("select", {result}, {{"dim", std::int64_t{0}}, {"index", std::int64_t{0}}});
 }
 
-/// padding='same': the result has the extents of x. If the padding of a dimension is odd, the additional element comes
-/// after x.
+/// Returns the padding for padding='same', with which the result has the extents of x. If a dimension's padding is odd,
+/// the additional element is added after those of x.
 Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shape& dilation) {
   const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);
   if (std::ranges::any_of(stride, [](std::int64_t s) { return s != 1; })) g.fail("stride", "1 where padding is 'same'");
@@ -520,8 +520,8 @@ Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shap
   return padding;
 }
 
-/// Pads the input as nn.Conv2d(padding_mode='reflect') does. If the padding of a dimension is odd, the additional
-/// element comes after x.
+/// Pads the input as nn.Conv2d(padding_mode='reflect') does. If a dimension's padding is odd, the additional element is
+/// added after those of x.
 Id padded(const Given& g, const Arguments& a, const Shape& padding, const Shape& dilation) {
   const bool same = g.is_text("padding") && g.text("padding", "") == "same";
   const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);

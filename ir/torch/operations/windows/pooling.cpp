@@ -25,7 +25,7 @@ struct Pool {
   std::int64_t count() const { return element_count(kernel); }
 };
 
-/// If a dimension has only one window, cuts the window off at the end of the padded dimension.
+/// If a dimension has only one window, clips the window at the end of the padded dimension.
 void clip_window(const Given& g, Pool& p, std::size_t d) {
   const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
   const std::int64_t within = (extent + 2 * p.padding[d] - 1) / p.dilation[d] + 1;
@@ -109,7 +109,7 @@ Id pooled(const Given& g, std::string_view op, Id x, const Pool& p, const Shape&
   Shape of_lines = pad, of_along(pad.size(), 0);
   for (std::size_t d = 0; d + 1 < p.dims; ++d) along.kernel[d] = along.stride[d] = along.dilation[d] = 1;
   lines.kernel.back() = lines.stride.back() = lines.dilation.back() = 1;
-  // the padding begins with the last dimension
+  // `pad` begins with the last dimension.
   std::swap_ranges(of_lines.begin(), of_lines.begin() + 2, of_along.begin());
   const Id reduced = over_windows(g, op, windows(g, x, lines, of_lines, outside));
   return over_windows(g, op, windows(g, reduced, along, of_along, outside));

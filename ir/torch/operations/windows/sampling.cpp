@@ -11,7 +11,7 @@ namespace deplo::ir::torch {
 namespace sampling {
 namespace {
 
-/// Converts one coordinate of all positions from the range -1 … 1 to the unit of elements.
+/// Converts one coordinate of all positions from the range -1 … 1 to element indices, which may have fractions.
 Id unnormalised(const Given& g, Id x, std::int64_t extent, bool aligned) {
   const auto n = static_cast<double>(extent);
   if (aligned) return g.apply("mul", g.apply("add", x, 1.0), (n - 1) / 2);

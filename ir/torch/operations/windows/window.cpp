@@ -21,7 +21,7 @@ constexpr AttributeSpec pad_attributes[] = {{"pad", Kind::integers, Required{}},
                                             {"mode", Kind::text, std::string_view("constant")},
                                             {"value", Kind::number, 0.0}};
 
-// The number of elements that a dimension gets before and behind its own. A negative number removes elements.
+// The numbers of elements that are added before and after those of a dimension. A negative number removes elements.
 struct Margin {
   std::int64_t before = 0, behind = 0;
 };
@@ -97,7 +97,7 @@ Expr source(const Expr& place, const Margin& m, std::int64_t extent, std::string
   if (mode == "circular") return (from + extent) % extent;
   if (mode == "reflect") {
     const Expr right = Expr(ExprOp::max, from, 0 - from);
-    // The bounds make it provable that this is in range.
+    // The clamp makes it provable that the index is in range.
     return Expr(ExprOp::max, min(min(right, 2 * (extent - 1) - right), extent - 1), 0);
   }
   return Expr(ExprOp::max, min(from, extent - 1), 0);
