@@ -149,7 +149,7 @@ class Sorter {
 };
 
 // Returns the length of a run. Runs are whole vectors of about the same length, because a merge is not faster if one of
-// its runs is short. They are at least half as long as allowed, so that at most half of a run's elements are kept.
+// its runs is short. They are at least half as long as the limit, so that at most half of a run's elements are kept.
 std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
   // On two cores of an EPYC, runs of 64, 128 and 256 sort 100,000 elements equally fast. Longer runs need fewer
   // kernels.
