@@ -1,4 +1,5 @@
-// Why two kernels were not merged, for users who ask: the conditions of merge.cpp once more, on what is left.
+// Explains to users why two kernels were not merged, by evaluating the conditions of merge.cpp again on the final
+// kernels.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Attention in one kernel: scores, their softmax, and the product that it weighs.
+// Attention in one kernel: scores, their softmax, and the product that the softmax weights.
 //   s = q kᵀ;  m = max s;  l = sum e^(s - m);  p = e^(s - m) / l;  o = p v   →   o = one sweep over the keys
-// None of the merges pays alone: a softmax inside of a product would be computed for each of its columns. So they are
-// tried as one: first what has to do with the softmax, which with the product becomes one reduction of scores that are
-// loaded (online_softmax.cpp), and then what computes the scores.
+// No single merge pays off: a softmax inside a product would be computed for each of the product's columns. So the
+// merges are tried together: first the kernels of the softmax, which become one reduction over loaded scores together
+// with the product (online_softmax.cpp), and then the kernel that computes the scores.
 #include <cmath>
 #include <set>
 
@@ -18,7 +18,8 @@ bool exponentiates(const Values& values, const LoopOp& op) {
   });
 }
 
-/// What it is multiplied by, if that is a constant, and a normal number.
+/// The factor of a product with a constant; nullopt if `value` is not such a product, or if the factor is not a normal
+/// number.
 std::optional<double> scale_of(const Values& values, const Value& value) {
   const bool divides = value.op == ir::Op::divide;
   if (value.kind != Value::Kind::assign || value.dtype != ir::DType::f32 || (value.op != ir::Op::multiply && !divides))
@@ -26,16 +27,16 @@ std::optional<double> scale_of(const Values& values, const Value& value) {
   const Value& factor = values[value.args[1]];
   if (factor.kind != Value::Kind::constant) return std::nullopt;
   const double scale = divides ? 1 / factor.constant : factor.constant;
-  if (!std::isnormal(static_cast<float>(scale))) return std::nullopt;  // 0 / 1e-40 is 0, and 0 * inf NaN
+  if (!std::isnormal(static_cast<float>(scale))) return std::nullopt;  // 0 / 1e-40 is 0, but 0 * inf is NaN
   return scale;
 }
 
-/// Is it a load times a constant?
+/// Is the value a load times a constant?
 bool scales(const Values& values, ValueId id) {
   return scale_of(values, values[id]) && values[values[id].args[0]].kind == Value::Kind::load;
 }
 
-/// A product without its constant factors, which go to `scale`.
+/// Removes the constant factors of a product and multiplies `scale` by them.
 ValueId without_scale(Values& values, ValueId id, double& scale) {
   Value value = values[id];
   if (const auto factor = scale_of(values, value)) {
@@ -53,14 +54,15 @@ bool finds_greatest(const Values& values, const LoopOp& op) {
   });
 }
 
-/// A kernel and the producers that it has taken in.
+/// A kernel and the producers that have been merged into it.
 class AttentionMerge {
  public:
   AttentionMerge(Fusion& fusion, std::size_t at) : fusion_(fusion), at_(at), merged_(fusion.ops[at]), taken_({at}) {
     found_.output = fusion.name(merged_.output);
   }
 
-  /// As one kernel, but not yet among the others. False where there is no attention, or where it stays several.
+  /// Builds the merged kernel, but does not add it to the graph. Returns false if there is no attention, or if it stays
+  /// several kernels.
   bool merge(bool guard) {
     if (!is_about_softmax(at_) || !becomes_one_sweep()) return false;
     if (!takes_in_scores()) return guard ? cannot(why_not_scores_) : false;
@@ -72,7 +74,7 @@ class AttentionMerge {
     return found_.fused = decide(guard);
   }
 
-  /// In place of the kernels.
+  /// Replaces the kernels in the graph by the merged one.
   void put() {
     fusion_.ops[at_] = merged_;
     taken_.erase(at_);
@@ -80,7 +82,7 @@ class AttentionMerge {
       fusion_.ops.erase(fusion_.ops.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  /// What is to be said of it, where it is an attention at all.
+  /// What to report about the attention; nullopt if there is none.
   std::optional<FoundAttention> found() const { return says_ ? std::optional(found_) : std::nullopt; }
 
  private:
@@ -130,7 +132,7 @@ class AttentionMerge {
     return contracts;
   }
 
-  /// Has it an e^x or a maximum, or reads it an e^x?
+  /// Does the kernel compute an e^x or a maximum, or does it read an e^x?
   bool is_about_softmax(std::size_t i) const {
     const LoopOp& one = fusion_.ops[i];
     return exponentiates(fusion_.values, one) || finds_greatest(fusion_.values, one) ||
@@ -139,7 +141,8 @@ class AttentionMerge {
            });
   }
 
-  /// Whether a taken kernel finds the maximum of this kernel's output. A softmax in it, or before it, is another one.
+  /// Does a taken kernel compute the maximum of this kernel's output? If so, a softmax in or before this kernel is a
+  /// different one.
   bool computes_scores(std::size_t i) const {
     return std::ranges::any_of(taken_, [&](std::size_t taken) {
       const LoopOp& op = fusion_.ops[taken];
@@ -163,8 +166,8 @@ class AttentionMerge {
     return true;
   }
 
-  /// What is rounded to be stored need not be where it is not stored, as in every merge; also where the graph converts
-  /// the probabilities, as models of 16 bits do behind a softmax in f32.
+  /// The value without the rounding for storage. A value that is not stored need not be rounded, as in every merge.
+  /// This also holds if the graph converts the probabilities, as 16-bit models do after a softmax in f32.
   ValueId not_rounded(const LoopOp& op) const {
     const Value& root = fusion_.values[op.root];
     const ir::DType stored = fusion_.type(op.output).dtype;
@@ -174,7 +177,8 @@ class AttentionMerge {
     return rounds ? root.args[0] : op.root;
   }
 
-  /// Where q or k are scaled before their product, the scale moves out of the sum: so these are loaded, not computed.
+  /// If q or k are scaled before their product, moves the scale out of the sum, so that q and k are loaded instead of
+  /// computed.
   void take_in_scales() {
     Values& values = fusion_.values;
     const std::set<int> scores = read_by(true), weights = read_by(false);
@@ -194,7 +198,7 @@ class AttentionMerge {
     complete(fusion_, merged_);
   }
 
-  /// The tensors that the scores, or the weights, of the softmax are made of.
+  /// The tensors from which the scores of the softmax (`scores`), or else its weights, are computed.
   std::set<int> read_by(bool scores) const {
     const Values& values = fusion_.values;
     std::set<int> tensors;
@@ -208,8 +212,8 @@ class AttentionMerge {
     return tensors;
   }
 
-  /// Whether a loaded index chooses what a score is made of, as in a table of biases of relative positions: CPUs would
-  /// take its keys one after the other.
+  /// Does a loaded index choose an element that a score is computed from, as in a table of relative position biases?
+  /// CPUs would process the keys of such scores one by one.
   bool scores_gather() const {
     const Values& values = fusion_.values;
     for (const ValueId softmax : reachable(values, merged_.root))
@@ -240,8 +244,8 @@ class AttentionMerge {
   Fusion& fusion_;
   std::size_t at_;
   LoopOp merged_;
-  std::set<std::size_t> taken_;    // kernels
-  bool has_kept_softmax_ = false;  // whose result others read
+  std::set<std::size_t> taken_;    // indices of merged kernels
+  bool has_kept_softmax_ = false;  // a kernel outside `taken_` reads the softmax's result
   std::string why_not_scores_;
   AttentionGain gain_;
   FoundAttention found_;

@@ -1,4 +1,4 @@
-// What a kernel costs, counted on its nest.
+// The cost of a kernel, counted on its loop nest.
 #include <algorithm>
 #include <map>
 
@@ -9,7 +9,8 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// How many elements a load reads in all: the product of the ranges of its indices, 1 where it depends on nothing.
+// The number of elements that a load reads in total: the product of the ranges of its indices. 1 if it depends on no
+// axis.
 double touched(const Fusion& fusion, const Value& load, const ir::Shape& shape) {
   const Values& values = fusion.values;
   double count = 1;
@@ -43,7 +44,8 @@ bool is_work(const Value& value) {
          (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
 }
 
-// Of each score a difference, its exponential and the maximum; of each weight a product, unless it is 1, and a sum.
+// For each score: a difference, its exponential and the maximum. For each weight: a product, unless the weight is 1,
+// and a sum.
 void count_softmax(const Values& values, const Nest& nest, const Value& softmax, Cost& cost) {
   for (const ValueId arg : softmax.args) {
     const std::uint32_t free = values.live(softmax.args[0]).free | values.live(arg).free;

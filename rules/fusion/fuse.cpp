@@ -19,7 +19,7 @@ bool is_computed(const Node& node) {
          node.as<ir::tensor::Scalar>() == nullptr;
 }
 
-// Inputs and outputs lie as the graph has them: their layouts only count dimensions in another way.
+// Inputs and outputs keep their order in memory: their layouts only join dimensions.
 ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   const Node& node = fusion.graph.nodes[static_cast<std::size_t>(id)];
   const fusion::Layout& layout = fusion.layouts[static_cast<std::size_t>(id)];
@@ -46,7 +46,7 @@ bool is_tensor(const ir::tensor::Graph& graph, const std::string& name) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) { return node.name == name; });
 }
 
-/// An attention in parts of its keys as two kernels, and the tensor between them.
+/// Adds an attention whose keys are split into parts: its two kernels, and the tensor between them.
 void add_in_parts(ir::Module& module, const ir::Program& attention, const KeyParts& parts,
                   const ir::tensor::Graph& graph) {
   std::string name = attention.name + "_parts";
@@ -69,7 +69,7 @@ KeyParts choose_parts(const ir::Program& attention, const Target& target, fusion
   return options[static_cast<std::size_t>(std::ranges::find(values, value) - values.begin())];
 }
 
-/// Does a kernel still read the result of the other from memory, although kernels were joined?
+/// Does one kernel still read the other's result from memory after kernels were joined?
 bool are_apart(const fusion::Fusion& state, const Apart& pair) {
   return std::ranges::any_of(state.ops, [&](const fusion::LoopOp& op) {
     const auto is_consumer = [&](const fusion::Result& result) { return state.name(result.output) == pair.consumer; };

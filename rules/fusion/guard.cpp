@@ -13,8 +13,8 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// A product of operands of which one depends on free axes that the other does not, and the other way round: a
-// reduction that tiles of both can share.
+// Is the reduction a contraction, i.e. a reduction whose operands can be shared by tiles? It needs two operands, each
+// of which depends on a free axis on which the other does not depend.
 bool is_contraction(const Values& values, ValueId reduce) {
   if (values[reduce].kind == Value::Kind::softmax) return true;
   std::vector<std::uint32_t> operands;
@@ -49,7 +49,8 @@ bool has_rows_and_columns(const Fusion& fusion, const LoopOp& op) {
 
 namespace {
 
-// Of how many operations the operands of an attention are made: those of the product that a score is, and the weights.
+// The number of operations from which the operands of an attention are computed: the operands of the product that
+// computes a score, and the weights.
 std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
   const Values& values = fusion.values;
   const Nest nest(values, roots(op), fusion.shape(op));
@@ -68,14 +69,14 @@ std::size_t operations_of_operands(const Fusion& fusion, const LoopOp& op) {
   return operations.size();
 }
 
-// Does the kernel unpack numbers, such as weights of 4 bits, for a consumer that has few rows to multiply them with?
+// Does the kernel unpack numbers, such as 4-bit weights, for a consumer with few rows to multiply them with?
 bool unpacks(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
   const ir::TensorType& type = fusion.type(producer.output);
   const double written = static_cast<double>(ir::element_count(type.shape) * ir::bytes(type.dtype));
   if (producer.cost.reductions > 0 || written < least_unpacking * (producer.cost.bytes - written)) return false;
   const Values& values = fusion.values;
   const ir::Shape& shape = fusion.shape(consumer);
-  std::int64_t most = 0;  // times that an element is computed
+  std::int64_t most = 0;  // how often an element is computed
   for (const ValueId id : reachable(values, consumer.root)) {
     if (values[id].kind != Value::Kind::load || values[id].tensor != producer.output) continue;
     std::int64_t times = 1;
@@ -90,7 +91,7 @@ double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consum
   return merged.cost.work / (producer.cost.work + consumer.cost.work);
 }
 
-// A sum of which the scores of a softmax are made.
+// Is the reduction a sum from which the scores of a softmax are computed?
 bool belongs_to_scores(const Values& values, const Nest& nest, ValueId reduce) {
   return values[reduce].op == ir::Op::add && std::ranges::any_of(nest.reductions(), [&](ValueId id) {
            const Value& value = values[id];
@@ -99,7 +100,7 @@ bool belongs_to_scores(const Values& values, const Nest& nest, ValueId reduce) {
          });
 }
 
-// How many sums the block that computes a score has for it.
+// The number of sums that a block holds for each score that it computes.
 double sums_of_score(const Nest& nest, const Values& values, const Value& softmax) {
   const Place place{0, softmax.axis};
   return nest.executions(place) / nest.executions(place, values.live(softmax.args[0]).free);
@@ -111,7 +112,7 @@ std::optional<std::size_t> innermost(const ir::Shape& shape) {
   return std::nullopt;
 }
 
-// Does the consumer's innermost axis walk the producer's?
+// Does the consumer's innermost axis walk the producer's innermost axis?
 bool keeps_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
   const auto from = innermost(fusion.shape(producer)), to = innermost(fusion.shape(consumer));
   if (!from || !to) return true;
@@ -122,7 +123,7 @@ bool keeps_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& c
   });
 }
 
-// A number where a condition of coordinates does not hold.
+// Is the output a padded tensor: a constant where a condition on coordinates does not hold?
 bool is_padded(const Fusion& fusion, const LoopOp& op) {
   const Value& root = fusion.values[op.root];
   return root.kind == Value::Kind::assign && root.op == ir::Op::select &&
@@ -130,7 +131,7 @@ bool is_padded(const Fusion& fusion, const LoopOp& op) {
          fusion.values[root.args[2]].kind == Value::Kind::constant;
 }
 
-// Is it an element of a tensor at the sum of a free and a summed axis?
+// Does the value load an element whose index is the sum of a free axis and a reduce axis?
 bool is_of_window(const Values& values, ValueId id) {
   const Value& value = values[id];
   if (value.kind != Value::Kind::load || values.live(id).free == 0) return false;
@@ -141,8 +142,8 @@ bool is_of_window(const Values& values, ValueId id) {
   });
 }
 
-// Does the kernel reduce windows whose neighbours are neighbours in memory, or every second element? On CPUs they are the
-// lanes of vectors.
+// Does the kernel reduce windows whose neighbours are neighbours in memory, or every second element? On CPUs such
+// windows are the lanes of vectors.
 bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
   const auto column = innermost(fusion.shape(op));
   if (!fusion.target.cpu || !column) return false;
@@ -153,7 +154,7 @@ bool pools_neighbours(const Fusion& fusion, const LoopOp& op, int tensor) {
   });
 }
 
-// Does the kernel sum products of elements of the tensor that it reads in windows?
+// Does the kernel sum products of elements of `tensor`, which it reads in windows?
 bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   const Values& values = fusion.values;
   const auto is_window = [&](ValueId id) { return values[id].tensor == tensor && is_of_window(values, id); };
@@ -166,8 +167,8 @@ bool multiplies_windows(const Fusion& fusion, const LoopOp& op, int tensor) {
   });
 }
 
-// Does the innermost axis of a contraction walk an operand in steps that no vector of a CPU has, whatever the order of its
-// dimensions? Every second element it has.
+// Does the innermost axis of a contraction walk an operand in steps that no vector load of a CPU supports, in any order
+// of its dimensions? Vector loads support steps of one and two elements.
 bool strides_columns(const Fusion& fusion, const LoopOp& op) {
   const auto column = innermost(fusion.shape(op));
   if (!fusion.target.cpu || !column || !contracts(fusion, op)) return false;
@@ -181,8 +182,8 @@ bool strides_columns(const Fusion& fusion, const LoopOp& op) {
   });
 }
 
-// Would lines of at most half a vector of the CPU take the place of columns that fill vectors? Longer lines cost less than
-// two copies in another order (docs/performance.md, "Depthwise convolutions").
+// Would the merge replace columns that fill vectors by lines of at most half a vector of the CPU? Longer lines cost
+// less than two copies in another order (docs/performance.md, "Depthwise convolutions").
 bool shortens_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp& consumer) {
   const auto from = innermost(fusion.shape(producer)), to = innermost(fusion.shape(consumer));
   if (!fusion.target.cpu || !from || !to || !reduces_windows(fusion, producer) ||
@@ -212,7 +213,7 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
     if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
     contractions += is_contraction(values, id) ? 1 : 0;
   }
-  if (scan_axis(values, roots(op)) >= 0) return "";  // splice() lets it reduce nothing, and its sweep is the scan
+  if (scan_axis(values, roots(op)) >= 0) return "";  // splice() lets no such kernel reduce, and its sweep is the scan
   if (contractions > 1) return "two contractions in one kernel";
   int sweeps = 0;
   double elements = 1;
@@ -267,7 +268,8 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
 
 namespace {
 
-// Rows and keys of an instruction at least, and what each score sums up in whole ones (m16n8k16).
+// Are the sizes large enough for matrix instructions (m16n8k16)? There must be at least as many rows and keys as an
+// instruction has, and the depth of each sum must be a multiple of the instruction's depth.
 bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
   constexpr std::int64_t deep = 16;
   const ir::Shape& shape = fusion.shape(scores);
@@ -278,10 +280,10 @@ bool multiplies_by_atoms(const Fusion& fusion, const LoopOp& scores) {
   });
 }
 
-// Deep heads on GPUs whose tensor cores do not multiply f32: a thread's sums leave few warps to a unit. On an H200
-// three kernels took 0.25 to 0.64 of the time of one with heads of 128. With heads of 64 they took 0.62 to 1, which is
-// left for the memory that one kernel spares (docs/performance.md, "On an H200"). A few queries read the keys once in
-// any case.
+// Does the attention have deep heads on a GPU whose tensor cores do not multiply f32? A thread's sums then leave few
+// warps per unit. On an H200, three kernels took 0.25 to 0.64 of the time of one kernel with heads of 128. With heads
+// of 64 they took 0.62 to 1; one kernel is used there because it needs less memory (docs/performance.md, "On an H200").
+// A few queries read the keys only once in any case.
 bool is_slow_in_f32(const Fusion& fusion, const LoopOp& scores) {
   constexpr std::int64_t deep = 128, queries = 16;
   const ir::Shape& shape = fusion.shape(scores);

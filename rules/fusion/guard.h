@@ -1,4 +1,4 @@
-// The blow-up guard decides which merges pay. Its rules and constants are all here.
+// The blow-up guard decides which merges pay off. All its rules and constants are in this file and in guard.cpp.
 #pragma once
 #include <string>
 
@@ -15,78 +15,80 @@ inline constexpr double most_inflation = 2.1;
 /// while the merge saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and
 /// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
 inline constexpr double most_contraction_growth = 1.1;
-/// A kernel unpacks numbers if it writes at least so many times the bytes that it reads. If a contraction multiplies them
-/// with at most so many rows, it unpacks them itself: a register tile has all rows, and the unpacked numbers are not
-/// written and read again (docs/performance.md, "Packed weights").
+/// A kernel counts as unpacking numbers if it writes at least `least_unpacking` times the bytes that it reads. A
+/// contraction that multiplies the numbers with at most `most_rows_unpacked` rows unpacks them itself: a register tile
+/// has all rows, and the unpacked numbers are not written and read again (docs/performance.md, "Packed weights").
 inline constexpr double least_unpacking = 2;
 inline constexpr std::int64_t most_rows_unpacked = 16;
-/// Upper bound on the growth of work if two kernels become one with two results: what the second computes of the first's
-/// result in several sweeps is computed again in each. A residual sum and its norm do 1.1 times the work of both, and
-/// take 0.85 of the time (docs/performance.md, "From a model to kernels").
+/// Upper bound on the growth of work if two kernels become one with two results. If the second kernel uses the first
+/// kernel's result in several sweeps, each sweep computes it again. A residual sum and its norm do 1.1 times the work
+/// of both kernels, and take 0.85 of the time (docs/performance.md, "From a model to kernels").
 inline constexpr double most_joined_growth = 1.25;
-/// Lower bound on the bytes that such a kernel spares, as a part of those of the smaller of the two. Less is not worth
-/// another form of kernel: two products of one vector share that vector, and each has a matrix of its own.
+/// Lower bound on the bytes that such a joined kernel saves, as a fraction of the bytes of the smaller kernel. Saving
+/// less does not justify a kernel of another form: two products of one vector share that vector, and each has a matrix
+/// of its own.
 inline constexpr double least_spared_bytes = 0.1;
-/// Upper bound on the values of such a kernel. A merge of sorted runs has more than 128. Twelve steps of a recurrence, each of
-/// which computes those before it again, had 700, and building their kernel took minutes: 410 KB of OpenCL.
+/// Upper bound on the number of values of a joined kernel. A merge of sorted runs has more than 128. Twelve steps of a
+/// recurrence, each of which computes the earlier steps again, had 700 values, and building their kernel took minutes:
+/// 410 KB of OpenCL.
 inline constexpr std::size_t most_joined_values = 256;
-/// Lower bound on the columns of a matmul on CPUs, and on the products of each sum, for which rows that are transposed
-/// in memory are copied first. Each panel of columns reads all rows, an element of each of so many lines of 64 bytes
-/// that they fill a cache of 32 KiB. With 1,024, 512 and 256 of both, matmul and copy took 0.63, 0.87 and 1.26 of the
-/// time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
+/// If a matmul on a CPU has at least this many columns and this many products per sum, rows that are transposed in
+/// memory are copied first. Each panel of columns reads all rows, one element from each 64-byte line, and so many lines
+/// fill a cache of 32 KiB. With 1,024, 512 and 256 columns and products, matmul and copy took 0.63, 0.87 and 1.26 of
+/// the time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
 inline constexpr std::int64_t least_side_of_copy = 512;
-/// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep; a longer one is
-/// too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's logits.
+/// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep. A longer sweep
+/// is too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's
+/// logits.
 inline constexpr double longest_sweep = 1 << 18;
 
-/// Upper bound on the sums that one score weights: the columns of a head. The block that computes a score holds all
-/// these sums. More than 256 f32 (FlashAttention's widest head) do not stay in the registers of a warpgroup, and
-/// another block would compute the scores again.
+/// Upper bound on the sums that one score weights, i.e. the columns of a head. The block that computes a score holds
+/// all these sums. More than 256 f32 (FlashAttention's widest head) do not stay in the registers of a warpgroup, and
+/// then another block would have to compute the scores again.
 inline constexpr double most_sums_of_score = 256;
 
 /// Why a merge is refused.
 struct Refusal {
-  std::string why;       // "": it is not
+  std::string why;       // "": the merge is not refused
   bool by_cost = false;  // the merged kernel would have a form that schedules know, but is expected to take longer
 };
 
 /// Decides whether `merged` may replace `producer` and `consumer`.
 /// - No reduction may run more often than before, or inside another reduction.
 /// - No reduction may run inside a sweep of a free axis, where it would lose its parallelism.
-/// - A kernel may have one contraction, because a schedule tiles one. A softmax and the product that computes its
-/// scores
-///   count as one contraction.
+/// - A kernel may have one contraction, because a schedule tiles only one. A softmax and the product that computes its
+///   scores count as one contraction.
 /// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless
-/// the
-///   columns stay the last one, as those of attention do (by cost).
-/// - Padding of what a convolution reads is stored, so that no window asks where it is (by cost).
+///   the columns stay the last axis, as in attention (by cost).
+/// - The padding of a convolution's input is stored, so that no window checks whether it is inside the input (by cost).
 /// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost), unless
 ///   the producer unpacks numbers for few rows.
 Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 /// Is an attention expected to take less time as one kernel than with its scores in memory? With f32 operands it is: it
-/// took 0.5 to 1.07 of the time on two cores of an EPYC, at all sizes (docs/performance.md, "Attention"). With 16-bit
-/// operands it is if tensor cores can multiply both products (helpers/key_products.h) in whole instructions. On CPUs it
-/// is not, because dot-product instructions are used only in kernels with one product.
+/// took 0.5 to 1.07 of the time on two cores of an EPYC, at all sizes (docs/performance.md, "Attention"). The exception
+/// are deep heads on GPUs whose tensor cores do not multiply f32. With 16-bit operands one kernel is faster if tensor
+/// cores can multiply both products (helpers/key_products.h) in whole instructions. On CPUs it is slower with 16-bit
+/// operands, because dot-product instructions are used only in kernels with one product.
 struct AttentionGain {
   bool pays = false;
   std::string why;
 };
 AttentionGain attention_gain(const Fusion&, const LoopOp& scores);
 
-/// Are the last two free axes of the kernel rows and columns of a contraction: has it for each of them an operand that
-/// walks this one and not the other?
+/// Are the last two free axes of the kernel the rows and columns of a contraction? For each of the two axes, the
+/// contraction must have an operand that walks this axis and not the other one.
 bool has_rows_and_columns(const Fusion&, const LoopOp&);
-/// Does the kernel reduce windows, elements at the sum of a free and a summed axis?
+/// Does the kernel reduce windows, i.e. elements whose index is the sum of a free axis and a reduce axis?
 bool reduces_windows(const Fusion&, const LoopOp&);
-/// Does the kernel have a contraction, i.e. a product whose operands tiles can share?
+/// Does the kernel have a contraction, i.e. a product whose operands can be shared by tiles?
 bool contracts(const Fusion&, const LoopOp&);
 
 /// Returns why `merged` must not replace the kernels of an attention; "" if it may. `before`: their total cost.
 std::string refuse_attention(const Fusion&, const LoopOp& merged, const Cost& before);
 
-/// The work of `merged` over the work of the two, but at least 1, times the greater inflation of the two. What is unpacked
-/// for few rows counts as no more work: the rows of a register tile share it.
+/// The work of `merged` divided by the work of the two kernels, but at least 1, times the greater inflation of the two.
+/// Unpacking numbers for few rows counts as no additional work, because the rows of a register tile share it.
 double inflation(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 }  // namespace deplo::rules::fusion

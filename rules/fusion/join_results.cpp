@@ -1,6 +1,6 @@
-// Kernels that walk the same rows become one kernel with several results, which reads what they share once.
+// Joins kernels that walk the same rows into one kernel with several results, which reads shared elements only once.
 //   mean[a0] = Σ x[a0, r0] / 256;   y[a0, a1] = x[a0, a1] - mean[a0]   →   one kernel that writes mean and y
-// The last step: a merged kernel has one result, which is all that merging knows.
+// This runs after all merges, because merging only supports kernels with one result.
 #include <algorithm>
 #include <set>
 
@@ -12,7 +12,7 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// The dimensions of a shape up to the last of more than one element: the axes of a kernel that walks it.
+/// Removes trailing dimensions of extent 1 from a shape. The rest are the axes of a kernel that walks the shape.
 ir::Shape walked(ir::Shape shape) {
   while (!shape.empty() && shape.back() == 1) shape.pop_back();
   return shape;
@@ -35,13 +35,13 @@ class Joiner {
       for (std::size_t earlier = later; earlier-- > 0;)
         if (join(earlier, later)) {
           changed = true;
-          break;  // the joined kernel comes next, or when its place does
+          break;  // this pass, or the next one, visits the joined kernel again
         }
     }
     return changed;
   }
 
-  /// The later one may be joined.
+  /// Joins the two kernels if that is legal, pays off and is decided. may_join(later) must hold.
   bool join(std::size_t earlier, std::size_t later) {
     const LoopOp &first = fusion_.ops[earlier], &second = fusion_.ops[later];
     if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first)) return false;
@@ -68,7 +68,8 @@ class Joiner {
     return is_read(producer.output) || std::ranges::any_of(producer.others, is_read, &Result::output);
   }
 
-  /// Does the kernel read a tensor in whose memory a result of the producer lies? It waits for all parts then.
+  /// Does the kernel read a tensor in whose memory a result of the producer lies? Then it waits for all parts of that
+  /// tensor.
   bool reads_whole(const LoopOp& op, const LoopOp& producer) const {
     return std::ranges::any_of(results(producer), [&](const Result& result) {
       const auto part = fusion_.stacks.parts.find(result.output);
@@ -86,8 +87,8 @@ class Joiner {
            });
   }
 
-  /// The two as one kernel. nullopt if one walks other axes than the other's first ones, or if that would have one
-  /// result: merge() did not want it.
+  /// The two kernels as one. nullopt if the axes of one are not the first axes of the other, or if the joined kernel
+  /// would have one result, because merge() has rejected such a kernel.
   std::optional<LoopOp> one_kernel(const LoopOp& first, const LoopOp& second) {
     LoopOp rest = second;
     for (const Result& result : results(first)) {
@@ -102,7 +103,7 @@ class Joiner {
     const std::vector<Result> own = results(rest);
     all.insert(all.end(), own.begin(), own.end());
     const auto behind = [&](const Result& a, const Result& b) { return axes(a).size() < axes(b).size(); };
-    std::ranges::stable_sort(all, behind);  // the last one walks the most axes
+    std::ranges::stable_sort(all, behind);  // the result with the most axes comes last
     LoopOp joined{.output = all.back().output, .root = all.back().root};
     all.pop_back();
     joined.others = std::move(all);
@@ -113,14 +114,14 @@ class Joiner {
 
   ir::Shape axes(const Result& result) const { return walked(fusion_.type(result.output).shape); }
 
-  /// Does anything but `reader` read a result?
+  /// Does any kernel except `reader` read the tensor, or is it stored in any case?
   bool is_needed(int tensor, const LoopOp& reader) const {
     return fusion_.is_stored(tensor) || std::ranges::any_of(fusion_.ops, [&](const LoopOp& op) {
              return op.output != reader.output && std::ranges::binary_search(op.reads, tensor);
            });
   }
 
-  /// Does each result stand in a body of the nest that binds its axes and no other?
+  /// Is each result written in a body of the nest that binds the result's axes and no others?
   bool is_written_once(const LoopOp& op) const {
     const Nest nest(fusion_.values, roots(op), fusion_.shape(op));
     const ir::Shape& all = fusion_.shape(op);
@@ -150,7 +151,7 @@ class Joiner {
   }
 
   Fusion& fusion_;
-  std::set<std::pair<int, int>> kept_;  // outputs of kernels that a decision leaves apart
+  std::set<std::pair<int, int>> kept_;  // outputs of kernel pairs that a decision keeps apart
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
-// The rows of a contraction that lie along several axes become one axis, so that blocks of rows reach over them.
+// Joins the axes along which the rows of a contraction lie into one axis, so that a block of rows can extend over
+// several of these axes.
 //   out[a0, a1, a2] = … x[a0, (a1 + r0), r1] …, w[…, a2]   →   out[(a1 / 28), (a1 % 28), a2] = …, a1 in 0..(a0 * a1)
-// Of a convolution, these are the images, and the lines and places of an image. On GPUs a slab has the rows from
-// wherever they lie, so its groups, or a stride, are no obstacle; on CPUs such rows are faster within a line
+// In a convolution, these axes are the images, and the lines and places of an image. On GPUs, a slab gathers the rows
+// from wherever they lie, so groups and strides are no obstacle. On CPUs, such rows are faster within a line
 // (docs/performance.md, "Convolutional networks").
 #include <algorithm>
 #include <optional>
@@ -13,13 +14,13 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// Of more than one element each; `outer` may join the rows.
+/// Axes with more than one element each. `outer` is the candidate to be joined with `rows`.
 struct Axes {
   std::size_t outer, rows, columns;
-  bool are_neighbours;  // no group of a convolution lies between
+  bool are_neighbours;  // no axis, such as a convolution's groups, lies between outer and rows
 };
 
-/// Does the load walk neighbouring dimensions by the outer axis and by the rows, which are one dimension then?
+/// Does the load walk two neighbouring dimensions by the outer axis and the rows? They can then be one dimension.
 bool walks_neighbours(const Value& load, const Axes& axes) {
   for (std::size_t d = 0; d + 1 < load.index.size(); ++d)
     if (load.index[d] == ir::tensor::coordinate(axes.outer) && load.index[d + 1] == ir::tensor::coordinate(axes.rows))
@@ -27,14 +28,14 @@ bool walks_neighbours(const Value& load, const Axes& axes) {
   return false;
 }
 
-/// Does the load walk the rows in steps or in lines, not one dimension one by one?
+/// Does the load walk the rows in any way other than one dimension element by element?
 bool skips_rows(const Fusion& fusion, ValueId load, const Axes& axes) {
   const ir::Expr rows = ir::tensor::coordinate(axes.rows);
   return std::ranges::any_of(fusion.values[load].index,
                              [&](const ir::Expr& e) { return ir::depends_on(e, rows.name()) && !(e == rows); });
 }
 
-/// Does the load read windows: elements at the sum of the rows and of an axis that is summed up?
+/// Does the load read windows, i.e. elements whose index is the sum of the rows and of a reduce axis?
 bool reads_windows(const Fusion& fusion, ValueId load, const Axes& axes) {
   return std::ranges::any_of(fusion.values[load].index, [&](const ir::Expr& e) {
     return ir::depends_on(e, ir::tensor::coordinate(axes.rows).name()) &&
@@ -43,7 +44,8 @@ bool reads_windows(const Fusion& fusion, ValueId load, const Axes& axes) {
   });
 }
 
-/// Do the operands of sums walk the outer axis exactly where they walk the rows, with windows or as one dimension?
+/// Can the outer axis join the rows? Every operand of a sum must walk both axes or neither of them, and must walk them
+/// in windows or as one dimension.
 bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
   for (const ValueId id : reachable(fusion.values, op.root)) {
     const Value& value = fusion.values[id];
@@ -59,10 +61,10 @@ bool joins(const Fusion& fusion, const LoopOp& op, const Axes& axes) {
   return true;
 }
 
-/// The innermost axis that joins the last but one of more than one element.
+/// The innermost axis that can join the second innermost one. Axes of extent 1 do not count.
 std::optional<Axes> axes_to_join(const Fusion& fusion, const LoopOp& op) {
   const ir::Shape shape = fusion.shape(op);
-  std::vector<std::size_t> last;  // axes, the last one first
+  std::vector<std::size_t> last;  // the innermost axis first
   for (std::size_t d = shape.size(); d-- > 0;)
     if (shape[d] > 1) last.push_back(d);
   const std::size_t end = fusion.target.cpu ? std::min<std::size_t>(last.size(), 3) : last.size();

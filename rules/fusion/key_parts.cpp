@@ -15,9 +15,9 @@
 //         parts[0, a0, a1, a2] = acc1                           acc1, acc2, acc3 <- softmax_sum(in0, in1, in2)
 //         parts[1, a0, a1, a2] = acc2                         v2 = divide(acc3, acc2)
 //         parts[2, a0, a1, a2] = acc3                         o[a0, a1] = v2
-// The score and the total of a part stand beside each of its values, so that the second kernel has no sweep inside a
-// sweep and the first one no Write that only some values make. A part whose every score is -inf has sums of 0 and adds
-// nothing. Flash-Decoding (Dao, Haziza, Massa, Sizov 2023) splits keys so.
+// The score and the total of a part are stored with each of its values. So the second kernel has no sweep inside a
+// sweep, and the first kernel has no Write that only some values execute. A part in which every score is -inf has sums
+// of 0 and adds nothing. Flash-Decoding (Dao, Haziza, Massa, Sizov 2023) splits keys in the same way.
 #include "rules/fusion/key_parts.h"
 
 #include <fmt/format.h>
@@ -43,19 +43,19 @@ extern const Rule tileify;
 namespace fusion {
 namespace {
 
-/// A part of so many keys for each row that shares them, at least. What the two kernels write and read of a part, 24
-/// bytes a column and row, is then a tenth of the keys and values that it reads, 4 bytes a column and key where these
-/// have 16 bits; and of the products' time on tensor cores, too.
+/// Lower bound on the keys of a part for each row that shares them. For each part, the two kernels write and read 24
+/// bytes per column and row. With this bound, that is a tenth of the part's keys and values, which take 4 bytes per
+/// column and key if they have 16 bits. It is also a tenth of the time of the products on tensor cores.
 constexpr std::int64_t keys_of_row = 64;
-/// And so many at least: the second kernel takes the parts of a value one after the other.
+/// Lower bound on the keys of a part, because the second kernel takes the parts of a value one after the other.
 std::int64_t fewest_keys(const Target& target) { return target.cpu ? 2048 : 256; }
-/// Rows that a block takes at most (rules/tile/online_softmax.cpp).
+/// Upper bound on the rows of a block (rules/tile/online_softmax.cpp).
 constexpr std::int64_t most_rows = 128;
-/// Blocks for each multiprocessor, as FlashAttention-2 has them (num_splits_heuristic): one waits for what it loads
-/// while the other one computes. A core runs one.
+/// Blocks per multiprocessor, as in FlashAttention-2 (num_splits_heuristic): one block waits for its loads while the
+/// other one computes. A core runs one block.
 std::int64_t blocks_of_unit(const Target& target) { return target.cpu ? 1 : 2; }
 
-/// The kernel with its free loops side by side, as rule tileify has them, and its sweep.
+/// The kernel with all its free axes in one tile, as rule tileify makes it, and its sweep over the keys.
 struct SweptKernel {
   ir::Program tile;
   KeySweep sweep;
@@ -64,7 +64,7 @@ struct SweptKernel {
   const ir::Loop& keys() const { return loop_of(tile_of(tile), sweep); }
 };
 
-/// nullopt: its keys cannot be parted, and why not.
+/// Returns nullopt, and sets `why_not`, if the keys cannot be split.
 std::optional<SweptKernel> find_attention(const ir::Program& loop, std::string& why_not) {
   ir::Program tile = tileify.apply(loop, {}, {});
   const auto sweep = find_key_sweep(tile);
@@ -81,7 +81,7 @@ std::optional<SweptKernel> find_attention(const ir::Program& loop, std::string& 
   return attention;
 }
 
-/// Neighbouring rows that share their keys, as many as a block takes.
+/// The number of neighbouring rows that share their keys, up to the rows that a block takes.
 std::int64_t rows_of_block(const SweptKernel& attention) {
   std::int64_t rows = 1;
   if (!attention.sweep.m) return rows;
@@ -98,14 +98,15 @@ std::int64_t rows_of(const SweptKernel& attention) {
   return rows;
 }
 
-/// As many parts, or fewer, of a multiple of `granule` keys.
+/// Splits `all` keys into `parts` parts, or fewer, whose length is a multiple of `granule` keys.
 void part(KeyParts& of, std::int64_t all, std::int64_t parts, std::int64_t granule) {
   of.keys = std::min(all, ceil_div(ceil_div(all, parts), granule) * granule);
   of.parts = ceil_div(all, of.keys);
 }
 
-/// As many as there is room for, or up to a quarter less where the last part shares fewer keys with the one before:
-/// a chunk of nothing but shared keys is left out under a condition, which keeps copies from running ahead of it.
+/// Splits the keys into `room` parts, or up to a quarter fewer if the last part then shares fewer keys with the part
+/// before it. A chunk that contains only shared keys is skipped under a condition, which prevents copies from running
+/// ahead of it.
 void part_evenly(KeyParts& of, std::int64_t all, std::int64_t room, std::int64_t granule) {
   const auto shared = [&](const KeyParts& parts) { return parts.parts * parts.keys - all; };
   part(of, all, room, granule);
@@ -116,7 +117,7 @@ void part_evenly(KeyParts& of, std::int64_t all, std::int64_t room, std::int64_t
   }
 }
 
-/// Statements that a value needs, of those that stand before `end`.
+/// The statements of `body` before `end` that define the values which the statements `by` need.
 ir::Body needed(const ir::Body& body, std::size_t end, const ir::Body& by) {
   std::set<std::string, std::less<>> wanted;
   const auto want = [&](const ir::Stmt& stmt) {
@@ -189,7 +190,8 @@ class Parting {
  private:
   const std::string& key() const { return attention_.keys().axis.name; }
 
-  /// The free loops around a part: it stands outside the last of them, along which memory is read and written.
+  /// The free loops, including the loop over the parts. The loop over the parts stands outside the last free loop,
+  /// along which memory is read and written.
   std::vector<ir::Axis> around(std::int64_t parts) const {
     std::vector<ir::Axis> axes = attention_.axes();
     axes.insert(axes.end() - 1, {part_, parts, ir::Bind::thread});
@@ -210,7 +212,7 @@ class Parting {
     return {ir::Level::loop, name, {}, std::move(body)};
   }
 
-  /// Keys that the part before the last has, too, do not count in the last one.
+  /// Masks the keys of the last part that the part before it also has, so that they do not count twice.
   void count_own(ir::Stmt& stmt, std::int64_t all) {
     auto* keys = stmt.as<ir::Loop>();
     if (keys == nullptr || keys->axis.name != key()) return;
@@ -224,7 +226,8 @@ class Parting {
     keys->body.insert(keys->body.end() - 1, ir::Assign{score, {}, ir::Op::select, {own, before, none}});
   }
 
-  /// The buffers of the kernel that it reads or writes come before its own.
+  /// Keeps the buffers of the original kernel that `program` uses. Inputs come first, then the buffers of `program`,
+  /// then outputs.
   ir::Program finished(ir::Program program) const {
     std::vector<ir::Buffer> buffers;
     for (const ir::Buffer& buffer : loop_.buffers) {
@@ -247,17 +250,17 @@ class Parting {
   const SweptKernel attention_;
   const KeyParts parts_;
   std::set<std::string, std::less<>> names_;
-  std::vector<std::string> sums_;  // of a part: the greatest score first
+  std::vector<std::string> sums_;  // sums of a part; the greatest score comes first
   std::string part_;               // axis
   ir::Buffer buffer_;
-  std::vector<ir::Expr> index_;  // in the buffer, without its first dimension
+  std::vector<ir::Expr> index_;  // index in the buffer, without its first dimension
 };
 
 }  // namespace
 
 namespace {
 
-/// All keys as one part. `why` says why they cannot be split; it is empty if they can.
+/// All keys as one part. `why_not` is the reason why they cannot be split, and is used if `found` is nullopt.
 KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>& found, std::string why) {
   KeyParts result;
   result.kernel = attention.name;
@@ -268,7 +271,8 @@ KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>&
   return result;
 }
 
-/// The blocks of the unsplit kernel, and into how many parts each can be split until the target's units are busy.
+/// Rows of a block of the unsplit kernel, the number of its blocks, and into how many parts each block can be split
+/// until the target's units are busy.
 struct Room {
   std::int64_t rows, blocks, parts;  // rows: of a block
 };
@@ -278,7 +282,7 @@ Room room_of(const SweptKernel& attention, const Target& target) {
   return {rows, blocks, target.units * blocks_of_unit(target) / blocks};
 }
 
-/// As many parts as keep the target's units busy.
+/// Splits the keys into enough parts to keep the target's units busy.
 KeyParts heuristic_parts(KeyParts result, const Room& of, const Target& target) {
   const auto& [rows, blocks, room] = of;
   const std::int64_t parts = std::min(room, result.keys / std::max(keys_of_row * rows, fewest_keys(target)));

@@ -1,8 +1,9 @@
-// How tensors between kernels are stored: in the order of dimensions in which their readers walk consecutive elements.
+// Chooses how tensors between kernels are stored: in the order of dimensions in which their readers walk consecutive
+// elements.
 //   linear reads p_weight[a1, a2], a2 the reduce axis   →   p_weight is stored transposed and read [a2, a1]
 //   o_proj reads heads[0, (a2 / 64), a0, (a2 % 64)]     →   heads is stored (1, s, h * 64) and read [0, a0, a2]
-// The writer's order counts too, for fewer elements. Inputs and outputs of the graph stay where they are in memory:
-// their dimensions may only be counted as one.
+// The writer's order counts too, but for fewer elements. Inputs and outputs of the graph stay where they are in memory:
+// their dimensions may only be joined.
 #include <algorithm>
 #include <numeric>
 
@@ -13,17 +14,18 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// One load or write of the tensor.
+/// One load or write of a tensor.
 struct Access {
   std::vector<ir::Expr> index;
   const ir::Shape* extents;  // of the kernel's free axes
   std::string fastest;       // the axis that should walk consecutive elements
-  double weight;             // how often
+  double weight;             // how often it is executed
   std::string summed = "";   // the innermost reduce axis; "": there is none
 };
 
-// The axis that neighbouring threads or lanes will walk: the innermost free axis that the element depends on, or the
-// reduce axis for what depends on that and not on the innermost free axis of the kernel.
+// The axis that neighbouring threads or lanes will walk. This is the innermost free axis of the kernel, if the element
+// depends on it. Otherwise it is the innermost reduce axis or, without one, the innermost free axis on which the
+// element depends.
 std::string fastest_axis(const Values& values, const Live& live, const ir::Shape& extents) {
   int innermost = static_cast<int>(extents.size()) - 1;
   while (innermost >= 0 && extents[static_cast<std::size_t>(innermost)] == 1) --innermost;
@@ -35,7 +37,7 @@ std::string fastest_axis(const Values& values, const Live& live, const ir::Shape
   return "";
 }
 
-using Users = std::vector<std::vector<const LoopOp*>>;  // by tensor: the kernels that compute or read it
+using Users = std::vector<std::vector<const LoopOp*>>;  // for each tensor: the kernels that compute or read it
 
 Users users_of(const Fusion& fusion) {
   Users users(fusion.graph.nodes.size());
@@ -75,27 +77,28 @@ std::vector<Access> accesses(const Fusion& fusion, const Users& users, int tenso
 }
 
 double penalty(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
-  // Neighbours may share an element of a parameter, as columns whose weights are packed in a word do.
+  // Neighbours may share an element of a parameter: for example, several columns of weights may be packed in a word.
   const bool packed = fusion.graph.nodes[static_cast<std::size_t>(tensor)].as<ir::tensor::Parameter>() != nullptr;
   double sum = 0;
   for (const Access& access : accesses) {
     if (access.fastest.empty()) continue;
     const std::vector<ir::Expr> index = stored_index(fusion, tensor, layout, access.index, *access.extents);
-    int walked = 0;  // dimensions that the axis walks
+    int walked = 0;  // number of dimensions that the axis walks
     for (const ir::Expr& e : index) walked += ir::depends_on(e, access.fastest) ? 1 : 0;
     if (walked == 0) continue;
     constexpr std::int64_t neighbours = 16;  // lanes of the widest vectors
     if (packed && ir::repeats_of(index, access.fastest, neighbours) > 0) continue;
     const auto step = walked == 1 ? ir::coefficient(index.back(), access.fastest) : std::nullopt;
-    // Of neighbours 2 to 4 elements apart a line of the cache has several: what counts is the part of it that is not read.
+    // Neighbours that are 2 to 4 elements apart share a cache line. Their penalty is the fraction of the line that is
+    // not read.
     const bool near = step && *step >= 1 && *step <= 4;
     sum += near ? access.weight * (1 - 1 / static_cast<double>(*step)) : access.weight;
   }
   return sum;
 }
 
-/// How far apart in memory the accesses of neighbours along summed axes are, in elements: a layout of short steps is
-/// read in order.
+/// The sum of the distances in memory, in elements, between the accesses of neighbouring iterations of reduce axes.
+/// With short steps, memory is read in order.
 double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   const std::vector<std::int64_t> strides = ir::row_major_strides(stored_shape(fusion.type(tensor).shape, layout));
   double sum = 0;
@@ -123,8 +126,8 @@ int divisions(const ir::Expr& e) {
   return divisions(e.lhs()) + divisions(e.rhs()) + (divides ? 1 : 0);
 }
 
-/// How often the indices divide: readers that walk several dimensions by one axis do it the less, the more of them are
-/// one dimension.
+/// The number of divisions in the indices. Readers that walk several dimensions by one axis divide less if these
+/// dimensions are joined.
 int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   int sum = 0;
   for (const Access& access : accesses)
@@ -132,8 +135,8 @@ int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std:
   return sum;
 }
 
-/// In how many pairs of dimensions the first is walked by an axis further inside, times the accesses. Planes that a
-/// kernel walks one after the other lie so, too.
+/// The number of pairs of dimensions of which the outer one is walked by an axis further inside, weighted by the
+/// accesses. With few inversions, planes that a kernel walks one after the other also follow each other in memory.
 double inversions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   double sum = 0;
   for (const Access& access : accesses) {
@@ -151,7 +154,7 @@ double inversions(const Fusion& fusion, int tensor, const Layout& layout, const 
   return sum;
 }
 
-/// How good a layout is: the least is the best.
+/// The cost of a layout. The smallest rating is the best.
 struct Rating {
   double penalty = 0;
   int divisions = 0;
@@ -164,8 +167,8 @@ Rating rate(const Fusion& fusion, int tensor, const Layout& layout, const std::v
           steps(fusion, tensor, layout, accesses), inversions(fusion, tensor, layout, accesses)};
 }
 
-// Dimensions that are one for every reader, such as heads and head_dim for the output projection. What joins without
-// making the index plainer stays apart.
+// Joins dimensions that every reader walks as one, such as heads and head_dim for the output projection. Dimensions
+// stay separate if joining them does not simplify the index.
 Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<Access>& accesses) {
   Rating best = rate(fusion, tensor, layout, accesses);
   for (std::size_t s = 0; s + 1 < layout.size();) {
@@ -175,7 +178,7 @@ Layout join(const Fusion& fusion, int tensor, Layout layout, const std::vector<A
     const Rating rating = rate(fusion, tensor, joined, accesses);
     if (std::pair(rating.penalty, rating.divisions) < std::pair(best.penalty, best.divisions)) {
       best = rating, layout = std::move(joined);
-      s -= s > 0 ? 1 : 0;  // what joins may do so with the one before: channels with rows and columns as one
+      s -= s > 0 ? 1 : 0;  // the new dimension may also join the one before it: channels with joined rows and columns
     } else {
       ++s;
     }
@@ -190,8 +193,8 @@ Layout in_order(const std::vector<int>& unit, const std::vector<int>& order) {
   return layout;
 }
 
-/// What may be changed: of an input nothing but how its dimensions are counted, of a parameter their order, of what is
-/// computed both.
+/// What may be changed. Inputs and outputs: only which dimensions are joined. Parameters: the order of their
+/// dimensions. Results between kernels: both.
 struct Freedom {
   bool order = false, join = false, drop_unit = false;
 };
@@ -200,12 +203,12 @@ Layout choose(const Fusion& fusion, const Users& users, int tensor, const Freedo
   const ir::Shape& shape = fusion.type(tensor).shape;
   std::vector<int> unit, order;
   for (std::size_t d = 0; d < shape.size(); ++d) (shape[d] == 1 ? unit : order).push_back(static_cast<int>(d));
-  if (freedom.drop_unit && !order.empty()) unit.clear();  // a dimension of extent 1 is none
+  if (freedom.drop_unit && !order.empty()) unit.clear();  // drop dimensions of extent 1
   Layout result = freedom.drop_unit ? in_order(unit, order) : Layout{};
   const std::vector<Access> all = accesses(fusion, users, tensor);
   Rating best = rate(fusion, tensor, result, all);
   const bool perfect = best.penalty == 0 && (best.divisions == 0 || !freedom.join);
-  if (perfect || order.size() < 2 || order.size() > 5) return result;  // 6 dimensions: 720 orders
+  if (perfect || order.size() < 2 || order.size() > 5) return result;  // 6 dimensions have 720 orders
   do {
     Layout layout = in_order(unit, order);
     if (freedom.join) layout = join(fusion, tensor, std::move(layout), all);
@@ -222,7 +225,7 @@ std::vector<int> memory_order(const Layout& layout) {
   return order;
 }
 
-/// The layout of a tensor between kernels: as its readers want it, or in the order of its dimensions.
+/// The layout of a tensor between kernels: the one that its readers prefer, or the order of its dimensions.
 Layout decide(Fusion& fusion, const Users& users, int tensor) {
   Layout readers = choose(fusion, users, tensor, {.order = true, .join = true, .drop_unit = true});
   Layout plain = choose(fusion, users, tensor, {.drop_unit = true});
@@ -240,7 +243,7 @@ ir::Shape stored_shape(const ir::Shape& tensor, const Layout& layout) {
     for (const int d : dims) shape.back() *= tensor[static_cast<std::size_t>(d)];
   }
   if (layout.empty()) shape = tensor;
-  if (shape.empty()) shape.push_back(1);  // a buffer has a dimension
+  if (shape.empty()) shape.push_back(1);  // a buffer has at least one dimension
   return shape;
 }
 

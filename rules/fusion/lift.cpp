@@ -1,6 +1,6 @@
-// Every node of Tensor IR becomes a kernel of its own.
-//   s = sum(x, axis=-1) -> (4, 1)   →   for a0 in 0..4: # free { for a1 in 0..8: # reduce { … acc0 <- add(acc0, x[a0,
-//   a1]) } s[a0, 0] = acc0 }
+// Turns every node of Tensor IR into a kernel of its own.
+//   s = sum(x, axis=-1) -> (4, 1)   →
+//   for a0 in 0..4: # free { for a1 in 0..8: # reduce { … acc0 <- add(acc0, x[a0, a1]) } s[a0, 0] = acc0 }
 #include <algorithm>
 #include <unordered_set>
 
@@ -58,7 +58,7 @@ class Lifter {
     return value.op == ir::Op::copy ? conversion(node, std::move(value)) : values_.add(std::move(value));
   }
 
-  // Between floats of any size it is the value itself.
+  // A conversion between float types leaves the value as it is, because all floats are f32 in kernels.
   ValueId conversion(const Node& node, Value copy) {
     const ir::DType from = fusion_.type(node.args[0]).dtype, to = node.type.dtype;
     if (from != to && ir::value_type(from) == ir::value_type(to)) return copy.args[0];
@@ -90,7 +90,7 @@ class Lifter {
                         .args = {element}});
   }
 
-  // The first branch whose condition holds: selects, the last branch innermost.
+  // Selects the first branch whose condition holds. The select of the last branch is innermost.
   ValueId map(const Node& node, const ir::tensor::IndexMap& map) {
     std::vector<ValueId> gathered;
     for (std::size_t i = 1; gathers(map) && i < node.args.size(); ++i)
@@ -112,7 +112,7 @@ class Lifter {
     return result;
   }
 
-  // Do the coordinates name g1, the value of args[1], or another?
+  // Does a coordinate contain a gathered value, g1 (the value of args[1]) or another one?
   static bool gathers(const ir::tensor::IndexMap& map) {
     std::vector<std::string> names;
     for (const auto& branch : map.branches)
@@ -155,7 +155,7 @@ std::vector<ValueId> roots(const LoopOp& op) {
 
 std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>& roots) {
   std::vector<ValueId> result;
-  std::unordered_set<ValueId> seen;  // of few values, in a table that has those of all kernels
+  std::unordered_set<ValueId> seen;  // a set, because only few values of the table are reachable
   const std::function<void(ValueId)> visit = [&](ValueId id) {
     if (!seen.insert(id).second) return;
     for (const ValueId arg : values[id].args) visit(arg);

@@ -1,4 +1,4 @@
-// One kernel of the graph during fusion: an output tensor and the value of each of its elements.
+// A kernel of the graph during fusion: its output tensor and the value of each element of the output.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,14 +17,15 @@
 
 namespace deplo::rules::fusion {
 
-/// Counted on the kernel's nest (nest.h).
+/// The cost of a kernel, counted on its loop nest (nest.h).
 struct Cost {
   double work = 0;        // operations, loads and stores executed
-  double reductions = 0;  // operations among them that accumulate
-  double bytes = 0;       // of the global memory that is accessed, each element counted once
+  double reductions = 0;  // accumulating operations among them
+  double bytes = 0;       // of global memory that is accessed; each element counts once
 };
 
-/// A tensor that a kernel computes: a node of the Tensor IR, and the value of an element, by the free axes.
+/// A tensor that a kernel computes: a node of the Tensor IR, and the value of an element as a function of the free
+/// axes.
 struct Result {
   int output = -1;
   ValueId root = ValueId::none;
@@ -32,22 +33,24 @@ struct Result {
 
 struct LoopOp {
   int output = -1;               // tensor: a node of the Tensor IR
-  ValueId root = ValueId::none;  // value of an element, by the free axes: one per dimension of the output
-  // What the kernel computes besides, by its first free axes (join_results.cpp).
+  ValueId root = ValueId::none;  // value of an element; one free axis per dimension of the output
+  // Further results, indexed by the first free axes of the kernel (join_results.cpp).
   std::vector<Result> others = {};
   std::vector<int> reads = {};  // tensors, sorted
   Cost cost = {};
   double inflation = 1;  // work relative to the kernels it was merged from (guard.h)
-  // Set if the free axes are not the output's dimensions: their extents, and the element that is written.
+  // Set if the free axes are not the output's dimensions: the extents of the axes, and the index of the element that is
+  // written.
   ir::Shape axes = {};
   std::vector<ir::Expr> index = {};
 };
 
 /// How a tensor is stored, row-major: dimension s of the buffer is the tensor's dimensions layout[s], flattened in that
-/// order. Empty: the buffer has the tensor's dimensions, in order.
+/// order. An empty layout means that the buffer has the tensor's dimensions, in order.
 using Layout = std::vector<std::vector<int>>;
 
-/// The tensors (numbered like the nodes of the Tensor IR), the kernels that compute them, in order, and their values.
+/// The tensors (numbered like the nodes of the Tensor IR), the kernels that compute them, and the values of these
+/// kernels.
 struct Fusion {
   const ir::tensor::Graph& graph;
   Values values;
@@ -57,28 +60,30 @@ struct Fusion {
   std::map<int, FoundAttention> attentions;  // by the output of the kernel that contains the product
   Decisions decisions = {};
   Stacks stacks = {};
-  /// By tensor: the outputs of the kernels that read it, and of kernels that would have if they had been merged.
+  /// For each tensor: the outputs of the kernels that read it, and of merge attempts that would read it. `consumers`
+  /// filters it.
   std::vector<std::set<int>> readers = std::vector<std::set<int>>(graph.nodes.size());
 
   const std::string& name(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].name; }
   const ir::TensorType& type(int tensor) const { return graph.nodes[static_cast<std::size_t>(tensor)].type; }
   bool is_output(int tensor) const { return std::ranges::find(graph.outputs, tensor) != graph.outputs.end(); }
   bool is_output(const LoopOp& op) const { return is_output(op.output); }
-  /// Is the tensor in memory whoever reads it, in the order of its dimensions?
+  /// Is the tensor always in memory, in the order of its dimensions, whichever kernels read it?
   bool is_stored(int tensor) const { return stacks.stored.contains(tensor) || is_output(tensor); }
   /// The extents of the free axes.
   const ir::Shape& shape(const LoopOp& op) const { return op.axes.empty() ? type(op.output).shape : op.axes; }
 };
 
-/// Makes one kernel of each node that computes something, but for the wholes of stacks. Results of 16-bit floats are f32 until they are written.
+/// Makes one kernel of each node that computes something, except for tensors that their parts fill (Stacks::wholes).
+/// Results of 16-bit floats are f32 until they are written.
 void lift(Fusion&);
-/// Fills in `reads` and `cost`, which follow from the roots.
+/// Computes `reads` and `cost` from the roots.
 void complete(Fusion&, LoopOp&);
-/// The index of the element at a kernel's own coordinates: 0 in dimensions of extent 1, which have no axis.
+/// The index of the element at a kernel's own coordinates. It is 0 in dimensions of extent 1, which have no axis.
 std::vector<ir::Expr> identity(const ir::Shape&);
-/// The index of the element that a kernel writes of a tensor that it computes.
+/// The index at which a kernel writes `tensor`, which it computes.
 std::vector<ir::Expr> written(const Fusion&, const LoopOp&, int tensor);
-/// All results of a kernel, in the order in which they are written: its output is the last.
+/// All results of a kernel, in the order in which they are written. The kernel's output is the last.
 std::vector<Result> results(const LoopOp&);
 bool computes(const LoopOp&, int tensor);
 /// The value of an element of each result.
@@ -87,49 +92,53 @@ std::vector<ValueId> roots(const LoopOp&);
 std::vector<ValueId> reachable(const Values&, const std::vector<ValueId>& roots);
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
-/// The free axis along which a kernel of these values scans; -1: it does not scan.
+/// The free axis along which a kernel with these values scans; -1 if it does not scan.
 int scan_axis(const Values&, const std::vector<ValueId>& roots);
-/// Is the kernel one that schedules know? If it scans, all its scans run along its last axis, and it reduces nothing.
+/// Do schedules support the kernel? If a kernel scans, all its scans must run along its last axis, and it must not
+/// reduce.
 bool scans_in_order(const Fusion&, const LoopOp&);
 
 /// The kernels that read the output of `producer`.
 std::vector<std::size_t> consumers(const Fusion&, const LoopOp& producer);
-/// The consumer with the producer's values in place of its loads of the producer's output. nullopt if that output must
-/// be in memory: if the consumer gathers from it and the producer reduces, or if the producer has `axes` of its own.
+/// Returns the consumer with the producer's values in place of its loads of the producer's output. Returns nullopt if
+/// that output must be in memory: if the consumer gathers from it and the producer reduces, if the producer has `axes`
+/// of its own, or if the result would scan in a way that schedules do not support (scans_in_order).
 std::optional<LoopOp> splice(Fusion&, const LoopOp& producer, const LoopOp& consumer);
 
-/// Merges kernels into their consumers while the guard (guard.h) permits it. If the guard weighs costs, the merge is a
-/// decision. With `guard` false: all that is legal.
+/// Merges kernels into their consumers while the guard (guard.h) permits it. A merge whose costs the guard weighs is a
+/// decision. If `guard` is false, every legal merge is made.
 void merge(Fusion&, bool guard);
 
 /// Merges the kernels of an attention (scores, softmax, weighted product) into one, if kernel `at` contains the
 /// product. Returns false if there is no attention, or if it stays several kernels. Records what was found in
 /// `attentions`.
 bool merge_attention(Fusion&, std::size_t at, bool guard);
-/// Makes one reduction, a Value::Kind::softmax, of a softmax and the sums that it weights. nullopt if the root has
-/// none. `why_not` is set if the root has such sums, but a single sweep would change their meaning.
+/// Turns a softmax and the sums that it weights into one reduction, a Value::Kind::softmax. Returns nullopt if the root
+/// has no such sums. Sets `why_not` if it has them, but a single sweep would change their meaning.
 std::optional<ValueId> online_softmax(Values&, ValueId root, const ir::Shape& shape, std::string& why_not);
-/// Splits each free axis that the kernel's values read by its parts, a / c and a % c, into two axes. Example: heads and
-/// head_dim of an output that has them as one dimension.
+/// Splits each free axis that the kernel's values read in parts, as a / c and a % c, into two axes. Example: heads and
+/// head_dim of an output that stores them as one dimension.
 void split_axes(Fusion&, LoopOp&);
 
-/// Joins the axes of rows of a contraction that reads windows into one axis.
+/// Joins the row axes of a contraction that reads windows into one axis.
 void join_rows(Fusion&, LoopOp&);
 
-/// Why kernels of which one reads the other's output are two.
+/// Lists the pairs of a producer and a consumer that were not merged, each with the reason.
 std::vector<Apart> kernels_apart(Fusion&);
 
-/// Makes one kernel with several results of kernels without contractions that read the same elements, if that spares
-/// enough memory traffic for the work that is repeated (guard.h). Each is a decision.
+/// Joins kernels without contractions that read the same elements into one kernel with several results, if that saves
+/// enough memory traffic for the work that is repeated (guard.h). Each join is a decision.
 void join_results(Fusion&);
 
 /// Chooses how parameters and results between kernels are stored, so that readers access consecutive elements.
 void choose_layouts(Fusion&);
-/// Is each element computed of a few others, and none summed or scanned? The axes of such a kernel may go in any order.
+/// Does the kernel compute each element from a few others, without reductions and scans? The axes of such a kernel may
+/// be in any order.
 bool only_copies(const Fusion&, const LoopOp&);
-/// Lets the axes of copies go as their results are stored, where that makes more accesses consecutive.
+/// Orders the axes of copies as their results are stored, if that makes more accesses consecutive.
 void order_axes(Fusion&);
-/// The buffer of a tensor under a layout: its extents (at least one), and the index of an element in it.
+/// `stored_shape`: the extents of a tensor's buffer under a layout (at least one dimension). `stored_index`: the index
+/// of an element in it.
 ir::Shape stored_shape(const ir::Shape& tensor, const Layout&);
 std::vector<ir::Expr> stored_index(const Fusion&, int tensor, const Layout&, const std::vector<ir::Expr>& index,
                                    const ir::Shape& free_extents);

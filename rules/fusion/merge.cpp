@@ -1,8 +1,8 @@
-// Producer into consumer, while that is legal and pays: the worklist of
-// "A Principled ML Compiler Stack", part 1, on values instead of statements.
+// Merges producers into consumers as long as that is legal and pays off: the worklist of "A Principled ML Compiler
+// Stack", part 1, on values instead of statements.
 //   neg[a0] = negative(x[a0]);   exp[a0] = exp(neg[(a0 + 5)])   →   exp[a0] = exp(negative(x[(a0 + 5)]))
-// σ needs no solving here: a kernel's output is indexed by its own free axes, so a load of it is σ. A reduce axis is
-// carried along, bound by its reduction; where statements stand is nest.h.
+// σ need not be solved for: a kernel's output is indexed by its own free axes, so the index of a load of this output is
+// σ. A reduce axis is bound by its reduction and moves with it. nest.h decides where statements stand.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -29,12 +29,12 @@ std::vector<std::size_t> consumers(const Fusion& fusion, const LoopOp& producer)
 
 namespace {
 
-/// Does the load walk the axis along which its source is scanned from the first element on, alone, by a free axis?
+/// Does one free axis alone walk the scanned dimension of the source, element by element from the first one on?
 bool reads_in_order(const Value& load, int scan, const ir::Shape& source) {
   const auto along = static_cast<std::size_t>(scan);
   const ir::Expr& walked = load.index[along];
   if (walked.kind() != ir::Expr::Kind::variable || walked.name().size() != 1)
-    return false;  // r0 and g1 have two letters
+    return false;  // the names of other axes and gathered values, such as r0 and g1, have two letters
   for (std::size_t d = 0; d < source.size(); ++d)
     if (d != along && ir::depends_on(load.index[d], walked.name())) return false;
   return true;
@@ -72,7 +72,7 @@ std::optional<LoopOp> splice(Fusion& fusion, const LoopOp& producer, const LoopO
 
 namespace {
 
-/// Are the indices, but for zeros, the kernel's axes in order?
+/// Are the indices the kernel's axes in order, apart from zeros?
 bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) {
   std::vector<ir::Expr> walked, axes;
   for (const ir::Expr& e : index)
@@ -82,14 +82,15 @@ bool is_relabelling(const std::vector<ir::Expr>& index, const ir::Shape& shape) 
   return walked == axes;
 }
 
-/// Each step is a reason for which two kernels become one. They are one class because each changes the list of kernels
-/// that the others walk.
+/// Merges kernels. Each step is one reason to merge two kernels. The steps are in one class because each of them
+/// changes the list of kernels that the other steps walk.
 class Merger {
  public:
   Merger(Fusion& fusion, bool guard) : fusion_(fusion), guard_(guard) {}
 
-  /// Each step only when those before have nothing left to do: products belong to the reduction that sums them, what
-  /// follows a reduction is its epilogue before it is anybody's operand, and what costs nothing comes before what does.
+  /// Runs each step only when the steps before it have nothing left to do. Products belong to the reduction that sums
+  /// them. What follows a reduction becomes its epilogue before it becomes an operand of another kernel. Merges that
+  /// cost nothing come before merges that repeat work.
   void run() {
     while (pass(&Merger::inline_view) || pass(&Merger::feed_reduction) || pass(&Merger::add_epilogue) ||
            pass(&Merger::merge_into_values) || pass(&Merger::merge_free) || pass(&Merger::merge_single) ||
@@ -103,7 +104,7 @@ class Merger {
  private:
   using Step = bool (Merger::*)(std::size_t producer);
 
-  /// Consumers before producers.
+  /// Visits consumers before their producers.
   bool pass(Step step) {
     bool changed = false;
     for (std::size_t i = fusion_.ops.size(); i-- > 0;) changed |= !is_dropped(fusion_.ops[i]) && (this->*step)(i);
@@ -113,14 +114,15 @@ class Merger {
 
   std::vector<std::size_t> consumers(const LoopOp& producer) const { return fusion::consumers(fusion_, producer); }
   bool is_stored(const LoopOp& op) const { return fusion_.is_stored(op.output); }
-  /// It goes at the end of the pass: a recurrence has tens of thousands of kernels, of which most are dropped.
+  /// Marks the kernel. It is removed at the end of the pass, because a recurrence has tens of thousands of kernels, of
+  /// which most are dropped.
   void drop(std::size_t op) {
     fusion_.ops[op].root = ValueId::none;
     fusion_.ops[op].reads.clear();
   }
   static bool is_dropped(const LoopOp& op) { return op.root == ValueId::none; }
 
-  /// A copy or a coordinate: nothing is computed, so every consumer reads through it.
+  /// Merges a copy or a coordinate into every consumer. Nothing is computed twice.
   bool inline_view(std::size_t at) {
     const Value& root = fusion_.values[fusion_.ops[at].root];
     const bool is_coordinate = root.kind == Value::Kind::index && root.args.empty();
@@ -140,9 +142,9 @@ class Merger {
     return changed;
   }
 
-  /// Does a consumer read this view of an input several times, along dimensions of which another one is the last in
-  /// memory? Then a copy reads in order: the channels of a convolution without padding, and on CPUs the rows of
-  /// A.T @ B.
+  /// Does a consumer read this view of an input several times, along a dimension that is not the last one in memory?
+  /// Then a copy is made first, so that the consumer reads in order. Examples: the channels of a convolution without
+  /// padding and, on CPUs, the rows of A.T @ B.
   bool is_copied_first(std::size_t at) const {
     const LoopOp& view = fusion_.ops[at];
     const Value& root = fusion_.values[view.root];
@@ -162,7 +164,7 @@ class Merger {
     });
   }
 
-  /// Does the kernel read the tensor along its last dimension for each of many columns, as a matmul reads its rows?
+  /// Is the tensor read along its last dimension once for each of many columns, as a matmul reads its rows?
   bool repeats_rows(ValueId id, int tensor, const ir::Shape& shape) const {
     const Value& load = fusion_.values[id];
     const Live& live = fusion_.values.live(id);
@@ -180,8 +182,8 @@ class Merger {
            std::ranges::any_of(load.index, ir::tensor::sums_axes);
   }
 
-  /// Where the copy only adds or drops dimensions of extent 1 and nobody else reads the source, the source is computed
-  /// in the copy's shape: sum(…, keepdim=True) and then [i, na, j].
+  /// If a copy only adds or drops dimensions of extent 1, and no other kernel reads its source, computes the source in
+  /// the copy's shape. Example: sum(…, keepdim=True) and then [i, na, j].
   bool take_in_source(std::size_t at, const Value& load) {
     LoopOp& view = fusion_.ops[at];
     if (!load.args.empty() || !is_relabelling(load.index, fusion_.shape(view))) return false;
@@ -190,7 +192,7 @@ class Merger {
         consumers(*source).size() != 1)
       return false;
     const bool wider = ir::bytes(fusion_.type(view.output).dtype) > ir::bytes(fusion_.type(source->output).dtype);
-    if (wider) return false;  // what is stored in 16 bits stays so
+    if (wider) return false;  // results stored in 16 bits stay in 16 bits
     const auto merged = splice(fusion_, *source, view);
     if (!merged) return false;
     view = *merged;
@@ -198,7 +200,7 @@ class Merger {
     return true;
   }
 
-  /// splice, once for each pair: a merge that is refused is tried again in every pass.
+  /// Calls splice only once for each pair of kernels, because every pass tries merges that were refused before.
   const std::optional<LoopOp>& spliced(const LoopOp& producer, const LoopOp& consumer) {
     const Pair key = {producer.output, producer.root, consumer.output, consumer.root};
     const auto known = spliced_.find(key);
@@ -206,7 +208,7 @@ class Merger {
     return spliced_.emplace(key, splice(fusion_, producer, consumer)).first->second;
   }
 
-  /// The only consumer of a kernel that nobody outside sees.
+  /// The only consumer of a kernel; nullptr if there are several, or if the output must be stored.
   LoopOp* only_consumer(const LoopOp& producer) {
     const auto readers = consumers(producer);
     return readers.size() == 1 && !is_stored(producer) ? &fusion_.ops[readers[0]] : nullptr;
@@ -230,7 +232,7 @@ class Merger {
     return true;
   }
 
-  /// Whether the output of a kernel is computed where it is read.
+  /// Decides whether the output of a kernel is computed where it is read. `first`: the heuristic's choice.
   bool decide(const LoopOp& producer, bool first) {
     const Fork fork = on_off_fork("merge", first);
     const bool merges =
@@ -239,7 +241,7 @@ class Merger {
     return merges;
   }
 
-  /// When nothing else is left to do: a merge that the guard refuses by its cost.
+  /// Merges a pair that the guard refuses by its cost, if a decision asks for it. Runs when all earlier steps are done.
   bool merge_refused(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
@@ -251,7 +253,7 @@ class Merger {
     return true;
   }
 
-  /// The index in the shape `to` of the element at a kernel's own coordinates in the shape `from`.
+  /// The index in the shape `to` of the element at the kernel's own coordinates in the shape `from`.
   std::vector<ir::Expr> reshape_index(const ir::Shape& from, const ir::Shape& to) const {
     ir::Expr place = 0;
     for (std::size_t d = 0; d < from.size(); ++d)
@@ -263,8 +265,9 @@ class Merger {
     return index;
   }
 
-  /// Elementwise operations that see the rows of a kernel in other dimensions: the kernel keeps its axes and writes each
-  /// element where they would. A group norm scales a group of channels in the sweep that normalises it.
+  /// If the elementwise operations of a consumer see a kernel's rows in other dimensions, merges them into the kernel.
+  /// It keeps its axes and writes each element where the operations would. Example: a group norm scales a group of
+  /// channels in the sweep that normalises it.
   bool write_reshaped(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
@@ -278,7 +281,8 @@ class Merger {
            merge_along(at, *consumer, reshape_index(rows, shape));
   }
 
-  /// The index at which all loads of the tensor read it; nullptr if there are several, or if a value chooses it.
+  /// The index at which all loads of the tensor read it. nullptr if there are several, or if a loaded value chooses the
+  /// element.
   const std::vector<ir::Expr>* only_index(const LoopOp& op, int tensor) const {
     const std::vector<ir::Expr>* index = nullptr;
     for (const ValueId id : reachable(fusion_.values, op.root)) {
@@ -290,7 +294,8 @@ class Merger {
     return index;
   }
 
-  /// Merges a producer into a consumer that takes the producer's axes, and writes the element `index` of them.
+  /// Merges a producer into a consumer that takes over the producer's axes. The merged kernel writes the element at
+  /// `index`.
   bool merge_along(std::size_t at, LoopOp& consumer, std::vector<ir::Expr> index) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp moved = consumer;
@@ -306,8 +311,8 @@ class Merger {
     return true;
   }
 
-  /// Elementwise operations that read a scan in another order than its lines have: those of a scan along another
-  /// dimension than the last, of one that is reversed, or of parts of a line. The scan keeps its axes.
+  /// If elementwise operations read a scan in an order other than that of its lines, merges them into the scan, which
+  /// keeps its axes. Such scans run along a dimension other than the last, or are reversed, or scan parts of a line.
   bool write_as_scanned(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
@@ -320,9 +325,9 @@ class Merger {
     return index && merge_along(at, *consumer, std::move(*index));
   }
 
-  /// A result of a contraction that is an output in another order of dimensions: the kernel writes it there, and its
-  /// own axes keep their order. Lanes that CPUs write one by one are little beside the sums; GPUs copy what is in
-  /// order.
+  /// If an output of the graph is the result of a contraction in another order of dimensions, lets the contraction
+  /// write it directly. The contraction's axes keep their order. CPUs then write single lanes, which takes little time
+  /// compared with the sums. GPUs copy the result instead, after it was written in order.
   bool write_transposed(std::size_t at) {
     const LoopOp& producer = fusion_.ops[at];
     LoopOp* const consumer = only_consumer(producer);
@@ -354,8 +359,8 @@ class Merger {
     const bool fits = consumer != nullptr && consumer->cost.reductions == 0 && fusion_.ops[at].cost.reductions > 0;
     return fits && merge_into(consumer, at, no_growth);
   }
-  /// Not into a copy in another order: what reads a contraction several times (x * sigmoid(x)) is one kernel first, and
-  /// so its epilogue.
+  /// Merges into consumers that compute something, not into a copy in another order. So a consumer that reads a
+  /// contraction several times (x * sigmoid(x)) first becomes one kernel, and then the contraction's epilogue.
   bool merge_into_values(std::size_t at) {
     LoopOp* consumer = only_consumer(fusion_.ops[at]);
     const bool computes = consumer != nullptr && fusion_.values[consumer->root].kind != Value::Kind::load;
@@ -364,9 +369,9 @@ class Merger {
   bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, no_growth); }
   bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, most_inflation); }
 
-  /// A cheap producer with several consumers: computed in each, if that moves fewer bytes.
+  /// Computes a producer without reductions in each of its consumers, if that moves fewer bytes.
   bool recompute(std::size_t at) { return recompute(at, true); }
-  /// When nothing else is left to do: the same although it moves more bytes.
+  /// The same although it moves more bytes. Runs when all earlier steps are done.
   bool recompute_refused(std::size_t at) { return recompute(at, false); }
 
   bool recompute(std::size_t at, bool if_fewer_bytes) {
@@ -393,7 +398,7 @@ class Merger {
 
   Fusion& fusion_;
   bool guard_;
-  std::set<int> kept_;                                  // outputs that a decision leaves in memory
+  std::set<int> kept_;                                  // outputs that a decision keeps in memory
   using Pair = std::tuple<int, ValueId, int, ValueId>;  // output and root of producer and consumer
   std::map<Pair, std::optional<LoopOp>> spliced_;
 };

@@ -9,14 +9,14 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// How many free loops bind all of them.
+// The number of outermost free loops that bind all free axes of `live`.
 int prefix(const Live& live) { return static_cast<int>(std::bit_width(live.free)); }
 
 }  // namespace
 
 Nest::Nest(const Values& values, const std::vector<ValueId>& roots, const ir::Shape& shape)
     : values_(values), extents_(shape), order_(reachable(values, roots)) {
-  for (std::size_t i = order_.size(); i-- > 0;)  // a reduction inside another is an argument of it
+  for (std::size_t i = order_.size(); i-- > 0;)  // the reductions inside another reduction have lower numbers
     if (values_[order_[i]].reduces()) reductions_.push_back(order_[i]);
   for (const ValueId id : reductions_) {
     const Live& live = values_.live(id);

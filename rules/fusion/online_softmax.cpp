@@ -1,8 +1,9 @@
-// Sums weighed by a softmax, in one sweep (Milakov and Gimelshein, arXiv 1805.02867; Rabe and Staats, 2112.05682):
+// Computes sums weighted by a softmax in one sweep (Milakov and Gimelshein, arXiv 1805.02867; Rabe and Staats,
+// 2112.05682):
 //   M = max over a of s(a);  L = sum over b of e^(s(b) - M);  O = sum over c of e^(s(c) - M) / L * w(c)
 //   →  M, L, O' = softmax over r of s(r), weights 1 and w(r);  O = O' / L
-// Whether a row has any score above -inf, as PyTorch's core ATen asks of it, M knows.
-// A factor moves out of a sum where it does not depend on the sum's axis; nothing else is reassociated.
+// PyTorch's core ATen also asks whether a row has any score above -inf; M answers that.
+// A factor moves out of a sum if it does not depend on the sum's axis. Nothing else is reassociated.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -13,26 +14,26 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// A product: what is multiplied, and what divides it; 0 where one of the conditions holds.
+/// A product: its factors (`above`), its divisors (`below`), and the conditions under which it is 0.
 struct Factors {
   std::vector<ValueId> above, below, zero_if;
 };
 
-/// A sum over an axis of e^(score - maximum) times a weight, and what moved out of it.
+/// A sum over an axis of e^(score - maximum) times a weight, and the factors that moved out of it.
 struct WeighedSum {
   ValueId reduce;
   ValueId weight;  // in terms of the softmax's axis
   Factors outer;
 };
 
-/// Of f32, and inside no other.
+/// Is the value a reduction by `op` of f32, not inside another reduction?
 bool is_reduction(const Values& values, ValueId id, ir::Op op) {
   const Value& value = values[id];
   return value.kind == Value::Kind::reduce && value.op == op && value.dtype == ir::DType::f32 &&
          values.live(id).reduces.empty();
 }
 
-/// The softmax of one maximum.
+/// Rewrites the softmax that belongs to one maximum.
 class OnlineSoftmax {
  public:
   OnlineSoftmax(Values& values, ValueId root, const ir::Shape& shape, ValueId maximum)
@@ -58,7 +59,7 @@ class OnlineSoftmax {
     }
     const auto is_one = [&](ValueId id) { return is_constant(id, 1); };
     const auto first_loaded = std::stable_partition(args.begin() + 1, args.end(), is_one);
-    if (first_loaded == args.end()) return std::nullopt;  // a softmax alone
+    if (first_loaded == args.end()) return std::nullopt;  // a softmax without weighted sums
     softmax_ = values_.add({.kind = Value::Kind::softmax, .axis = axis_, .args = args});
     for (std::size_t i = 0; i < args.size(); ++i) {
       parts_.push_back(values_.add({.kind = Value::Kind::part, .part = static_cast<int>(i), .args = {softmax_}}));
@@ -71,14 +72,14 @@ class OnlineSoftmax {
     why_not_ = fault(result);
     return why_not_.empty() ? std::optional(result) : std::nullopt;
   }
-  /// Where `run` found sums but gives nothing.
+  /// Why `run` returned nullopt although it found sums; otherwise "".
   const std::string& why_not() const { return why_not_; }
 
  private:
   ValueId rename(ValueId value, int axis) {
     return values_.substitute(value, {{values_.axis(axis).name(), values_.axis(axis_)}}, shape_);
   }
-  /// Also where a score computes a product of its own: its axis does not count.
+  /// Compares values except for the reduce axes that they bind, because a score may compute a product of its own.
   std::function<bool(ValueId)> is_same(ValueId id) const {
     return [this, id](ValueId other) { return values_.equivalent(id, other); };
   }
@@ -112,10 +113,10 @@ class OnlineSoftmax {
     return values_.substitute(score_, {{values_.axis(old_axis_).name(), values_.axis(axis)}}, shape_);
   }
 
-  /// e^(score - maximum) over another axis.
+  /// e^(score - maximum), with the score over `axis`.
   ValueId exponential(int axis) { return assign(ir::Op::exp, {assign(ir::Op::subtract, {score_at(axis), maximum_})}); }
 
-  /// not (score == -inf), as a number.
+  /// The number 1 if not (score == -inf), else 0.
   ValueId is_above_minus_infinity(ValueId score) {
     const auto of = [&](ir::DType dtype, ir::Op op, std::vector<ValueId> args) {
       return values_.add({.kind = Value::Kind::assign, .dtype = dtype, .op = op, .args = std::move(args)});
@@ -125,7 +126,7 @@ class OnlineSoftmax {
     return of(ir::DType::i32, ir::Op::copy, {of(ir::DType::boolean, ir::Op::logical_not, {hidden})});
   }
 
-  /// Is it the greatest of these numbers?
+  /// Is the value the maximum over the row of is_above_minus_infinity(score)?
   bool asks_for_scores(ValueId id) {
     const Value value = values_[id];
     return value.kind == Value::Kind::reduce && value.op == ir::Op::maximum && value.dtype == ir::DType::i32 &&
@@ -166,7 +167,7 @@ class OnlineSoftmax {
     return parts_[static_cast<std::size_t>(std::find(args.begin() + 1, args.end(), sum.weight) - args.begin())];
   }
 
-  /// What moved out of the sum, around its part of the softmax: divided by the total first.
+  /// The sum's part of the softmax with the factors that moved out of the sum. The division by the total comes first.
   ValueId around(const WeighedSum& sum) {
     std::vector<ValueId> below, above, zero_if;
     for (const ValueId id : sum.outer.below) below.push_back(rewrite(id));
@@ -189,8 +190,9 @@ class OnlineSoftmax {
     return rewritten_[id] = value.args.empty() ? id : values_.add(std::move(value));
   }
 
-  /// The softmax itself needs neither its maximum nor a sum of the old ones; and the sums stand only where they are
-  /// divided by the total: where every score is -inf it is 0, and the quotient no number, as without the rewrite.
+  /// Why the rewritten root is not valid; "" if it is. The softmax must not need its own maximum or one of the old
+  /// sums. The sums may only be used divided by the total: if every score is -inf, the total is 0 and the quotient is
+  /// NaN, as without the rewrite.
   std::string fault(ValueId root) const {
     std::string undivided = "its sums are not only divided by their total";
     for (const ValueId id : reachable(values_, softmax_))
@@ -210,13 +212,14 @@ class OnlineSoftmax {
   const ir::Shape& shape_;
   ValueId root_, maximum_, score_ = ValueId::none, softmax_ = ValueId::none, total_ = ValueId::none;
   int old_axis_, axis_ = -1;
-  std::map<ValueId, WeighedSum> sums_;  // by their reduction
+  std::map<ValueId, WeighedSum> sums_;  // by the reduction that is replaced
   std::vector<ValueId> parts_;
   std::map<ValueId, ValueId> rewritten_;
   std::string why_not_;
 };
 
-/// Reductions of the same elements, over different axes, as one: a producer that is read in two places has two.
+/// Merges reductions of the same elements over different axes. A producer that is read in two places causes two of
+/// them.
 ValueId share_reductions(Values& values, ValueId root) {
   std::vector<ValueId> known;
   return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {

@@ -1,6 +1,6 @@
-// The axes of a copy go as its result lies in memory, if more of its accesses are consecutive then.
+// Orders the axes of a copy as its result lies in memory, if more of its accesses are consecutive in that order.
 //   padded is stored (c, h, w):   padded[a2, a0, a1] = x[a2, (a0 - 1), (a1 - 1)]   →   padded[a0, a1, a2] = x[a0, …]
-// Until here the free axes were the dimensions of the result.
+// Before this step, the free axes are the dimensions of the result.
 #include <algorithm>
 
 #include "rules/fusion/loop_op.h"
@@ -8,8 +8,9 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// By how many elements of the buffer the access moves with the axis, in the middle of it: an index of a padded tensor
-/// stands still at its edges. 0: it does not move, or a value chooses the element.
+/// The number of elements of the buffer by which the access moves with one step of the axis. It is taken in the middle
+/// of the axis, because the index of a padded tensor does not move at the edges. 0 if the access does not move, or if a
+/// loaded value chooses the element.
 std::int64_t step(const Fusion& fusion, int tensor, const std::vector<ir::Expr>& index, std::size_t axis,
                   const ir::Shape& extents) {
   const Layout& layout = fusion.layouts[static_cast<std::size_t>(tensor)];
@@ -40,7 +41,7 @@ int consecutive_accesses(const Fusion& fusion, const LoopOp& op, std::size_t axi
   return count;
 }
 
-/// The axes in the order of the dimensions in memory.
+/// The axes in the order in which the dimensions lie in memory.
 std::vector<std::size_t> memory_order(const Layout& layout, std::size_t rank) {
   std::vector<std::size_t> order;
   for (const std::vector<int>& dims : layout)

@@ -1,4 +1,5 @@
-// A kernel's values become statements: each in its body (nest.h), loads first, deeper operands before shallower ones.
+// Turns a kernel's values into statements: each in its body (nest.h), loads first, deeper operands before shallower
+// ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,13 +14,14 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// Until the kernel is whole, value 12 is called t12; axes are single letters, or r and a number.
+// Until the kernel is complete, value 12 is called t12. Axes are single letters, or r and a number, so the names
+// differ.
 std::string temporary_name(ValueId id) { return "t" + std::to_string(static_cast<int>(id)); }
 std::string temporary_name(ValueId softmax, std::size_t part) {
   return temporary_name(softmax) + "_" + std::to_string(part);
 }
 
-// Does a value stand in an index expression of the statement?
+// Does an index expression of the statement contain a value?
 bool gathers(const ir::Stmt& stmt) {
   bool found = false;
   const auto see = [&](const std::string& name) { found = found || (name[0] == 't' && name.size() > 1); };
@@ -58,8 +60,8 @@ class Placer {
   }
 
  private:
-  // How long a chain of operations hangs below a value: operands with longer chains come first, which keeps fewer
-  // values alive (Sethi and Ullman 1970). A reduction is longer than any chain.
+  // Measures the longest chain of operations below a value. Operands with longer chains are emitted first, which keeps
+  // fewer values alive (Sethi and Ullman 1970). A reduction counts as longer than any chain.
   void measure(ValueId id) {
     int height = 0;
     for (const ValueId arg : values_[id].args) height = std::max(height, height_[arg] + 1);
@@ -113,7 +115,8 @@ class Placer {
     return name;
   }
 
-  // A value that an index names: an accumulator is none (ir/verify), so what was accumulated is copied.
+  // Emits a value that an index names. An index may not name an accumulator (ir/verify), so accumulated values are
+  // copied.
   ir::Arg emit_number(ValueId id) {
     ir::Arg number = emit(id);
     if (!values_[id].accumulates()) return number;
@@ -140,7 +143,7 @@ class Placer {
       case Value::Kind::reduce:
         at.push_back(loop(value, ir::Accum{name, type, value.op, std::move(args)}));
         break;
-      case Value::Kind::scan:  // what follows in the body reads the accumulator
+      case Value::Kind::scan:  // later statements in the body read the accumulator
         at.push_back(ir::Accum{name, type, value.op, std::move(args)});
         break;
       case Value::Kind::softmax: {
@@ -149,10 +152,10 @@ class Placer {
         at.push_back(loop(value, std::move(step)));
         break;
       }
-      case Value::Kind::part:     // a name, no statement
-      case Value::Kind::scatter:  // a Write, no value
+      case Value::Kind::part:     // only a name
+      case Value::Kind::scatter:  // only a Write
         break;
-      case Value::Kind::constant: {  // what is no number, which no text has
+      case Value::Kind::constant: {  // NaN, which the text of a program cannot express
         constexpr double infinity = std::numeric_limits<double>::infinity();
         at.push_back(ir::Assign{name, type, ir::Op::subtract, {infinity, infinity}});
         break;
@@ -173,7 +176,7 @@ class Placer {
     return stored_index(fusion_, tensor, layout, index, fusion_.shape(op_));
   }
 
-  // g1, g2, … are the values gathered by.
+  // Maps g1, g2, … to the gathered values `args`.
   static ir::Substitution gathered(const std::vector<ir::Arg>& args) {
     ir::Substitution gathered;
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -191,7 +194,8 @@ class Placer {
     return index;
   }
 
-  // Between loops, as the articles print them; a gather stays behind what it gathers by.
+  // Moves loads to the front of each stretch between loops, as the articles print them. A gather stays after the value
+  // that it gathers by.
   static void loads_first(ir::Body& body) {
     const auto is_plain_load = [](const ir::Stmt& s) { return s.as<ir::Load>() != nullptr && !gathers(s); };
     for (auto first = body.begin(); first != body.end();) {
@@ -207,16 +211,16 @@ class Placer {
   const LoopOp& op_;
   Nest nest_;
   std::vector<ir::Body> free_;
-  std::map<int, ir::Body> reduces_;  // by axis
+  std::map<int, ir::Body> reduces_;  // by reduce axis
   std::map<ValueId, std::string> names_;
   std::set<ValueId> copied_;
   std::map<ValueId, int> height_;
 };
 
-// in0, in1, … for loads, acc0 … for accumulators, v0 … for the rest, in order of appearance.
+// Renames values in order of appearance: in0, in1, … for loads, acc0, … for accumulators, v0, … for all others.
 void rename_values(ir::Body& top) {
   std::map<std::string, std::string> names;
-  ir::Substitution in_indices;  // gathers
+  ir::Substitution in_indices;  // the same renaming for the indices of gathers
   int loads = 0, accumulators = 0, others = 0;
   ir::for_each(top, [&](ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
@@ -255,7 +259,7 @@ ir::Program place(const Fusion& fusion, const LoopOp& op) {
   program.name = fusion.name(op.output);
   program.body = Placer(fusion, op).run();
   rename_values(program.body);
-  // Inputs in order of appearance.
+  // Inputs come in order of appearance.
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
     if (load == nullptr || program.find(load->buffer) != nullptr) return;

@@ -1,5 +1,5 @@
 //   y5[a0, a1] = tanh(x[(a0 + 20), a1])   →   y5[a0, a1] = tanh(x_at_2560[a0, a1])   (x_at_2560: x from byte 2560 on)
-// So the kernel of step 5 is that of step 4, and is built, tuned and stored once.
+// So the kernels of steps 4 and 5 are equal, and the kernel is built, tuned and stored once.
 #include "rules/fusion/slices.h"
 
 #include <algorithm>
@@ -17,12 +17,13 @@
 namespace deplo::rules::fusion {
 namespace {
 
-/// Fewer kernels stay as they are: they are those of a model's layers, which stores know.
+/// If fewer kernels would become equal, they stay as they are: they belong to a model's layers, and stores already have
+/// them.
 constexpr std::size_t fewest_steps = 8;
 
-/// What a kernel reads of a buffer, in each dimension.
+/// The range of elements that a kernel reads from a buffer, in each dimension.
 using Box = std::vector<ir::Interval>;
-using Boxes = std::map<std::string, std::optional<Box>>;  // by buffer; nullopt: loaded numbers choose
+using Boxes = std::map<std::string, std::optional<Box>>;  // by buffer; nullopt: a loaded value chooses the element
 
 void include(Boxes& boxes, const ir::Load& load, const ir::Ranges& ranges) {
   Box box;
@@ -52,7 +53,7 @@ void find_boxes(const ir::Body& body, ir::Ranges& ranges, Boxes& boxes) {
   }
 }
 
-/// A slice of a buffer, which is a buffer of its own.
+/// A slice of a buffer that becomes a buffer of its own.
 struct Slice {
   ir::Buffer buffer;
   std::string of;
@@ -72,7 +73,7 @@ class Slicer {
       std::vector<Slice> slices;
       std::string before;
     };
-    std::map<std::string, std::vector<Step>> steps;  // by the text of the kernel that they become
+    std::map<std::string, std::vector<Step>> steps;  // by the text of the kernel with slices
     for (std::size_t k = 0; k < module_.kernels.size(); ++k) {
       std::vector<Slice> slices = slices_of(module_.kernels[k]);
       if (slices.empty()) continue;
@@ -103,11 +104,11 @@ class Slicer {
     return slices;
   }
 
-  /// nullopt: the kernel reads the whole buffer, or the slice cannot be an argument.
+  /// Returns nullopt if the kernel reads the whole buffer, or if the slice cannot be an argument.
   std::optional<Slice> slice_of(const ir::Buffer& buffer, const Box& box) const {
     Slice slice{buffer, buffer.name, box, 0};
     for (std::size_t d = 0; d < box.size(); ++d) {
-      if (box[d].low < 0 || box[d].high >= buffer.shape[d]) return std::nullopt;  // an If is around it
+      if (box[d].low < 0 || box[d].high >= buffer.shape[d]) return std::nullopt;  // the load is inside an If
       slice.offset += box[d].low * buffer.strides[d] * ir::bytes(buffer.dtype);
       slice.buffer.shape[d] = box[d].high - box[d].low + 1;
     }
@@ -132,10 +133,10 @@ class Slicer {
     return kernel;
   }
 
-  /// The name of the tensor that the slice is, which the module has then.
+  /// The name of the tensor that holds the slice. Adds the tensor to the module if it is new.
   std::string tensor_of(const Slice& slice) {
     const std::string name = slice.buffer.name;
-    std::vector<ir::Buffer>& known = made_[name];  // of one place, but other extents
+    std::vector<ir::Buffer>& known = made_[name];  // slices at the same place with other extents
     for (const ir::Buffer& buffer : known)
       if (buffer.shape == slice.buffer.shape && buffer.strides == slice.buffer.strides) return buffer.name;
     ir::Buffer& buffer = known.emplace_back(slice.buffer);
@@ -155,7 +156,7 @@ class Slicer {
   ir::Module& module_;
   std::int64_t alignment_;
   std::set<std::string> names_;
-  std::map<std::string, std::vector<ir::Buffer>> made_;  // by the name that was wanted
+  std::map<std::string, std::vector<ir::Buffer>> made_;  // by the name before it was made unique
 };
 
 }  // namespace

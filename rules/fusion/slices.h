@@ -1,12 +1,13 @@
-// The steps of a recurrence as launches of one kernel, each on its own slices.
+// Launches the steps of a recurrence as one kernel, each step with its own slices.
 #pragma once
 #include "core/target.h"
 #include "ir/module.h"
 
 namespace deplo::rules::fusion {
 
-/// Kernels that differ only in which slices they read become equal: each reads a tensor that is a part of the other.
-/// Only where many kernels become one, and where all slices may be arguments (part_alignment, stacks.h).
+/// Makes kernels equal that differ only in which slices they read: each slice becomes a tensor that is a part of the
+/// original tensor. Only done if many kernels become one, and if all slices can be arguments (part_alignment,
+/// stacks.h).
 void share_slices(ir::Module&, const Target&);
 
 }  // namespace deplo::rules::fusion

@@ -1,6 +1,6 @@
-// A free axis that is read by its parts becomes two.
+// Splits a free axis that is read in parts into two axes.
 //   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2]
-// Where it is also read whole, ((a1 * 16) + a2) stands there.
+// If the axis is also read as a whole, that read becomes ((a1 * 16) + a2).
 #include <algorithm>
 #include <numeric>
 
@@ -9,9 +9,9 @@
 namespace deplo::rules::fusion {
 namespace {
 
-constexpr std::size_t most_axes = 18;  // letters of tensor::coordinate
+constexpr std::size_t most_axes = 18;  // number of letters of tensor::coordinate
 
-/// What the axis is divided by.
+/// Collects the numbers by which the axis is divided.
 void collect(const ir::Expr& e, const std::string& axis, std::vector<std::int64_t>& divisors) {
   if (e.kind() != ir::Expr::Kind::binary) return;
   const bool parts = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
@@ -23,7 +23,7 @@ void collect(const ir::Expr& e, const std::string& axis, std::vector<std::int64_
   }
 }
 
-/// The extent of the inner part; 1 where the axis stays whole.
+/// The extent of the inner part; 1 if the axis is not split.
 std::int64_t inner_extent(const Values& values, ValueId root, std::size_t axis, std::int64_t extent) {
   std::vector<std::int64_t> divisors;
   for (const ValueId id : reachable(values, root))

@@ -1,7 +1,7 @@
-// A stack of the outputs of 512 steps would be a kernel of 512 arguments, and as many conditions for each element:
+// A stack of the outputs of 512 steps would be a kernel with 512 arguments and as many conditions for each element:
 //   y = where (i < 1): h0[j, k] else where (i < 2): h1[j, k] …   →   h0 lies in y from byte 0 on, h1 from 4096 on, …
-// The outputs of steps that another dimension joins are a stack first, which is transposed. Where pieces do not lie one
-// after the other at all, neighbours are joined first:
+// If steps are joined along another dimension, they are first stacked along the first one, and the stack is transposed.
+// If the pieces cannot follow each other in memory, groups of neighbours are joined first:
 //   y = where (j < 1): a[i, k] …   →   y_0 = where (j < 1): a[i, k] … (32 of them);  y = where (j < 32): y_0[i, j, k] …
 #include "rules/fusion/stacks.h"
 
@@ -20,10 +20,11 @@ using ir::Expr;
 using ir::tensor::IndexMap;
 using ir::tensor::Node;
 
-/// A kernel of more would choose among as many loads for each element, and take longer to compile than to run.
+/// A kernel with more arguments would choose among as many loads for each element, and take longer to compile than to
+/// run.
 constexpr std::size_t max_arguments = 32;
 
-/// A join along one dimension: branch b has the places from begin(b) to ends[b].
+/// A join along one dimension: branch b covers the places from begin(b) up to ends[b].
 struct Join {
   std::size_t dim = 0;
   std::vector<std::int64_t> ends;
@@ -54,7 +55,7 @@ std::optional<Join> join_of(const Node& node) {
   return join;
 }
 
-/// The place of an element in row-major memory.
+/// The offset, in elements, of an element in row-major memory.
 Expr place_of(const std::vector<Expr>& coordinates, const ir::Shape& shape) {
   Expr place = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) place = std::move(place) * shape[d] + coordinates[d];
@@ -74,7 +75,7 @@ class Finder {
 
   Stacks run() {
     const std::set<int> outputs(old_.outputs.begin(), old_.outputs.end());
-    std::vector<int> at;  // by node of the old graph
+    std::vector<int> at;  // for each node of the old graph: its number in the new one
     for (std::size_t i = 0; i < old_.nodes.size(); ++i) {
       Node node = old_.nodes[i];
       for (int& arg : node.args) arg = at[static_cast<std::size_t>(arg)];
@@ -118,7 +119,8 @@ class Finder {
     return whole;
   }
 
-  /// The join with its dimension as the first one: the steps of torch.stack(hs, 1) lie one after the other then.
+  /// The join with its joined dimension moved to the front. The steps of torch.stack(hs, 1) then follow each other in
+  /// memory.
   static Node with_dimension_first(Node node, std::size_t dim) {
     const auto moved = [dim](std::size_t d) { return d == dim ? 0 : d < dim ? d + 1 : d; };
     ir::Shape& shape = node.type.shape;
@@ -136,7 +138,7 @@ class Finder {
     return node;
   }
 
-  /// Reads what has its dimension `dim` first as it was.
+  /// The map that moves the first dimension of a tensor back to `dim`.
   static IndexMap moved_back(const ir::Shape& shape, std::size_t dim) {
     std::vector<Expr> coordinates = ir::tensor::identity(shape);
     std::rotate(coordinates.begin(), coordinates.begin() + static_cast<std::ptrdiff_t>(dim),
@@ -144,12 +146,12 @@ class Finder {
     return {{{0, std::move(coordinates), 1}}};
   }
 
-  /// Where each argument begins in the node's memory, in bytes; nullopt: they cannot all be computed there.
+  /// The offset in bytes of each argument in the node's memory; nullopt if the arguments cannot all be computed there.
   std::optional<std::vector<std::int64_t>> offsets_of(const Node& node, const Join& join) const {
     const auto& branches = node.as<IndexMap>()->branches;
     const ir::Shape& shape = node.type.shape;
-    if (branches.size() != node.args.size()) return std::nullopt;  // one of them is there twice
-    std::int64_t row = ir::bytes(node.type.dtype);                 // of one place of the joined dimension
+    if (branches.size() != node.args.size()) return std::nullopt;  // an argument occurs twice
+    std::int64_t row = ir::bytes(node.type.dtype);                 // bytes of one place of the joined dimension
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (d < join.dim && shape[d] > 1) return std::nullopt;
       if (d > join.dim) row *= shape[d];
@@ -163,7 +165,7 @@ class Finder {
     return offsets;
   }
 
-  /// Is the argument of a branch, whole and in its order, what the branch has of the result?
+  /// Is the argument of the branch, as a whole and in its order in memory, the branch's part of the result?
   bool is_piece(const Node& node, const Join& join, std::size_t branch) const {
     const IndexMap::Branch& read = node.as<IndexMap>()->branches[branch];
     const int id = node.args[static_cast<std::size_t>(read.arg)];
@@ -176,14 +178,15 @@ class Finder {
     if (ir::element_count(piece.type.shape) != ir::element_count(rows)) return false;
     const std::vector<Expr> own = ir::tensor::identity(rows);
     const Expr axis = ir::tensor::coordinate(join.dim);
-    const ir::Substitution shifted = {{axis.name(), axis + join.begin(branch)}};  // the result's, by the piece's rows
+    // The result's coordinate in terms of the piece's.
+    const ir::Substitution shifted = {{axis.name(), axis + join.begin(branch)}};
     std::vector<Expr> coordinates = read.coordinates;
     for (Expr& e : coordinates) e = ir::substitute(e, shifted);
     const Expr distance = place_of(coordinates, piece.type.shape) - place_of(own, rows);
     return ir::simplify(distance, ir::tensor::coordinate_ranges(rows)).is_constant(0);
   }
 
-  /// The join of joins of neighbours, which are added.
+  /// Joins groups of neighbours first, and then these joins. The groups are added to the graph.
   Node by_neighbours(Node node, Join join) {
     while (node.as<IndexMap>()->branches.size() > max_arguments) {
       IndexMap outer;
@@ -208,7 +211,7 @@ class Finder {
     return node;
   }
 
-  /// Every coordinate is in range, even where the condition is false.
+  /// Clamps the coordinates, because they must be in range even if the branch's condition is false.
   static std::vector<Expr> clamped(std::vector<Expr> coordinates, const Node& node, const Join& join, std::size_t first,
                                    std::size_t last) {
     const std::int64_t extent = join.ends[last] - join.begin(first);
@@ -217,7 +220,7 @@ class Finder {
     return coordinates;
   }
 
-  /// The branches from `first` to `last`, as a tensor of their own.
+  /// The branches from `first` to `last` as a tensor of their own.
   Node part_of(const Node& node, const Join& join, std::size_t first, std::size_t last) {
     Node part{fresh(node.name), node.type, IndexMap{}, {}};
     const std::int64_t begin = join.begin(first);
@@ -254,8 +257,8 @@ class Finder {
 
 }  // namespace
 
-/// PoCL's buffers begin at multiples of 128 bytes (CL_DEVICE_MEM_BASE_ADDR_ALIGN), a line of a GPU's L2 cache has as
-/// many; NVIDIA's OpenCL asks for 512.
+/// PoCL's buffers begin at multiples of 128 bytes (CL_DEVICE_MEM_BASE_ADDR_ALIGN), which is also the size of a line of
+/// a GPU's L2 cache. NVIDIA's OpenCL requires 512.
 std::int64_t part_alignment(const Target& target) {
   return !target.cpu && target.dialect == Dialect::opencl ? 512 : 128;
 }

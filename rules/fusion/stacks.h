@@ -9,7 +9,7 @@
 
 namespace deplo::rules::fusion {
 
-/// The tensor in whose memory another one lies, and from which byte on.
+/// A tensor that lies in the memory of another one: that tensor, and the byte at which the part begins.
 struct Part {
   int whole = -1;
   std::int64_t offset = 0;
@@ -18,15 +18,16 @@ struct Part {
 struct Stacks {
   ir::tensor::Graph graph;
   std::map<int, Part> parts;  // by tensor
-  std::set<int> wholes;       // no kernel computes them
-  std::set<int> stored;       // tensors that are in memory, whoever reads them: the parts, and joins of neighbours
+  std::set<int> wholes;       // tensors that no kernel computes, because their parts fill them
+  std::set<int> stored;       // tensors that are always in memory: the parts, and joins of neighbours
 };
 
-/// Finds the joins of many tensors whose pieces follow each other in the result's memory. Each piece is computed in its
-/// place, if all begin at a multiple of part_alignment(). Other joins of very many tensors join neighbours first.
+/// Finds the joins of many tensors whose pieces follow each other in the result's memory. Each piece is then computed
+/// in its place in the result, if all pieces begin at a multiple of part_alignment(). Other joins of very many tensors
+/// join groups of neighbours first.
 Stacks find_stacks(const ir::tensor::Graph&, const Target&);
 
-/// Bytes: memory that begins at a multiple of this may be an argument of a kernel.
+/// The alignment in bytes that memory must have to be an argument of a kernel.
 std::int64_t part_alignment(const Target&);
 
 }  // namespace deplo::rules::fusion

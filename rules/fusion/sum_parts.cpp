@@ -1,14 +1,14 @@
-// A row is reduced by one block, or one core: a sum of a whole vector would leave all others idle.
+// A row is reduced by one block or one core, so the sum of a single long vector would leave all others idle.
 //   s = sum(x, axis=-1) -> (1)   x: (100000000)   →   parts = x[(i * 390625) + j] -> (256, 390625)
 //                                                     sums = sum(parts, axis=-1) -> (256, 1)
 //                                                     s = sum(sums[i, na], axis=-1) -> (1)
-// Fusion reads x through the views. PyTorch's CUDA reductions split a row in the same way (aten/src/ATen/native/cuda/
-// Reduce.cuh, "global_reduce").
-// A scan of few long lines is one of parts, each of which begins with what those before it come to. Their totals are
-// scanned in the same way:
+// Fusion reads x through the views. PyTorch's CUDA reductions split a row in the same way
+// (aten/src/ATen/native/cuda/Reduce.cuh, "global_reduce").
+// A scan of few long lines becomes a scan of parts. Each part begins with the total of the parts before it. These
+// totals are scanned in the same way:
 //   y = scan(x) -> (100000)   →   within = scan(parts) -> (16, 6250)   totals = sum(parts, axis=-1) -> (16, 1)
 //                                 ends = scan(totals[i, 0]) -> (16)    y = ends[i - 1] + within, after the first part
-// This is Blelloch's scan with parts for leaves (Prefix sums and their applications, CMU-CS-90-190, 1990).
+// This is Blelloch's scan with parts as leaves (Prefix sums and their applications, CMU-CS-90-190, 1990).
 #include "rules/fusion/sum_parts.h"
 
 #include <algorithm>
@@ -26,18 +26,19 @@ namespace {
 
 using ir::tensor::Node;
 
-/// Elements of a part, and parts, at least: what the parts spare takes longer than a launch, 2 or 3 µs on a GPU and some
-/// more on a CPU. A block of a GPU reads 64 KiB in about one, a core 256 KiB in 20.
+/// Lower bounds on the elements of a part, and on the number of parts. The parts must save more time than a launch
+/// takes: 2 or 3 µs on a GPU, and somewhat more on a CPU. A block of a GPU reads 64 KiB in about 1 µs, a core reads 256
+/// KiB in 20 µs.
 std::int64_t least_part(const Target& target) { return target.cpu ? std::int64_t{1} << 16 : std::int64_t{1} << 14; }
 std::int64_t fewest_parts(const Target& target) { return target.cpu ? 2 : 4; }
-/// A block of a GPU waits for memory while another one reduces.
+/// Two blocks per unit of a GPU: one waits for memory while the other one reduces.
 std::int64_t blocks_wanted(const Target& target) { return target.cpu ? target.units : 2 * target.units; }
 
-/// Chains of additions that fill the target: a thread of a CPU scans several lines at once (blockify_launch.cpp). A
-/// unit of a GPU has a quarter of the threads that it holds; not measured.
+/// The number of independent chains of additions that fill the target. A thread of a CPU scans several lines at once
+/// (blockify_launch.cpp). For a GPU, it is a quarter of the threads that a unit can hold; this was not measured.
 std::int64_t lines_wanted(const Target& target) { return (target.cpu ? 4 : 512) * target.units; }
-/// Elements of a part of a line at least: the parts cost two more launches, and x is read twice. On a CPU that is 4 µs
-/// of additions in a chain. A GPU's thread has a line of its cache.
+/// Lower bound on the elements of a part of a line, because the parts cost two more launches, and x is read twice. On a
+/// CPU, the bound is 4 µs of additions in a chain. On a GPU, it is one cache line per thread.
 std::int64_t least_line(const Target& target) { return target.cpu ? 4096 : 32; }
 
 class SumParts {
@@ -48,7 +49,7 @@ class SumParts {
   }
 
   ir::tensor::Graph run() {
-    std::vector<int> at;  // by node of the old graph
+    std::vector<int> at;  // for each node of the old graph: its number in the new one
     for (const Node& old : graph_.nodes) {
       Node node = old;
       for (int& arg : node.args) arg = at[static_cast<std::size_t>(arg)];
@@ -75,14 +76,15 @@ class SumParts {
     return name;
   }
 
-  /// Of a product of two tensors, which a matmul's schedules split.
+  /// Is the argument a product of two tensors? The schedules of a matmul split such a sum themselves.
   bool is_contraction(const Node& reduction) const {
     const Node& arg = node(reduction.args[0]);
     const auto* product = arg.as<ir::tensor::Elementwise>();
     return product != nullptr && product->op == ir::Op::multiply && arg.args[0] != arg.args[1];
   }
 
-  /// Do larger tensors depend on the result, as the rows of a softmax on their sums? Their sweeps are in the row's block.
+  /// Do larger tensors depend on the result, as the rows of a softmax depend on their sums? They are swept in the row's
+  /// block.
   bool is_swept(const std::string& name, std::int64_t rows) const {
     std::vector<bool> depends(graph_.nodes.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -104,7 +106,8 @@ class SumParts {
     if (most < fewest_parts(target_) || shape.size() >= most_rank ||
         (rows > 1 && (is_contraction(n) || is_swept(n.name, rows))))
       return 1;
-    // Divisors near what is wanted, those first whose parts are whole vectors.
+    // Takes a divisor of the extent near the wanted number. Divisors whose parts consist of whole vectors are
+    // preferred.
     std::int64_t parts = 1;
     for (const std::int64_t d : divisors(extent, (most + 1) / 2, most))
       if (parts == 1 || extent / d % target_.vector_lanes == 0) parts = d;
@@ -116,8 +119,8 @@ class SumParts {
         decisions_.take(decision, name, {deplo::Value{parts}, deplo::Value{std::int64_t{1}}}));
   }
 
-  /// Of each line of a scan: as many as fill the target, and as its rounding errors ask for. Lines that no number near
-  /// that divides are padded.
+  /// The number of parts of each line of a scan: enough to fill the target and to bound the rounding errors. If no
+  /// number near the wanted one divides the line, the last part is padded.
   std::int64_t parts_of_line(const Node& scan) {
     const ir::Shape& shape = scan.type.shape;
     const std::int64_t extent = shape.back(), lines = std::max<std::int64_t>(ir::element_count(shape) / extent, 1);
@@ -134,8 +137,8 @@ class SumParts {
     return least > 1 ? parts : decide("scan_parts", scan.name, parts);
   }
 
-  /// The lines of a scan as parts of `size` elements: one dimension more. The end of the last part may be padded, with
-  /// elements of which nobody needs the results.
+  /// The lines of a scan as parts of `size` elements, with one more dimension. The end of the last part may be padded.
+  /// The results of the padding are not used.
   int cut(const Node& whole, std::int64_t parts, std::int64_t size) {
     ir::Shape shape = whole.type.shape;
     const std::size_t part = shape.size() - 1;
@@ -147,7 +150,7 @@ class SumParts {
     return view(whole.name + "_split", std::move(shape), std::move(index), whole.args[0]);
   }
 
-  /// What each line comes to at the end of each of its parts.
+  /// The scan of each line up to the end of each of its parts.
   int ends(const Node& whole, int parts) {
     ir::TensorType type = node(parts).type;
     type.shape.back() = 1;
@@ -184,7 +187,7 @@ class SumParts {
     return add({fresh(std::move(name)), type, ir::tensor::Elementwise{op}, std::move(args)});
   }
 
-  // The coordinates of a shape; 0 in dimensions of extent 1.
+  // The coordinates of a shape. They are 0 in dimensions of extent 1.
   static std::vector<ir::Expr> coordinates(const ir::Shape& shape) {
     std::vector<ir::Expr> result;
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -219,7 +222,7 @@ class SumParts {
     return add(std::move(whole));
   }
 
-  static constexpr std::size_t most_rank = 8;  // as in Torch IR; a part is one dimension more
+  static constexpr std::size_t most_rank = 8;  // as in Torch IR; splitting adds one dimension
   const ir::tensor::Graph& graph_;
   const Target& target_;
   Decisions& decisions_;

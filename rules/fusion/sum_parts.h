@@ -1,5 +1,5 @@
 // Splits reductions of few, long rows, and scans of few, long lines, into parts, so that all units of the target have
-// some of them.
+// work.
 #pragma once
 #include "core/target.h"
 #include "ir/tensor/tensor.h"
@@ -7,9 +7,10 @@
 
 namespace deplo::rules::fusion {
 
-/// The graph with each such reduction as two: one of the parts, and one of their results. How many parts is a decision,
-/// `sum_parts` (1: the reduction stays one), which is open where the heuristic splits. A scan becomes three: the totals
-/// of the parts, their scan, and a scan of each part. The decision is `scan_parts`.
+/// Returns the graph with each such reduction replaced by two: one of the parts, and one of their results. The number
+/// of parts is the decision `sum_parts` (1: the reduction is not split), which is open if the heuristic splits. A scan
+/// becomes three operations: the totals of the parts, the scan of these totals, and a scan of each part. Its decision
+/// is `scan_parts`.
 ir::tensor::Graph part_sums(const ir::tensor::Graph&, const Target&, Decisions&);
 
 }  // namespace deplo::rules::fusion

@@ -46,14 +46,14 @@ std::uint64_t hash(const Value& v) {
   return h;
 }
 
-// r12 → 12; -1 for anything else.
+// Returns 12 for r12, and -1 for names of any other form.
 int reduce_axis(const std::string& name) {
   int number = -1;
   if (name.size() > 1 && name[0] == 'r') std::from_chars(name.data() + 1, name.data() + name.size(), number);
   return number;
 }
 
-// The letters of tensor::coordinate.
+// Returns the number of a free axis, whose names are the letters of tensor::coordinate, and -1 for other names.
 int free_axis(const std::string& name) {
   return name.size() == 1 && name[0] >= 'i' && name[0] <= 'z' ? name[0] - 'i' : -1;
 }
@@ -82,7 +82,7 @@ std::uint32_t free_axes(const ir::Substitution& sigma) {
 
 std::string gather_name(std::size_t i) { return "g" + std::to_string(i + 1); }
 
-/// One substitution through a value and all below it.
+/// Applies a substitution to a value and all values below it.
 class Substituter {
  public:
   Substituter(Values& values, ir::Substitution sigma, const ir::Shape& shape, const std::vector<ValueId>& gathered)
@@ -112,14 +112,14 @@ class Substituter {
   }
 
  private:
-  // The axis that a scan runs along after the substitution.
+  // The axis along which a scan runs after the substitution.
   int moved(int axis) const {
     const ir::Expr to = ir::substitute(ir::tensor::coordinate(static_cast<std::size_t>(axis)), sigma_);
     CHECK(to.kind() == ir::Expr::Kind::variable && free_axis(to.name()) >= 0);
     return free_axis(to.name());
   }
 
-  // A value that gathers already has names g1, … of its own: the others are numbered behind them.
+  // A value that already gathers has names g1, … of its own. The new names are numbered after them.
   ir::Substitution behind(std::size_t own) const {
     if (gathered_.empty() || own == 0) return sigma_;
     ir::Substitution numbers, sigma = sigma_;
@@ -184,7 +184,7 @@ bool Values::equivalent(ValueId first, ValueId second, ir::Substitution renamed)
     const std::vector<ValueId> args = std::exchange(one.args, other.args);
     const std::vector<ir::Expr> index = std::exchange(one.index, other.index);
     if (args.size() != other.args.size() || index.size() != other.index.size() || !(one == other)) return false;
-    for (std::size_t i = 0; i < index.size(); ++i) {  // the order of a sum depends on names
+    for (std::size_t i = 0; i < index.size(); ++i) {  // simplified, because the order of a sum depends on names
       const ir::Expr e = ir::substitute(index[i], renamed);
       if (!(e == other.index[i]) && !(ir::simplify(e) == ir::simplify(other.index[i]))) return false;
     }

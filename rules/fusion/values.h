@@ -1,6 +1,6 @@
-// During fusion kernels consist of values, not of statements. A value is a function of the kernel's free axes and of
-// the reduce axes around it. One table holds the values of all kernels of a graph, equal ones once. So splicing a
-// producer into a consumer is a substitution, and values that both compute are shared without a search.
+// During fusion, kernels consist of values, not of statements. A value is a function of the kernel's free axes and of
+// the reduce axes around it. One table holds the values of all kernels of a graph and stores equal values once. So
+// splicing a producer into a consumer is a substitution, and values that both compute are shared without a search.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,14 +14,15 @@
 
 namespace deplo::rules::fusion {
 
-/// A value in the table of its graph; none: it is not known yet. No number of a tensor or an axis converts to it.
+/// A value in the table of its graph. `none`: the value is not known yet. An enum class, so that the number of a tensor
+/// or of an axis does not convert to it.
 enum class ValueId : int { none = -1 };
 
 /// A `softmax` sums along its axis, like the statement SoftmaxSum (ir/loop.h). Its results are its `part`s: part 0 is
-/// the greatest score, part n the sum of the n-th weight times e^(score - greatest). A `scan` combines its argument
-/// along a free axis, from the first place to its own. A `scatter` is the root of a kernel whose values choose which
-/// element is written, and whether it is written. Its index has one expression per dimension of the output, then the
-/// condition.
+/// the greatest score, and part n is the sum of the n-th weight times e^(score - greatest). A `scan` combines its
+/// argument along a free axis, from the first element to the current one. A `scatter` is the root of a kernel whose
+/// values choose which element is written, and whether it is written. Its index has one expression per dimension of the
+/// output, followed by the condition.
 struct Value {
   enum class Kind : std::uint8_t { constant, index, load, assign, reduce, softmax, part, scan, scatter };
   Kind kind = Kind::constant;
@@ -40,20 +41,21 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-/// The axes that a value depends on.
+/// The axes on which a value depends.
 struct Live {
   std::uint32_t free = 0;    // bit d: the kernel's free axis d
   std::vector<int> reduces;  // sorted
 };
 
-/// Free axis d is the variable tensor::coordinate(d); reduce axis n is the variable `r<n>`, bound by one value.
+/// Free axis d is the variable tensor::coordinate(d). Reduce axis n is the variable `r<n>`, which one value binds.
 class Values {
  public:
   ValueId add(Value);  // returns the equal value if there is one
   const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   const Live& live(ValueId id) const { return live_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return values_.size(); }
-  /// Are the values equal except for the reduce axes that they bind? `renamed` is applied to axes of the first value.
+  /// Returns true if the values are equal except for the reduce axes that they bind. `renamed` is applied to axes of
+  /// the first value.
   bool equivalent(ValueId, ValueId, ir::Substitution renamed = {}) const;
 
   int new_axis(std::int64_t extent);
@@ -65,13 +67,14 @@ class Values {
   /// Substitutes and simplifies. `shape`: the extents of the free axes that the result depends on.
   ir::Expr substitute(const ir::Expr&, const ir::Substitution&, const ir::Shape& shape) const;
 
-  /// Replaces free axes of `value` (those of scans by other axes), or reduce axes that it does not bind; `shape` as
-  /// above. A reduction that changes binds a new axis, because the old reduction may remain in the same kernel. If the
-  /// expressions in `sigma` name g1, g2, …, these stand for the values `gathered`.
+  /// Replaces free axes of `value`, or reduce axes that `value` does not bind. The free axis of a scan may only be
+  /// replaced by another axis. `shape` is as above. A reduction that changes binds a new axis, because the old
+  /// reduction may remain in the same kernel. If the expressions in `sigma` name g1, g2, …, these names stand for the
+  /// values `gathered`.
   ValueId substitute(ValueId value, const ir::Substitution& sigma, const ir::Shape& shape,
                      const std::vector<ValueId>& gathered = {});
-  /// Replaces `value`, and every value below it, by what `other` returns for it; nullopt keeps it. Arguments come
-  /// first.
+  /// Replaces `value`, and every value below it, by what `other` returns for it. If `other` returns nullopt, the value
+  /// stays. Arguments are replaced before the values that use them.
   ValueId replace(ValueId value, const std::function<std::optional<ValueId>(const Value&)>& other);
 
  private:
