@@ -20,7 +20,7 @@ void check_pure(const Lowering& l, const Region& of) {
   }
 }
 
-/// Copies values to the variables of a loop or an if, all at once: every value is read before any is written.
+/// Copies values to the variables of a loop or an if in parallel: every value is read before any variable is written.
 void assign(Lowering& l, const std::vector<ValueId>& to, const std::vector<ValueId>& from) {
   std::vector<std::pair<ValueId, Name>> scalars;
   std::map<std::int64_t, std::vector<std::size_t>> by_count;
@@ -39,7 +39,7 @@ void assign(Lowering& l, const std::vector<ValueId>& to, const std::vector<Value
       if (l.plan.crosses(to[i])) writes.insert(to[i]);
     }
     l.waits.order(reads, writes);
-    l.each(count, [&, &which = which](const At& at) {  // clang 14 captures no structured binding by itself
+    l.each(count, [&, &which = which](const At& at) {  // clang 14 does not capture structured bindings implicitly
       std::vector<Name> now;
       for (const std::size_t i : which) now.push_back(l.element(from[i], at));
       for (std::size_t n = 0; n < which.size(); ++n) l.set(to[which[n]], at, now[n]);
@@ -47,7 +47,7 @@ void assign(Lowering& l, const std::vector<ValueId>& to, const std::vector<Value
   }
 }
 
-/// Two branches. After them, threads may have to wait for the accesses of either.
+/// Adds two branches. Threads after them may have to wait for the accesses of either branch.
 void fork(Lowering& l, const Name& condition, const Region& yes, const Region& no) {
   const Waits::Accesses before = l.waits.since;
   l.branch(condition, false, [&] { l.region(yes); });
@@ -56,7 +56,7 @@ void fork(Lowering& l, const Name& condition, const Region& yes, const Region& n
   l.waits.since.join(then);
 }
 
-/// An endless loop. If threads communicate in its body, a barrier precedes each trip.
+/// Adds an endless loop. If threads communicate in its body, a barrier precedes each iteration.
 void repeat(Lowering& l, const Operation& op, const std::function<void()>& head, std::function<void()> next) {
   const bool waits = l.plan.communicates(op.regions[0]);
   l.owners.push_back(&op);
@@ -71,7 +71,7 @@ void repeat(Lowering& l, const Operation& op, const std::function<void()>& head,
   if (waits) l.waits.barrier();
 }
 
-/// Counts the trips before the loop starts, because the counter may wrap at the end of its range.
+/// Counts the iterations before the loop starts, because the counter may wrap at the end of its range.
 void for_loop(Lowering& l, const Operation& op) {
   const std::vector<ValueId>& arguments = op.regions[0].arguments;
   const std::vector<ValueId> carried(arguments.begin() + 1, arguments.end());
@@ -176,7 +176,7 @@ void once(Lowering& l, ValueId result, const std::function<void()>& body) {
   });
   l.waits.barrier();
   l.set(result, only, l.read(cell, only));
-  l.waits.order({l.resources.make()}, {});  // it may be written again when all have read it
+  l.waits.order({l.resources.make()}, {});  // a later write must wait until all threads have read it
 }
 
 std::vector<Row> control_rows() {

@@ -5,7 +5,8 @@ namespace {
 
 namespace tp = ir::tile_program;
 
-/// The atom for factors of a type, which may be rounded to f32 sums; nullptr: none.
+/// The matrix instruction for factors of this type, with f32 sums that may be rounded afterwards; nullptr if there is
+/// none.
 const ir::mma::Atom* atom_of(ir::DType factors) {
   if (ir::is_float16(factors)) return ir::mma::find_atom("m16n8k16");
   return factors == ir::DType::tf32 ? ir::mma::find_atom("m16n8k8_tf32") : nullptr;
@@ -22,9 +23,10 @@ std::optional<Warps> warps_of(const tp::Entry& entry, const tp::Operation& produ
   const bool narrow = sums.element == ir::DType::f32 || sums.element == ir::DType::f16;
   if (atom == nullptr || lhs.element != rhs.element || !narrow || sums.shape.size() != 2) return std::nullopt;
   if (sums.shape[0] % atom->m != 0 || sums.shape[1] % atom->n != 0 || lhs.shape[1] % atom->k != 0) return std::nullopt;
-  constexpr std::int64_t max_atoms = 16;  // of a warp: 64 sums of a thread
+  constexpr std::int64_t max_atoms = 16;  // per warp: 64 sums per thread
   const std::int64_t rows = sums.shape[0] / atom->m, columns = sums.shape[1] / atom->n, warps = threads / ir::gpu::warp;
-  // As square as the sums of a warp can be: they need the fewest elements of the factors.
+  // Prefers a shape of a warp's sums that is as square as possible, because it needs the fewest elements of the
+  // factors.
   for (Warps found{atom, 1, 0, 0}; found.across <= warps; found.across *= 2) {
     const std::int64_t down = warps / found.across;
     if (columns % found.across != 0 || rows % down != 0) continue;

@@ -1,4 +1,4 @@
-// How the sums of a product of matrices are dealt out to threads. Private to the room.
+// Distributes the sums of a matrix product over threads. Private to the room.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,34 +11,36 @@
 
 namespace deplo::rules::blocks {
 
-/// With `across` threads beside each other along a row, a thread has N / across columns, and every (threads / across)th
-/// row.
+/// With `across` threads next to each other along a row, a thread has N / across columns, and every (threads /
+/// across)th row.
 struct Dealing {
-  std::int64_t across = 1, columns = 1, rows = 1;  // threads; of a thread's sums
+  std::int64_t across = 1, columns = 1, rows = 1;  // across: threads; columns, rows: of a thread's sums
   Dealing(const ir::tile_program::Type& sums, std::int64_t threads)
       : across(std::min(sums.shape.back(), threads)),
         columns(sums.shape.back() / across),
         rows(std::max<std::int64_t>(1, ir::tile_program::element_count(sums) / threads / columns)) {}
 };
 
-/// Rows that are written out one after the other, so that an element of the right factor is loaded once for all of
-/// them.
+/// Upper bound on the rows that are written out one after the other, so that an element of the right factor is loaded
+/// once for all of them.
 inline constexpr std::int64_t max_rows = 8;
-/// Columns of a CPU's vector of f32 (AVX2).
+/// Lower bound on columns: the lanes of a CPU's f32 vector (AVX2).
 inline constexpr std::int64_t least_columns = 8;
 
-/// A CPU's thread goes along a row of the sums; a GPU's keeps all of its sums in registers.
+/// The heuristic's schedule. A CPU's thread goes along a row of the sums, and a GPU's thread keeps all of its sums in
+/// registers.
 inline ProductSchedule usual_schedule(const Dealing& dealt, const Target& target) {
   return target.cpu ? ProductSchedule{false, 1, dealt.columns} : ProductSchedule{false, dealt.rows, dealt.columns};
 }
 
-/// The warps of a block that share the sums of a product by matrix instructions: each has `rows` x `columns` atoms.
+/// How the warps of a block share the sums of a product by matrix instructions. Each warp has `rows` x `columns` atoms.
 struct Warps {
   const ir::mma::Atom* atom = nullptr;
-  std::int64_t across = 1;             // warps beside each other along a row
+  std::int64_t across = 1;             // warps next to each other along a row
   std::int64_t rows = 1, columns = 1;  // atoms of a warp
 };
-/// nullopt: matrix instructions cannot do it (another type or shape, fewer sums than warps, more than registers hold).
+/// Returns nullopt if matrix instructions cannot compute the product: they lack its type or shape, it has fewer sums
+/// than warps, or the sums need too many registers.
 std::optional<Warps> warps_of(const ir::tile_program::Entry&, const ir::tile_program::Operation& product,
                               std::int64_t threads, const Target&);
 

@@ -45,7 +45,7 @@ std::int64_t matrix_products(const tp::Entry& entry, std::int64_t threads, const
   return count;
 }
 
-/// Powers of two that divide `whole`, and `whole`; `first` before all others.
+/// The powers of two from `least` to `most` that divide `whole`, and `whole` itself. `first` comes before all others.
 std::vector<Value> divisors(std::int64_t whole, std::int64_t first, std::int64_t least, std::int64_t most) {
   std::vector<Value> options{first};
   for (std::int64_t n = least; n <= std::min(whole, most); n *= 2)
@@ -57,12 +57,12 @@ std::vector<Value> divisors(std::int64_t whole, std::int64_t first, std::int64_t
 }  // namespace
 
 std::vector<std::int64_t> block_threads(const tp::Entry& entry, const Target& target) {
-  constexpr std::int64_t usual = 128, elements = 4;  // of a GPU's block; of a thread
+  constexpr std::int64_t usual = 128, elements = 4;  // usual: threads of a GPU's block; elements: per thread
   const std::int64_t wanted = std::min(usual, largest_tile(entry) / elements);
   const std::int64_t best = target.cpu ? 1 : std::bit_floor(static_cast<std::uint64_t>(std::max(wanted, target.warp)));
   std::vector<std::int64_t> threads;
   for (std::int64_t t = target.cpu ? 1 : target.warp; t <= target.max_threads; t *= 2) threads.push_back(t);
-  // With the fewest threads, from the usual number on, by which tensor cores can do every product that they can do.
+  // Picks the fewest threads, from the usual number on, for which tensor cores compute as many products as possible.
   const auto products = [&](std::int64_t t) { return matrix_products(entry, t, target); };
   std::int64_t most = 0;
   for (const std::int64_t t : threads) most = std::max(most, products(t));
@@ -90,7 +90,7 @@ BlockDecisions::BlockDecisions(const tp::Entry& entry, const Target& target, con
     : entry_(entry), target_(target), threads_(threads.begin(), threads.end()) {
   const blocks::Plan plan(entry);
   const std::vector<tp::ValueId> open = plan.open();
-  std::map<std::string_view, int> seen;  // operations of a name, so far
+  std::map<std::string_view, int> seen;  // number of operations of each name so far
   for_each_operation(entry.body, [&](const tp::Operation& op) {
     if (op.results.empty()) return;
     const tp::ValueId id = op.results[0];
@@ -124,7 +124,7 @@ std::optional<std::vector<Value>> BlockDecisions::options(const Knob& knob, cons
 
 std::optional<Fork> BlockDecisions::next(const Trail& taken) const {
   if (taken.empty()) return Fork{fmt::format("{}.threads", threads_group), threads_};
-  std::size_t at = 1;  // the choices that were taken
+  std::size_t at = 1;  // position in `taken`
   for (const Knob& knob : knobs_) {
     std::optional<std::vector<Value>> all = options(knob, taken);
     if (!all || all->size() < 2) continue;  // nothing to decide

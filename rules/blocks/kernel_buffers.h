@@ -1,5 +1,5 @@
-// The buffers of a kernel: the launch's arrays, and then those of its own for globals, scratch memory, allocas and
-// assertions. Private to the room.
+// The buffers of a kernel: the launch's arrays, followed by the kernel's own buffers for globals, scratch memory,
+// allocas and assertions. Private to the room.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,23 +17,23 @@ namespace tp = ir::tile_program;
 
 class KernelBuffers {
  public:
-  /// Reserves the buffers' names, too. A user's name that the kernel cannot have becomes array_N.
+  /// Also reserves the buffers' names. A user's name that is not valid in a kernel becomes array_N.
   KernelBuffers(const tp::Program&, std::span<const tp::Array>, Code&);
 
-  /// Adds memory for what an alloca makes: every block has memory of its own for all of them.
+  /// Reserves memory for the result of an alloca. Every block has its own memory for all allocas.
   void add_alloca(tp::ValueId, std::int64_t bytes, std::int64_t alignment);
-  /// The number by which the kernel reports that the assertion with this message failed.
+  /// Returns the number that the kernel reports if the assertion with this message fails.
   std::int64_t add_assertion(std::string message);
 
-  // Each defines the address.
+  // Each of these functions defines an address.
   Name array_address(Code& code, std::size_t array) const { return code.address(arrays_[array].name); }
   Name global_address(Code&, const std::string& name) const;
   Name alloca_address(Code&, tp::ValueId, const Expr& block) const;
   static Name assertion_address(Code&);
 
-  /// Bytes of a block.
+  /// Bytes of all allocas per block.
   std::int64_t alloca_bytes() const;
-  /// Gives the kernel its buffers. `scratch`: bytes of a block. `written`: by array.
+  /// Adds the buffers to the kernel. `scratch`: bytes per block. `written`: one entry per array.
   void give_to(BlockKernel&, std::int64_t blocks, std::int64_t scratch, std::vector<bool> written) const;
 
  private:

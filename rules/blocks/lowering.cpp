@@ -13,7 +13,7 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// Products by matrix instructions leave each sum to the thread that the instruction says.
+/// The results of products by matrix instructions. The instruction determines which thread writes each of their sums.
 std::set<ValueId> by_matrix(const BlockSchedule& schedule) {
   std::set<ValueId> results;
   for (const auto& [id, product] : schedule.products)
@@ -84,7 +84,7 @@ Name Lowering::element_at(ValueId id, const Expr& i) {
   return element(id, {ir::min(Expr(ir::ExprOp::max, i, 0), last), std::nullopt});
 }
 
-/// Views of a view, and what is assumed of one, are that view.
+/// Follows views of views, and assumptions about views, to the tensor view.
 const View& Lowering::view(ValueId id) const {
   while (!views_.contains(id)) id = definitions_.at(id)->operands[0];
   return views_.at(id);
@@ -162,7 +162,7 @@ void Lowering::order(const Operation& op, const Resources& memory_reads, const R
 void Lowering::collect(ValueId id, Resources& into) const {
   if (!type(id).is_tile() || is_scalar(id)) return;
   if (stored_.contains(id)) {
-    const auto shared = shared_with_.find(id);  // who writes the one writes the other
+    const auto shared = shared_with_.find(id);  // a write to one of them is a write to the other
     if (plan.crosses(id)) into.insert(shared == shared_with_.end() ? id : shared->second);
     return;
   }
@@ -199,7 +199,7 @@ BlockKernel Lowering::run() {
   return finish(std::move(statements));
 }
 
-/// The launch is around the statements.
+/// Puts the launch around the statements.
 BlockKernel Lowering::finish(Body statements) {
   BlockKernel made;
   ir::Program& kernel = made.kernel;
@@ -225,7 +225,7 @@ BlockKernel Lowering::finish(Body statements) {
   kernel.body.push_back(std::move(tile));
   if (const std::string fault = verify(kernel); !fault.empty()) check_failed(fault.c_str(), __FILE__, __LINE__);
   made.source = emit(kernel, target);
-  made.source.dry_run = false;  // it may print, and wait for what its arrays hold
+  made.source.dry_run = false;  // the kernel may print, or wait for values in its arrays
   return made;
 }
 

@@ -23,15 +23,16 @@ using tp::Region;
 using tp::Type;
 using tp::ValueId;
 
-/// A tensor view, and all views of it: its beginning, and its extents and strides in elements. All are i64.
+/// A tensor view, and all views derived from it: the address of its first element, and its extents and strides in
+/// elements. All are i64.
 struct View {
   Name base;
   std::vector<Name> shape, strides;
 };
 
-/// The values of an entry, and its operations in order. These are one object because a value that is not kept is lowered
-/// where it is used: its row (rows.h) asks for the elements of other values. Statements, memory, buffers and barriers
-/// are objects of their own.
+/// The values of an entry, and its operations in order. They are in one class because a value that is not kept is
+/// lowered where it is used: its row (rows.h) asks for the elements of other values. Statements, memory, buffers and
+/// barriers have classes of their own.
 class Lowering : public ThreadCode {
  public:
   Lowering(const tp::Program&, const tp::Entry&, const tp::Launch&, std::span<const tp::Array> arrays,
@@ -45,39 +46,41 @@ class Lowering : public ThreadCode {
   /// The type of a tile's elements in the kernel. Pointers are i64.
   DType dtype(ValueId id) const { return type(id).pointer ? DType::i64 : type(id).element; }
   bool is_scalar(ValueId id) const { return blocks::is_scalar(type(id)); }
-  /// The operation that makes the value; nullptr: it is a parameter, or an argument of a region.
+  /// The operation that defines the value; nullptr if it is a parameter, or an argument of a region.
   const Operation* definition(ValueId) const;
   [[noreturn]] void refuse(const Operation&, const std::string& message) const;
 
   // --- Values
   /// Adds the statements that compute an element, and returns its name.
   Name element(ValueId, const At&);
-  /// The same for an element of another thread's part, perhaps; the index is clamped to the tile.
+  /// The same for an element that another thread may hold. The index is clamped to the tile.
   Name element_at(ValueId, const Expr& i);
   Name scalar(ValueId id) { return element(id, only); }
   void bind(ValueId id, Name name) { names_[id] = std::move(name); }
   void bind(ValueId id, View view) { views_[id] = std::move(view); }
   const View& view(ValueId id) const;
-  /// Declares the memory of a kept result, or the variable of a one-element value.
+  /// Declares the memory of a kept result, or the variable of a one-element result.
   void declare(ValueId);
   void set(ValueId, const At&, const Name& value);
-  void share(ValueId result, ValueId with);  // gives both the same memory
-  /// Memory for this region that is not bound to a value. `crosses`: threads read elements of other threads.
+  void share(ValueId result, ValueId with);  // gives both values the same memory
+  /// Allocates memory for this region that is not bound to a value. `crosses`: threads read elements of other threads.
   Stored allocate(DType dtype, std::int64_t count, bool crosses) {
     return memory_.allocate(*this, dtype, count, crosses);
   }
-  /// A table of a constant's elements.
+  /// The name of a table with the constant's elements.
   Name table(const Operation& constant);
 
   // --- Operations
   using Code::compute;
-  /// The operation `op` on other arguments. Refuses it if the target's language lacks it.
+  /// Computes operation `op` with other arguments. Throws Error if the target's language lacks the operation.
   Name compute(const Operation& op, DType result, std::vector<Name> args);
   void operation(const Operation&);
   void region(const Region&);
-  /// Threads wait for what an operation needs: its operands, its kept results, and the memory that it reads and writes.
+  /// Adds a barrier if threads must wait for what an operation uses: its operands, its kept results, and the memory
+  /// that it reads and writes.
   void order(const Operation&, const Resources& memory_reads = {}, const Resources& memory_writes = {});
-  /// Collects the kept tiles that an element of this value is computed from and that other threads may have written.
+  /// Collects the kept tiles from which an element of this value is computed and whose elements other threads may have
+  /// written.
   void collect(ValueId, Resources&) const;
 
   const tp::Program& program;
@@ -89,7 +92,7 @@ class Lowering : public ThreadCode {
   KernelBuffers buffers;
   Waits waits{*this};
   ResourceNumbers resources;
-  std::vector<const Operation*> owners;     // owners of the enclosing regions
+  std::vector<const Operation*> owners;     // operations that own the enclosing regions
   std::vector<std::function<void()>> next;  // what each enclosing loop does before its next iteration
   std::array<Expr, 3> block_id;             // x, y, z
   bool allow_tf32 = false;
@@ -100,13 +103,13 @@ class Lowering : public ThreadCode {
 
   std::map<ValueId, const Operation*> definitions_;
   std::map<ValueId, Name> names_;           // one-element values that never change
-  std::map<ValueId, Stored> stored_;        // kept tiles, and variables
-  std::map<ValueId, ValueId> shared_with_;  // results that are in the memory of another value
+  std::map<ValueId, Stored> stored_;        // kept tiles and variables
+  std::map<ValueId, ValueId> shared_with_;  // results that lie in the memory of another value
   std::map<ValueId, View> views_;
   Body tables_;
   std::set<ValueId> tabled_;
   TileMemory memory_;
-  Resources written_memory_;  // by the whole kernel
+  Resources written_memory_;  // memory that any part of the kernel writes
 };
 
 }  // namespace deplo::rules::blocks

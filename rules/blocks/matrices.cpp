@@ -1,4 +1,4 @@
-// Products of matrices. A thread has some rows and columns of the sums and keeps them while it walks k.
+// Matrix products. A thread has some rows and columns of the sums and keeps them while it walks k.
 #include <algorithm>
 
 #include "rules/blocks/dealing.h"
@@ -8,9 +8,9 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// Sizes of a product of B x M x K by B x K x N.
+/// The sizes of a product of B x M x K by B x K x N.
 struct Sizes {
-  std::int64_t rows = 1, m = 1, n = 1, k = 1;  // rows: of all B matrices
+  std::int64_t rows = 1, m = 1, n = 1, k = 1;  // rows: of all B matrices together
   Sizes(const Type& lhs, const Type& acc)
       : rows(tp::element_count(acc) / acc.shape.back()),
         m(acc.shape[acc.shape.size() - 2]),
@@ -19,7 +19,7 @@ struct Sizes {
 };
 
 /// A product by matrix instructions. A thread computes the elements of the factors that its part of an instruction
-/// needs. It then adds its sums to those in shared memory.
+/// needs, and then adds its sums to those in shared memory.
 class MatrixProduct {
  public:
   MatrixProduct(Lowering& l, const Operation& op)
@@ -42,10 +42,10 @@ class MatrixProduct {
   }
 
  private:
-  static constexpr int lanes = 4;  // sums of a thread in an atom (ir/hardware/mma.h)
+  static constexpr int lanes = 4;  // sums per thread in an atom (ir/hardware/mma.h)
 
   Expr warp() const { return l_.thread() / ir::gpu::warp; }
-  /// The row of 8, and below the column of 4, that a thread of a warp has in an instruction.
+  /// The row of 8 and, in the next function, the column of 4 that a thread of a warp has in an instruction.
   Expr group() const { return l_.thread() % ir::gpu::warp / ir::mma::column_threads; }
   Expr in_group() const { return l_.thread() % ir::mma::column_threads; }
   Expr first_row(std::int64_t r) const { return (warp() / warps_.across * warps_.rows + r) * warps_.atom->m; }
@@ -144,7 +144,7 @@ class Product {
     const ValueId result = op_.results[0];
     const std::int64_t count = tp::element_count(l_.result_type(op_));
     l_.declare(result);
-    const bool narrow = sum_ != result_;  // a sum of f16 is rounded only once
+    const bool narrow = sum_ != result_;  // sums of f16 results are f32, so that they are rounded only once
     if (l_.is_scalar(result)) return one_sum(result);
     if (const auto chosen = l_.schedule.products.find(result);
         chosen != l_.schedule.products.end() && chosen->second.matrix)
@@ -202,7 +202,7 @@ class Product {
     });
   }
 
-  /// On a CPU the sums of a tile are in an array of their own, which compilers keep in registers.
+  /// On a CPU, the sums of a tile are in an array of their own, so that compilers keep them in registers.
   void walk_tile(const Dealing& dealt, const ProductSchedule& tile, const Expr& r0, const Expr& c0, const Sums& all) {
     const bool unrolled = l_.unrolls(dealt.rows * dealt.columns);
     const auto each_sum = [&](const std::function<void(const Sum&)>& body) {
@@ -228,7 +228,7 @@ class Product {
     each_sum([&](const Sum& sum) { all.put(sum.at, l_.read(part, sum.in_tile)); });
   }
 
-  /// On a CPU the loop over a few rows is unrolled.
+  /// A loop over rows. On a CPU, it is unrolled if there are few rows.
   void each_row(std::int64_t rows, bool unrolled, const std::function<void(const Expr&)>& body) {
     if (!l_.target.cpu || rows > max_rows) return l_.loop(rows, unrolled, body);
     for (std::int64_t r = 0; r < rows; ++r) body(Expr(r));
@@ -252,7 +252,7 @@ class Product {
     return tile;
   }
 
-  /// sum + lhs[row, k] rhs[k, column].
+  /// Returns sum + lhs[row, k] * rhs[k, column].
   Name added(const Expr& row, const Expr& column, const Expr& k, const Name& sum) {
     const Expr batch = sizes_.rows == sizes_.m ? Expr(0) : row / sizes_.m;
     const Name a = factor(0, row * sizes_.k + k), b = factor(1, (batch * sizes_.k + k) * sizes_.n + column);

@@ -1,5 +1,5 @@
-// Loads, stores and atomics. A thread accesses the elements that it has of a tile; of one element, the first thread for
-// all where another block may write meanwhile.
+// Loads, stores and atomics. A thread accesses the elements of a tile that it holds. If another block may write a
+// one-element tile meanwhile, the first thread accesses it for all threads.
 #include <array>
 #include <limits>
 
@@ -12,7 +12,8 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// The order among blocks: what all threads wrote before a release, and what all of them see after an acquire.
+/// The memory order between blocks: what all threads of a block wrote before a release, and what all of them see after
+/// an acquire.
 class Strength {
  public:
   Strength(Lowering& l, const Operation& op)
@@ -22,12 +23,13 @@ class Strength {
   bool is_weak() const { return ordering_ == tp::Ordering::weak; }
   tp::Scope scope() const { return scope_; }
 
-  /// Ends what came before; what the operation does itself comes after (Lowering::order).
+  /// Ends the accesses before the operation. Lowering::order orders the operation's own accesses after this call.
   void before() const {
     if (ordering_ == tp::Ordering::release || ordering_ == tp::Ordering::acq_rel) fence();
   }
   void after() const {
-    // The thread that has read needs the fence (PTX ISA, "Acquire Pattern"). The barrier passes on what it learned.
+    // The thread that has read needs the fence (PTX ISA, "Acquire Pattern"). The barrier makes what it has read visible
+    // to the other threads.
     if (ordering_ == tp::Ordering::acquire || ordering_ == tp::Ordering::acq_rel) fence();
   }
 
@@ -41,11 +43,11 @@ class Strength {
   tp::Scope scope_ = tp::Scope::device;
 };
 
-/// An element of a tile of an operation: its address, and a condition for whether it is there ("": always).
+/// An element of an operation's tile: its address, and the condition under which it exists ("": it always exists).
 struct Place {
   Name address, condition;
 };
-/// Where the elements of a tile are, and a condition for whether all of them are there ("": nobody knows at once).
+/// The places of a tile's elements, and the condition under which all of them exist ("": no single condition is known).
 struct Places {
   std::function<Place(const At&)> of;
   Name all_there = "";
@@ -70,7 +72,8 @@ Resources arrays_behind(const Lowering& l, ValueId id) {
   const Operation& op = *definition;
   if (op.form->name == "get_global") return {l.resources.globals()};
   if (op.form->name == "alloca") return {l.resources.allocas()};
-  // Operations that move pointers, or make views of them: the first operand leads there, or all of them do.
+  // Operations that move pointers, or make views of them. Their first operand leads to the array. For the last three,
+  // two operands do.
   static constexpr std::array<std::string_view, 14> leading = {"offset",
                                                                "broadcast",
                                                                "reshape",
@@ -98,8 +101,8 @@ Resources arrays_behind(const Lowering& l, ValueId id) {
 
 Name zero(Lowering& l, ValueId id) { return l.constant(l.dtype(id), 0); }
 
-/// Accesses all elements of a tile. A thread alone asks once whether all of them are there, because compilers make
-/// vectors of a loop without conditions.
+/// Accesses all elements of a tile. A single thread first checks whether all elements exist, because compilers
+/// vectorize a loop without conditions.
 void access(Lowering& l, const Type& tile, const Places& places,
             const std::function<void(const At&, const Place&)>& access_at) {
   const auto all = [&](bool there) {
@@ -114,14 +117,14 @@ void access(Lowering& l, const Type& tile, const Places& places,
   l.branch(places.all_there, true, [&] { all(false); });
 }
 
-/// Through pointers, under a mask.
+/// The elements to which pointers point, under a mask.
 Places through_pointers(Lowering& l, const Operation& op, ValueId pointers) {
   return {[&l, &op, pointers](const At& at) {
     return Place{l.element(pointers, at), op.has("mask") ? l.element(op.operand("mask"), at) : ""};
   }};
 }
 
-/// The step from tile to tile along a dimension, in elements.
+/// The distance between neighbouring tiles along a dimension, in elements.
 std::int64_t step_of(const Type& view, std::size_t d) {
   return view.kind == tp::Kind::gather_scatter_view ? 1
          : view.kind == tp::Kind::strided_view      ? view.traversal[d]
@@ -135,13 +138,14 @@ std::size_t tensor_dim(const Type& view, std::size_t d) {
 Name times(Lowering& l, const Name& a, const Name& b) { return l.compute("muli", DType::i64, {a, b}); }
 Name plus(Lowering& l, const Name& a, const Name& b) { return l.compute("addi", DType::i64, {a, b}); }
 
-/// Whether a position, read without a sign, is inside an extent.
+/// Returns whether a position, interpreted as unsigned, is inside an extent.
 Name is_below(Lowering& l, const Name& position, const Name& extent) {
   const auto less = static_cast<std::int64_t>(tp::Comparison::less);
   return l.compute("cmpi", DType::boolean, {position, extent}, {{"comparison_predicate", less}});
 }
 
-/// Through a view: inside of its tensor. What is the same for all elements of a tile is computed here.
+/// The elements of a view's tile. An element exists if it is inside the view's tensor. Values that are equal for all
+/// elements of the tile are computed only once, here.
 Places through_view(Lowering& l, const Operation& op) {
   const ValueId id = op.operand("view");
   const Type& t = l.type(id);
@@ -199,7 +203,8 @@ Name padding(Lowering& l, const Type& view) {
 
 using NameOf = std::function<Name(const At&)>;
 
-/// Element by element; of one element once, by the first thread, where threads might see different numbers.
+/// Loads element by element. If threads could see different values of a one-element tile, only the first thread loads
+/// it.
 void load(Lowering& l, const Operation& op, const Places& places, const NameOf& otherwise) {
   const ValueId result = op.results[0];
   const Strength strength(l, op);
@@ -261,7 +266,8 @@ void store_view(Lowering& l, const Operation& op) {
 
 // --- Atomics ---------------------------------------------------------------------------------------------------------
 
-/// One element is updated once, by the first thread, and all get what was there.
+/// Updates memory and returns the old values. For a one-element result, only the first thread updates, and all threads
+/// get the old value.
 void update(Lowering& l, const Operation& op, const std::function<void(const At&)>& update_at) {
   const ValueId result = op.results[0];
   const Strength strength(l, op);
@@ -343,7 +349,8 @@ void tensor_shape(Lowering& l, const Operation& op) {
     l.bind(op.results[d], l.converted(l.view(op.operands[0]).shape[d], DType::i64, l.dtype(op.results[d]), false));
 }
 
-/// The number of tiles along each dimension; of a gather view, of elements.
+/// The number of tiles along each dimension. For the dimensions of a gather or scatter view, it is the number of
+/// elements.
 void index_space(Lowering& l, const Operation& op) {
   const Type& t = l.type(op.operands[0]);
   for (std::size_t d = 0; d < op.results.size(); ++d) {

@@ -1,4 +1,4 @@
-// Blocks, globals, tokens, assertions, and what a program prints.
+// Lowers blocks, globals, tokens, assertions and printing.
 #include <fmt/format.h>
 
 #include "ir/tile_program/print_format.h"
@@ -13,14 +13,14 @@ namespace {
 
 // --- Printing --------------------------------------------------------------------------------------------------------
 
-/// A pointer is printed as a number without a sign.
+/// A pointer is printed as an unsigned number.
 ir::Print::Piece printed(const Lowering& l, ValueId id, const std::string& conversion, Name value) {
   return {l.type(id).pointer && conversion == "%" ? "%u" : conversion, std::move(value)};
 }
 
 void print_text(Lowering& l, std::string text) { l.add(ir::Print{{{std::move(text)}}}); }
 
-/// A tile as nested lists.
+/// Prints a tile as nested lists.
 void print_tile(Lowering& l, ValueId id, const std::string& conversion) {
   const Type& t = l.type(id);
   const tp::Extents strides = ir::row_major_strides(t.shape);
@@ -39,7 +39,8 @@ void print_tile(Lowering& l, ValueId id, const std::string& conversion) {
   nested(0, 0);
 }
 
-/// By the first thread. Text and numbers are printed in one call, so that no other block's print comes between.
+/// Prints in the first thread. Text and numbers are printed in one call, so that no output of another block comes
+/// between them.
 void print_values(Lowering& l, const Operation& op) {
   if (!l.schedule.prints) return;
   l.order(op);
@@ -84,7 +85,7 @@ void allocate(Lowering& l, const Operation& op) {
   l.bind(op.results[0], l.buffers.alloca_address(l, op.results[0], block));
 }
 
-/// The first assertion that fails leaves its number.
+/// Stores the number of the first assertion that fails.
 void check_assertion(Lowering& l, const Operation& op) {
   l.order(op);
   const std::int64_t number =
@@ -99,8 +100,8 @@ void check_assertion(Lowering& l, const Operation& op) {
   });
 }
 
-/// Operations are done in their order, and threads wait for each other where memory requires it. A launch begins after
-/// the launch before it has ended, so there is no grid to wait for.
+/// Tokens need no code. Operations are executed in program order, and threads wait for each other if memory accesses
+/// require it. A launch begins after the previous launch has ended, so there is no grid to wait for.
 void token(Lowering&, const Operation&) {}
 
 }  // namespace

@@ -61,14 +61,14 @@ bool Plan::is_cheap(ValueId id) const {
                                    [&](ValueId operand) { return is_cheap(operand); });
 }
 
-/// Operands come before their uses, so what they are is decided.
+/// Operands come before their uses, so it is already decided whether they are kept.
 void Plan::decide(const Region& region, const Kept& chosen) {
   for (const ValueId id : region.arguments) facts_[id].kept = true;
   for (const Operation& op : region.operations) {
     for (const ValueId id : op.results) {
       Facts& of = facts_[id];
       const auto choice = chosen.find(id);
-      // What a jump carries is copied to where a reader of another element may still look.
+      // A value that a jump carries is copied into memory that other reads may still need, so it must be kept.
       of.kept = row(*op.form).element == nullptr || of.carried || (of.multiplied && !only_moves(id)) ||
                 (choice != chosen.end() ? choice->second
                                         : (of.uses > 1 || of.used_inside || of.used_repeated) && !is_cheap(id));
@@ -82,8 +82,9 @@ bool Plan::may_choose(ValueId id) const {
   if (of.definition == nullptr || of.uses == 0 || !type(id).is_tile() || is_scalar(type(id))) return false;
   const Row& made = row(*of.definition->form);
   if (made.element == nullptr || of.carried || (of.multiplied && !only_moves(id))) return false;
-  if (of.definition->operands.empty()) return false;                // a constant or a counter
-  if (of.used_repeated && !of.multiplied && of.kept) return false;  // once more for each of many elements
+  if (of.definition->operands.empty()) return false;  // a constant or a counter
+  // It would be computed again for each of many elements.
+  if (of.used_repeated && !of.multiplied && of.kept) return false;
   return of.uses > 1 || of.used_inside || of.used_moved;
 }
 
@@ -108,17 +109,18 @@ void Plan::read(ValueId id, Reads how) {
 void Plan::trace(const Region& region) {
   for (const Operation& op : region.operations) {
     const bool is_done = row(*op.form).element == nullptr;
-    // One that is worked out where it is used is read from there; one that is kept, or has one element, from here.
+    // A value that is computed where it is used reads its operands there. A kept value or a one-element value reads
+    // them here.
     const bool is_here = is_done || facts_[op.results[0]].kept || is_scalar(type(op.results[0]));
     for (std::size_t i = 0; i < op.operands.size() && is_here; ++i)
       read(op.operands[i], is_done ? reads(op, i, entry_) : row(*op.form).reads);
     if (op.form->name == "scan")
-      for (const ValueId id : op.results) facts_[id].crosses = true;  // a thread does a row
+      for (const ValueId id : op.results) facts_[id].crosses = true;  // one thread scans a whole row
     for (const Region& inner : op.regions) trace(inner);
   }
 }
 
-/// The results of a for lie where it carries them.
+/// The results of a for loop are in the memory of its loop-carried values.
 void Plan::join(const Region& region) {
   for (const Operation& op : region.operations) {
     for (const Region& inner : op.regions) join(inner);

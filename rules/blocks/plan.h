@@ -1,4 +1,5 @@
-// Decides which tiles of an entry are kept in memory, and which of these other threads read. Private to the room.
+// Decides which tiles of an entry are kept in memory, and which of the kept tiles are read by other threads. Private to
+// the room.
 #pragma once
 #include <map>
 #include <optional>
@@ -19,37 +20,38 @@ bool is_scalar(const tp::Type&);
 enum class Reads : std::uint8_t {
   own,       // element i
   moved,     // another element
-  repeated,  // another element, which several i share
+  repeated,  // another element, which is read for several i
 };
 
-/// Whether tiles are kept, by their values, where a schedule decides otherwise than the heuristic.
+/// By value: whether a tile is kept. Only the tiles for which a schedule overrides the heuristic.
 using Kept = std::map<tp::ValueId, bool>;
 
-/// Tiles that are not kept are computed where they are used, element by element.
+/// Which tiles are kept. Other tiles are computed element by element where they are used.
 class Plan {
  public:
-  /// `shared`: results that threads write for each other.
+  /// `shared`: results whose elements are written by other threads than the ones that hold them.
   explicit Plan(const tp::Entry&, const Kept& = {}, const std::set<tp::ValueId>& shared = {});
 
-  /// The values for which a schedule may decide whether they are kept: tiles whose elements several uses read, or read
-  /// out of order, and that nothing else decides about.
+  /// The values for which a schedule may decide whether they are kept: tiles whose elements are read by several uses,
+  /// or read out of order, and for which no other rule decides.
   std::vector<tp::ValueId> open() const;
   bool keeps(tp::ValueId id) const { return facts_[id].kept; }
   bool crosses(tp::ValueId id) const { return facts_[id].crosses; }
   bool is_used(tp::ValueId id) const { return facts_[id].uses != 0; }
-  /// Whether threads may have to wait in a region: it accesses memory, or passes elements from thread to thread.
+  /// Returns true if threads may have to wait in the region, because it accesses memory or passes elements from thread
+  /// to thread.
   bool communicates(const tp::Region&) const;
 
  private:
   struct Facts {
     const tp::Operation* definition = nullptr;  // nullptr: a parameter, or an argument of a region
-    const tp::Region* region = nullptr;         // that defines it
+    const tp::Region* region = nullptr;         // the region that defines the value
     int uses = 0;
-    bool used_inside = false;  // in a region nested in its own
-    bool used_moved = false;   // other elements of it than the user's own
+    bool used_inside = false;  // used in a region nested in its own
+    bool used_moved = false;   // a user reads elements other than its own
     bool used_repeated = false;
-    bool carried = false;     // by a jump
-    bool multiplied = false;  // by a product of matrices, which reads each element many times
+    bool carried = false;     // carried by a jump
+    bool multiplied = false;  // used by a matrix product, which reads each element many times
     bool kept = false, crosses = false;
   };
   const tp::Type& type(tp::ValueId id) const { return *entry_.values[id].type; }

@@ -7,7 +7,7 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// A tile as rows along a dimension: element k of row r is at (r / step * length + k) * step + r % step.
+/// A tile as rows along a dimension: element k of row r has the index (r / step * length + k) * step + r % step.
 struct Rows {
   std::int64_t rows = 1, length = 1, step = 1;
   Rows(const Type& t, std::int64_t dim) : length(t.shape[static_cast<std::size_t>(dim)]) {
@@ -17,11 +17,12 @@ struct Rows {
   Expr at(const Expr& row, const Expr& k) const {
     return step == 1 ? row * length + k : step == rows ? k * rows + row : (row / step * length + k) * step + row % step;
   }
-  bool in_place() const { return step == rows; }  // column-major: element k rows + r is that of k and r
+  bool in_place() const { return step == rows; }  // column-major: the index of element k of row r is k * rows + r
 };
 
-/// Halves of what is left are combined, in the interpreter's order. Element e = k rows + r is dealt out as any tile's,
-/// so while the halves are at least as long as there are threads, a thread combines its own; then threads exchange.
+/// Repeatedly combines the two halves of the remaining elements, in the interpreter's order. Element e = k * rows + r
+/// is distributed over threads like that of any tile. While a half has at least as many elements as there are threads,
+/// a thread combines its own elements. After that, threads exchange elements.
 class Reduction {
  public:
   Reduction(Lowering& l, const Operation& op) : l_(l), op_(op), rows_(l.type(op.operands[0]), op.number("dim")) {}
@@ -54,7 +55,7 @@ class Reduction {
     for (std::size_t n = 0; n < work_.size(); ++n) l_.write(work_[n], at, l_.element(op_.operands[n], from));
   }
 
-  /// Elements behind `half` into those before it.
+  /// Combines the elements after `half` into those before it.
   void combine_own(std::int64_t half) {
     const std::int64_t apart = l_.slots(half);
     l_.each(half, [&](const At& at) { combine(work_, at, {at.i + half, *at.slot + apart}); });
@@ -70,7 +71,8 @@ class Reduction {
     for (std::size_t n = 0; n < in.size(); ++n) l_.write(in[n], low, yielded[n]);
   }
 
-  /// At most as many elements are left as there are threads: each writes its own for the others to read.
+  /// Combines the remaining elements, of which there are at most as many as threads. Each thread writes its own for the
+  /// others to read.
   void exchange(std::int64_t left) {
     std::vector<Stored> shared;
     Resources all, results;
@@ -88,7 +90,7 @@ class Reduction {
     }
     for (const ValueId id : op_.results)
       if (l_.plan.crosses(id)) results.insert(id);
-    l_.waits.order(all, results);  // which are written only behind these barriers
+    l_.waits.order(all, results);  // results are written only after these barriers
     finish(shared);
   }
 
@@ -110,7 +112,7 @@ class Reduction {
 
 void reduce(Lowering& l, const Operation& op) { Reduction(l, op).lower(); }
 
-/// One row in order: sums[n] and the element become the result and the next sum.
+/// Scans one row in order: the body combines sums[n] and the element into the result, which is also the next sum.
 void scan_row(Lowering& l, const Operation& op, const Rows& rows, const Expr& row) {
   const auto& identities = std::get<std::vector<tp::Scalar>>(op.attribute("identities"));
   std::vector<Stored> sums;
@@ -136,7 +138,7 @@ void scan_row(Lowering& l, const Operation& op, const Rows& rows, const Expr& ro
   });
 }
 
-/// A row by a thread.
+/// Each thread scans whole rows.
 void scan(Lowering& l, const Operation& op) {
   const Rows rows(l.type(op.operands[0]), op.number("dim"));
   l.order(op);

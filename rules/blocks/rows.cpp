@@ -28,7 +28,7 @@ Reads reads(const tp::Operation& op, std::size_t operand, const tp::Entry& entry
   if (how.element != nullptr) return how.reads;
   const std::string_view name = op.form->name;
   const auto& shape = entry.values[op.operands[operand]].type->shape;
-  if (name == "reduce") {  // rows along the first dimension, or one row, are combined where they lie
+  if (name == "reduce") {  // rows along the first dimension, or a single row, are combined where they lie
     const auto dim = static_cast<std::size_t>(op.number("dim"));
     const bool one_row = tp::element_count(*entry.values[op.operands[operand]].type) == shape[dim];
     return dim == 0 || one_row ? Reads::own : Reads::moved;

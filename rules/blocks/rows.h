@@ -1,4 +1,4 @@
-// How each operation is lowered: a row for each, in the file of its kind. Private to the room.
+// How each operation is lowered. Each kind of operation has its rows in a file of its own. Private to the room.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ struct At;
 
 struct Row {
   std::string_view name;
-  /// Returns the name of an element of the result. It asks for the elements of the operands. nullptr: the operation is
-  /// executed at its place, by `statement`.
+  /// Computes an element of the result from elements of the operands, and returns its name. nullptr if the operation is
+  /// executed where it stands, by `statement`.
   std::string (*element)(Lowering&, const tp::Operation&, const At&) = nullptr;
   Reads reads = Reads::own;  // how `element` reads the operands that are tiles
-  /// Hardly costs more than reading a kept element, so it is computed again for each use.
+  /// Costs hardly more than reading a kept element, so each use computes it again.
   bool cheap = false;
   void (*statement)(Lowering&, const tp::Operation&) = nullptr;
 };
@@ -33,7 +33,7 @@ std::vector<Row> block_rows();
 std::vector<Row> control_rows();
 
 const Row& row(const tp::Form&);
-/// How an operation reads an operand.
+/// Which elements of an operand an operation reads.
 Reads reads(const tp::Operation&, std::size_t operand, const tp::Entry&);
 
 }  // namespace deplo::rules::blocks

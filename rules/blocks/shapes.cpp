@@ -1,4 +1,4 @@
-// Operations that work element by element, move elements, or make them of their place.
+// Operations that compute element by element, move elements, or compute elements from their position.
 #include "rules/blocks/shapes.h"
 
 #include "ir/tile_program/interpret/scalars.h"
@@ -70,7 +70,7 @@ Name extract(Lowering& l, const Operation& op, const At& at) {
   return l.element_at(op.operands[0], i);
 }
 
-/// Both sides are computed: an element of each is there, and the condition selects one.
+/// Computes both sides, because each has an element at the clamped index. The condition selects one of them.
 Name cat(Lowering& l, const Operation& op, const At& at) {
   const auto dim = static_cast<std::size_t>(op.number("dim"));
   const Type& t = l.result_type(op);
@@ -114,7 +114,7 @@ Name iota(Lowering& l, const Operation& op, const At& at) {
 
 Name itself(Lowering& l, const Operation& op, const At& at) { return l.element(op.operands[0], at); }
 
-/// An address, so many elements further.
+/// The address of an element, `op.operands[1]` elements after the first operand.
 Name offset(Lowering& l, const Operation& op, const At& at) {
   const ValueId offsets = op.operands[1];
   const Name base = l.element(op.operands[0], at);
@@ -138,7 +138,7 @@ Name shifted(Lowering& l, std::string_view operation, DType dtype, const Name& v
   return l.compute(operation, dtype, {value, by});
 }
 
-/// Byte i of the elements' bits, the lowest first.
+/// Byte i of the elements' bits. The lowest byte comes first.
 Name pack(Lowering& l, const Operation& op, const At& at) {
   const ValueId source = op.operands[0];
   const DType from = l.dtype(source);
@@ -180,7 +180,7 @@ Name unpack(Lowering& l, const Operation& op, const At& at) {
   return of_bits(l, value, to);
 }
 
-/// Cost hardly more than reading a kept element.
+/// Operations that cost hardly more than reading a kept element.
 constexpr std::array<std::string_view, 19> cheap = {
     "addi", "andi",       "bitcast",    "cmpi",   "exti", "int_to_ptr", "maxi", "mini",   "muli", "negi",
     "ori",  "ptr_to_int", "ptr_to_ptr", "select", "shli", "shri",       "subi", "trunci", "xori"};

@@ -1,4 +1,4 @@
-// Positions of elements, as expressions of their row-major number. Private to the room.
+// Positions of elements, as expressions of their row-major index. Private to the room.
 #pragma once
 #include "ir/expr.h"
 #include "ir/tile_program/type.h"
@@ -7,7 +7,7 @@ namespace deplo::rules::blocks {
 
 /// The coordinate of element i of a tile along dimension d.
 ir::Expr coordinate(const ir::Expr& i, const ir::tile_program::Extents& shape, std::size_t d);
-/// The offset of element i in memory whose dimensions have these strides.
+/// The offset of element i in memory that has these strides.
 ir::Expr in_strides(const ir::Expr& i, const ir::tile_program::Extents& shape,
                     const ir::tile_program::Extents& strides);
 

@@ -7,7 +7,7 @@ namespace {
 
 Expr place(const Stored& s, const At& at, bool alone) {
   if (s.space != ir::Space::thread) return at.i;
-  CHECK(alone || at.slot);  // Plan::crosses
+  CHECK(alone || at.slot);  // ensured by Plan::crosses
   return at.slot ? *at.slot : at.i;
 }
 

@@ -1,5 +1,5 @@
-// Where a block's tiles are: in registers, in shared memory, or where these are full in scratch memory. Private to the
-// room.
+// Allocates the memory of a block's tiles: registers, shared memory or, if these are full, scratch memory. Private to
+// the room.
 #pragma once
 #include <cstdint>
 
@@ -12,14 +12,14 @@ class TileMemory {
  public:
   explicit TileMemory(const Target& target) : target_(target) {}
 
-  /// Bytes that are in use. Those of a region are free after it.
+  /// Bytes in use. The memory of a region is free again after the region.
   struct Used {
     std::int64_t shared = 0, scratch = 0;
     bool operator==(const Used&) const = default;
   };
   const Used& used() const { return used_; }
   void free_to(const Used& before) { used_ = before; }
-  /// The most bytes of scratch memory that a block ever uses.
+  /// The most bytes of scratch memory that a block uses at any time.
   std::int64_t max_scratch() const { return max_scratch_; }
 
   /// Declares memory for `count` elements. `crosses`: threads read elements of other threads.
@@ -31,7 +31,7 @@ class TileMemory {
   std::int64_t max_scratch_ = 0;
 };
 
-/// The least multiple of `to` that has so many bytes.
+/// Rounds `bytes` up to a multiple of `to`.
 std::int64_t aligned(std::int64_t bytes, std::int64_t to);
 
 }  // namespace deplo::rules::blocks

@@ -1,4 +1,4 @@
-// Where the threads of a block wait for each other. Private to the room.
+// Decides where the threads of a block wait for each other. Private to the room.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -7,11 +7,12 @@
 
 namespace deplo::rules::blocks {
 
-/// Something that threads may have to wait for: a kept tile, by its value, or memory, by the number of its array.
+/// What threads may have to wait for: a kept tile, given by its value, or memory, given by the number of its array.
 using Resource = std::int64_t;
 using Resources = std::set<Resource>;
 
-/// The numbers of resources: the entry's values, the arrays, the globals, what allocas make, and then new ones.
+/// Numbers the resources: the entry's values, the arrays, the globals, the memory of allocas, and new resources after
+/// these.
 class ResourceNumbers {
  public:
   ResourceNumbers(std::size_t values, std::size_t arrays)
