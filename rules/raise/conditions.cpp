@@ -15,7 +15,8 @@ namespace {
 
 bool holds_under(const Elements& elements, const std::vector<ir::Expr>& conditions, const ir::Expr& e) {
   ir::Expr all = e;
-  for (const ir::Expr& condition : conditions) all = all + condition;  // for the ranges of all variables
+  // The sum names all variables, so that ranges() returns the ranges of all of them.
+  for (const ir::Expr& condition : conditions) all = all + condition;
   return implies(conditions, e, elements.ranges(all));
 }
 
@@ -54,10 +55,11 @@ ValueId assuming(Elements& elements, ValueId root, const std::vector<ir::Expr>& 
   });
 }
 
-/// So is also e^(s - M) of a score of -inf: if M, the greatest of such, is -inf as well, then s - M is no number at any
-/// position. And so is what a weight of 0 weighs.
+/// Returns true if the value is the neutral element of `op` wherever the conditions hold. e^(s - M) counts as 0 if s is
+/// -inf: if the maximum M is -inf as well, s - M is NaN at every position in any case. A product with a factor of 0
+/// counts as 0.
 bool is_neutral(Elements& elements, ir::Op op, ValueId id, const std::vector<ir::Expr>& conditions) {
-  if (holds_under(elements, conditions, 0)) return true;  // nowhere
+  if (holds_under(elements, conditions, 0)) return true;  // the conditions hold nowhere
   const ValueId lowest = elements.constant(-std::numeric_limits<double>::infinity());
   const ValueId found =
       elements.values.replace(assuming(elements, id, conditions), [&](const Value& value) -> std::optional<ValueId> {
@@ -74,7 +76,7 @@ bool is_neutral(Elements& elements, ir::Op op, ValueId id, const std::vector<ir:
   return elements.is_constant(found, *ir::neutral(op));
 }
 
-/// Those in the value, on axes that it does not bind.
+/// The conditions in the value that do not depend on axes bound inside it.
 std::vector<ir::Expr> conditions_of(const Elements& elements, ValueId root) {
   std::vector<ir::Expr> all;
   for (const ValueId id : below(elements.values, root)) {
@@ -86,8 +88,9 @@ std::vector<ir::Expr> conditions_of(const Elements& elements, ValueId root) {
   return all;
 }
 
-// Position p of both is p of the first one, or p - n of the second one behind it: that is both where it is the first
-// one, too, at positions below 0. So are the trips of a loop without a mask and those behind it, with one.
+// Appends the second reduction to the first one: positions below n are those of the first, position p from n on is
+// position p - n of the second. The second body is used at all positions, so at p < n it must equal the first body.
+// Example: the trips of a loop without a mask, followed by trips with a mask.
 std::optional<ValueId> append(Elements& elements, ir::Op op, ValueId first, ValueId second) {
   const Value before = elements.values[first], behind = elements.values[second];
   const auto is_reduction = [&](const Value& value) { return value.kind == Value::Kind::reduce && value.op == op; };
@@ -127,8 +130,9 @@ ValueId guarded(Elements& elements, ir::Op op, ValueId id, const std::vector<ir:
                          elements.values[id].dtype);
 }
 
-// Where c holds the wider one has all that is not neutral, elsewhere the narrower one. T, the wider one as it is where
-// c holds, is both, if where c fails it is the narrower one.
+// Tries each condition c of the wider reduction. Where c holds, only the wider reduction may have elements that are not
+// neutral. Where c fails, only the narrower one may. The wider body simplified under c is the body of both, if it
+// equals the narrower body where c fails.
 std::optional<ValueId> unite(Elements& elements, ir::Op op, ValueId first, ValueId second) {
   if (const auto both = append(elements, op, first, second)) return both;
   for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {

@@ -16,8 +16,8 @@ using fusion::Value;
 
 namespace {
 
-/// Replaces the loaded values that index expressions name by g1, g2, …, and returns these values as the arguments of a
-/// table call.
+/// Replaces the loaded values that index expressions name by g1, g2, …, and returns these values, as the arguments of a
+/// table entry.
 std::vector<ValueId> name_arguments(Index& index) {
   std::vector<std::string> names;
   for (const ir::Expr& e : index) ir::collect_variables(e, names);
@@ -72,14 +72,14 @@ bool names_loaded(const ir::Expr& e) {
 
 namespace {
 
-/// The expression of a constant or an integer.
+/// The index expression for a constant or an integer value.
 ir::Expr index_of(const fusion::Values& values, ValueId id) {
   const Value& value = values[id];
   if (value.kind == Value::Kind::constant) return static_cast<std::int64_t>(value.constant);
   return ir::var(loaded_name(id));
 }
 
-/// A sum is -0 only if all its terms are -0, and a reduction begins with 0.
+/// Returns true if the value cannot be -0. A sum is -0 only if all its terms are -0, and a reduction begins with 0.
 bool is_never_minus_zero(const fusion::Values& values, ValueId id) {
   const Value& value = values[id];
   if (value.dtype != ir::DType::f32) return true;
@@ -187,7 +187,7 @@ ValueId Elements::assign(ir::Op op, std::vector<ValueId> args, ir::DType dtype) 
   }
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (op == ir::Op::multiply && is_constant(args[i], 1)) return args[1 - i];
-    // because -0 + 0 is 0
+    // Adding 0 to -0 gives 0, not -0.
     if (op == ir::Op::add && is_constant(args[i], 0) &&
         (std::signbit(values[args[i]].constant) || is_never_minus_zero(values, args[1 - i])))
       return args[1 - i];
@@ -264,7 +264,7 @@ ValueId Elements::rewrite(ValueId root, const ir::Substitution& given) {
       case Value::Kind::scatter:
         break;
     }
-    CHECK(false);  // such values are made only when a kernel is complete
+    CHECK(false);  // such values are created only when a kernel is complete
     return id;
   };
   return run(root);
@@ -275,7 +275,7 @@ std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, Valu
   if (inner.kind != Value::Kind::reduce || inner.op != op) return std::nullopt;
   const std::int64_t outside = values.extent(axis), inside = values.extent(inner.axis);
   const int before = divisions(values, inner.args[0]);
-  // The position on one axis varies within each step of the other axis.
+  // The position on the faster axis varies within each step of the slower axis.
   for (const bool inner_is_faster : {true, false}) {
     const int both = values.new_axis(outside * inside);
     const std::int64_t fast = inner_is_faster ? inside : outside;
@@ -288,7 +288,8 @@ std::optional<ValueId> Elements::join(ir::Op op, int axis, ir::DType dtype, Valu
   return std::nullopt;
 }
 
-// Tries the ends of conditions: an axis may end at the beginning of padding that adds nothing.
+// The position at which the axis may end, because a neutral padding begins there. Candidates are the bounds in
+// conditions on the axis.
 std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   const std::int64_t extent = values.extent(axis);
   const std::string variable = values.axis(axis).name();
@@ -302,8 +303,8 @@ std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   return extent;
 }
 
-/// Whether the value is neutral from position `at` on. This also holds for e^(s - M) if s is -inf there and M is the
-/// maximum of the s before: if M is -inf as well, s - M is a NaN at every position.
+/// Returns true if the value is neutral from position `at` on. This also holds for e^(s - M) if s is -inf there and M
+/// is the maximum of s before `at`: if M is -inf as well, s - M is NaN at every position.
 bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
   const std::string variable = values.axis(axis).name();
   const int rest = values.new_axis(values.extent(axis) - at), first = values.new_axis(at);
@@ -326,7 +327,7 @@ bool Elements::is_padding(ir::Op op, int axis, std::int64_t at, ValueId id) {
   return is_constant(in_rest(tail), *ir::neutral(op));
 }
 
-/// Finds the same reduction over another axis, because several outputs may share one value.
+/// Finds an equal reduction over another axis, because several outputs may share one value.
 std::optional<ValueId> Elements::find_equal(ir::Op op, int axis, ir::DType dtype, ValueId id) {
   for (const ValueId other : reductions_) {
     const Value& value = values[other];

@@ -1,4 +1,5 @@
-// Evaluates elements of tiles backwards: from where an element is needed to what it is made of. Private to the room.
+// Evaluates elements of tiles backwards: from an element that is needed to the elements from which it is computed.
+// Private to the room.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,7 +17,7 @@ namespace deplo::rules::raising {
 
 namespace tp = ir::tile_program;
 
-/// An array that a pointer argument points to.
+/// An array to which a pointer argument points.
 struct Array {
   std::string name;
   ir::DType dtype = ir::DType::f32;
@@ -24,7 +25,7 @@ struct Array {
   ir::DType element = ir::DType::f32;
 };
 
-/// A tensor view. All of it is constant, except the place of its first element.
+/// A tensor view. Everything except the offset of its first element is constant.
 struct View {
   int array = -1;
   ir::Expr offset;
@@ -34,29 +35,29 @@ struct View {
 /// Returns the element of a value at an index.
 using ElementAt = std::function<Element(const Index&)>;
 
-/// Where an element of a tile lies: which element of the array it is, and under which condition it is accessed.
+/// The place of a tile's element: its index in the array, and the condition under which it is accessed.
 struct Place {
   Index at;
-  ir::Expr condition = 1;        // stated by the operation: it accesses the element only if this holds
+  ir::Expr condition = 1;        // stated by the operation, which accesses the element only if this holds
   ValueId mask = ValueId::none;  // a further condition, which is a value
 };
 
-/// The trips of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low + t step. A
-/// block takes the trips from `lower` to `upper`, which may depend on the block.
+/// The trips (iterations) of a loop, numbered the same way for all blocks: trip t, below `count`, has the counter low +
+/// t * step. A block executes the trips with counters from `lower` up to `upper`, which may depend on the block.
 struct Trips {
   std::int64_t count = 0, low = 0, step = 1;
   ir::Expr lower, upper;
 
   ir::Expr counter(const ir::Expr& trip) const { return trip * step + low; }
-  /// The number of `trip` among the block's own trips.
+  /// The number of `trip` among the trips that the block executes.
   ir::Expr number(const ir::Expr& trip) const;
-  /// How many trips the block takes.
+  /// The number of trips that the block executes.
   ir::Expr taken() const;
-  /// The conditions under which the block takes `trip`; empty if all blocks do.
+  /// The conditions under which the block executes `trip`; empty if all blocks execute it.
   std::vector<ir::Expr> conditions(const ir::Expr& trip) const;
 };
 
-/// Thrown within the room if Loop IR cannot express a program. try_raise() turns it into a NotRaised.
+/// Thrown inside the room if Loop IR cannot express a program. try_raise() turns it into a NotRaised.
 class Refused : public Error {
  public:
   explicit Refused(const std::string& why) : Error(why) {}
@@ -70,7 +71,7 @@ class Evaluator {
   Element at(tp::ValueId, const Index&);
   /// An integer of rank 0.
   ir::Expr scalar(tp::ValueId id) { return at(id, {}).index; }
-  /// The same if it is a constant; otherwise refuses the operation, with `what` in the message.
+  /// The same for a constant integer. Refuses the operation if the integer is not constant, with `what` in the message.
   std::int64_t number(const tp::Operation&, tp::ValueId, std::string_view what);
   /// An element as a value of the kernel: integers as i32, floats and i1 as they are.
   ValueId value(tp::ValueId id, const Index& index) { return value_of(type(id), at(id, index)); }
@@ -79,9 +80,9 @@ class Evaluator {
 
   const tp::Type& type(tp::ValueId id) const { return *entry.values[id].type; }
   const tp::Operation* definition(tp::ValueId id) const { return definitions_[id].first; }
-  /// Loop IR cannot express what the operation does: throws Refused.
+  /// Throws Refused, because Loop IR cannot express the operation.
   [[noreturn]] void refuse(const tp::Operation&, const std::string& why) const;
-  /// The launch violates what the operation requires: throws Error.
+  /// Throws Error, because the launch violates a requirement of the operation.
   [[noreturn]] void fail(const tp::Operation&, const std::string& why) const;
 
   /// Enters a region of a loop, or the body of a reduction, with values for its arguments.
@@ -90,7 +91,7 @@ class Evaluator {
   /// Forgets all evaluated elements, so that they can be evaluated with other solutions for blocks and trips.
   void forget();
 
-  /// The unknown that stands for a scalar without a simpler form, or the expression that it was solved as.
+  /// The unknown that stands for a scalar without a simpler form, or the expression by which the unknown was solved.
   ir::Expr unknown(const std::string& key, std::optional<ir::Interval> range = {});
   ir::Expr unknown(const std::string& name, std::int64_t extent);
   ir::Expr block(std::size_t dimension);
@@ -101,10 +102,10 @@ class Evaluator {
   const TileLaunch& launch;
   Elements elements;
   std::vector<Array> arrays;
-  ir::Substitution solved;                                  // unknowns, and what they were solved as
-  std::vector<std::pair<const tp::Operation*, int>> loads;  // those evaluated, with the array of each
-  /// The place of a loaded integer. `at` is not clamped to the array. `padding` is the constant that stands for the
-  /// integer if it is not loaded; nullopt: it is not a constant, or the integer is always loaded.
+  ir::Substitution solved;                                  // unknowns and their solutions
+  std::vector<std::pair<const tp::Operation*, int>> loads;  // the evaluated loads, each with its array
+  /// The place of a loaded integer. `at` is not clamped to the array. `padding` is the constant that replaces the
+  /// integer where it is not loaded; nullopt if this is not a constant, or if the integer is always loaded.
   struct Loaded {
     int array = -1;
     Index at;
@@ -123,7 +124,7 @@ class Evaluator {
   Element evaluate(tp::ValueId, const Index&);
   std::map<std::string, std::string> unknowns_;  // by key
   std::vector<std::pair<const tp::Operation*, std::size_t>> definitions_;
-  std::vector<const tp::Region*> regions_;  // of each value
+  std::vector<const tp::Region*> regions_;  // region of each value
   std::vector<Frame> frames_;
   std::int64_t markers_ = 0;
 };
@@ -139,36 +140,36 @@ std::vector<NamedRaiser> float_raisers();
 std::vector<NamedRaiser> shape_raisers();
 std::vector<NamedRaiser> memory_raisers();
 std::vector<NamedRaiser> loop_raisers();
-/// nullptr if the operation has none.
+/// Returns nullptr if the operation has no raiser.
 Raiser find_raiser(std::string_view operation);
 
 /// The array that a load or a store accesses.
 int accessed(Evaluator&, const tp::Operation&);
-/// Where element `index` of the tile that a load or a store accesses lies.
+/// The place of element `index` of the tile that a load or a store accesses.
 Place place_of(Evaluator&, const tp::Operation&, const Index& index);
 
-/// The number of trips of a loop whose bounds are constants.
+/// The number of trips of a loop with constant bounds.
 std::int64_t trips(Evaluator&, const tp::Operation& loop);
 /// The trips of a loop whose bounds have known ranges.
 Trips trips_of(Evaluator&, const tp::Operation& loop);
-/// Of an integer or a pointer that each trip moves by the same: what it is before `trip`.
+/// The value before `trip` of a loop-carried integer or pointer that changes by the same amount in each trip.
 Element in_trip(Evaluator&, const tp::Operation& loop, std::size_t carried, const ir::Expr& trip, const Index& index);
 /// Element `index` of a loop-carried float after the loop's last trip.
 ValueId after_trips(Evaluator&, const tp::Operation& loop, std::size_t carried, const Index& index);
 
-/// Does the operation's form have the attribute? Does a load or a store go through a view?
+/// has_attribute: does the operation's form have the attribute? through_view: does a load or a store access a view?
 bool has_attribute(const tp::Operation&, std::string_view name);
 bool through_view(const tp::Operation&);
 
-/// The float rounded to the type, or itself if the type can hold it.
+/// The float rounded to the type; `id` itself if the type represents it exactly.
 ValueId rounded(Evaluator&, const tp::Operation&, ValueId, ir::DType);
 /// The type of Loop IR that holds the elements; nullopt if there is none.
 std::optional<ir::DType> loop_type(ir::DType);
-/// The reduction that an operation in a region means (`add` for addf); nullopt if it means none.
+/// The reduction that corresponds to an operation in a region (`add` for addf); nullopt if there is none.
 std::optional<ir::Op> reducing(std::string_view operation);
 
-/// The writes of a store: the value of each element, in terms of free axes. Either the writes cover the whole array, or
-/// the root is a scatter.
+/// The writes of a store: the value of each element as a function of the free axes. The writes cover the whole array,
+/// unless the root is a scatter.
 struct Output {
   int array = -1;
   const tp::Operation* store = nullptr;

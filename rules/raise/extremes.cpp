@@ -1,5 +1,5 @@
-// Tile IR's maxima and minima without `propagate_nan`: of a NaN and a number the number (IEEE 754-2019, maximumNumber).
-// Loop IR's keep the NaN, so here comparisons choose the number.
+// Tile IR's maxima and minima without `propagate_nan`: for a NaN and a number, they give the number (IEEE 754-2019,
+// maximumNumber). Loop IR's maxima and minima give the NaN, so comparisons select the number here.
 #include "rules/raise/extremes.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool is_extremum(const Value& value) {
          (value.op == ir::Op::maximum || value.op == ir::Op::minimum);
 }
 
-/// Adds the axes of the maxima that an exponent is calculated with.
+/// Adds the axes of the maxima from which an exponent is computed.
 void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axes) {
   const Value& value = values[id];
   if (value.kind == Value::Kind::reduce && is_extremum(value)) axes.insert(value.axis);
@@ -25,8 +25,8 @@ void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axe
     for (const ValueId arg : value.args) collect_maxima(values, arg, axes);
 }
 
-/// The axes of the maxima of softmaxes: maxima that exponents below a sum over as many elements are calculated with.
-/// These may keep NaN, because a NaN among the scores makes their sum NaN in any case.
+/// The axes of the maxima of softmaxes, i.e. maxima in exponents below a sum over as many elements. These maxima may
+/// keep NaN, because a NaN among the scores makes their sum NaN in any case.
 std::set<int> softmax_axes(const fusion::Values& values, ValueId root) {
   std::set<int> result;
   for (const ValueId sum : below(values, root)) {
@@ -43,7 +43,7 @@ std::set<int> softmax_axes(const fusion::Values& values, ValueId root) {
   return result;
 }
 
-/// The greater or lesser of a and b; of a NaN and a number the number.
+/// The greater or lesser of a and b. For a NaN and a number, it is the number.
 ValueId choose_number(Elements& elements, ir::Op op, ValueId a, ValueId b) {
   if (elements.values[a].kind == Value::Kind::constant) std::swap(a, b);
   const auto compare = [&](ir::Op word, ValueId x, ValueId y) {
@@ -60,7 +60,7 @@ ValueId choose_number(Elements& elements, ir::Op op, ValueId a, ValueId b) {
 
 ValueId choosing_numbers(Elements& elements, ValueId root) {
   const std::set<int> softmaxes = softmax_axes(elements.values, root);
-  std::set<ValueId> kept;  // maxima of softmaxes, and what is calculated of them by further maxima
+  std::set<ValueId> kept;  // maxima of softmaxes, and further maxima computed from them
   return elements.values.replace(root, [&](const Value& value) -> std::optional<ValueId> {
     if (!is_extremum(value)) return std::nullopt;
     const auto is_kept = [&](ValueId id) { return kept.contains(id); };

@@ -4,8 +4,8 @@
 
 namespace deplo::rules::raising {
 
-/// Makes the maxima and minima in `value` drop NaN: of a NaN and a number they give the number. Maxima of softmaxes stay
-/// as they are.
+/// Makes the maxima and minima in `value` ignore NaN: for a NaN and a number, the result is the number. Maxima of
+/// softmaxes stay as they are.
 ValueId choosing_numbers(Elements&, ValueId value);
 
 }  // namespace deplo::rules::raising

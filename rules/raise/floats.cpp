@@ -1,4 +1,4 @@
-// Floats as values of Loop IR: calculated in f32, and rounded where the program's type has 16 bits.
+// Floats as values of Loop IR: computed in f32, and rounded if the program's type has 16 bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using fusion::Value;
 
-/// Does the type hold it as it is? Of values whose elements in memory, roundings and constants show it.
+/// Is the value known to be exactly representable in the type? Elements in memory, roundings and constants show that.
 bool is_held(Evaluator& in, ValueId id, ir::DType element) {
   const Value& value = in.elements.values[id];
   const ir::Op round = element == ir::DType::f16 ? ir::Op::round_f16 : ir::Op::round_bf16;
@@ -42,7 +42,7 @@ void check_rounding(Evaluator& in, const tp::Operation& op) {
   if (!near) in.refuse(op, "Loop IR rounds to the nearest, found another rounding");
 }
 
-/// A value whose elements are calculated one by one, of operands of the same shape.
+/// Computes an operation elementwise, from operands of the same shape.
 ValueId each(Evaluator& in, const tp::Operation& op, ir::Op word, const Index& index) {
   check_rounding(in, op);
   std::vector<ValueId> args;
@@ -55,8 +55,8 @@ Element elementwise(Evaluator& in, const tp::Operation& op, std::size_t, const I
   return {0, rounded(in, op, each(in, op, word, index), in.type(op.results[0]).element)};
 }
 
-/// Of a NaN and a number the number, without `propagate_nan`: here for constants; Elements::choosing_numbers does the
-/// rest.
+/// A maximum or minimum. Without `propagate_nan`, the result for a NaN and a number is the number: constants are
+/// handled here, and choosing_numbers (extremes.h) handles the rest.
 template <ir::Op word>
 Element extremum(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
   if (op.number("propagate_nan") == 0)
@@ -100,7 +100,7 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
   return {0, rounded(in, op, number, in.type(op.results[0]).element)};
 }
 
-/// An exponent is a float of f32, which has every integer up to 2^24.
+/// The exponent becomes an f32, which represents every integer up to 2^24 exactly.
 Element integer_power(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const Element exponent = in.at(op.operands[1], index);
   constexpr std::int64_t most = std::int64_t{1} << 24;
@@ -123,7 +123,7 @@ Element compare_floats(Evaluator& in, const tp::Operation& op, std::size_t, cons
   const auto comparison = static_cast<tp::Comparison>(op.number("comparison_predicate"));
   const bool ordered = op.number("comparison_ordering") != 0;
   ValueId a = in.value(op.operands[0], index), b = in.value(op.operands[1], index);
-  // Of a NaN only `not_equal` holds.
+  // If an operand is NaN, Loop IR's `not_equal` is true, and all other comparisons are false.
   if (ordered == (comparison == not_equal)) in.refuse(op, "Loop IR compares otherwise where an operand is no number");
   if (comparison == greater || comparison == greater_equal) std::swap(a, b);
   const ir::Op word = comparison == equal                           ? ir::Op::equal
@@ -135,7 +135,7 @@ Element compare_floats(Evaluator& in, const tp::Operation& op, std::size_t, cons
 
 // --- Products --------------------------------------------------------------------------------------------------------
 
-/// sum over k of lhs[…, m, k] * rhs[…, k, n], and what is accumulated.
+/// Returns acc + sum over k of lhs[…, m, k] * rhs[…, k, n].
 Element multiply_matrices(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const tp::ValueId lhs = op.operand("lhs"), rhs = op.operand("rhs"), acc = op.operand("acc");
   if (in.type(op.results[0]).element != ir::DType::f32)

@@ -1,5 +1,5 @@
-// Integers as index expressions. A scalar that has no such form, or no affine one, becomes an unknown, which the store
-// that it leads to solves.
+// Integers as index expressions. A scalar that has no such form, or none that is affine, becomes an unknown. The store
+// that uses it solves for the unknown.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_affine(const ir::Expr& e) {
   return is_affine(e.lhs()) && is_affine(e.rhs()) && (sum || e.rhs().kind() == ir::Expr::Kind::constant);
 }
 
-/// Is it a number of the block: does it depend on unknowns, and on nothing else?
+/// Is the expression a number of the block, i.e. does it depend on unknowns and on nothing else?
 bool is_of_block(const ir::Expr& e) {
   std::vector<std::string> names;
   ir::collect_variables(e, names);
@@ -48,7 +48,7 @@ class Integers {
     if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple), range)};
     return {simple};
   }
-  /// What no index expression says.
+  /// The result of an operation that index expressions cannot represent: an unknown.
   Element give_unknown(const std::vector<ir::Expr>& operands) {
     std::string key(op_.form->name);
     bool of_block = true;
@@ -107,7 +107,7 @@ Element multiply(Evaluator& in, const tp::Operation& op, std::size_t, const Inde
   return now.give(constant(a) ? b * a : a * b);
 }
 
-/// Of numbers whose quotient is known to be rounded towards zero as it is down, or which are constants.
+/// Requires constants, or a quotient whose rounding is known to be the same as rounding down.
 Element divide(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   const ir::Expr a = now.operand(0), b = now.operand(1);
@@ -169,7 +169,7 @@ Element shift_right(Evaluator& in, const tp::Operation& op, std::size_t, const I
 
 // --- Conditions and bits ---------------------------------------------------------------------------------------------
 
-/// and, or, exclusive or of truth values, or of the bits of an integer where that is a remainder.
+/// and, or, exclusive or of truth values, or of the bits of integers if index expressions can represent the result.
 template <tp::Rmw mode>
 Element bits(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
@@ -206,7 +206,7 @@ Element compare(Evaluator& in, const tp::Operation& op, std::size_t, const Index
   const bool strict = comparison == less || comparison == greater;
   const ir::Expr below = ir::less(a, strict ? b : b + 1);
   if (now.is_signed() || (now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give(below);
-  // Without a sign, a negative number is above all others.
+  // As an unsigned number, a negative number is greater than all others.
   if (now.is_at_least(b, 0)) return now.give({ir::ExprOp::land, ir::less(-1, a), below});
   return now.give_unknown({a, b});
 }

@@ -1,4 +1,5 @@
-// Loops, whose carried counters have closed forms (of floats: recurrence.cpp); reductions of tiles; branches.
+// Loops, whose carried counters have closed forms (recurrence.cpp has those of carried floats); reductions of tiles;
+// branches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const
   return {0, value};
 }
 
-/// The operation by which a body combines two elements.
+/// The operation with which the body of a reduction combines two elements.
 ir::Op combining(Evaluator& in, const tp::Operation& op) {
   const tp::Region& body = op.regions[0];
   const bool one = body.operations.size() == 2 && op.results.size() == 1;

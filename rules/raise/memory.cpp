@@ -1,4 +1,4 @@
-// Where elements of tiles lie in arrays: through views, and through tiles of pointers.
+// The places of tile elements in arrays, through views and through tiles of pointers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace deplo::rules::raising {
 namespace {
 
-/// The conditions of which all hold.
+/// Splits a conjunction into its conditions.
 void split_conditions(const ir::Expr& e, std::vector<ir::Expr>& all) {
   if (e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land) {
     split_conditions(e.lhs(), all);
@@ -21,13 +21,13 @@ void split_conditions(const ir::Expr& e, std::vector<ir::Expr>& all) {
   }
 }
 
-/// Is it one of the conditions, or always so?
+/// Is `wanted` one of the conditions, or always true?
 bool follows(Evaluator& in, const ir::Expr& wanted, const std::vector<ir::Expr>& conditions) {
   const ir::Expr e = in.elements.simplify(wanted);
   return e.is_constant(1) || std::ranges::find(conditions, e) != conditions.end();
 }
 
-/// c * variable of a sum.
+/// The summand coefficient * of.
 struct Part {
   ir::Expr of;
   std::int64_t coefficient;
@@ -46,9 +46,10 @@ void collect_parts(const ir::Expr& e, std::int64_t factor, std::vector<Part>& pa
   }
 }
 
-/// The index of the element at an offset: what whole strides of the outer dimensions leave is that of the inner ones.
-/// Right where each stays within its extent, which `conditions` or its range says; else by division, where rows lie
-/// without gaps.
+/// The index of the element at an offset. The index along a dimension takes the summands that are multiples of its
+/// stride, and the inner dimensions take the rest. This is right if each index stays within its extent, which must
+/// follow from `conditions` or from the ranges of the variables. Otherwise the index is computed by division, if rows
+/// lie without gaps.
 Index find_index(Evaluator& in, const tp::Operation& op, const Array& array, const ir::Expr& offset,
                  const std::vector<ir::Expr>& conditions) {
   std::vector<std::size_t> order(array.shape.size());
@@ -73,13 +74,13 @@ Index find_index(Evaluator& in, const tp::Operation& op, const Array& array, con
     const auto within = [&] {
       return follows(in, ir::less(-1, at), conditions) && follows(in, ir::less(at, extent), conditions);
     };
-    // What is no part of an index that is always 0 is one of the dimensions within.
+    // An index that is always 0 takes no summands. They belong to the inner dimensions.
     if (extent == 1 && !within()) continue;
     constant %= stride;
     if (last && (!rest.empty() || constant != 0)) stays = false;
     parts = std::move(rest);
     index[order[i]] = in.elements.simplify(at);
-    // The outermost may run on: beyond its extent there is no array.
+    // The outermost index need not be checked: beyond its extent there is no array.
     const bool outermost = std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i),
                                        [&](std::size_t d) { return array.shape[d] == 1; });
     stays = stays && (outermost || within());
@@ -117,7 +118,7 @@ double padding_of(tp::Padding padding) {
   return 0;
 }
 
-/// What stands where nothing is loaded: an operand, the view's padding, or 0 where the program leaves it open.
+/// The value of elements that are not loaded: an operand, the view's padding, or 0 if the program does not specify it.
 ValueId padding(Evaluator& in, const tp::Operation& op, const Index& index) {
   if (op.form->name == "load_ptr_tko")
     return op.has("padding") ? in.value(op.operand("padding"), index) : in.elements.constant(0);
@@ -132,7 +133,7 @@ void check_order(Evaluator& in, const tp::Operation& op) {
 }
 
 Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
-  CHECK(result == 0);  // nobody asks for tokens
+  CHECK(result == 0);  // tokens are never evaluated
   check_order(in, op);
   const int array = accessed(in, op);
   const Array& of = in.arrays[static_cast<std::size_t>(array)];
@@ -241,7 +242,7 @@ Place place_of(Evaluator& in, const tp::Operation& op, const Index& index) {
       const auto dim = static_cast<std::size_t>(cut.dim_map[d]);
       const ir::Expr tile = in.scalar(tiles[d]);
       in_view[dim] = in.elements.simplify(tile * cut.tile[d] + index[d]);
-      // The number of a tile outside of the view is an error of the program's: where one is loaded, none is.
+      // A tile number outside the view is an error of the program. So a loaded tile number is assumed to be inside.
       if (cut.tile[d] == 1 && names_loaded(tile)) continue;
       place.condition = {ir::ExprOp::land, place.condition, ir::less(in_view[dim], of.shape[dim])};
     }

@@ -1,7 +1,6 @@
-// Proofs by contradiction: the conditions and the goal's opposite, as inequalities of sums of whole numbers, have no
-// solution. Variables are eliminated one by one (Fourier and Motzkin); a constant is rounded down to what whole numbers
-// reach. A quotient is a variable between two inequalities; of min and max it is tried that the one or the other is
-// taken.
+// Proves by contradiction: the conditions and the goal's negation, as inequalities of integer sums, have no solution.
+// Variables are eliminated one by one (Fourier and Motzkin). A constant is rounded down to the nearest value that an
+// integer sum can reach. A quotient is a variable bounded by two inequalities. For min and max, both cases are tried.
 #include "rules/raise/proofs.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 constexpr std::size_t most_inequalities = 1000;
 constexpr std::int64_t most_coefficient = std::int64_t{1} << 30, most_constant = 2 * most_coefficient;
 
-/// constant + sum of coefficient * variable, by the variable's number.
+/// constant + sum of coefficient * variable. `coefficients` has the number of each variable as its key.
 struct Sum {
   std::map<int, std::int64_t> coefficients;
   std::int64_t constant = 0;
@@ -34,16 +33,17 @@ Sum difference(Sum a, const Sum& b) {
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// Sums that are at least 0. Of those with the same variables the tightest.
+/// Sums that are at least 0. Of several sums with the same variables, the tightest is kept.
 class Inequalities {
  public:
-  /// False where there is no solution.
+  /// Returns false if there is no solution.
   bool add(Sum sum) {
     std::int64_t divisor = 0;
     for (const auto& [variable, c] : sum.coefficients) divisor = std::gcd(divisor, c);
     if (divisor == 0) return sum.constant >= 0;
     sum.constant = floor_divide(sum.constant, divisor);
-    // Sums of two products must stay in range. What is left out proves nothing wrong.
+    // Products of two numbers must not overflow when they are summed. Leaving out an inequality cannot make a proof
+    // wrong.
     if (sum.constant > most_constant || sum.constant < -most_constant) return true;
     for (auto& [variable, c] : sum.coefficients) {
       c /= divisor;
@@ -62,7 +62,8 @@ class Inequalities {
         ++(c > 0 ? uses[variable].above : uses[variable].below);
         uses[variable].greatest = std::max(uses[variable].greatest, std::abs(c));
       }
-    // Nothing is lost by variables that stand alone: they first, of these what makes the fewest inequalities.
+    // Eliminating a variable with coefficients of ±1 loses nothing, so such variables come first. Among them, the
+    // variable that leads to the fewest new inequalities comes first.
     const auto price = [](const auto& of) {
       return std::pair(of.second.greatest > 1, of.second.above * of.second.below);
     };
@@ -88,8 +89,8 @@ class Inequalities {
 
  private:
   struct Uses {
-    std::size_t above = 0, below = 0;  // 0: how often its coefficient is
-    std::int64_t greatest = 0;         // coefficient
+    std::size_t above = 0, below = 0;  // number of sums with a coefficient above and below 0
+    std::int64_t greatest = 0;         // largest absolute coefficient
   };
   std::map<std::map<int, std::int64_t>, std::int64_t> sums_;
 };
@@ -116,7 +117,7 @@ class Proof {
   bool is_contradiction() { return impossible_ || !has_solution(inequalities_, 0); }
 
  private:
-  using Choice = std::pair<Sum, Sum>;  // one of which is at least 0
+  using Choice = std::pair<Sum, Sum>;  // at least one of the two is at least 0
 
   void at_least(Sum sum, std::int64_t least) {
     sum.constant -= least;
@@ -157,7 +158,7 @@ class Proof {
     }
   }
 
-  /// A variable of the proof, with what is known of it.
+  /// The variable of the proof that stands for an expression. A new variable is described by inequalities.
   Sum atom(const ir::Expr& e) {
     const auto known = std::ranges::find(atoms_, e);
     const Sum result{{{static_cast<int>(known - atoms_.begin()), 1}}, 0};
@@ -198,7 +199,7 @@ class Proof {
   bool impossible_ = false;
 };
 
-/// A quotient of what the reduce axes count; nullopt where there is none.
+/// A quotient whose dividend depends on reduce axes; nullopt if there is none.
 std::optional<ir::Expr> find_quotient(const ir::Expr& e) {
   if (e.kind() != ir::Expr::Kind::binary) return std::nullopt;
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// Proves what follows from conditions on index expressions. Private to the room.
+// Proves consequences of conditions on index expressions. Private to the room.
 #pragma once
 #include <vector>
 
@@ -6,14 +6,15 @@
 
 namespace deplo::rules::raising {
 
-/// Does `goal` hold for all integers within the ranges that satisfy all conditions? True is certain; false means that
-/// no proof was found. Conditions and goal consist of lt, eq and land.
+/// Returns true if `goal` is proved to hold for all integers within the ranges that satisfy all conditions. False means
+/// only that no proof was found. Conditions and goal consist of lt, eq and land.
 bool implies(const std::vector<ir::Expr>& conditions, const ir::Expr& goal, const ir::Ranges&);
 
-/// Conditions of which at least one holds whenever `condition` fails. Empty: `condition` cannot be negated so.
+/// Returns conditions of which at least one holds whenever `condition` fails; empty if `condition` cannot be negated in
+/// this way.
 std::vector<ir::Expr> negations(const ir::Expr& condition);
 
-/// The conditions whose conjunction `condition` is.
+/// Splits a conjunction into its conditions.
 std::vector<ir::Expr> conjuncts(const ir::Expr& condition);
 
 /// Rewrites x / c < b as x < c b, and a < x / c as c a + c - 1 < x, if x depends on reduce axes. Then the condition

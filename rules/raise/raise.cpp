@@ -20,10 +20,10 @@ using fusion::Value;
 
 struct StoreSite {
   const tp::Operation* store = nullptr;
-  std::vector<const tp::Operation*> around;  // loops, outer first
+  std::vector<const tp::Operation*> around;  // loops around the store, outer loops first
 };
 
-/// What the operations of an entry do besides computing values.
+/// Side effects of an entry's operations. Refuses those that Loop IR cannot express.
 class Effects {
  public:
   explicit Effects(Evaluator& in) : in_(in) { walk(in.entry.body); }
@@ -62,7 +62,8 @@ class Effects {
   std::vector<const tp::Operation*> around_;
 };
 
-/// Does the program round all that it multiplies in f32 to tf32? Then tensor cores, which do so, change nothing.
+/// Does the program round all operands of its f32 products to tf32? Then tensor cores, which round in the same way,
+/// change nothing.
 bool rounds_to_tf32(const ir::Program& kernel) {
   const std::vector<std::string> products = ir::mma::find_products(kernel, ir::mma::Operands::tf32);
   std::set<std::string, std::less<>> rounded;
@@ -80,7 +81,7 @@ bool rounds_to_tf32(const ir::Program& kernel) {
   return all;
 }
 
-/// Whether maxima and minima of the program's floats keep NaN.
+/// Do maxima and minima of the program's floats keep NaN? Refuses programs in which only some of them do.
 bool keeps_nan(const Evaluator& in) {
   std::optional<bool> found;
   const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
@@ -129,7 +130,8 @@ class Kernels {
       fusion::LoopOp op{.output = node_of(i), .root = roots_[i]};
       if (state.values[op.root].kind == Value::Kind::scatter) {
         op.axes = outputs_[i].axes;
-        fusion::split_axes(state, op);  // what a block has one of, as the expert of its rows, walks an axis of its own
+        // Values that differ per block, such as the expert of its rows, get an axis of their own.
+        fusion::split_axes(state, op);
       }
       fusion::complete(state, op);
       sweep_once(state, op);
@@ -153,7 +155,7 @@ class Kernels {
   }
 
  private:
-  /// Where an element is rounded when it is written, it need not be before.
+  /// An element need not be rounded before it is written, because the write rounds it.
   ValueId unrounded(ValueId id, ir::DType written) {
     const Value& value = values()[id];
     const bool rounds =
@@ -170,7 +172,8 @@ class Kernels {
     return fmt::format("{}: cannot raise {}: {}", tp::place(in_.program, in_.entry.location), in_.entry.name, fault);
   }
 
-  /// An array that is written is read only where the same element is written later: so it does not matter who is first.
+  /// Checks that an array that is written is read only to compute the same element, and before that element is written.
+  /// So the order of blocks does not matter.
   void check_loads() {
     for (const Output& output : outputs_)
       for (const Output& reader : outputs_)
@@ -188,7 +191,7 @@ class Kernels {
         }
   }
 
-  /// In the order of the text.
+  /// Does `a` come before `b` in the program's text?
   bool before(const tp::Operation& a, const tp::Operation& b) const {
     const tp::Operation* first = nullptr;
     const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
@@ -208,7 +211,7 @@ class Kernels {
     return false;
   }
 
-  /// A tensor for each array, and behind them one for each output.
+  /// Creates a tensor for each array, followed by one for each output.
   void make_graph() {
     std::set<std::string> names;
     for (const Array& array : in_.arrays) names.insert(array.name);
@@ -224,7 +227,7 @@ class Kernels {
     }
   }
 
-  /// The output's value, where what an earlier kernel has written is loaded.
+  /// The output's value, with loads in place of values that an earlier kernel has written.
   ValueId share(std::size_t number) {
     const Output& output = outputs_[number];
     return values().replace(output.root, [&](const Value& value) -> std::optional<ValueId> {
@@ -239,7 +242,8 @@ class Kernels {
     });
   }
 
-  /// An attention's maximum, total and weighed sums as one sweep over its keys, which calculates each score once.
+  /// Computes an attention's maximum, total and weighted sums in one sweep over its keys, which computes each score
+  /// once.
   static void sweep_once(fusion::Fusion& state, fusion::LoopOp& op) {
     fusion::LoopOp swept = op;
     fusion::split_axes(state, swept);
@@ -251,7 +255,7 @@ class Kernels {
     fusion::complete(state, op);
   }
 
-  /// Do both mean the same by the axes that the first one has?
+  /// Do the axes of the first output mean the same in the second output?
   bool agrees(const Output& first, const Output& second) const {
     for (std::size_t d = 0; d < first.axes.size(); ++d)
       if (first.axes[d] > 1 && (d >= second.axes.size() || first.axes[d] != second.axes[d])) return false;

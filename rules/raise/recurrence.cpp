@@ -1,9 +1,9 @@
-// Floats that a loop carries, as reductions over its trips. Two kinds:
-//   x' = x + f(k)                          x = sum over k of f(k), and so are products, maxima and minima.
-//   x' = x e^(m - m') + w(k) e^(s(k) - m')  The online softmax (Milakov and Gimelshein, arXiv 1805.02867), where m is
-//                                          carried, too, m' is what the trip leaves of it, and M what the last one
-//                                          does: x e^m grows by w(k) e^s(k), so x = sum over k of w(k) e^(s(k) - M).
-// What the loop begins with, x0 e^(m0 - M), is added to both.
+// Floats that a loop carries, as reductions over its trips. There are two kinds:
+//   x' = x + f(k)                          x = sum over k of f(k). Products, maxima and minima work in the same way.
+//   x' = x e^(m - m') + w(k) e^(s(k) - m')  The online softmax (Milakov and Gimelshein, arXiv 1805.02867). m is carried
+//                                          as well, m' is its value after the trip, and M is its value after the last
+//                                          trip. x e^m grows by w(k) e^s(k), so x = sum over k of w(k) e^(s(k) - M).
+// In both kinds, the initial value is added; in the second kind, its share is x0 e^(m0 - M).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ ValueId rounded_constant(Elements& elements, double exact) {
   return elements.constant(static_cast<double>(static_cast<float>(exact)));
 }
 
-/// A factor that is not normal would lose digits, or turn a 0 into a NaN.
+/// Is the factor a normal number? Other factors would lose digits, or turn a 0 into a NaN.
 bool is_normal(double factor) { return std::isnormal(static_cast<float>(factor)); }
 
-/// For a sum s + mask: s if the mask shows it, else -inf.
+/// Rewrites a sum s + mask, where the mask is 0 or -inf, as a select of s or -inf. nullopt for other sums.
 std::optional<Value> hidden(Elements& elements, const Value& sum) {
   const ValueId lowest = elements.constant(-std::numeric_limits<double>::infinity());
   for (const std::size_t side : {0, 1}) {
@@ -42,7 +42,7 @@ std::optional<Value> hidden(Elements& elements, const Value& sum) {
   return std::nullopt;
 }
 
-/// factor * value, for a factor above 0. The factor moves into maxima and choices until it meets another factor, so
+/// factor * value, for a factor above 0. The factor moves into maxima and selects until it meets another factor, so
 /// that the scores and their maximum are scaled in the same way.
 ValueId scaled(Elements& elements, ValueId id, double factor) {
   const fusion::Values& values = elements.values;
@@ -84,13 +84,13 @@ ValueId negated(Elements& elements, ValueId id) {
   return elements.assign(ir::Op::negative, {id});
 }
 
-/// The form coefficient * wanted + rest of a value.
+/// A value in the form coefficient * wanted + rest.
 struct Isolated {
   double coefficient = 0;
   std::optional<ValueId> rest;
 };
 
-/// nullopt if the value does not have this form.
+/// Brings a value into this form; nullopt if that is not possible.
 std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) {
   if (id == wanted) return Isolated{1, {}};
   if (!contains(elements.values, id, wanted)) return Isolated{0, id};
@@ -135,7 +135,7 @@ std::optional<Isolated> isolate(Elements& elements, ValueId id, ValueId wanted) 
   }
 }
 
-/// The same for the exponent of an e^x or 2^x.
+/// The same for the exponent of an e^x or a 2^x. The exponent is converted to base e.
 std::optional<Isolated> isolate_in_exponent(Elements& elements, ValueId id, ValueId wanted) {
   const Value value = elements.values[id];
   if (value.kind != Value::Kind::assign || (value.op != ir::Op::exp && value.op != ir::Op::exp2)) return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<Isolated> isolate_in_exponent(Elements& elements, ValueId id, Valu
   return exponent;
 }
 
-/// Rewrites values that are proportional to e^(-c m), so that another value replaces c m.
+/// Rewrites values that are proportional to e^(-c m) by replacing c m by another value.
 struct Rebase {
   Elements& elements;
   ValueId from;                           // m
@@ -155,8 +155,8 @@ struct Rebase {
   ValueId to;                             // the value that replaces c m
   std::vector<ir::Expr> conditions = {};  // if one is false, the score is -inf
 
-  /// nullopt if the value is not proportional. A value rounded to 16 bits is not: with another maximum it would be
-  /// scaled, and so rounded, differently.
+  /// Returns nullopt if the value is not proportional to e^(-c m). Roundings to 16 bits are removed, because they are
+  /// not proportional: with another maximum, a value would be scaled and rounded differently.
   std::optional<ValueId> run(ValueId id) {
     if (elements.is_constant(id, 0)) return id;
     const Value value = elements.values[id];
@@ -217,7 +217,7 @@ struct Rebase {
   }
 };
 
-/// The next carried value in terms of the previous one: (value * decay) op f op g.
+/// The next carried value in terms of the previous one: (value * decay) op term op term ….
 struct Step {
   std::optional<ir::Op> op;
   std::vector<ValueId> terms;
@@ -242,7 +242,8 @@ class Recurrence {
   }
 
  private:
-  /// An element of a loop-carried float. A load without an array stands for its value after the previous trip.
+  /// An element of a loop-carried float. `before` is a load without an array that stands for the value after the
+  /// previous trip.
   struct Carried {
     std::size_t number;
     Index index;
@@ -250,7 +251,7 @@ class Recurrence {
   };
   Elements& elements() { return in_.elements; }
 
-  /// Evaluates this value, and the values that it depends on, at the end of a trip.
+  /// Evaluates the element, and the carried elements on which it depends, at the end of a trip.
   void evaluate_trip() {
     const std::vector<tp::ValueId> all(loop_.regions[0].arguments.begin() + 1, loop_.regions[0].arguments.end());
     std::map<tp::ValueId, ElementAt> arguments;
@@ -265,7 +266,7 @@ class Recurrence {
     };
     before(carried_, index_);
     in_.enter(loop_.regions[0], std::move(arguments));
-    for (std::size_t i = 0; i < carried_elements_.size(); ++i) {  // grows in the loop
+    for (std::size_t i = 0; i < carried_elements_.size(); ++i) {  // the vector grows inside the loop
       const Carried one = carried_elements_[i];
       next_.push_back(in_.value(loop_.regions[0].operations.back().operands[one.number], one.index));
     }
@@ -315,7 +316,7 @@ class Recurrence {
     for (auto term = step_.terms.rbegin(); term != step_.terms.rend(); ++term) {
       if (const Carried* other = other_in(*term))
         in_.refuse(loop_, fmt::format("carried value {} depends on carried value {}", carried_ + 1, other->number + 1));
-      // Scaled like exponents, so that the scores and their maximum are found to be equal.
+      // Maxima are scaled like exponents, so that the scores and their maximum are recognised as equal.
       const ValueId part = *step_.op == ir::Op::maximum ? scaled(elements(), *term, 1) : *term;
       result = combined(*step_.op, result, over_trips(*step_.op, guarded(elements(), *step_.op, part, conditions())));
     }
@@ -385,8 +386,8 @@ class Recurrence {
   Trips trips_;
   int axis_ = -1;
   ir::Expr trip_;
-  std::vector<Carried> carried_elements_;  // this element is the first
-  std::vector<ValueId> next_;              // the value of each after the trip
+  std::vector<Carried> carried_elements_;  // begins with the element of this recurrence
+  std::vector<ValueId> next_;              // value of each of them after the trip
   Step step_;
 };
 

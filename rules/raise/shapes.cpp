@@ -1,4 +1,4 @@
-// Operations that only say where an element comes from, and constants.
+// Operations that only select an element of an operand, and constants.
 #include <fmt/format.h>
 
 #include "ir/tile_program/attribute.h"
@@ -15,12 +15,12 @@ Element broadcast(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
   return in.at(op.operands[0], from);
 }
 
-/// The same element in row-major order. Dimensions that stay apart keep their index.
+/// The same element in row-major order. Dimensions that are neither merged nor split keep their index.
 Element reshape(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const tp::Extents &from = in.type(op.operands[0]).shape, &to = in.type(op.results[0]).shape;
   Index result(from.size(), 0);
   std::size_t f = from.size(), t = to.size();
-  while (f > 0 || t > 0) {  // the fewest dimensions, from the last, that have as many elements on both sides
+  while (f > 0 || t > 0) {  // the fewest dimensions, from the last, with equal numbers of elements on both sides
     std::int64_t in_from = 1, in_to = 1;
     const std::size_t last_from = f, last_to = t;
     do {
@@ -49,7 +49,8 @@ Element permute(Evaluator& in, const tp::Operation& op, std::size_t, const Index
   return in.at(op.operands[0], from);
 }
 
-/// Which part of a dimension with `parts` of them an extract or insert names. Its indices begin at operand `first`.
+/// The number of the part along dimension d that an extract or insert names, out of `parts`. Its indices begin at
+/// operand `first`.
 ir::Expr part_index(Evaluator& in, const tp::Operation& op, std::size_t d, std::int64_t parts, std::size_t first) {
   ir::Expr part = in.elements.simplify(in.scalar(op.operands[first + d]));
   const auto range = in.elements.bounds(part);
@@ -67,7 +68,8 @@ Element extract(Evaluator& in, const tp::Operation& op, std::size_t, const Index
   return in.at(op.operands[0], from);
 }
 
-/// One of two elements; of integers c * a + (1 - c) * b would bound nothing, so the condition must be known.
+/// Selects one of two elements. For pointers, the condition must be known. Integers become a select value or an
+/// unknown, because an index expression c * a + (1 - c) * b would have no useful bounds.
 Element choose(Evaluator& in, const tp::Operation& op, const Element& condition, const Element& a, const Element& b) {
   const tp::Type& type = in.type(op.results[0]);
   const ir::Expr known = condition.value != ValueId::none ? ir::Expr(0) : in.elements.simplify(condition.index);
@@ -103,7 +105,7 @@ Element cat(Evaluator& in, const tp::Operation& op, std::size_t, const Index& in
   return choose(in, op, {is_first}, in.at(op.operands[0], in_first), in.at(op.operands[1], in_second));
 }
 
-/// The part where the place lies within it, the whole elsewhere.
+/// An element of the part if the place is inside it, otherwise an element of the whole.
 Element insert(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const tp::Extents &part = in.type(op.operands[0]).shape, &whole = in.type(op.operands[1]).shape;
   ir::Expr inside = 1;
@@ -135,7 +137,7 @@ Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const
   return {ir::as_signed(bits[at], ir::width(type.element))};
 }
 
-/// What it states is checked where it is known; nothing is made of it.
+/// Checks the assumption if the value is a known constant. Otherwise the assumption is ignored.
 Element assume(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const Element element = in.at(op.operands[0], index);
   const auto& stated = std::get<tp::Predicate>(op.attribute("predicate"));

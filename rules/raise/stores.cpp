@@ -1,12 +1,13 @@
-// From the element that a store writes back to the block, the trip and the place in the tile that write it.
+// Inverts a store: from the element that is written, finds the block, the trip and the place in the tile that write it.
 //
-// Along each dimension of the array a store writes at C q + e: e is the place in the tile, below C, and q is a number
-// of block and trips. With p for the coordinate there, e = p % C, and q = p / C. All that the value is made of follows,
-// if each q belongs to one block and trip, which is found out by asking all of them, or is plain where each q is the
-// number of one dimension of the grid or of one loop.
+// Along each dimension of the array, a store writes to index C q + e. e is the place in the tile, below C, and q is an
+// integer that the block and the trips determine. If p is the coordinate of the element, then e = p % C and q = p / C.
+// They determine everything from which the value is computed, if each q belongs to exactly one block and trip. This is
+// checked by evaluating q for all blocks and trips, unless each q is simply the number of one dimension of the grid or
+// of one loop.
 //
-// Where a loaded integer says where an element goes, the coordinates are where that integer lies, instead of the
-// dimension that it chooses (a scatter): each of its array writes once.
+// If a loaded integer determines where an element is written (a scatter), the coordinates of that integer replace the
+// dimension that it selects. Each integer of its array writes once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::int64_t most_blocks = 1 << 22;
 
-/// coefficient * variable, which is below its extent.
+/// The summand coefficient * variable. The variable is below `extent`.
 struct Term {
   std::string variable;
   std::int64_t coefficient, extent;
@@ -36,7 +37,8 @@ void set_solved(Evaluator& in, const std::string& name, const ir::Expr& e) {
   in.solved.emplace_back(name, e);
 }
 
-/// 4 x + l, where l is below 4: l = wanted % 4, x = wanted / 4.
+/// Solves `block` == `wanted` if `block` is a mixed-radix number of its unknowns. Example: 4 x + l with l below 4 gives
+/// l = wanted % 4 and x = wanted / 4.
 bool split(Evaluator& in, const ir::Expr& block, const std::vector<std::string>& names, const ir::Expr& wanted) {
   std::vector<Term> terms;
   ir::Substitution none;
@@ -61,7 +63,7 @@ bool split(Evaluator& in, const ir::Expr& block, const std::vector<std::string>&
   return true;
 }
 
-/// block == wanted, for one of its unknowns.
+/// Solves `block` == `wanted` for one of its unknowns.
 void solve_for(Evaluator& in, const tp::Operation& op, ir::Expr block, const ir::Expr& wanted) {
   block = in.elements.simplify(ir::substitute(block, in.solved));
   std::vector<std::string> names;
@@ -69,7 +71,8 @@ void solve_for(Evaluator& in, const tp::Operation& op, ir::Expr block, const ir:
   std::erase_if(names, [](const std::string& name) { return !is_unknown(name); });
   if (names.empty()) return;
   if (split(in, block, names, wanted)) return;
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {  // of scalars the last one computed
+  // Among unknown scalars, the one that was computed last comes first.
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
     const auto c = ir::coefficient(block, *name);
     if (c != 1 && c != -1) continue;
     const ir::Expr others = ir::substitute(block, {{*name, 0}});
@@ -106,13 +109,13 @@ class Store {
 
  private:
   const Array& array() const { return in_.arrays[static_cast<std::size_t>(array_)]; }
-  /// Whose elements are told apart along coordinate d.
+  /// The dimension of the array that coordinate d belongs to, for messages.
   std::string place_name(std::size_t d) const {
     return fmt::format("dimension {} of {}", dimensions_[d].second,
                        in_.arrays[static_cast<std::size_t>(dimensions_[d].first)].name);
   }
 
-  /// The element of the tile: where it lies along each coordinate.
+  /// The place of the tile's element along each coordinate.
   Index coordinates(const Place& place) const {
     Index at;
     for (std::size_t d = 0; d < place.at.size(); ++d) {
@@ -126,7 +129,7 @@ class Store {
     return at;
   }
 
-  /// The loaded integer that chooses an index.
+  /// The loaded integer that selects an index.
   const Evaluator::Loaded& number(const ir::Expr& index) const {
     std::vector<std::string> names;
     ir::collect_variables(index, names);
@@ -136,7 +139,7 @@ class Store {
     return known->second;
   }
 
-  /// Which dimension loaded integers choose, and the coordinates.
+  /// Finds the dimension that loaded integers select, and the coordinates.
   void find_coordinates(const Place& place) {
     for (std::size_t d = 0; d < place.at.size(); ++d) {
       if (!names_loaded(place.at[d])) {
@@ -184,8 +187,9 @@ class Store {
     }
   }
 
-  /// A loop from the block's number on, by as many as there are blocks, deals numbers out to the blocks: each below the
-  /// upper bound comes once, in whichever block. How many there are.
+  /// Checks a loop that distributes numbers over blocks: it begins at the block's number and steps by the number of
+  /// blocks. Each number below the upper bound must occur exactly once, in any block. Returns how many numbers there
+  /// are.
   std::int64_t deal(const tp::Operation& loop, std::int64_t step) {
     const std::int64_t upper = in_.number(loop, loop.operand("upper"), "an upper bound");
     const auto& grid = in_.launch.grid;
@@ -210,7 +214,7 @@ class Store {
     return upper;
   }
 
-  /// The place in the tile, as variables.
+  /// The place in the tile, as variables e0, e1, ….
   Index tile_variables() {
     Index index;
     const tp::Extents& shape = in_.type(value_).shape;
@@ -222,7 +226,7 @@ class Store {
     return index;
   }
 
-  /// Where the tile's elements lie along each dimension: C, q, and the parts of e.
+  /// Splits the index along each dimension into C, q, and the parts of e.
   void cut() {
     const Place place = place_of(in_, op_, tile_variables());
     if (place.mask != ValueId::none)
@@ -261,7 +265,7 @@ class Store {
     }
   }
 
-  /// What lies beyond the array is not written.
+  /// Checks that a condition prevents writes beyond the array.
   void check_end(const ir::Expr& at, const ir::Expr& condition, std::size_t d) {
     const std::int64_t extent = extents_[d];
     const ir::Expr within = in_.elements.simplify(ir::less(at, extent));
@@ -275,14 +279,16 @@ class Store {
         conditions.push_back(e.rhs());
       }
     }
-    if (extent % sizes_[d] == 0) return;  // a tile that lies in it ends in it; another is an error of the program's
+    // A tile that begins inside ends inside; a tile outside is an error of the program.
+    if (extent % sizes_[d] == 0) return;
     if (dimensions_[d].first != array_ && !padding_writes_) return;
     in_.refuse(op_, fmt::format("expected a mask that ends {} at {}", place_name(d), extent));
   }
 
   std::int64_t tiles(std::size_t d) const { return (extents_[d] + sizes_[d] - 1) / sizes_[d]; }
 
-  /// Each dimension of the grid, and each loop, that has more than one number, alone along one dimension?
+  /// Is each dimension of the grid and each loop with more than one iteration the tile number along exactly one
+  /// dimension?
   bool is_plain() {
     std::vector<std::pair<std::string, std::int64_t>> open;
     for (std::size_t d = 0; d < 3 && !blocks_share_trips_; ++d)
@@ -299,7 +305,7 @@ class Store {
     return open.empty();
   }
 
-  /// Asks every block and trip which tile it writes.
+  /// Checks, by evaluating every block and trip, that each tile is written exactly once.
   void check_once() {
     if (is_plain()) return;
     std::vector<std::pair<std::string, std::int64_t>> unknowns;
@@ -332,7 +338,7 @@ class Store {
                                   written.size()));
   }
 
-  /// Which tile the block writes that `solved` names; nullopt of one outside.
+  /// The tile that is written by the block and the trips in `solved`; nullopt if the tile is outside the array.
   std::optional<std::vector<std::int64_t>> tile_of_solved() {
     in_.forget();
     const Place place = place_of(in_, op_, Index(in_.type(value_).shape.size(), 0));
@@ -369,7 +375,8 @@ class Store {
     }
   }
 
-  /// Each element must lie at its coordinates now, and be written where no loaded integer says that it is not.
+  /// Checks that each element lies at its coordinates, and that it is written unless loaded integers exclude it.
+  /// Returns its place.
   Place check_places() {
     Place place = place_of(in_, op_, tile_at_);
     const Index at = coordinates(place);
@@ -383,7 +390,7 @@ class Store {
     return place;
   }
 
-  /// The root of a scatter, under the mask of the store: it keeps the loaded integers within the array.
+  /// The root of a scatter. The store's mask must keep the loaded integers within the array.
   ValueId scattered(const Place& place, ValueId value) {
     const ir::Expr& index = place.at[*chosen_];
     const auto range = ir::bounds(index, loaded_ranges(in_.elements, place.condition));
@@ -399,13 +406,14 @@ class Store {
   const std::vector<const tp::Operation*>& around_;
   tp::ValueId value_ = 0;
   int array_ = -1;
-  bool blocks_share_trips_ = false;  // what a block does depends on the number of its trip only
-  /// The coordinates: dimensions of the array, but instead of a `chosen_` one those of the array with the numbers that
-  /// choose; and their extents.
+  bool blocks_share_trips_ = false;  // the results depend only on the trip, not on the block that executes it
+  /// The coordinates and their extents. They are the dimensions of the array; if loaded integers select the dimension
+  /// `chosen_`, the dimensions of the array of these integers replace it.
   std::vector<std::pair<int, std::size_t>> dimensions_;
   ir::Shape extents_;
   std::optional<std::size_t> chosen_;
-  bool padding_writes_ = false;  // what stands instead of a number beyond those that choose is one that writes
+  // The padding that replaces loaded integers outside their array selects an element that is written.
+  bool padding_writes_ = false;
   std::vector<std::int64_t> trips_, sizes_;
   std::vector<std::vector<Term>> parts_;
   std::vector<ir::Expr> blocks_;
