@@ -20,7 +20,7 @@ std::string list(const std::vector<Value>& options) {
 
 std::string knob_within(const Rule& rule, const std::string& knob) { return knob.substr(rule.name.size() + 1); }
 
-// Bugs of a rule end the program, which says whose they are.
+// A bug in a rule ends the program with a message that names the rule.
 
 void check_fork(const Rule& rule, const Fork& fork, const Trail& pins) {
   const bool is_open = std::ranges::find(pins, fork.knob, &Choice::knob) == pins.end();
@@ -89,12 +89,12 @@ namespace {
 
 Failure misfit(const std::string& message) { return {Status::invalid, "schedule: " + message}; }
 
-/// The choices of a trail that were not taken yet.
+/// The choices of a trail that have not been taken yet.
 class Open {
  public:
   Open(const Trail& trail, TrailIs is) : left_(trail.begin(), trail.end()), is_(is) {}
 
-  /// Which option of the fork the trail takes.
+  /// The number of the option that the trail takes at the fork.
   Result<std::size_t> option(const Fork& fork, const std::optional<Value>& as_before) {
     if (left_.empty() && is_ == TrailIs::beginning) return std::size_t{0};
     const auto named = std::ranges::find(left_, fork.knob, &Choice::knob);

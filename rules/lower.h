@@ -12,16 +12,16 @@ namespace deplo::rules {
 /// A place in the decision tree of one kernel. Value semantics; thread-safe to read.
 class Lowering {
  public:
-  /// The open decision, with the full name `rule.knob`. nullopt: the program is scheduled.
+  /// The open decision, with the full name `rule.knob`; nullopt if the program is scheduled.
   const std::optional<Fork>& fork() const { return fork_; }
   const Trail& trail() const { return trail_; }
   const ir::Program& program() const { return program_; }  // Tile IR so far
   const Target& target() const { return target_; }
   void choose(std::size_t option);
-  /// Knob::as_before of the open fork's knob.
+  /// The value of Knob::as_before of the open fork's knob.
   std::optional<Value> as_before() const;
 
-  /// What one rule of the pipeline did, for -vv: the reason for a skip, and the program before and after.
+  /// What one rule of the pipeline did, for -vv: the reason why it was skipped, and the program before and after.
   struct Step {
     const Rule& rule;
     std::string skipped;  // "" if the rule was applied
@@ -46,8 +46,8 @@ enum class TrailIs {
   beginning,  // written by a person: choices in order; after the last one, options[0] decides
   whole,      // stored: every decision that existed at the time, by name; newer knobs take Knob::as_before
 };
-/// Replays the trail from a place without choices to a scheduled program. The failure is Status::invalid and names the
-/// first knob or value that does not fit, and what would fit.
+/// Replays the trail from a place without choices to a scheduled program. Fails with Status::invalid, naming the first
+/// knob or value that does not fit, and what would fit.
 Result<Lowering> follow(Lowering start, const Trail&, TrailIs);
 /// The same, starting from a kernel.
 inline Result<Lowering> follow(ir::Program loop, const Target& target, const Trail& trail,
@@ -59,7 +59,7 @@ inline Lowering heuristic(ir::Program loop, const Target& target) {
   return follow(std::move(loop), target, {}).value();
 }
 
-/// Scheduled Tile IR → Kernel IR: expands register axes, fills stages, combines partial results, keeps guards.
+/// Turns scheduled Tile IR into Kernel IR: expands register axes, fills stages, combines partial results, keeps guards.
 ir::Program materialize(const ir::Program& tile, const Target&);
 
 }  // namespace deplo::rules

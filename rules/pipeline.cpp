@@ -1,4 +1,4 @@
-// Every tile rule (rules/tile/NAME.cpp), and their order.
+// All tile rules (rules/tile/NAME.cpp) in their order.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -57,11 +57,11 @@ class Pins {
 struct Rule {
   std::string_view name;
   std::string_view summary;  // a few words for the user
-  std::vector<Knob> knobs;   // all that forks of `decide` name
+  std::vector<Knob> knobs;   // all knobs that forks of `decide` name
   Verdict (*decide)(const ir::Program&, const Target&, const Pins&);
   ir::Program (*apply)(ir::Program, const Target&, const Pins&);
 };
-/// Finds a knob by its name without the rule's name. nullptr: the rule has no such knob.
+/// Finds a knob by its name without the rule's name. Returns nullptr if the rule has no such knob.
 const Knob* find_knob(const Rule&, std::string_view name);
 /// Does the rule have the fork's knob, and do all options have the knob's type?
 bool declares(const Rule&, const Fork&);
@@ -69,7 +69,7 @@ bool declares(const Rule&, const Fork&);
 using Pipeline = std::span<const Rule* const>;
 /// The tile rules, in order.
 Pipeline pipeline();
-/// nullptr: there is no such rule.
+/// Returns nullptr if there is no such rule.
 const Rule* find_rule(std::string_view name);
 /// A digest of the rules' names, order and knobs. It does not cover what a rule does to a kernel; the digest of the
 /// kernel's source does.

@@ -1,4 +1,4 @@
-// The affine normal form: collecting terms, and writing them back as one left-leaning chain in order of appearance.
+// The affine normal form: collects terms, and writes them as one left-leaning chain in order of appearance.
 #include "ir/simplify/simplify_impl.h"
 
 namespace deplo::ir {
@@ -54,7 +54,7 @@ void Affine::add(const Expr& e, std::int64_t factor) {
 
 namespace {
 
-// A summand of the chain: factor * atom, or the constant `factor` where there is no atom.
+// A summand of the chain: factor * atom, or the constant `factor` if `atom` is nullptr.
 struct Item {
   const Expr* atom;
   std::int64_t factor;
@@ -67,7 +67,7 @@ Item signed_item(const Expr* atom, std::int64_t factor) {
   return {atom, subtract ? -factor : factor, subtract};
 }
 
-// The chain starts with the first term that is added; (x * -1) + y -> y - x, -x + 5 -> 5 - x.
+// The chain starts with the first positive term: (x * -1) + y -> y - x, -x + 5 -> 5 - x.
 Items to_items(const Affine& a) {
   Items items(a.terms.get_allocator());
   items.reserve(a.terms.size() + 1);

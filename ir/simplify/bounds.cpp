@@ -1,5 +1,5 @@
-// Interval arithmetic over expressions, with infinite ends. Sound for the mathematical value: where an end does not fit
-// into 64 bits, it is infinite.
+// Interval arithmetic over expressions, with infinite ends. Sound for the mathematical value: an end that does not fit
+// into 64 bits becomes infinite.
 #include <algorithm>
 
 #include "core/error.h"

@@ -1,4 +1,4 @@
-// Indices that are clamped to a range, as those of a padded tensor.
+// Indices that are clamped to a range, such as those of a padded tensor.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace deplo::ir {
 
-/// Does the expression go up by 1 or by 0 from each value of the variable to the next, as the index of a padded tensor,
-/// (max(min(a0, 58), 3) - 3), does? Shown by sums and by min and max alone.
+/// Does the expression increase by 0 or 1 with each step of the variable, as the index of a padded tensor, (max(min(a0,
+/// 58), 3) - 3), does? Only sums, min and max are recognised.
 bool walks_or_stands(const Expr&, const std::string& variable);
 
 }  // namespace deplo::ir

@@ -6,8 +6,8 @@
 
 namespace deplo::ir {
 
-// A divisor of the comparison d < 0 or d == 0: of all coefficients, or for `<` of some, where the other terms are too
-// small to matter.
+// Returns a divisor of the comparison d < 0 or d == 0. It divides all coefficients or, for `<`, only some of them if
+// the other terms are too small to matter.
 std::int64_t Simplifier::comparison_divisor(const Affine& d, ExprOp op) const {
   std::int64_t best = 0;
   for (const Term& t : d.terms) best = std::gcd(best, t.coefficient);
@@ -23,10 +23,10 @@ std::int64_t Simplifier::comparison_divisor(const Affine& d, ExprOp op) const {
   return best;
 }
 
-// x < y -> 1 where x < y always, 0 where never; x == y likewise
+// x < y -> 1 if x < y always, 0 if never; x == y likewise
 // x * g < c -> x < ceil(c / g)
-// x * g + s < g * c -> x < c where 0 <= s < g
-// x * g == c -> 0 where g does not divide c, else x == c / g
+// x * g + s < g * c -> x < c if 0 <= s < g
+// x * g == c -> 0 if g does not divide c, else x == c / g
 // p + x - y + c < 0 -> p + x < y - c: added terms to the left, subtracted terms and the constant to the right
 Expr Simplifier::compare(const Expr& e) {
   Affine d = affine(e.lhs());
@@ -52,8 +52,8 @@ Expr Simplifier::compare(const Expr& e) {
 }
 
 // 0 && x -> 0
-// c && x -> x where c is not 0 and x is a truth value
-// x && x -> x where x is a truth value
+// c && x -> x if c is not 0 and x is a truth value
+// x && x -> x if x is a truth value
 Expr Simplifier::conjunction(const Expr& e) {
   Expr both = operands(e);
   const Interval l = range_of(both.lhs(), ranges_), r = range_of(both.rhs(), ranges_);

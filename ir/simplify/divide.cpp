@@ -28,7 +28,7 @@ std::optional<Affine> Simplifier::dividend(const Expr& e, const Expr& divisor) {
   return x;
 }
 
-// A g such that x = g * a + s with 0 <= s < g, and g divides the divisor; the largest, or 1.
+// Returns the largest known g that divides the divisor and for which x = g * a + s with 0 <= s < g; at least 1.
 std::int64_t Simplifier::small_rest(const Affine& x, std::int64_t divisor) const {
   std::int64_t best = 1;
   for (const Term& candidate : x.terms) {
@@ -53,7 +53,7 @@ bool Simplifier::add_exact_quotient(const Term& t, std::int64_t divisor, Affine&
 }
 
 // (x * (c * k) + y) / c -> x * k + y / c
-// x / c -> k where c * k <= x < c * (k + 1)
+// x / c -> k if c * k <= x < c * (k + 1)
 Expr Simplifier::divide(const Expr& e) {
   const Expr divisor = rewrite(e.rhs());
   const std::optional<Affine> x = dividend(e, divisor);
@@ -80,7 +80,7 @@ Expr Simplifier::divide(const Expr& e) {
   return whole.overflow ? rebuild(e, rewrite(e.lhs()), divisor) : to_expr(whole, e);
 }
 
-// (x * g + s) / (g * c) -> x / c where 0 <= s < g
+// (x * g + s) / (g * c) -> x / c if 0 <= s < g
 // (x / d + k) / c -> (x + d * k) / (d * c)
 // x % (d * c) / c -> x / c % d
 Expr Simplifier::narrow_quotient(const Expr& e, const Affine& rest, std::int64_t divisor) {
@@ -124,8 +124,8 @@ Affine Simplifier::reduced(const Affine& x, std::int64_t divisor) const {
   return y;
 }
 
-// x % c -> x - c * k where c * k <= x < c * (k + 1)
-// (x * g + s) % (g * c) -> x % c * g + s where 0 <= s < g
+// x % c -> x - c * k if c * k <= x < c * (k + 1)
+// (x * g + s) % (g * c) -> x % c * g + s if 0 <= s < g
 Expr Simplifier::remainder(const Expr& e) {
   const Expr divisor = rewrite(e.rhs());
   std::optional<Affine> x = dividend(e, divisor);

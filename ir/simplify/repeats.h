@@ -1,4 +1,4 @@
-// Indices that stay the same for several neighbours, as those of numbers that share a word of memory.
+// Indices that are equal for several neighbours, such as those of numbers that share a word of memory.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace deplo::ir {
 
-/// How many neighbours, from a multiple of that number on, have one element, where the next ones have the next element of
-/// the last dimension: 8 of [a1, a0 * 2 + lane / 8] for 16 lanes. 0: the index is of another kind. The variable goes from
-/// 0 to before `extent`, a power of two.
+/// Returns the size of the groups of neighbouring values of the variable that have the same element, if each group is
+/// followed by the next element of the last dimension. Example: 8 for [a1, a0 * 2 + lane / 8] and 16 lanes. Groups
+/// begin at multiples of their size. Returns 0 if the index has another form. The variable goes from 0 to `extent` - 1,
+/// and `extent` is a power of two.
 std::int64_t repeats_of(const std::vector<Expr>& index, const std::string& variable, std::int64_t extent);
 
 }  // namespace deplo::ir

@@ -1,6 +1,6 @@
-// The simplifier: sums to affine normal form, min and max; the other rules are in divide.cpp and
-// compare.cpp. Each rule is one line, before -> after; letters c, d, g, k are constants, x, y, p, q
-// expressions.
+// The simplifier. This file has the rules for sums (to affine normal form), min, max and bxor; the other rules are in
+// divide.cpp and compare.cpp. Each rule is one line, before -> after. The letters c, d, g, k are constants, and x, y,
+// p, q are expressions.
 #include <array>
 #include <cstddef>
 
@@ -11,7 +11,7 @@ namespace deplo::ir {
 Expr Simplifier::rewrite(const Expr& e) {
   if (e.kind() == Expr::Kind::constant) return e;
   if (e.kind() == Expr::Kind::variable) {
-    const Interval range = range_of(e, ranges_);  // x -> c where x is in [c, c]
+    const Interval range = range_of(e, ranges_);  // x -> c if x is in [c, c]
     return range.low == range.high ? Expr(range.low) : e;
   }
   switch (e.op()) {
@@ -88,7 +88,8 @@ void Simplifier::recombine(Affine& a) {
   }
 }
 
-// Of x / c and x % c: x. Of x / (d * c) and x / d % c, in which x / d / c is no longer seen: x / d.
+// Returns x for x / c and x % c. Returns x / d for x / (d * c) and x / d % c, because x / d / c was simplified to x /
+// (d * c).
 std::optional<Expr> Simplifier::whole(const Expr& quotient, const Expr& remainder) const {
   const Expr& x = remainder.lhs();
   if (quotient.lhs() == x && quotient.rhs() == remainder.rhs()) return x;
@@ -101,7 +102,7 @@ std::optional<Expr> Simplifier::whole(const Expr& quotient, const Expr& remainde
   return x;
 }
 
-// Of (x / c + j) % m and x % c: (x + c * j) % (c * m).
+// Returns (x + c * j) % (c * m) for (x / c + j) % m and x % c.
 std::optional<Expr> Simplifier::wrapped(const Expr& high, const Expr& remainder) {
   if (high.kind() != Expr::Kind::binary || high.op() != ExprOp::mod || high.rhs().kind() != Expr::Kind::constant)
     return std::nullopt;
@@ -125,7 +126,7 @@ Expr Simplifier::sum(const Expr& e) {
 
 namespace {
 
-// Moves the terms that both sides have to `common`.
+// Moves the terms that occur on both sides to `common`.
 void extract_common(Affine& l, Affine& r, Affine& common) {
   for (std::size_t i = 0; i < l.terms.size();) {
     std::size_t j = 0;
@@ -144,7 +145,7 @@ void extract_common(Affine& l, Affine& r, Affine& common) {
 
 }  // namespace
 
-// min(x, y) -> x where x <= y always, and the three mirror images
+// min(x, y) -> x if x <= y always, and the three mirror images
 // min(x + p, y + p) -> p + min(x, y)
 // min(x + c, y + d) -> min(x, y + (d - c)) + c
 // min(c, x) -> min(x, c)
@@ -174,8 +175,8 @@ Expr Simplifier::extremum(const Expr& e) {
   return common.overflow ? operands(e) : to_expr(common, e);
 }
 
-// min(min(p, q), x) -> min(p, x) where x <= q always
-// min(min(p, q), x) -> min(p, q) where q <= x always
+// min(min(p, q), x) -> min(p, x) if x <= q always
+// min(min(p, q), x) -> min(p, q) if q <= x always
 std::optional<Expr> Simplifier::absorb(const Expr& inner, ExprOp op, const Expr& other) {
   if (inner.kind() != Expr::Kind::binary || inner.op() != op) return std::nullopt;
   for (const bool left : {false, true}) {
@@ -205,8 +206,8 @@ Expr Simplifier::exclusive(const Expr& e) {
 }
 
 Expr simplify(const Expr& e, const Ranges& ranges) {
-  // A rule may uncover another above or beside it; a handful of passes reaches the fixed point, and the last pass,
-  // which changes nothing, allocates nothing outside the arena.
+  // A rule may make another rule applicable above it or in a neighbouring operand. A few passes reach the fixed point.
+  // The last pass changes nothing, and allocates nothing outside the arena.
   constexpr int max_passes = 16;
   Expr current = e;
   for (int pass = 0; pass < max_passes && current.kind() != Expr::Kind::constant; ++pass) {

@@ -15,7 +15,7 @@ inline std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (
 inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// Whether two names are equal. Axis names mostly differ in the last character: comparing it first saves a memcmp call.
+/// Are two names equal? Axis names mostly differ in the last character, so comparing it first saves a memcmp call.
 inline bool same_name(const std::string& a, const std::string& b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && a == b));
 }
@@ -27,7 +27,7 @@ std::int64_t fold(ExprOp op, std::int64_t lhs, std::int64_t rhs);
 /// `e` with other operands. Returns the same handle if both operands are the same handles.
 Expr rebuild(const Expr& e, Expr lhs, Expr rhs);
 
-// An Interval whose ends may be infinite.
+// Intervals whose ends may be infinite.
 inline constexpr std::int64_t minus_infinity = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t plus_infinity = std::numeric_limits<std::int64_t>::max();
 inline constexpr Interval everything{minus_infinity, plus_infinity};
@@ -36,7 +36,7 @@ inline bool within(const Interval& i, std::int64_t low, std::int64_t high) { ret
 
 Interval operator+(const Interval& a, const Interval& b);
 Interval operator*(const Interval& a, std::int64_t factor);
-/// Like bounds(), but half-infinite if only one end is known.
+/// Like bounds(), but returns a half-infinite interval if only one end is known.
 Interval range_of(const Expr& e, const Ranges& ranges);
 
 /// coefficient * atom. An atom is any expression that is not a constant, a sum, a difference or a constant multiple.
@@ -51,7 +51,7 @@ struct Affine {
   explicit Affine(std::pmr::memory_resource* arena) : terms(arena) {}
   std::pmr::vector<Term> terms;
   std::int64_t constant = 0;
-  bool overflow = false;  // a coefficient or the constant overflowed: the rest is meaningless
+  bool overflow = false;  // a coefficient or the constant overflowed, so the values are meaningless
 
   void add_constant(std::int64_t value, std::int64_t factor = 1);
   void add_term(const Expr& atom, std::int64_t coefficient);
@@ -66,7 +66,7 @@ Interval range_of(const Affine& a, const Ranges& ranges);
 Expr to_expr(const Affine& a, const Expr& hint);
 
 /// One bottom-up pass of the rules. They are listed at their functions, in simplify.cpp, divide.cpp and compare.cpp.
-/// A function for each rule, which all simplify parts by the others.
+/// The functions are in one class, because each rule simplifies its parts by the other rules.
 class Simplifier {
  public:
   Simplifier(const Ranges& ranges, std::pmr::memory_resource* arena) : ranges_(ranges), arena_(arena) {}

@@ -13,7 +13,7 @@ std::optional<Strided> make(std::int64_t low, std::int64_t high, std::int64_t st
   return Strided{low, high, low == high ? 0 : step};
 }
 
-// Operands are within ±2^60: sums fit, products may not.
+// Operands are within ±2^60, so sums fit into 64 bits, but products may not.
 std::optional<Strided> multiply(const Strided& l, const Strided& r) {
   if (l.single() && !r.single()) return multiply(r, l);
   std::int64_t a = 0, b = 0, c = 0, d = 0;
@@ -21,7 +21,7 @@ std::optional<Strided> multiply(const Strided& l, const Strided& r) {
   if (r.single()) {
     const std::optional<Strided> product = make(std::min(a, b), std::max(a, b), 1);
     if (!product || product->single()) return product;
-    return Strided{product->low, product->high, std::abs(r.low) * l.step};  // at most high - low: fits
+    return Strided{product->low, product->high, std::abs(r.low) * l.step};  // at most high - low, so it fits
   }
   if (__builtin_mul_overflow(l.low, r.high, &c) || __builtin_mul_overflow(l.high, r.high, &d)) return {};
   return make(std::min({a, b, c, d}), std::max({a, b, c, d}), 1);
@@ -39,7 +39,7 @@ Strided modulo(const Strided& s, std::int64_t by) {
   return {r, by - g + r, g == by ? 0 : g};
 }
 
-// The low bits that are 0 in all values of both sides stay 0.
+// Low bits that are 0 in all values of both operands are 0 in the result.
 std::optional<Strided> exclusive(const Strided& l, const Strided& r) {
   if (l.single() && r.single()) return make(l.low ^ r.low, l.low ^ r.low, 0);
   const std::int64_t both = std::gcd(std::gcd(l.step, l.low), std::gcd(r.step, r.low)), step = both & -both;
@@ -53,7 +53,8 @@ Strided strided_truth(bool always, bool never) { return {always ? 1 : 0, never ?
 std::optional<Strided> combine(ExprOp op, const Strided& l, const Strided& r) {
   const bool divides = op == ExprOp::div || op == ExprOp::mod;
   if (divides && (!r.single() || r.low <= 0)) return {};
-  const auto either = [&] { return std::gcd(std::gcd(l.step, r.step), l.low - r.low); };  // both sets are in this class
+  // All values of both operands are congruent modulo either().
+  const auto either = [&] { return std::gcd(std::gcd(l.step, r.step), l.low - r.low); };
   switch (op) {
     case ExprOp::add:
       return make(l.low + r.low, l.high + r.high, std::gcd(l.step, r.step));

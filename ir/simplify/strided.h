@@ -24,8 +24,8 @@ inline constexpr std::int64_t most_index = std::int64_t{1} << 60;
 std::optional<Strided> combine(ExprOp, const Strided& l, const Strided& r);
 /// The values of `s` in low..high; nullopt if there are none.
 std::optional<Strided> clamp(const Strided& s, std::int64_t low, std::int64_t high);
-/// The values of a loop variable that starts at one of `start` and stays below `extent`; nullopt if the loop never
-/// runs.
+/// The values of a loop variable whose start is one of the values `start`, and that stays below `extent`; nullopt if
+/// the loop never runs.
 std::optional<Strided> loop_values(const Strided& start, std::int64_t step, std::int64_t extent);
 
 }  // namespace deplo::ir

@@ -1,4 +1,4 @@
-// The statements of programs that are lowered block by block.
+// Checks the statements of programs that are lowered block by block.
 #include <algorithm>
 #include <utility>
 
@@ -27,7 +27,7 @@ void expect(Context& c, const std::string& text, DType expected) {
     fail("`{}` is {}, expected {}", text, name(found), name(expected));
 }
 
-/// Pointers are i64.
+/// Can a value of this type be an argument or result of this form? Pointers are i64.
 bool fits(const tile_program::ValueForm& form, DType dtype) {
   using tile_program::Class;
   switch (form.types) {

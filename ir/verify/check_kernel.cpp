@@ -1,5 +1,5 @@
-// The statements of Kernel IR: shared memory, what the threads of a block do together, asynchronous copies and the
-// barriers that they report to.
+// Checks the statements of Kernel IR: shared memory, statements that the threads of a block execute together,
+// asynchronous copies, and the barriers that copies report to.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -31,7 +31,7 @@ void check_warpgroups(const Context& c) {
   check_convergent(c);
 }
 
-// Different ones, of `lanes`; 0: of any.
+// Checks that the sums are distinct accumulators with `lanes` lanes each. 0: any number of lanes.
 void check_sums(Context& c, const std::vector<std::string>& sums, int lanes) {
   check_warpgroups(c);
   for (const std::string& sum : sums) {
@@ -40,7 +40,8 @@ void check_sums(Context& c, const std::vector<std::string>& sums, int lanes) {
   }
 }
 
-// All of the matrix, rows x k elements, is in the buffer, whose rows are a pattern wide.
+// Checks that the whole matrix, rows x k elements, lies in the buffer, and that the buffer's rows are as wide as the
+// swizzle pattern. Returns the type of its elements.
 DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::int64_t k) {
   const Name& buffer = check_shared_access(c, m.buffer, m.index, 1);
   const DType dtype = buffer.type.dtype;
@@ -49,7 +50,7 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   const std::int64_t panel = m.swizzle / bytes(dtype);
   if (buffer.extents.back() != panel)
     fail("rows of {} elements under a swizzle of {}", buffer.extents.back(), m.swizzle);
-  // PTX ISA, "Matrix Descriptor Format": 14 bits of 16 bytes.
+  // PTX ISA, "Matrix Descriptor Format": 14 bits, in units of 16 bytes.
   constexpr std::int64_t most_leading = (std::int64_t{1} << 18) - 16;
   if (m.leading < 0 || m.leading % 16 != 0 || m.leading > most_leading)
     fail("leading={}, not a multiple of 16 up to {}", m.leading, most_leading);
@@ -65,7 +66,8 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   return dtype;
 }
 
-// A thread's part of an operand a of a warpgroup's product: 64 x 16 elements (PTX ISA, "Register Fragments", wgmma).
+// Checks a thread's part of operand a of a warpgroup's product, which has 64 x 16 elements (PTX ISA, "Register
+// Fragments", wgmma). Returns the type of its elements.
 DType check_fragment(Context& c, const std::string& value) {
   constexpr int elements = int{64} * 16 / static_cast<int>(mma::warpgroup);
   const Type& type = c.names.use(value).type;
@@ -346,14 +348,15 @@ void check(Context& c, const TmaLoad& t) {
   if (!c.producing) fail("what fills the slots of other blocks stands in a Produce");
 }
 
-// One thread executes the body: it copies and counts, and nothing depends on which of the block's threads it is.
+// One thread executes the body. So the body may only copy, wait, loop and branch, and must not depend on the axes of
+// the block's threads.
 void check(Context& c, const Produce& p) {
   check_in_tile(c);
   check_convergent(c);
   if (std::exchange(c.produced, true)) fail("a block has one Produce");
   if (p.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", p.threads);
   const bool reserves = p.own != 0 || p.others != 0;
-  // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, of whole warpgroups.
+  // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, for whole warpgroups.
   const auto legal = [](std::int64_t n) { return n >= 24 && n <= 256 && n % 8 == 0; };
   if (reserves && (!legal(p.own) || !legal(p.others)))
     fail("{} and {} registers, not multiples of 8 from 24 to 256", p.own, p.others);

@@ -1,4 +1,4 @@
-// The statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
+// Checks the statements of Loop IR: loops and conditions, loads, values, accumulators and writes.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -21,7 +21,8 @@ void check_per(const Context& c, const std::string& text) {
     fail("`{}` is not a REG axis", text);
 }
 
-// By whole warps; operands of 16 bits have them exactly, others are rounded to tf32 only where the program allows it.
+// Checks a loop that matrix instructions execute, which need whole warps. They use 16-bit operands exactly. They round
+// other operands to tf32, which the program must allow.
 void check_atom(Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("a loop is executed by matrix instructions in Tile IR only");
   const Tile* tile = nullptr;
@@ -41,7 +42,7 @@ void check_atom(Context& c, const Loop& l) {
   check_convergent(c);
 }
 
-// The end that a mask gives a loop: all threads of a block go as far.
+// Checks the end that a mask gives a loop. It must be the same for all threads of a block.
 void check_end(Context& c, const Loop& l) {
   if (c.program.level == Level::loop) fail("a loop ends early in Tile and Kernel IR only");
   if (!l.start.is_constant(0) || l.step != 1 || !l.atom.empty() || l.pairs || !l.per.empty())
@@ -49,7 +50,8 @@ void check_end(Context& c, const Loop& l) {
   if (c.index.evaluate(*l.end).varies) fail("the end of a loop is the same for all threads of a block");
 }
 
-// Others fill the slots: by TMA, in turn, each waited for where it is filled.
+// Checks a loop for which other threads fill the slots. They copy by TMA to several slots, and the loop waits for a
+// slot right after its Stages.
 void check_producers(const Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("threads fill the slots of others in Tile IR only");
   if (l.producers < 1 || l.producers % gpu::warp != 0)
@@ -64,7 +66,7 @@ void check_producers(const Context& c, const Loop& l) {
   check_convergent(c);
 }
 
-// Two turns at once, from a stage that has its elements in pairs.
+// Checks a loop that executes two iterations at once, with operands from a stage that stores its elements in pairs.
 void check_pairs(const Context& c, const Loop& l) {
   if (c.program.level != Level::tile) fail("a loop takes pairs in Tile IR only");
   pairs::Product product;
@@ -76,12 +78,14 @@ void check_pairs(const Context& c, const Loop& l) {
 void define_value(Context& c, const std::string& text, const Type& type, bool of_block) {
   Name& value = c.names.define(text, Name::Kind::value, "a value");
   value.type = type;
-  constexpr std::int64_t exact = std::int64_t{1} << 53;  // of an i64, with which the interpreter calculates in double
+  // The interpreter computes i64 in double, which is exact up to 2^53.
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
   value.range = type.dtype == DType::i64 ? Strided{-exact, exact, 1} : Strided{INT32_MIN, INT32_MAX, 1};
   value.of_block = of_block;
 }
 
-/// Is what the names stand for the same for all threads of a block, in all registers and lanes?
+/// Is the value of the name, or of all names in the expression, the same for all threads of a block, in all registers
+/// and lanes?
 bool is_of_block(const Context& c, const std::string& text) {
   const Name* name = c.names.find(text);
   if (name == nullptr) return false;
@@ -111,7 +115,7 @@ bool names_value(const Context& c, const Expr& e) {
   return found;
 }
 
-/// The axes and values that the index depends on, by the values that it names.
+/// The axes and values on which the index depends, directly or through the values that it names.
 std::set<std::string> behind(const Program& program, const std::vector<Expr>& index) {
   std::vector<std::string> named;
   for (const Expr& e : index) collect_variables(e, named);
@@ -128,8 +132,8 @@ std::set<std::string> behind(const Program& program, const std::vector<Expr>& in
   return names;
 }
 
-/// In Loop IR each turn of the axes around a Write has an element of its own, as far as its index says; of a value that
-/// it names the interpreter finds out.
+/// In Loop IR, each iteration of the axes around a Write must write an element of its own. This function checks that as
+/// far as the index shows it. If the index names values, the interpreter checks the rest.
 void check_once(const Context& c, const Write& w) {
   const bool scatters = std::ranges::any_of(w.index, [&](const Expr& e) { return names_value(c, e); });
   const std::set<std::string> names = scatters ? behind(c.program, w.index) : std::set<std::string>();
@@ -138,7 +142,8 @@ void check_once(const Context& c, const Write& w) {
       fail("every value of axis `{}` writes the same element", axis->text);
 }
 
-/// What values choose: whether elements are written, not whether a thread takes part in what a block does together.
+/// Checks the body of a condition that names values. It may contain Writes and the values that they need, but no
+/// statements that the threads of a block execute together.
 void check_chosen(const Body& body) {
   for (const Stmt& stmt : body) {
     const bool scalar = stmt.as<Load>() != nullptr || stmt.as<Index>() != nullptr || stmt.as<Assign>() != nullptr;
@@ -149,14 +154,15 @@ void check_chosen(const Body& body) {
   }
 }
 
-// CPUs read and write lanes of global memory one by one where they are not consecutive, but not again and again.
+// May the lanes of an access lie apart in memory? In global memory, CPUs access such lanes one by one, which is too
+// slow inside a loop.
 bool may_lie_apart(const Context& c, const std::string& buffer) {
   const Name* name = c.names.find(buffer);
   return name != nullptr && name->kind == Name::Kind::buffer && !c.in_loop;
 }
 
-// Every second element is two loads, and elements that are those of several lanes are one, so they may also stand in a
-// loop.
+// Does a load need few vector loads although its lanes are not consecutive? A load of every second element takes two
+// vector loads. A load in which several lanes share each element takes one. So they may also stand in a loop.
 bool takes_few_vectors(const Context& c, const Load& l) {
   const Name* name = c.names.find(l.buffer);
   if (c.vector_axis == nullptr || name == nullptr || name->kind != Name::Kind::buffer || l.index.empty()) return false;
@@ -191,7 +197,7 @@ void check_stream(const Context& c, const Write& w, const Name& target) {
   if (writes_apart(w)) fail("lanes that are written apart are not streamed");
 }
 
-// CUDA C++ Programming Guide, "atomicAdd": float2 and float4, at addresses of their alignment.
+// CUDA C++ Programming Guide, "atomicAdd": float2 and float4 must be aligned to their size.
 void check_together(const Context& c, const Write& w, DType stored) {
   if (c.program.level != Level::kernel) fail("lanes are added together in Kernel IR only");
   if (stored != DType::f32 || (w.lanes != 2 && w.lanes != 4)) fail("2 or 4 lanes of f32 are added together");
@@ -214,12 +220,12 @@ void check(Context& c, const Loop& l) {
   if (l.end) check_end(c, l);
   const IndexProver::Mark outside = c.index.mark();
   c.index.enter(l.axis, start.varies, loop_values(start.range, l.step, l.axis.extent));
-  const Expr before_end = l.end ? less(var(l.axis.name), *l.end) : Expr(1);  // facts refer to it
+  const Expr before_end = l.end ? less(var(l.axis.name), *l.end) : Expr(1);  // a variable, because facts refer to it
   c.index.assume(before_end);
   if (!l.atom.empty()) check_atom(c, l);
   if (l.producers != 0) check_producers(c, l);
   if (l.pairs) check_pairs(c, l);
-  // Which lane holds an element of an operand is the instruction's matter.
+  // The matrix instruction determines which lane holds an element of an operand, so the VECTOR axis need not fit.
   const std::string* const lanes = std::exchange(c.vector_axis, l.atom.empty() ? c.vector_axis : nullptr);
   const bool in_pairs = std::exchange(c.in_pairs, l.pairs);
   const bool in_loop = std::exchange(c.in_loop, true);
@@ -314,7 +320,8 @@ void check(Context& c, const SoftmaxSum& s) {
       fail("`{}` accumulates itself", *text);
     check_arg(c.names, arg, {});
   }
-  const auto accumulate = [&](const std::string& part, Op op) {  // names refer to the program's own text
+  // `part` must be a string of the program, because names are views of its strings.
+  const auto accumulate = [&](const std::string& part, Op op) {
     const Name& acc = check_accumulator(c, part, {}, op);
     if (c.program.level == Level::loop) c.accumulations.emplace_back(&acc, c.names.scope());
   };

@@ -1,4 +1,4 @@
-// The statements of Tile IR: the launch, stages, their layouts and slots, what waits for them, and combinations.
+// Checks the statements of Tile IR: the launch, stages, their layouts and slots, the waits for them, and combinations.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@
 namespace deplo::ir::verifier {
 namespace {
 
-// CUDA C++ Programming Guide, "Thread Block Clusters": 8, and 16 where a device is asked for it.
+// CUDA C++ Programming Guide, "Thread Block Clusters": 8, or 16 if a kernel asks the device for it.
 constexpr std::int64_t most_in_cluster = 16;
 
 const Name& buffer_of_program(const Context& c, const std::string& text) {
@@ -23,7 +23,8 @@ const Name& buffer_of_program(const Context& c, const std::string& text) {
   return *buffer;
 }
 
-// The same for all threads of the block, registers and lanes of a value.
+// Checks that the expression is the same for all threads of the block, and for all registers and lanes. Returns its
+// range.
 Strided evaluate_uniform(Context& c, const Expr& e, const char* what) {
   c.index.begin_list();
   const Value value = c.index.evaluate(e);
@@ -34,7 +35,7 @@ Strided evaluate_uniform(Context& c, const Expr& e, const char* what) {
   return value.range;
 }
 
-// Stages of one buffer agree in all but where they copy from and to.
+// Do two stages of one buffer agree in everything except origin, slot and condition?
 bool agree(const Stage& a, const Stage& b) {
   return a.source == b.source && a.dtype == b.dtype && a.slab == b.slab && a.transport == b.transport &&
          a.lanes == b.lanes && a.slots == b.slots && a.panel == b.panel && a.pad == b.pad && a.swizzle == b.swizzle &&
@@ -55,7 +56,7 @@ void check_slab(const Stage& s, std::size_t rank) {
   }
 }
 
-// Each of its axes that walk no dimension is in the origin.
+// Checks the origin. It must contain each slab axis that does not walk a dimension of the source.
 void check_origin(Context& c, const Stage& s) {
   const IndexProver::Mark outside = c.index.mark();
   for (const SlabAxis& a : s.slab) {
@@ -69,14 +70,15 @@ void check_origin(Context& c, const Stage& s) {
   c.index.leave(outside);
 }
 
-// Two rows at a time, whole vectors of their columns or one where the rows lie side by side.
+// Checks a stage that stores its elements in pairs. If its rows run along the rows of the source, each copy takes a
+// vector from two rows. Otherwise the elements of a pair are neighbours in the source, and each copy takes one pair.
 void check_pairs(const Stage& s, const Buffer& source) {
   if (const std::string fault = pairs::fault(s, source); !fault.empty()) fail("{}", fault);
   const int lanes = pairs::along_rows(s, source) ? pairs::lanes : 1;
   if (s.lanes != lanes) fail("pairs of {} lanes, not {}", s.lanes, lanes);
 }
 
-// Where the elements lie and how they are copied.
+// Checks how the elements are laid out and copied.
 void check_layout(const Stage& s, const Buffer& source) {
   const std::int64_t element = bytes(s.dtype);
   if (s.panel < 0 || (s.panel > 0 && s.slab.back().extent % s.panel != 0))
@@ -106,7 +108,7 @@ void check_layout(const Stage& s, const Buffer& source) {
   if (s.pad % s.lanes != 0) fail("a pad of {} leaves copies of {} lanes misaligned", s.pad, s.lanes);
 }
 
-// The box of a tma copy has the dimensions of the source, in its order.
+// Checks the box of a tma copy. It has the dimensions of the source, in the same order.
 void check_box(const Stage& s, const Buffer& source) {
   TmaDescriptor d{"", s.source, std::vector<std::int64_t>(source.shape.size(), 1), s.swizzle};
   for (std::size_t i = 0; i < s.slab.size(); ++i) {
@@ -120,7 +122,7 @@ void check_box(const Stage& s, const Buffer& source) {
   if (const std::string fault = tma::fault(d, source); !fault.empty()) fail("{}", fault);
 }
 
-// The first stage of a buffer declares it.
+// Declares the buffer of a stage, if the stage is the buffer's first.
 void declare(Context& c, const Stage& s, const Name& source) {
   check_slab(s, source.extents.size());
   const DType stored = source.type.dtype;
@@ -236,7 +238,7 @@ void check(Context& c, const Scale& s) {
   check_accumulator(c, s.acc, s.type, Op::add);
 }
 
-// Its index is not checked against the extents: what lies outside is not touched.
+// The index is not checked against the extents, because a prefetch does not touch memory outside the buffer.
 void check(Context& c, const Prefetch& p) {
   const std::size_t rank = buffer_of_program(c, p.buffer).extents.size();
   if (p.index.size() != rank) fail("`{}` has {} dimensions, found {} indices", p.buffer, rank, p.index.size());

@@ -1,11 +1,12 @@
-// A check for each statement: its requirements at its place in the program. A check fails by throwing a Violation.
-// Private to ir/verify.
+// One check per statement. It checks the statement's requirements at its place in the program, and fails by throwing a
+// Violation. Private to ir/verify.
 #pragma once
 #include "ir/verify/context.h"
 
 namespace deplo::ir::verifier {
 
-/// Checks the statements of a body. `loop`: the loop that it belongs to; nullptr: it belongs to another statement.
+/// Checks the statements of a body. `loop`: the loop that the body belongs to; nullptr if it belongs to another
+/// statement.
 void check_body(Context&, const Body&, const Loop* loop = nullptr);
 
 // check_loop.cpp: the statements of Loop IR

@@ -7,7 +7,7 @@
 
 namespace deplo::ir::verifier {
 
-// An axis, or in a gather an integer, of which only conditions say anything.
+// An axis or, in a gather, an integer value. Only conditions limit the range of an integer value.
 Value IndexProver::variable(const std::string& text) {
   Name* name = names_.find(text);
   if (name != nullptr && name->kind == Name::Kind::value && gathers_) {
@@ -51,14 +51,14 @@ Value IndexProver::evaluate_lanes(const Expr& e, int lanes) {
   return value;
 }
 
-// A condition about this very expression bounds it: `if (((a0 * 256) + a1) < 777)`.
+// A condition on this same expression limits its range: `if (((a0 * 256) + a1) < 777)`.
 void IndexProver::apply_facts(const Expr& e, Strided& range) {
   std::vector<Fact> held;
   held.swap(facts_);  // the sides of a condition are evaluated without conditions
   const auto side = [&](const Expr& other) -> std::optional<Strided> {
     try {
       return evaluate(other).range;
-    } catch (const Violation&) {  // another condition keeps it from overflowing
+    } catch (const Violation&) {  // without the other conditions, it may overflow
       return std::nullopt;
     }
   };
@@ -83,7 +83,8 @@ void IndexProver::in_range(const Expr& e, std::int64_t extent, int lanes, std::s
 
 namespace {
 
-// How often the expression has the side of a condition in it: 64 where it is 64 i + j and the side is i; else 1.
+// How many times the expression contains the side of a condition: 64 if the expression is 64 i + j and the side is i. 1
+// if that is unknown.
 std::int64_t times(const Expr& e, const Expr& side) {
   std::vector<std::string> variables;
   collect_variables(side, variables);
@@ -95,8 +96,8 @@ std::int64_t times(const Expr& e, const Expr& side) {
 
 }  // namespace
 
-// The slow way, for indices that correlate with themselves or with a condition: `less + slack <= more` gives
-// e <= max(e - k less + k more) - k slack and e >= min(e - k more + k less) + k slack for every k > 0.
+// A slower proof, for indices whose parts are correlated with each other or with a condition: `less + slack <= more`
+// gives e <= max(e - k less + k more) - k slack and e >= min(e - k more + k less) + k slack for every k > 0.
 bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) const {
   Ranges ranges;
   for (const Name* a : axes_) ranges.emplace_back(a->text, Interval{a->range.low, a->range.high});
@@ -116,7 +117,7 @@ bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) c
   return above && below;
 }
 
-// A sibling may reuse the name of an axis that has gone out of scope.
+// A sibling loop may reuse the name of an axis that has gone out of scope.
 void IndexProver::enter(const std::string& name, std::int64_t extent, Bind bind, bool varies,
                         const std::optional<Strided>& values) {
   if (extent < 1) fail("axis `{}` has an extent of {}", name, extent);
@@ -131,7 +132,8 @@ void IndexProver::enter(const std::string& name, std::int64_t extent, Bind bind,
   if (!values) ++unreachable_;
 }
 
-// Its axes exist: it has been evaluated. What it says is used, what is not understood is ignored.
+// The condition's axes are in scope, because it has been evaluated. Parts of it that this function does not understand
+// are ignored.
 void IndexProver::assume(const Expr& condition) {
   if (evaluate(condition).range.always_zero()) ++unreachable_;
   if (condition.kind() != Expr::Kind::binary) return;

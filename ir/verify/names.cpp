@@ -6,7 +6,7 @@
 namespace deplo::ir::verifier {
 namespace {
 
-// Names are short: eight bytes at a time, multiplied by a random odd constant.
+// Names are short, so eight bytes at a time are multiplied by a random odd constant.
 std::uint64_t hash_of(std::string_view name) {
   std::uint64_t h = name.size();
   while (!name.empty()) {
@@ -62,7 +62,7 @@ Name& Names::use(const std::string& text) {
   if (name == nullptr) fail("`{}` is not defined before this", text);
   if (name->kind != Name::Kind::value && name->kind != Name::Kind::accumulator) fail("`{}` is not a value", text);
   if (name->kind == Name::Kind::accumulator && level_ != Level::kernel)
-    while (!name->scope->open) name->scope = name->scope->parent;  // the open scopes are those around
+    while (!name->scope->open) name->scope = name->scope->parent;  // finds the innermost enclosing scope
   else if (!name->scope->open)
     fail("`{}` is out of scope", text);
   return *name;

@@ -8,7 +8,7 @@
 namespace deplo::ir::verifier {
 namespace {
 
-// A constant has the type that is expected of it.
+// Checks a constant. It takes the type that is expected of it.
 void check_constant(double value, DType d) {
   if (std::isnan(value)) fail("a constant is not a number");
   if (d == DType::boolean && value != 0 && value != 1) fail("{} is not 0 or 1 (bool)", value);
@@ -17,7 +17,7 @@ void check_constant(double value, DType d) {
   if (is_integer(d) && !whole) fail("{} is not an {}", value, name(d));
 }
 
-// Of the first value among the arguments; f32 where all are constants.
+// The type of the first argument that is a value; f32 if all arguments are constants.
 DType dtype_of(const std::vector<Arg>& args, const Names& names) {
   for (const Arg& a : args)
     if (const auto* text = std::get_if<std::string>(&a))
@@ -25,7 +25,7 @@ DType dtype_of(const std::vector<Arg>& args, const Names& names) {
   return DType::f32;
 }
 
-// Functions of real numbers: their results are seldom whole.
+// Functions of real numbers. Their results are seldom integers.
 bool is_real(Op op) {
   switch (op) {
     case Op::reciprocal:
@@ -50,7 +50,7 @@ bool is_real(Op op) {
   }
 }
 
-// Operations of bits, which only integers have.
+// Operations on bits, which exist only for integers.
 bool is_integral(Op op) { return is_bitwise(op) || op == Op::shift_left || op == Op::shift_right; }
 
 }  // namespace
@@ -79,8 +79,9 @@ void check_arg(Names& names, const Arg& arg, const Type& expected, bool horizont
   if (!fits) fail("`{}` has {} lanes where the result has {}", *text, t.lanes, expected.lanes);
 }
 
-// copy converts; comparisons take one type and give bool; logical operations take and give bool; select takes a bool
-// and two of the result's type; the others take and give the result's type, no bool, and where real no integer.
+// copy converts. Comparisons take one type and return bool. Logical operations take and return bool. select takes a
+// bool and two arguments of the result's type. All others take and return the result's type, which is not bool and, for
+// functions of real numbers, not an integer.
 void check_operands(Names& names, const Assign& a) {
   const DType result = a.type.dtype;
   const bool logical = a.op == Op::logical_not || a.op == Op::logical_and || a.op == Op::logical_or;
@@ -89,7 +90,8 @@ void check_operands(Names& names, const Assign& a) {
   if (is_real(a.op) && is_integer(result)) fail("{} does not give {}", name(a.op), name(result));
   if (is_integral(a.op) && !is_integer(result)) fail("{} does not give {}", name(a.op), name(result));
   const bool constant_copy = a.op == Op::copy && std::get_if<double>(a.args.data()) != nullptr;
-  const bool own = (gives_truth(a.op) && !logical) || (a.op == Op::copy && !constant_copy);  // not the result's type
+  // True if the arguments have a type of their own, which may differ from the result's.
+  const bool own = (gives_truth(a.op) && !logical) || (a.op == Op::copy && !constant_copy);
   const Type all = {own ? dtype_of(a.args, names) : result, a.type.lanes};
   for (std::size_t i = 0; i < a.args.size(); ++i) {
     const bool condition = a.op == Op::select && i == 0;

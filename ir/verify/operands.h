@@ -5,11 +5,11 @@
 namespace deplo::ir::verifier {
 
 void check_lanes(int lanes);
-void check_type(const Type&, Level);  // of a value
-/// The argument is a constant or a value of the expected type that may be read here. A scalar value is broadcast.
-/// `horizontal`: the argument is a vector that the operation reduces to a scalar.
+void check_type(const Type&, Level);  // type of a value
+/// Checks that the argument is a constant or a value of the expected type that may be read here. A scalar value is
+/// broadcast. `horizontal`: the argument is a vector that the operation reduces to a scalar.
 void check_arg(Names&, const Arg&, const Type& expected, bool horizontal = false);
-/// The operation takes these arguments and returns this type.
+/// Checks that the operation takes these arguments and returns this type.
 void check_operands(Names&, const Assign&);
 
 }  // namespace deplo::ir::verifier

@@ -1,7 +1,7 @@
-// Two indices lie at one address iff their difference d, |d[k]| < extent[k] and not all 0, has sum d[k] * stride[k] =
-// 0. With the strides in ascending order, dimension k decides alone wherever its stride is larger than all that the
-// dimensions below it span; so it is in every usual layout. Where it is not, the differences are tried from the largest
-// stride down.
+// Two indices have the same address iff their difference d, with |d[k]| < extent[k] and not all d[k] = 0, satisfies sum
+// d[k] * stride[k] = 0. With the strides in ascending order, d[k] must be 0 if the stride of dimension k is larger than
+// the span of all dimensions below it. In every usual layout this holds for all dimensions. In other layouts, the
+// differences are tried, beginning with the largest stride.
 #include "ir/verify/overlap.h"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@ namespace deplo::ir {
 namespace {
 
 struct Dim {
-  std::int64_t stride, most;  // of |d|
-  std::size_t number;         // in the shape
-  std::int64_t reach;         // the most that the dimensions below it can span
-  std::int64_t divisor;       // of all that they can span
+  std::int64_t stride, most;  // most: largest |d|
+  std::size_t number;         // dimension of the shape
+  std::int64_t reach;         // largest span of the dimensions below
+  std::int64_t divisor;       // greatest common divisor of the spans of the dimensions below
 };
 
 class Search {
@@ -50,8 +50,8 @@ class Search {
   }
 
  private:
-  // Whether the first `count` dimensions can span `target`. Where all above are 0 (`start`), not with all 0, and the
-  // first that is not is positive: d and -d are the same pair.
+  // Returns true if the first `count` dimensions can span `target`. `start`: all dimensions above have d = 0. Then at
+  // least one d here must not be 0, and the first such d is positive, because d and -d are the same pair.
   bool find(std::size_t count, std::int64_t target, bool start) {
     if (count == 0) return target == 0 && !start;
     const Dim& dim = dims_[count - 1];
@@ -60,7 +60,8 @@ class Search {
     const std::int64_t low = start ? 0 : std::max(-floor_div(dim.reach - target), -dim.most);
     const std::int64_t high = std::min(floor_div(target + dim.reach), dim.most);
     bool hit = false;
-    const std::int64_t between = dim.divisor == 0 ? 1 : dim.divisor / std::gcd(dim.divisor, dim.stride);  // of hits
+    // The distance between two values of d that pass the check below.
+    const std::int64_t between = dim.divisor == 0 ? 1 : dim.divisor / std::gcd(dim.divisor, dim.stride);
     for (std::int64_t d = low; d <= high && --steps_ > 0; d += hit ? between : 1) {
       const std::int64_t rest = target - d * dim.stride;
       if (dim.divisor == 0 ? rest != 0 : rest % dim.divisor != 0) continue;

@@ -1,4 +1,4 @@
-// One walk over a program that stops at the first violation.
+// Verifies a program in one walk that stops at the first violation.
 #include <algorithm>
 
 #include "core/text/match.h"
@@ -41,7 +41,7 @@ void check_buffer(Context& c, const Buffer& b) {
   buffer.unit_stride = b.strides.empty() || b.strides.back() == 1;
 }
 
-// Beside the one Tile stand scalars that every thread computes, and launch parameters.
+// The top level has one Tile, preceded only by scalars that every thread computes and by launch parameters.
 void check_top_level(Context& c) {
   std::size_t tiles = 0;
   for (const Stmt& s : c.program.body) {
@@ -58,7 +58,8 @@ void check_top_level(Context& c) {
   if (tiles != 1) fail("expected one Tile, found {}", tiles);
 }
 
-// A loop between an accumulator's scope and an Accum carries it from one iteration to the next.
+// A loop between an accumulator's scope and an Accum carries the accumulator from one iteration to the next, so it must
+// not be free.
 void check_accumulations(Context& c) {
   c.statement = nullptr;
   for (const auto& [acc, scope] : c.accumulations)

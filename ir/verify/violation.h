@@ -1,4 +1,4 @@
-// The exception of a check that fails. Private to ir/verify.
+// The exception that a failing check throws. Private to ir/verify.
 #pragma once
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::verifier {
 
-/// Thrown by the checks. verify() catches it and adds the place.
+/// Thrown by the checks. verify() catches it and adds the place in the program.
 struct Violation {
   std::string message;
 };
