@@ -15,7 +15,7 @@ class Lowering {
   /// The open decision, with the full name `rule.knob`; nullopt if the program is scheduled.
   const std::optional<Fork>& fork() const { return fork_; }
   const Trail& trail() const { return trail_; }
-  const ir::Program& program() const { return program_; }  // Tile IR so far
+  const ir::Program& program() const { return program_; }  // Tile IR, scheduled up to the open decision
   const Target& target() const { return target_; }
   void choose(std::size_t option);
   /// The value of Knob::as_before of the open fork's knob.

@@ -14,7 +14,7 @@
 namespace deplo::ir::verifier {
 namespace {
 
-// CUDA C++ Programming Guide, "Thread Block Clusters": 8, or 16 if a kernel asks the device for it.
+// CUDA C++ Programming Guide, "Thread Block Clusters": 8, or 16 if the device is asked for it.
 constexpr std::int64_t most_in_cluster = 16;
 
 const Name& buffer_of_program(const Context& c, const std::string& text) {

@@ -40,7 +40,7 @@ struct Name {
   const TmaDescriptor* descriptor = nullptr;  // descriptors only
 };
 
-/// A hash table over views into the program. Names and scopes keep their addresses.
+/// A hash table whose keys are views into the program. Names and scopes keep their addresses.
 class Names {
  public:
   explicit Names(Level level) : level_(level), slots_(256, nullptr) {}

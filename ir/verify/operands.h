@@ -5,7 +5,7 @@
 namespace deplo::ir::verifier {
 
 void check_lanes(int lanes);
-void check_type(const Type&, Level);  // type of a value
+void check_type(const Type&, Level);  // checks the type of a value
 /// Checks that the argument is a constant or a value of the expected type that may be read here. A scalar value is
 /// broadcast. `horizontal`: the argument is a vector that the operation reduces to a scalar.
 void check_arg(Names&, const Arg&, const Type& expected, bool horizontal = false);

@@ -41,9 +41,9 @@ class Code {
 
   // Each of these functions returns the name of a scalar. It adds a definition unless the scalar is already known here.
   Name constant(DType, std::uint64_t bits);
-  Name whole(DType dtype, std::int64_t number);  // of an integer type
-  Name index(const Expr&);                       // an i32
-  Name condition(const Expr&);                   // a boolean
+  Name whole(DType dtype, std::int64_t number);  // `dtype` must be an integer type
+  Name index(const Expr&);                       // the scalar is an i32
+  Name condition(const Expr&);                   // the scalar is a boolean
   Name address(const std::string& buffer);
   /// An operation of Tile IR. `numbers`: attributes with values other than their defaults.
   Name compute(std::string_view operation, DType result, std::vector<Name> args, std::vector<Number> numbers = {});

@@ -37,7 +37,7 @@ inline ProductSchedule usual_schedule(const Dealing& dealt, const Target& target
 struct Warps {
   const ir::mma::Atom* atom = nullptr;
   std::int64_t across = 1;             // warps next to each other along a row
-  std::int64_t rows = 1, columns = 1;  // atoms of a warp
+  std::int64_t rows = 1, columns = 1;  // atoms per warp
 };
 /// Returns nullopt if matrix instructions cannot compute the product: they lack its type or shape, it has fewer sums
 /// than warps, or the sums need too many registers.

@@ -68,7 +68,7 @@ Resources arrays_behind(const Lowering& l, ValueId id) {
       return array == nullptr ? l.resources.all_memory() : Resources{l.resources.array(array->array)};
     }
   const Operation* const definition = l.definition(id);
-  if (definition == nullptr) return l.resources.all_memory();  // carried by a loop
+  if (definition == nullptr) return l.resources.all_memory();  // a loop carries the pointer
   const Operation& op = *definition;
   if (op.form->name == "get_global") return {l.resources.globals()};
   if (op.form->name == "alloca") return {l.resources.allocas()};

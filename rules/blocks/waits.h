@@ -27,7 +27,7 @@ class ResourceNumbers {
   Resource first_array_, globals_, next_ = globals_ + 2;
 };
 
-/// Adds the barriers.
+/// Adds the barriers that accesses to tiles and memory require.
 class Waits {
  public:
   explicit Waits(ThreadCode& code) : code_(code) {}

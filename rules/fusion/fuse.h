@@ -31,7 +31,7 @@ struct FuseOptions {
 
 /// A softmax followed by a product, and why it becomes one kernel or stays several.
 struct FoundAttention {
-  std::string output;  // of the kernel that contains the product
+  std::string output;  // output of the kernel that contains the product
   ir::Shape scores;    // shape of the scores; empty if no kernel that computes them was found
   bool fused = false;
   bool may_be_other = false;  // choosing the other option would change `fused`

@@ -50,7 +50,7 @@ inline constexpr double most_sums_of_score = 256;
 /// Why a merge is refused.
 struct Refusal {
   std::string why;       // "": the merge is not refused
-  bool by_cost = false;  // the merged kernel would have a form that schedules know, but is expected to take longer
+  bool by_cost = false;  // schedules support the merged kernel's form, but it is expected to take longer
 };
 
 /// Decides whether `merged` may replace `producer` and `consumer`.

@@ -41,7 +41,7 @@ class Joiner {
     return changed;
   }
 
-  /// Joins the two kernels if that is legal, pays off and is decided. may_join(later) must hold.
+  /// Joins the two kernels if that is legal and pays off, and if the decision says so. may_join(later) must hold.
   bool join(std::size_t earlier, std::size_t later) {
     const LoopOp &first = fusion_.ops[earlier], &second = fusion_.ops[later];
     if (!share(first, second) || kept_.contains({first.output, second.output}) || !may_join(first)) return false;

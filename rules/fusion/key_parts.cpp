@@ -117,7 +117,7 @@ void part_evenly(KeyParts& of, std::int64_t all, std::int64_t room, std::int64_t
   }
 }
 
-/// The statements of `body` before `end` that define the values which the statements `by` need.
+/// The statements of `body` before `end` that define the values that the statements in `by` need.
 ir::Body needed(const ir::Body& body, std::size_t end, const ir::Body& by) {
   std::set<std::string, std::less<>> wanted;
   const auto want = [&](const ir::Stmt& stmt) {
@@ -251,7 +251,7 @@ class Parting {
   const KeyParts parts_;
   std::set<std::string, std::less<>> names_;
   std::vector<std::string> sums_;  // sums of a part; the greatest score comes first
-  std::string part_;               // axis
+  std::string part_;               // axis of the parts
   ir::Buffer buffer_;
   std::vector<ir::Expr> index_;  // index in the buffer, without its first dimension
 };
@@ -260,7 +260,7 @@ class Parting {
 
 namespace {
 
-/// All keys as one part. `why_not` is the reason why they cannot be split, and is used if `found` is nullopt.
+/// All keys as one part. `why`: the reason why they cannot be split, used if `found` is nullopt.
 KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>& found, std::string why) {
   KeyParts result;
   result.kernel = attention.name;
@@ -274,7 +274,7 @@ KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>&
 /// Rows of a block of the unsplit kernel, the number of its blocks, and into how many parts each block can be split
 /// until the target's units are busy.
 struct Room {
-  std::int64_t rows, blocks, parts;  // rows: of a block
+  std::int64_t rows, blocks, parts;  // rows: per block
 };
 
 Room room_of(const SweptKernel& attention, const Target& target) {

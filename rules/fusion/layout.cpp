@@ -17,7 +17,7 @@ namespace {
 /// One load or write of a tensor.
 struct Access {
   std::vector<ir::Expr> index;
-  const ir::Shape* extents;  // of the kernel's free axes
+  const ir::Shape* extents;  // extents of the kernel's free axes
   std::string fastest;       // the axis that should walk consecutive elements
   double weight;             // how often it is executed
   std::string summed = "";   // the innermost reduce axis; "": there is none
@@ -58,7 +58,7 @@ std::vector<Access> accesses(const Fusion& fusion, const Users& users, int tenso
     if (computes(op, tensor)) {
       const ir::Shape& walked = tensor == op.output ? extents : fusion.type(tensor).shape;
       Access write{written(fusion, op, tensor), &extents, "", static_cast<double>(ir::element_count(walked))};
-      const bool follows = tensor == op.output && op.axes.empty() && only_copies(fusion, op);  // order_axes.cpp
+      const bool follows = tensor == op.output && op.axes.empty() && only_copies(fusion, op);  // see order_axes.cpp
       for (std::size_t d = 0; d < walked.size() && !follows; ++d)
         if (walked[d] > 1) write.fastest = ir::tensor::coordinate(d).name();
       result.push_back(std::move(write));

@@ -97,7 +97,7 @@ class Merger {
            (guard_ && pass(&Merger::recompute)) || pass(&Merger::write_reshaped) || pass(&Merger::write_transposed) ||
            pass(&Merger::write_as_scanned) || pass(&Merger::attention) ||
            (guard_ && (pass(&Merger::merge_refused) || pass(&Merger::recompute_refused)))) {
-      std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // all are tried again
+      std::erase_if(fusion_.attentions, [](const auto& one) { return !one.second.fused; });  // they are tried again
     }
   }
 

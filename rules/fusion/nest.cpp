@@ -16,7 +16,7 @@ int prefix(const Live& live) { return static_cast<int>(std::bit_width(live.free)
 
 Nest::Nest(const Values& values, const std::vector<ValueId>& roots, const ir::Shape& shape)
     : values_(values), extents_(shape), order_(reachable(values, roots)) {
-  for (std::size_t i = order_.size(); i-- > 0;)  // the reductions inside another reduction have lower numbers
+  for (std::size_t i = order_.size(); i-- > 0;)  // inner reductions come before outer ones in order_
     if (values_[order_[i]].reduces()) reductions_.push_back(order_[i]);
   for (const ValueId id : reductions_) {
     const Live& live = values_.live(id);

@@ -1,4 +1,5 @@
-// Where each value of a kernel stands in the loop nest, and how often it is computed. Known before the nest is built.
+// Determines where each value of a kernel stands in the loop nest, and how often it is computed, before the nest is
+// built.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -218,8 +218,7 @@ class OnlineSoftmax {
   std::string why_not_;
 };
 
-/// Merges reductions of the same elements over different axes. A producer that is read in two places causes two of
-/// them.
+/// Merges reductions of the same elements over different axes. They arise if a producer is merged into two places.
 ValueId share_reductions(Values& values, ValueId root) {
   std::vector<ValueId> known;
   return values.replace(root, [&](const Value& value) -> std::optional<ValueId> {

@@ -23,7 +23,7 @@ constexpr std::size_t fewest_steps = 8;
 
 /// The range of elements that a kernel reads from a buffer, in each dimension.
 using Box = std::vector<ir::Interval>;
-using Boxes = std::map<std::string, std::optional<Box>>;  // by buffer; nullopt: a loaded value chooses the element
+using Boxes = std::map<std::string, std::optional<Box>>;  // key: buffer; nullopt: a loaded value chooses the element
 
 void include(Boxes& boxes, const ir::Load& load, const ir::Ranges& ranges) {
   Box box;

@@ -251,7 +251,7 @@ class Finder {
   const ir::tensor::Graph& old_;
   Stacks made_;
   std::int64_t alignment_;
-  std::set<int> outputs_;  // of the new graph
+  std::set<int> outputs_;  // outputs in the new graph
   std::set<std::string, std::less<>> names_;
 };
 

@@ -17,7 +17,7 @@ struct Part {
 
 struct Stacks {
   ir::tensor::Graph graph;
-  std::map<int, Part> parts;  // by tensor
+  std::map<int, Part> parts;  // key: the tensor that lies in another one
   std::set<int> wholes;       // tensors that no kernel computes, because their parts fill them
   std::set<int> stored;       // tensors that are always in memory: the parts, and joins of neighbours
 };

@@ -28,10 +28,10 @@ struct Value {
   Kind kind = Kind::constant;
   ir::DType dtype = ir::DType::f32;
   double constant = 0;
-  ir::Op op = ir::Op::copy;          // assign, reduce, scan
-  int tensor = -1;                   // load
+  ir::Op op = ir::Op::copy;          // of assign, reduce and scan
+  int tensor = -1;                   // of load
   int axis = -1;                     // reduce, softmax: the axis that it binds; scan: the free axis
-  int part = 0;                      // part: its number
+  int part = 0;                      // of part: its number
   std::vector<ir::Expr> index = {};  // load: one per dimension; scatter: see above; index: the expression
   // load, index: the values that the index calls g1, g2, …; scatter: the same, then the value that is written; softmax:
   // the score, then the weights
@@ -50,7 +50,7 @@ struct Live {
 /// Free axis d is the variable tensor::coordinate(d). Reduce axis n is the variable `r<n>`, which one value binds.
 class Values {
  public:
-  ValueId add(Value);  // returns the equal value if there is one
+  ValueId add(Value);  // returns the existing value if there is an equal one
   const Value& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   const Live& live(ValueId id) const { return live_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return values_.size(); }

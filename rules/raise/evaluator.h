@@ -80,9 +80,9 @@ class Evaluator {
 
   const tp::Type& type(tp::ValueId id) const { return *entry.values[id].type; }
   const tp::Operation* definition(tp::ValueId id) const { return definitions_[id].first; }
-  /// Throws Refused, because Loop IR cannot express the operation.
+  /// Throws Refused: Loop IR cannot express the operation.
   [[noreturn]] void refuse(const tp::Operation&, const std::string& why) const;
-  /// Throws Error, because the launch violates a requirement of the operation.
+  /// Throws Error: the launch violates a requirement of the operation.
   [[noreturn]] void fail(const tp::Operation&, const std::string& why) const;
 
   /// Enters a region of a loop, or the body of a reduction, with values for its arguments.
@@ -122,7 +122,7 @@ class Evaluator {
   void locate(const tp::Region&);
   void bind_arguments();
   Element evaluate(tp::ValueId, const Index&);
-  std::map<std::string, std::string> unknowns_;  // by key
+  std::map<std::string, std::string> unknowns_;  // key → name
   std::vector<std::pair<const tp::Operation*, std::size_t>> definitions_;
   std::vector<const tp::Region*> regions_;  // region of each value
   std::vector<Frame> frames_;
