@@ -45,7 +45,7 @@ class Code {
   Name index(const Expr&);                       // the scalar is an i32
   Name condition(const Expr&);                   // the scalar is a boolean
   Name address(const std::string& buffer);
-  /// An operation of Tile IR. `numbers`: attributes with values other than their defaults.
+  /// An operation of NVIDIA's Tile IR. `numbers`: attributes with values other than their defaults.
   Name compute(std::string_view operation, DType result, std::vector<Name> args, std::vector<Number> numbers = {});
   Name compute(ir::Compute);  // the statement's `dst` is set here
   /// Converts an integer to an integer type of another width.

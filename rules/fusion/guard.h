@@ -33,9 +33,9 @@ inline constexpr double least_spared_bytes = 0.1;
 /// 410 KB of OpenCL.
 inline constexpr std::size_t most_joined_values = 256;
 /// If a matmul on a CPU has at least this many columns and this many products per sum, rows that are transposed in
-/// memory are copied first. Each panel of columns reads all rows, one element from each 64-byte line, and so many lines
-/// fill a cache of 32 KiB. With 1,024, 512 and 256 columns and products, matmul and copy took 0.63, 0.87 and 1.26 of
-/// the time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
+/// memory are copied first. Each panel of columns reads all rows, one element from each 64-byte line, and that many
+/// lines fill a cache of 32 KiB. With 1,024, 512 and 256 columns and products, matmul and copy took 0.63, 0.87 and 1.26
+/// of the time of one kernel (Zen 3, docs/performance.md, "Functions and transposed copies").
 inline constexpr std::int64_t least_side_of_copy = 512;
 /// Upper bound on the elements of a sweep inside a row (softmax's division). One block runs the sweep. A longer sweep
 /// is too much memory traffic for a single block, so the kernels stay separate. 2^18 f32 are 1 MiB: a vocabulary's

@@ -19,8 +19,8 @@ struct Place {
 
 /// The scope placement of "A Principled ML Compiler Stack", part 1: a value stands in the shallowest body that binds
 /// all axes on which it depends. There is one restriction: a statement may stand between two free loops only if a
-/// reduction must stand there anyway, or outside a scan, whose iterations are not parallel. A load hoisted between two
-/// free loops would remove the inner loop's parallelism.
+/// reduction must stand there anyway, or if the inner loop is a scan, whose iterations are not parallel. A load hoisted
+/// between two free loops would remove the inner loop's parallelism.
 class Nest {
  public:
   Nest(const Values&, const std::vector<ValueId>& roots, const ir::Shape& shape);

@@ -1,5 +1,5 @@
-// Tile IR's maxima and minima without `propagate_nan`: for a NaN and a number, they give the number (IEEE 754-2019,
-// maximumNumber). Loop IR's maxima and minima give the NaN, so comparisons select the number here.
+// The maxima and minima of NVIDIA's Tile IR without `propagate_nan`: for a NaN and a number, they give the number (IEEE
+// 754-2019, maximumNumber). Loop IR's maxima and minima give the NaN, so comparisons select the number here.
 #include "rules/raise/extremes.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tile IR's maxima and minima without `propagate_nan`. Private to the room.
+// The maxima and minima of NVIDIA's Tile IR without `propagate_nan`. Private to the room.
 #pragma once
 #include "rules/raise/elements.h"
 
