@@ -24,7 +24,8 @@ enum class KnobType { integer, text, on_off };  // on_off: 1 and 0 in trails
 
 /// A decision that a rule may leave open.
 struct Knob {
-  /// Without the rule's name. A final `*` matches any ending, for knobs that a kernel has several of, such as `copy_*`.
+  /// The name without the rule's name. A final `*` matches any ending, for knobs that a kernel may have several times,
+  /// such as `copy_*`.
   std::string_view name;
   KnobType type;
   /// Set if the knob is newer than stored trails: the value with which the rule leaves the program unchanged. Trails

@@ -26,9 +26,9 @@ struct ProductSchedule {
 /// One way to lower an entry.
 struct BlockSchedule {
   std::int64_t threads = 1;
-  /// By value: whether a tile is kept in memory. For other tiles, the heuristic decides.
+  /// Key: the tile's value. Tells whether the tile is kept in memory. For other tiles, the heuristic decides.
   std::map<ir::tile_program::ValueId, bool> kept = {};
-  /// By the value of the result. Other products are computed by threads without matrix instructions.
+  /// Key: the value of the result. Other products are computed by threads without matrix instructions.
   std::map<ir::tile_program::ValueId, ProductSchedule> products = {};
   // Lower bound on the bytes of scratch memory per block, so that schedules have equal buffers.
   std::int64_t scratch = 0;

@@ -1,5 +1,5 @@
 // Loads, stores and atomics. A thread accesses the elements of a tile that it holds. If another block may write a
-// one-element tile meanwhile, the first thread accesses it for all threads.
+// one-element tile at the same time, the first thread accesses it for all threads.
 #include <array>
 #include <limits>
 

@@ -23,7 +23,8 @@ enum class Reads : std::uint8_t {
   repeated,  // another element, which is read for several i
 };
 
-/// By value: whether a tile is kept. Only the tiles for which a schedule overrides the heuristic.
+/// Key: the tile's value. Tells whether the tile is kept. Has only the tiles for which a schedule overrides the
+/// heuristic.
 using Kept = std::map<tp::ValueId, bool>;
 
 /// Which tiles are kept. Other tiles are computed element by element where they are used.

@@ -71,7 +71,7 @@ class Reduction {
     for (std::size_t n = 0; n < in.size(); ++n) l_.write(in[n], low, yielded[n]);
   }
 
-  /// Combines the remaining elements, of which there are at most as many as threads. Each thread writes its own for the
+  /// Combines the remaining elements; there are at most as many as threads. Each thread writes its own elements for the
   /// others to read.
   void exchange(std::int64_t left) {
     std::vector<Stored> shared;

@@ -35,7 +35,7 @@ class Waits {
   /// Adds a barrier if, since the last one, one of `reads` was written, or one of `writes` was read or written.
   void order(const Resources& reads, const Resources& writes);
 
-  /// What threads accessed since the last barrier.
+  /// The accesses of threads since the last barrier.
   struct Accesses {
     Resources read, written;
     bool none() const { return read.empty() && written.empty(); }

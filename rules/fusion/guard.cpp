@@ -13,8 +13,8 @@
 namespace deplo::rules::fusion {
 namespace {
 
-// Is the reduction a contraction, i.e. a reduction whose operands can be shared by tiles? It needs two operands, each
-// of which depends on a free axis on which the other does not depend.
+// Is the reduction a contraction, i.e. a reduction whose operands can be shared by tiles? It needs two operands a and
+// b. a must depend on a free axis that b does not depend on, and the other way round. A softmax counts as one.
 bool is_contraction(const Values& values, ValueId reduce) {
   if (values[reduce].kind == Value::Kind::softmax) return true;
   std::vector<std::uint32_t> operands;

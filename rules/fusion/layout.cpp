@@ -135,8 +135,8 @@ int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std:
   return sum;
 }
 
-/// The number of pairs of dimensions of which the outer one is walked by an axis further inside, weighted by the
-/// accesses. With few inversions, planes that a kernel walks one after the other also follow each other in memory.
+/// Counts the pairs of dimensions whose outer dimension is walked by an axis further inside, weighted by the accesses.
+/// With few inversions, planes that a kernel walks one after the other also follow each other in memory.
 double inversions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   double sum = 0;
   for (const Access& access : accesses) {

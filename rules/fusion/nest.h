@@ -27,7 +27,7 @@ class Nest {
 
   const std::vector<ValueId>& values() const { return order_; }  // each after its arguments
   Place place(ValueId) const;                                    // of a reduction: where its loop stands
-  /// Where a statement stands that depends only on the first `axes` free axes.
+  /// The place of a statement that depends only on the first `axes` free axes.
   Place place(int axes) const;
   /// How often a statement at this place is executed. `free` is a bit mask of the free axes that count (as in Live).
   double executions(Place, std::uint32_t free = ~0U) const;

@@ -10,8 +10,8 @@ namespace deplo::rules::raising {
 /// only that no proof was found. Conditions and goal consist of lt, eq and land.
 bool implies(const std::vector<ir::Expr>& conditions, const ir::Expr& goal, const ir::Ranges&);
 
-/// Returns conditions of which at least one holds whenever `condition` fails; empty if `condition` cannot be negated in
-/// this way.
+/// Returns conditions such that at least one of them holds whenever `condition` fails. Empty if `condition` cannot be
+/// negated in this way.
 std::vector<ir::Expr> negations(const ir::Expr& condition);
 
 /// Splits a conjunction into its conditions.
