@@ -12,7 +12,8 @@ constexpr FloatFormat::Special ieee = FloatFormat::Special::ieee, ones = FloatFo
                                only_finite = FloatFormat::Special::finite;
 constexpr double largest_f64 = std::numeric_limits<double>::max();
 
-// In the order of the enum. Columns: dtype, name, torch, tile, numpy, tile_tag, tma, bits, bytes, kernel, format.
+// One row per type, in the order of the enum. Columns: dtype, name, torch, tile, numpy, tile_tag, tma, bits, bytes,
+// kernel, format.
 constexpr std::array<DTypeRow, dtype_count> rows = {{
     {DType::f32, "f32", "float32", "f32", "<f4", 7, 7, 32, 4, true, {8, 23, -126, ieee, 0x1.FFFFFEp127}},
     {DType::f16, "f16", "float16", "f16", "<f2", 5, 6, 16, 2, true, {5, 10, -14, ieee, 65504}},

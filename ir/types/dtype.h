@@ -1,4 +1,4 @@
-// The element types. Each is a row of one table: its name, its size, and its names in other formats.
+// The element types. One table has a row for each type: its name, its size, and its names in other formats.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ enum class DType : std::uint8_t {
   i64,
   i8,
   u8,
-  // Types that only tile programs have (is_kernel_type is false).
+  // Types only of tile programs (is_kernel_type is false).
   i4,
   i16,
   tf32,
@@ -24,28 +24,28 @@ enum class DType : std::uint8_t {
   f8e5m2,
   f8e8m0fnu,
   f4e2m1fn,
-  // Types that only arrays of kernels in files of their users have (docs/kernel_files.md).
+  // Types only of arrays of users' own kernels (docs/kernel_files.md).
   u16,
   u32,
   u64,
 };
 inline constexpr int dtype_count = 19;
 
-/// How the bits of a floating-point type are read: sign, exponent and mantissa as in IEEE 754, or as in the OCP formats
-/// of 8 and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
+/// The meaning of the bits of a floating-point type: sign, exponent and mantissa as in IEEE 754, or as in the OCP
+/// formats of 8 and 4 bits ("OCP Microscaling Formats (MX) Specification", 2023).
 struct FloatFormat {
   enum class Special : std::uint8_t {
     ieee,             // infinities and NaN
     nan_is_all_ones,  // NaN only
     finite,           // neither
   };
-  int exponent = 0, mantissa = 0;  // bits
+  int exponent = 0, mantissa = 0;  // widths in bits
   int lowest = 0;                  // exponent of the smallest normal number
   Special special = Special::ieee;
   double largest = 0;
 };
 
-/// A row of the table. An empty name means that the other format lacks the type.
+/// A row of the table of types. An empty name means that the other format lacks the type.
 struct DTypeRow {
   DType dtype = DType::f32;
   std::string_view name;       // in the text of Loop, Tile and Kernel IR, and in messages
@@ -54,9 +54,9 @@ struct DTypeRow {
   std::string_view numpy;      // the descriptor in a .npy file
   std::uint64_t tile_tag = 0;  // in the bytecode of a tile program (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td)
   int tma = -1;                // CUtensorMapDataType; -1: TMA does not copy it
-  int bits = 0;                // of a value
-  int bytes = 0;               // of an element in memory; 0 for 4-bit types, because two elements share a byte
-  bool kernel = false;         // Torch, Tensor, Loop, Tile and Kernel IR have the type
+  int bits = 0;                // width of a value
+  int bytes = 0;               // size of an element in memory; 0 for 4-bit types, because two elements share a byte
+  bool kernel = false;         // whether Torch, Tensor, Loop, Tile and Kernel IR have the type
   FloatFormat format = {};
 };
 const DTypeRow& row(DType);
@@ -75,12 +75,12 @@ constexpr bool is_unsigned(DType d) { return d == DType::u8 || d == DType::u16 |
 constexpr bool is_integer(DType d) {
   return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16 || is_unsigned(d);
 }
-/// Integers that kernels only read: the values of their elements are i32.
+/// The 8-bit integer types. Kernels only read elements of these types; the values of the elements are i32.
 constexpr bool is_integer8(DType d) { return d == DType::i8 || d == DType::u8; }
 /// An integer type or bool. In a tile program a bool is an integer of one bit.
 constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }
 constexpr bool is_float(DType d) { return !is_integral(d); }
-/// Finds a kernel type by our name or PyTorch's: "f16" or "float16"; nullopt for any other word.
+/// Finds a kernel type by deplo's name or by PyTorch's: "f16" or "float16". Returns nullopt for any other word.
 std::optional<DType> parse_dtype(std::string_view);
 /// Finds a type by its name in a tile program: "i1", "f8E4M3FN".
 std::optional<DType> parse_tile_dtype(std::string_view);

@@ -16,7 +16,7 @@
 namespace deplo::ir {
 namespace {
 
-// Box and Muller, one of the two numbers: drawing is not what takes time. 1 - u is not 0.
+// The Box-Muller transform. One of its two numbers is dropped, because drawing is not the bottleneck. 1 - u is never 0.
 double normal(Rng& rng) {
   const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
   return radius * std::cos(2 * std::numbers::pi * rng.uniform());
@@ -101,7 +101,7 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   if (!whole) return "";
   if (fill.draw == Fill::Draw::normal || range) return fail(fmt::format("randint or constant for {}", name(dtype)));
   const double last = one ? fill.a : fill.b - 1;
-  // Of 64-bit integers as many as a double, in which numbers are drawn, tells apart.
+  // Numbers are drawn as doubles, which are exact up to 2^53. This limits 64-bit integers.
   const bool is_signed = is_integer(dtype) && !is_unsigned(dtype);
   const double end = std::ldexp(1, std::min(width(dtype) - (is_signed ? 1 : 0), 53));
   if (!is_whole(fill.a) || !is_whole(last) || fill.a < (is_signed ? -end : 0) ||

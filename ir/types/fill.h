@@ -22,11 +22,14 @@ struct Fill {
 
 /// Draws one value and converts it to the type: integers are truncated, booleans are 0 or 1, 16-bit floats are rounded.
 double draw(const Fill&, DType, Rng&);
-/// How many numbers of the generator draw() takes for one value; of distinct values this is not known.
+/// Returns how many random numbers draw() takes for one value. CHECKs that the draw is not `distinct`, which has no
+/// such number.
 std::uint64_t numbers_of_one(const Fill&);
-/// Draws `count` values. Distinct ones come in random order; CHECKs that [a, b) has at least `count` integers.
+/// Draws `count` values. Distinct values come in random order; for these, CHECKs that [a, b) has at least `count`
+/// integers.
 std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);
-/// Why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …"; "" if it can.
+/// Returns why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …", or ""
+/// if it can.
 std::string fault(const Fill&, DType, std::int64_t elements = 1);
 /// "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)", "distinct(0, 9)". The numbers read back
 /// exactly.

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint32_t sign_bit = 0x80000000, infinity = 0x7f800000;
 
-// The upper 16 bits, rounded to nearest even: adding half of what is cut off, or a bit less where that is even already.
+// Returns the upper 16 bits, rounded to nearest even: adds half of the last kept bit, or just under half if that bit is
+// 0.
 std::uint16_t upper_half(std::uint32_t bits) {
   if ((bits & ~sign_bit) > infinity) return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // a quiet NaN
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -20,13 +21,13 @@ std::uint16_t half_bits(std::uint32_t bits) {
   const auto sign = static_cast<std::uint16_t>((bits & sign_bit) >> 16);
   const std::uint32_t magnitude = bits & ~sign_bit;
   if (magnitude > infinity) return sign | 0x7e00;
-  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520, halfway beyond the largest
-  if (magnitude < 0x38800000) {                       // below 2^-14 they are multiples of 2^-24, as f32s about 0.5 are
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520, halfway beyond the largest f16
+  if (magnitude < 0x38800000) {                       // f16 subnormals are multiples of 2^-24, as is an f32 near 0.5
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return sign |
            static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F));
   }
-  constexpr std::uint32_t bias = (127 - 15) << 23;  // of the exponents
+  constexpr std::uint32_t bias = (127 - 15) << 23;  // the difference of the exponents' biases
   const std::uint32_t moved = magnitude - bias;
   return sign | static_cast<std::uint16_t>((moved + 0xfff + (moved >> 13 & 1)) >> 13);
 }
@@ -34,18 +35,19 @@ std::uint16_t half_bits(std::uint32_t bits) {
 float half_value(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
   if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | infinity | magnitude << 13);
-  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;  // subnormals too: the product is exact
+  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;  // exact for subnormals, too
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
 }
 
-// The f32 nearest to it that is no larger in magnitude; beyond the largest that one.
+// Rounds to f32 towards zero. A finite number beyond the largest f32 becomes the largest f32.
 float towards_zero(double value) {
   const auto nearest = static_cast<float>(value);
   return std::abs(static_cast<double>(nearest)) > std::abs(value) ? std::nextafter(nearest, 0.0F) : nearest;
 }
 
-// Towards zero, and odd where that is not exact: rounded again to fewer bits, it gives what the value itself would
-// (Boldo and Melquiond, Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd, 2008).
+// Rounds to f32 to odd: towards zero, with the last bit set if the result is inexact. Rounding the result again to
+// fewer bits is the same as rounding the value once (Boldo and Melquiond, Emulation of FMA and Correctly Rounded Sums:
+// Proved Algorithms Using Rounding to Odd, 2008).
 float to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
@@ -55,7 +57,8 @@ float to_odd(double value) {
   return std::bit_cast<float>(bits | 1);
 }
 
-// Halfway to the next number towards `value`: what is beyond rounds to `found`.
+// Returns the midpoint between `found` and its neighbour in the direction of `value`. Numbers between `found` and the
+// midpoint round to `found`.
 double edge_towards(double value, float found, DType dtype) {
   const std::uint16_t bits = float16_bits(found, dtype);
   const auto magnitude = static_cast<std::uint16_t>(bits & 0x7fff);
@@ -116,7 +119,7 @@ void load_float16(const std::byte* from, DType dtype, std::span<float> values) {
     load_all(from, values, [](std::uint16_t bits) { return float16_value(bits, DType::bf16); });
 }
 
-// Half a unit in the last of 10 bits is added to the magnitude, and what is behind them cut off.
+// Adds half a unit in the last of 10 mantissa bits to the magnitude and cuts off the bits after these.
 double rounded_tf32(double value) {
   if (!std::isfinite(value)) return value;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(towards_zero(value));

@@ -25,11 +25,11 @@ double round_integer(double scaled, Rounding rounding) {
     case Rounding::nearest_away:
       return std::round(scaled);
     default:
-      return std::nearbyint(scaled);  // to even: no other mode is ever set
+      return std::nearbyint(scaled);  // rounds to even, because the rounding mode is never changed
   }
 }
 
-/// Whether a number that is too large becomes the largest in place of an infinity.
+/// Whether a number that is too large becomes the largest finite number instead of an infinity.
 bool stays_finite(double value, Rounding rounding) {
   return rounding == Rounding::zero || (rounding == Rounding::negative_inf && value > 0) ||
          (rounding == Rounding::positive_inf && value < 0);
@@ -40,7 +40,7 @@ double too_large(double value, const FloatFormat& format, Rounding rounding) {
   return format.special == Special::ieee ? std::copysign(std::numeric_limits<double>::infinity(), value) : nan_value;
 }
 
-/// f8E8M0FNU holds powers of two only: neither a sign nor zero.
+/// f8E8M0FNU holds only powers of two, without a sign and without zero.
 double round_exponent(double value, Rounding rounding) {
   if (std::isnan(value) || std::isinf(value) || std::signbit(value)) return nan_value;
   if (value <= 0x1p-127) return 0x1p-127;
@@ -51,8 +51,9 @@ double round_exponent(double value, Rounding rounding) {
   return power > 0x1p127 ? nan_value : power;
 }
 
-/// A double that every narrower format rounds as the exact number: what it lost is a bit that is never zero (Boldo and
-/// Melquiond: Emulation of FMA and correctly rounded sums, 2008, "round to odd").
+/// Rounds to odd: sets the last bit if the double is inexact (`beyond` is not 0). So every narrower format rounds the
+/// result as it would round the exact number (Boldo and Melquiond: Emulation of FMA and correctly rounded sums, 2008,
+/// "round to odd").
 double to_odd(double value, int beyond) {
   if (beyond == 0 || (std::bit_cast<std::uint64_t>(value) & 1) != 0) return value;
   return std::nextafter(value, beyond > 0 ? HUGE_VAL : -HUGE_VAL);
@@ -107,7 +108,7 @@ std::uint64_t encode_float(double value, DType e) {
   const auto ones = (1ULL << format.exponent) - 1;
   if (e == DType::f8e8m0fnu) return std::isnan(value) ? ones : static_cast<std::uint64_t>(std::ilogb(value) + 127);
   const std::uint64_t sign = static_cast<std::uint64_t>(std::signbit(value)) << (format.mantissa + format.exponent);
-  if (std::isnan(value)) {  // quiet; all ones where that alone is NaN
+  if (std::isnan(value)) {  // a quiet NaN; all ones if that is the format's only NaN
     const std::uint64_t quiet = 1ULL << (format.mantissa - 1);
     return (ones << format.mantissa) | (format.special == Special::ieee ? quiet : wrap(~0ULL, format.mantissa));
   }

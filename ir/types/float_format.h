@@ -20,20 +20,20 @@ enum class Rounding : std::uint8_t {
 
 /// Decodes the bits of a float type. Bits above the type's width are ignored.
 double decode_float(std::uint64_t bits, DType);
-/// Encodes a number as bits. A number that the type does not hold is rounded first, by round_to.
+/// Encodes a number as bits. A number that the type cannot represent is first rounded by round_to.
 std::uint64_t encode_float(double value, DType);
 
 /// Rounds to the float type. `approx` and `full` round to nearest, because they permit errors but do not require them.
 /// A number beyond the largest becomes infinite; if the type has no infinity, it becomes NaN (f8E4M3FN) or the largest
-/// number (f4E2M1FN). `beyond`: on which side of `value` the exact number is: +1 above, -1 below, 0 equal. With it, the
-/// result of an operation that was computed in double is rounded only once.
+/// number (f4E2M1FN). `beyond`: the side of `value` on which the exact number lies: +1 above, -1 below, 0 if `value` is
+/// exact. This argument lets the result of an operation computed in double be rounded only once.
 double round_to(double value, DType, Rounding = Rounding::nearest_even, int beyond = 0);
 
-/// The lowest `width` bits.
+/// Returns the lowest `width` bits.
 constexpr std::uint64_t wrap(std::uint64_t bits, int width) {
   return width >= 64 ? bits : bits & ((1ULL << width) - 1);
 }
-/// The lowest `width` bits as a two's complement number.
+/// Returns the lowest `width` bits as a two's complement number.
 constexpr std::int64_t as_signed(std::uint64_t bits, int width) {
   const int unused = 64 - width;
   return static_cast<std::int64_t>(bits << unused) >> unused;

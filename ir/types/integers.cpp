@@ -29,7 +29,7 @@ bool calculates(Op op) {
   }
 }
 
-/// The exact result, of i32 modulo 2^32.
+/// Returns the exact result. For i32, the caller wraps it.
 Wide calculate(Op op, std::span<const double> args) {
   const auto whole = [&](std::size_t i) { return static_cast<Wide>(args[i]); };
   switch (op) {
@@ -56,7 +56,7 @@ double wrapped_i32(Wide value) {
 }
 
 void require_exact(double value) {
-  if (std::abs(value) > most_exact_integer && value != -0x1p63)  // which a real number that is none becomes
+  if (std::abs(value) > most_exact_integer && value != -0x1p63)  // to_integer() returns -2^63 for reals out of range
     throw Error(fmt::format(
         "expected 64-bit integers from -2^53 to 2^53, up to which references are exact, found {:.0f}", value));
 }
@@ -78,7 +78,7 @@ double to_integer(double value, DType from, DType to) {
 
 double apply_integer(Op op, std::span<const double> args, DType dtype) {
   const bool finite = std::ranges::all_of(args, [](double a) { return std::isfinite(a); });
-  if (!calculates(op) || !finite) return apply(op, args);  // what is not finite belongs to lanes that take no part
+  if (!calculates(op) || !finite) return apply(op, args);  // only inactive lanes have non-finite values
   if (dtype == DType::i64) std::ranges::for_each(args, require_exact);
   if (op == Op::power) {
     const double result = std::trunc(apply(op, args));

@@ -20,7 +20,7 @@ T nearest_number(double value) {
     constexpr double end = 2 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
     constexpr T least = std::numeric_limits<T>::min();
     const double whole = std::nearbyint(value);
-    if (whole >= end) return std::numeric_limits<T>::max();  // `end` is one above it
+    if (whole >= end) return std::numeric_limits<T>::max();  // `end` is one above the maximum
     return whole < static_cast<double>(least) ? least : static_cast<T>(whole);
   }
 }

@@ -11,9 +11,8 @@
 
 namespace deplo::ir {
 
-/// Floats and bools are stored as float, which holds every f16 and bf16; f64 and integers are stored in their own type.
-/// So large tensors take no more memory than their values need.
-/// Its methods are those of a list.
+/// A list of numbers of one element type. Floats and bools are stored as float, which holds every f16 and bf16; f64 and
+/// integers are stored in their own type. So large tensors take no more memory than their values need.
 class Numbers {
  public:
   Numbers() = default;
@@ -21,7 +20,7 @@ class Numbers {
   Numbers(std::vector<float> values) : values_(std::move(values)) {}         // NOLINT(google-explicit-constructor)
   Numbers(std::vector<std::int32_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
   Numbers(std::vector<std::int64_t> values) : values_(std::move(values)) {}  // NOLINT(google-explicit-constructor)
-  /// `count` zeros of the type.
+  /// Holds `count` zeros of the type.
   Numbers(DType, std::size_t count);
 
   /// Calls function(values) with the vector of floats, doubles or integers.
@@ -37,7 +36,7 @@ class Numbers {
     return visit([](const auto& values) { return values.size(); });
   }
   bool empty() const { return size() == 0; }
-  /// A 64-bit integer beyond 2^53 gives the nearest double.
+  /// Returns element i as a double. A 64-bit integer beyond 2^53 becomes the nearest double.
   double operator[](std::size_t i) const {
     return visit([i](const auto& values) { return static_cast<double>(values[i]); });
   }
@@ -72,22 +71,22 @@ class Numbers {
 
   /// Stores the nearest number that the type holds. Integer types store a NaN as 0.
   void set(std::size_t i, double value);
-  /// Stores element `from` of other numbers: exactly if the type holds it, else the nearest number.
+  /// Stores element `from` of other numbers: exactly if the type can hold it, otherwise as the nearest number.
   void set(std::size_t i, const Numbers& other, std::size_t from);
 
-  /// Converts the numbers to a type, each as set() does.
+  /// Converts all numbers to a type, as set() does.
   Numbers as(DType) const&;
   Numbers as(DType) &&;
   std::vector<double> doubles() const;
 
-  /// The floats. CHECKs that the numbers are stored as floats.
+  /// Returns the floats. CHECKs that the numbers are stored as floats.
   const std::vector<float>& floats() const&;
   std::vector<float> floats() && { return std::as_const(*this).floats(); }
-  /// The 64-bit integers. CHECKs that the numbers are stored as such.
+  /// Returns the 64-bit integers. CHECKs that the numbers are stored as 64-bit integers.
   const std::vector<std::int64_t>& integers() const;
   operator std::vector<float>() const { return floats(); }  // NOLINT(google-explicit-constructor)
 
-  /// Whether all numbers are equal, whatever types they are stored in. A NaN equals nothing.
+  /// Whether all numbers are equal, regardless of the types they are stored in. A NaN equals nothing.
   bool operator==(const Numbers&) const;
 
  private:
@@ -99,7 +98,7 @@ class Numbers {
   Values values_;
 };
 
-/// Whether Numbers of the type are its elements in memory, bit by bit.
+/// Whether Numbers store elements of the type with the same bits as tensors in memory.
 inline bool is_held_as_stored(DType d) {
   return d == DType::f32 || d == DType::f64 || (is_integer(d) && d != DType::i4);
 }

@@ -10,20 +10,20 @@
 namespace deplo::ir {
 namespace {
 
-/// `infinity`: the bits of the positive infinity, above which are only NaNs.
+/// Counts the NaNs among the elements. `infinity`: the bits of positive infinity; all greater magnitudes are NaNs.
 ///
-/// The inner loop has a constant length and counters of the width of an element, because g++ -O2 vectorises only such
-/// loops.
+/// The inner loop has a constant length, and its counters have the width of an element, because g++ -O2 vectorises only
+/// such loops.
 template <class Word>
 SpecialFloats count(std::span<const std::uint8_t> elements, Word infinity) {
   constexpr std::size_t at_once = 1024;
   static_assert(at_once <= std::numeric_limits<Word>::max());
   constexpr Word all_ones = std::numeric_limits<Word>::max(), magnitude = all_ones >> 1;
-  using Signed = std::make_signed_t<Word>;  // SSE2 compares no unsigned integers
+  using Signed = std::make_signed_t<Word>;  // SSE2 cannot compare unsigned integers
   SpecialFloats found;
   const std::size_t size = elements.size() / sizeof(Word);
   for (std::size_t first = 0; first < size; first += at_once) {
-    Word words[at_once] = {};  // the last part ends with zeros, which are numbers
+    Word words[at_once] = {};  // the last chunk is padded with zeros, which are not NaNs
     std::memcpy(words, elements.data() + first * sizeof(Word), std::min(size - first, at_once) * sizeof(Word));
     Word nans = 0, ones = 0;
     for (const Word word : words) {

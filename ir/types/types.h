@@ -31,14 +31,14 @@ std::int64_t element_count(const Shape&);
 
 enum class Role : std::uint8_t { input, output };
 
-/// A tensor in global memory. Strides in elements, one per dimension. No two buffers of a program overlap.
+/// A tensor in global memory. The strides are in elements, one per dimension. No two buffers of a program overlap.
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
   Role role = Role::input;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
-  std::optional<Fill> fill = {};  // of an input: the distribution of its values when the kernel is measured
+  std::optional<Fill> fill = {};  // for an input: the distribution of its values when the kernel is measured
   bool operator==(const Buffer&) const = default;
 };
 std::vector<std::int64_t> row_major_strides(const Shape& shape);

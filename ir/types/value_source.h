@@ -7,13 +7,13 @@
 
 namespace deplo::ir {
 
-/// The source of the values of one input or parameter. `values`: row-major, if a file has them; shared, because they
-/// may take gigabytes.
+/// The source of the values of one input or parameter. `values`: the values in row-major order if a file has them,
+/// otherwise null. They are shared, because they may take gigabytes.
 struct ValueSource {
   Fill fill;
   std::shared_ptr<const Numbers> values;
-  bool given = false;    // by the user, separately from the graph: kernels are measured with exactly this
-  bool guessed = false;  // the fill is a guess, because nothing states the values
+  bool given = false;    // given by the user, separately from the graph; kernels are measured with exactly this source
+  bool guessed = false;  // the fill is a guess, because nothing specifies the values
   bool operator==(const ValueSource&) const = default;
 };
 
