@@ -10,7 +10,7 @@
 namespace deplo::ir::text {
 Lexer::Lexer(std::string_view text, std::string_view where) : rest_(text), where_(where) { open_line(); }
 
-// To the next line that holds a word, or to the end.
+// Moves to the next line that has a token, or to the end of the text.
 void Lexer::open_line() {
   while (!rest_.empty()) {
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
@@ -73,7 +73,7 @@ void Lexer::scan() {
   token_.text = line_.substr(begin, at_ - begin);
 }
 
-// After the closing quote; npos: no string begins here.
+// Returns the index after the closing quote, or npos if no complete string begins at index i.
 std::size_t Lexer::string_end(std::size_t i) const {
   if (line_[i] != '"') return std::string_view::npos;
   for (++i; i < line_.size(); ++i)

@@ -1,4 +1,4 @@
-// Splits a text into tokens, line by line, with their places for messages. Private to ir/text.
+// Splits a text into tokens, line by line, and keeps their places for messages. Private to ir/text.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -8,7 +8,7 @@
 namespace deplo::ir::text {
 
 struct Token {
-  enum class Kind : std::uint8_t { name, integer, real, string, sign, end };  // a string has its quotes
+  enum class Kind : std::uint8_t { name, integer, real, string, sign, end };  // a string's text includes its quotes
   Kind kind = Kind::end;
   std::string_view text;
   std::size_t column = 1;
@@ -27,7 +27,7 @@ class Lexer {
   bool take_if(std::string_view word);
   void expect(std::string_view word);
   void expect(std::initializer_list<std::string_view> words);  // in this order
-  bool take_marker();                                          // the `#` of `# free`
+  bool take_marker();                                          // takes the `#` of `# free`
   void next_line();                                            // fails if the current line has tokens left
   std::string place() const;                                   // where:line:column of the current token
   /// Throws `where:line:column: expected …, found …` about the current token.

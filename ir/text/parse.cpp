@@ -1,4 +1,4 @@
-// Text to programs, by recursive descent: the header, the symbols, the buffers. statements.h reads the rest.
+// Parses programs by recursive descent: the header, the symbols and the buffers. statements.h parses the statements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Header {
   std::string name;
   bool allow_tf32 = false;
   std::vector<std::string> symbols;
-  std::string symbols_at;  // where:line:column of the `symbols` line, or of the place for it
+  std::string symbols_at;  // where:line:column of the `symbols` line, or of where it would be
 };
 
 Level level(Terms& in) {
@@ -91,8 +91,8 @@ void bind(Terms& in, const Header& head, const Symbols& given) {
                           list(names)));
 }
 
-// `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)`, `in distinct(0, 9)`; of integers a range has
-// whole numbers.
+// Reads `in (0.1, 1)`, `in normal(0, 1)`, `in randint(0, 9)`, `in constant(2)` or `in distinct(0, 9)`. A range without
+// a word means whole numbers for integer types and real numbers for floats.
 Fill fill(Terms& in, DType dtype) {
   const bool whole = !is_float(dtype);
   Fill f{whole ? Fill::Draw::integers : Fill::Draw::uniform, 0, 0};
@@ -119,7 +119,7 @@ Fill fill(Terms& in, DType dtype) {
 void strides(Terms& in, Buffer& b) {
   in.expect("=");
   in.expect("(");
-  std::int64_t room = most_extent - 1;  // of the offset of the last element
+  std::int64_t room = most_extent - 1;  // largest offset that remains for the last element
   std::size_t dim = 0;
   in.separated(")", [&] {
     if (dim == b.shape.size()) in.fail(fmt::format("{} strides", b.shape.size()));
@@ -130,7 +130,7 @@ void strides(Terms& in, Buffer& b) {
   if (dim != b.shape.size()) in.fail(fmt::format("{} strides before this", b.shape.size()));
 }
 
-/// `strange`: the place of the first type that no statement takes.
+/// `strange`: set to the place of the first buffer type that no statement accepts.
 Buffer buffer(Terms& in, Role role, std::optional<Terms>& strange) {
   Buffer b;
   b.role = role;
@@ -156,7 +156,7 @@ std::vector<Buffer> buffers(Terms& in) {
     const Token word = ahead.take();
     const bool declares = (word.is("input") || word.is("output")) && ahead.peek().kind == Token::Kind::name;
     if (in.done() || !declares || in.indent() != 0) {
-      if (strange && !in.done()) strange->dtype();  // the message about it
+      if (strange && !in.done()) strange->dtype();  // throws the error about that type
       return found;
     }
     in.take();

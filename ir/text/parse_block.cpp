@@ -1,4 +1,4 @@
-// The statements of Kernel IR for programs that are lowered block by block.
+// Parsers of the statements of Kernel IR for programs that are lowered block by block.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace deplo::ir::text {
 namespace {
 
-// `v1:i32 <-`; without a type, f32, as in all text of the IR.
+// Reads `v1:i32 <-`. The type defaults to f32, as everywhere in the text of the IR.
 void defined_value(Terms& in, std::string& name, DType& dtype) {
   name = in.new_name("a value");
   dtype = in.take_if(":") ? in.any_dtype() : DType::f32;
@@ -145,7 +145,7 @@ Stmt load_at(Terms& in) {
   return s;
 }
 
-// StoreAt(v6:f16 <- v7): an f16 at the address v6
+// StoreAt(v6:f16 <- v7) stores an f16 at the address v6
 Stmt store_at(Terms& in) {
   StoreAt s;
   in.expect("(");

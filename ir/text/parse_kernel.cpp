@@ -1,4 +1,4 @@
-// The statements that Kernel IR adds.
+// Parsers of the statements that Kernel IR adds.
 #include "ir/text/statements.h"
 
 namespace deplo::ir::text {
@@ -108,7 +108,7 @@ Stmt mma(Terms& in) {
   return s;
 }
 
-// Behind its name.
+// Reads a shared matrix from after its buffer's name.
 SharedMatrix shared_matrix(Terms& in, std::string buffer) {
   SharedMatrix m;
   m.buffer = std::move(buffer);

@@ -1,4 +1,4 @@
-// The statements of Loop IR.
+// Parsers of the statements of Loop IR.
 #include <fmt/format.h>
 
 #include "ir/text/statements.h"
@@ -6,7 +6,7 @@
 namespace deplo::ir::text {
 namespace {
 
-// The line's end, and what is below it.
+// Reads the rest of a loop's line and the body below it.
 Stmt marked(Terms& in, Loop loop) {
   in.expect(":");
   if (!in.take_marker()) in.fail("`# free`, `# reduce` or `# scan`");

@@ -1,4 +1,4 @@
-// The statements that Tile IR adds.
+// Parsers of the statements that Tile IR adds.
 #include "ir/text/statements.h"
 #include "ir/text/words.h"
 

@@ -1,4 +1,4 @@
-// Programs to text: docs/ir.md has the forms. parse(print(p)) == p.
+// Prints programs in the text form of docs/ir.md. parse(print(p)) == p.
 #include <charconv>
 
 #include "core/text/match.h"
@@ -9,7 +9,8 @@
 namespace deplo::ir {
 namespace {
 
-/// A function for each statement, all of which append to one text; the others write the parts that statements share.
+/// Prints programs. One function for each statement appends its text to `out`; the other functions print the parts that
+/// statements share.
 class Printer {
  public:
   std::string out;
@@ -36,7 +37,7 @@ class Printer {
   }
 
  private:
-  // A range stands without a word: of integers whole numbers, of others reals.
+  // A range without a word means whole numbers for integer types and real numbers for floats.
   void fill(const Fill& f, DType dtype) {
     const bool whole = !is_float(dtype);
     if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
@@ -66,7 +67,7 @@ class Printer {
     out += after;
   }
 
-  // The shortest decimal that reads back as the same double.
+  // Prints the shortest decimal that reads back as the same double.
   void constant(double v) {
     char digits[40];
     out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);

@@ -9,7 +9,7 @@
 namespace deplo::ir::text {
 namespace {
 
-constexpr std::size_t most_depth = 64;  // every recursion stays inside the stack
+constexpr std::size_t most_depth = 64;  // bounds the recursion, so that the stack cannot overflow
 
 Stmt statement(Terms& in) {
   const Keyword* keyword = find_keyword(in.peek().text);

@@ -10,7 +10,7 @@
 
 namespace deplo::ir::text {
 
-/// The parser of a statement. It reads from after the keyword to the end of the line, and the body below it.
+/// The parser of one kind of statement. It reads from after the keyword to the end of the line, and the body below it.
 struct Keyword {
   std::string_view word;
   Stmt (*parse)(Terms&);
@@ -19,7 +19,7 @@ std::span<const Keyword> loop_keywords();    // parse_loop.cpp
 std::span<const Keyword> tile_keywords();    // parse_tile.cpp
 std::span<const Keyword> kernel_keywords();  // parse_kernel.cpp
 std::span<const Keyword> block_keywords();   // parse_block.cpp
-/// nullptr: the word is not a keyword.
+/// Returns nullptr if the word is not a keyword.
 const Keyword* find_keyword(std::string_view word);
 
 Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with a name, after the name

@@ -11,7 +11,7 @@
 namespace deplo::ir::text {
 namespace {
 
-constexpr int most_nodes = 256;  // of an expression: every recursion stays inside the stack
+constexpr int most_nodes = 256;  // per expression; bounds the recursion, so that the stack cannot overflow
 
 struct Infix {
   ExprOp op;
@@ -32,7 +32,7 @@ std::optional<Infix> infix(const Token& t) {
   return {};
 }
 
-// Digits with their sign; nullopt where 64 bits do not hold them.
+// Converts digits and a sign to an integer. Returns nullopt if 64 bits cannot hold it.
 std::optional<std::int64_t> to_integer(std::string_view digits, bool negative) {
   std::uint64_t v = 0;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), v).ec != std::errc()) return {};
@@ -179,7 +179,8 @@ std::vector<Arg> Terms::arguments(Op op) {
   return args;
 }
 
-/// One index expression. Every recursion passes through primary, which counts: deep nesting and long chains end there.
+/// Parses one index expression. Every recursion passes through primary(), whose limit on terms bounds nesting and
+/// chains.
 class Terms::Expressions {
  public:
   explicit Expressions(Terms& in) : in_(in) {}

@@ -11,32 +11,32 @@
 
 namespace deplo::ir::text {
 
-/// Largest number of elements of a shape. It keeps all products of extents within 64 bits.
+/// Largest number of elements of a shape. This limit keeps all products of extents within 64 bits.
 inline constexpr std::int64_t most_extent = std::int64_t{1} << 40;
 
-/// Reads the tokens of a text as terms. Each call reads one term, or fails with a message about what was expected.
-/// A method for each term.
+/// Reads the tokens of a text as terms, with one method for each kind of term. Each call reads one term, or fails with
+/// a message about what was expected.
 class Terms : public Lexer {
  public:
   Terms(std::string_view text, std::string_view where) : Lexer(text, where) {}
 
-  /// From here on `symbol` stands for the number.
+  /// Makes `symbol` stand for `value` from here on.
   void bind(std::string symbol, std::int64_t value) { symbols_.emplace_back(std::move(symbol), value); }
 
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
   std::int64_t extent(std::int64_t& product);  // multiplies `product`, which must not exceed most_extent, by the extent
-  std::string name(std::string_view what);     // a use
-  std::string new_name(std::string_view what);  // a definition
+  std::string name(std::string_view what);     // the name of something defined before
+  std::string new_name(std::string_view what);  // a name that is defined here
   Op op();
   DType dtype();
-  DType any_dtype();     // also one that only tile programs have
-  DType stored_dtype();  // also one that only arrays of users' own kernels have
+  DType any_dtype();     // also a type that only tile programs have
+  DType stored_dtype();  // also a type that only arrays of users' own kernels have
   Type type();           // after `:`
   int lanes();           // `x4`
   Bind bind_word(Bind first, Bind last, std::string_view expected);
   double constant();
   Arg argument();
-  std::vector<Arg> arguments(Op);  // as many as the operation takes, and `)`
+  std::vector<Arg> arguments(Op);  // as many arguments as the operation takes, and `)`
   Expr expression();
   std::vector<Expr> indices(std::string_view close);
   void element(std::string& buffer, std::vector<Expr>& index);  // `buffer[index]`
@@ -55,7 +55,7 @@ class Terms : public Lexer {
   int lanes_of(const Token& word, std::string_view digits);
   const std::int64_t* symbol(std::string_view name) const;
 
-  std::vector<std::pair<std::string, std::int64_t>> symbols_;  // few: searched in order
+  std::vector<std::pair<std::string, std::int64_t>> symbols_;  // few enough for a linear search
 };
 
 template <class F>

@@ -9,7 +9,7 @@
 namespace deplo::ir {
 namespace {
 
-// Beside the words that statements begin with.
+// Reserved words, in addition to the keywords that begin statements.
 constexpr std::array<std::string_view, 11> reserved = {"in",   "load",   "min",         "max",   "inf",  "nan",
                                                        "free", "reduce", lane_variable, "write", "Stage"};
 
