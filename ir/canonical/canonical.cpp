@@ -12,18 +12,18 @@
 namespace deplo::ir {
 namespace {
 
-/// Dimensions of extent 1 say nothing about what is computed: x: f32[1, 32, 2048] is read [0, i, j] where f32[32, 2048]
-/// is read [i, j]. Nor do free loops that turn once.
+/// Drops dimensions of extent 1 and free loops with one iteration, because neither affects what is computed: reading x:
+/// f32[1, 32, 2048] at [0, i, j] is reading x: f32[32, 2048] at [i, j].
 class UnitAxes {
  public:
   void drop(Program& program) {
     for (Buffer& buffer : program.buffers) {
       std::vector<bool>& unit = unit_[buffer.name];
       for (const std::int64_t extent : buffer.shape) unit.push_back(extent == 1);
-      if (std::ranges::count(unit, false) == 0 && !unit.empty()) unit.front() = false;  // a buffer has a dimension
+      if (std::ranges::count(unit, false) == 0 && !unit.empty()) unit.front() = false;  // keep one dimension
       erase(buffer.shape, unit);
       erase(buffer.strides, unit);
-      if (element_count(buffer) == 1) buffer.strides.assign(buffer.strides.size(), 1);  // never multiplied
+      if (element_count(buffer) == 1) buffer.strides.assign(buffer.strides.size(), 1);  // its index is always 0
     }
     dimensions(program.body);
     loops(program.body);
@@ -71,7 +71,7 @@ class UnitAxes {
 
 void collect_operands(const Expr& e, ExprOp op, std::vector<std::pair<std::string, Expr>>& operands);
 
-// The operands of commutative operations in the order of their texts, constants last.
+// Returns the expression with the operands of commutative operations sorted by their texts, constants last.
 Expr sorted(const Expr& e) {
   if (e.kind() != Expr::Kind::binary) return e;
   const ExprOp op = e.op();
@@ -93,13 +93,13 @@ void collect_operands(const Expr& e, ExprOp op, std::vector<std::pair<std::strin
     } else {
       Expr operand = sorted(*side);
       const bool constant = operand.kind() == Expr::Kind::constant;
-      std::string text = (constant ? "~" : "") + print(operand);  // "~": after every letter, digit and parenthesis
+      std::string text = (constant ? "~" : "") + print(operand);  // "~" sorts after letters, digits and parentheses
       operands.emplace_back(std::move(text), std::move(operand));
     }
   }
 }
 
-// v9 before v10; constants last.
+// Orders arguments: names come first, shorter names before longer ones (v9 before v10), and constants come last.
 bool argument_before(const Arg& a, const Arg& b) {
   if (a.index() != b.index()) return a.index() < b.index();
   const auto* name = std::get_if<std::string>(&a);
@@ -108,20 +108,20 @@ bool argument_before(const Arg& a, const Arg& b) {
   return name->size() != other.size() ? name->size() < other.size() : *name < other;
 }
 
-// Names everything in order of appearance.
+// Renames buffers, axes and values in order of appearance.
 class Renamer {
  public:
   Canonical run(Program program) {
     program.name = "kernel";
     body(program.body);
-    for (const Buffer& buffer : program.buffers) fresh(buffers_, buffer.name, "b");  // what nothing reads: last
+    for (const Buffer& buffer : program.buffers) fresh(buffers_, buffer.name, "b");  // unused buffers come last
     Canonical result;
     result.buffers.resize(program.buffers.size());
     std::vector<Buffer> buffers(program.buffers.size());
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       Buffer& buffer = program.buffers[i];
       buffer.name = buffers_.at(buffer.name);
-      buffer.fill.reset();  // what is measured with says nothing about what is computed
+      buffer.fill.reset();  // the values for measuring do not affect what is computed
       const std::size_t place = std::stoul(buffer.name.substr(1));
       result.buffers[place] = i;
       buffers[place] = std::move(buffer);
@@ -168,7 +168,7 @@ class Renamer {
     const auto found = accumulators_.find(name);
     name = found != accumulators_.end() ? found->second : fresh(values_, name, "v");
   }
-  // Integers may stand in the indices of what follows.
+  // Renames a value at its definition and in later index expressions, which may use integer values.
   void definition(std::string& name) {
     std::string before = name;
     value(name);
@@ -184,8 +184,8 @@ class Renamer {
   int axes_ = 0;
 };
 
-// Operations that cost the same and stand in the same places: a schedule does not tell them apart. Equality stands for
-// the comparisons because it commutes, as addition does.
+// Returns one operation for all operations that cost the same and occur in the same places, so that a schedule does not
+// distinguish them. Equality represents the comparisons because it commutes, as addition does.
 Op representative(Op op) {
   switch (op) {
     case Op::subtract:
@@ -209,7 +209,7 @@ void collapse_clusters(Body& body) {
 
 Canonical canonical(Program loop) {
   CHECK(loop.level == Level::loop);
-  renumber_axes(loop);  // siblings may share a name, and one of them may go
+  renumber_axes(loop);  // sibling loops may share a name, and one of them may be dropped
   UnitAxes().drop(loop);
   order_statements(loop);
   return Renamer().run(std::move(loop));

@@ -1,5 +1,5 @@
-// The canonical form of Loop programs, and the keys of stores. Programs that differ only in what neither a schedule nor
-// a result depends on have the same canonical form.
+// The canonical form of Loop programs, and the keys of stores. Programs that differ only in details that affect neither
+// schedules nor results have the same canonical form.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -18,25 +18,27 @@ struct Canonical {
   std::vector<std::size_t> buffers;  // buffers[i]: number in the given program of the canonical program's buffer i
 };
 
-/// `loop` is verified Loop IR.
+/// Returns the canonical form of verified Loop IR.
 Canonical canonical(Program loop);
 
-/// The part of a program that a schedule depends on: the canonical form with add and subtract collapsed to one
-/// operation, and the comparisons to another. It computes something else.
+/// Returns the part of a program that a schedule depends on: the canonical form with add and subtract collapsed to one
+/// operation, and the comparisons to another. The result no longer computes what the program computes.
 Canonical schedule_form(Program loop);
 
-/// The program with buffers, axes and values named and listed in order of appearance. Unlike in the canonical form,
-/// nothing is dropped and no statement is moved, so programs that differ in sizes only differ in numbers only.
+/// Returns the program with buffers, axes and values named and listed in order of appearance. Unlike in the canonical
+/// form, nothing is dropped and no statement is moved. So the results for programs that differ only in sizes differ
+/// only in numbers.
 Canonical renamed(Program loop);
 
-/// Matches the buffers of the two original programs. [i]: number of the buffer of `mine`'s original that corresponds to
-/// buffer i of `theirs`'s original. The programs are equal, have the same schedule key, or differ in numbers only.
+/// Matches the buffers of two original programs: element i of the result is the number of the buffer of `mine`'s
+/// original that corresponds to buffer i of `theirs`'s original. The two programs must be equal, have the same schedule
+/// key, or differ only in numbers.
 std::vector<std::size_t> corresponding_buffers(const Canonical& mine, const Canonical& theirs);
 
 /// Digests (core/hash.h) of canonical texts. Both include dtypes, shapes and strides.
 struct StructuralKeys {
-  std::string schedule;  // of schedule_form(): equal for kernels that the same schedules fit
-  std::string exact;     // of canonical(): equal for kernels that compute the same
+  std::string schedule;  // digest of schedule_form(): equal for kernels that can share schedules
+  std::string exact;     // digest of canonical(): equal for kernels that compute the same
 };
 StructuralKeys structural_keys(const Program& loop);
 

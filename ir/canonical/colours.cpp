@@ -54,7 +54,7 @@ Colour SymbolColours::arguments(Op op, const std::vector<Arg>& args) const {
   return c;
 }
 
-// What the statement is and reads, by the colours so far.
+// Hashes the statement's kind, its operations and the current colours of the symbols that it reads.
 Colour SymbolColours::describe(const Stmt& stmt) const {
   const auto type = [](const Type& t) { return mix(static_cast<Colour>(t.dtype), static_cast<Colour>(t.lanes)); };
   const auto indices = [&](const std::vector<Expr>& list) {

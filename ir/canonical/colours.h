@@ -26,7 +26,7 @@ struct SymbolColours {
   std::unordered_map<std::string_view, int> number;  // views into the program
   std::vector<Colour> colours;
 
-  /// The colour of a statement, without the statements inside it.
+  /// Returns the colour of a statement, without the statements inside it.
   Colour describe(const Stmt&) const;
 
  private:

@@ -1,7 +1,8 @@
-// Colour refinement (Weisfeiler and Leman 1968) over statements and symbols: each round a statement's colour takes in
-// those of what it reads, writes and stands in, a symbol's those of the statements that touch it. Names and order play
-// no part. Statements are then placed by colour, as dependences allow; of two of one colour the first is given a colour
-// of its own and the others are refined by it (individualisation, as in McKay's nauty 1981).
+// Colour refinement (Weisfeiler and Leman 1968) over statements and symbols. In each round, the colour of a statement
+// takes in the colours of the symbols that it reads and writes and of the statement around it. The colour of a symbol
+// takes in the colours of the statements that touch it. Names and order have no effect. Then the statements of a body
+// are placed in the order of their colours, as far as dependences allow. If several statements have the least colour,
+// the first one gets a unique colour and the others are refined again (individualisation, as in McKay's nauty 1981).
 #include "ir/canonical/order.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 struct Touch {
   int symbol = 0;
-  Colour role = 0;  // which argument it is
+  Colour role = 0;  // which argument of the statement the symbol is
   bool writes = false;
 };
 
@@ -58,7 +59,7 @@ class Order {
     return found->second;
   }
   void collect(Body& body, int parent, std::vector<int>& list);
-  // What a statement touches. Names are kept as views: they must be those of the program.
+  // Records the symbols that a statement touches. Names are kept as views, so they must belong to the program.
   void touch(Node& node);
   std::size_t round();
   void refine();
@@ -93,7 +94,7 @@ void Order::collect(Body& body, int parent, std::vector<int>& list) {
 
 void Order::touch(Node& node) {
   const auto* assign = node.stmt->as<Assign>();
-  const std::size_t alike = assign != nullptr && product_commutes(assign->op) ? 2 : 1;  // arguments of one role
+  const std::size_t alike = assign != nullptr && product_commutes(assign->op) ? 2 : 1;  // arguments that share a role
   std::size_t dimension = 0, argument = 0;
   const auto read = [&](const std::string& name, Colour role) { node.touches.push_back({symbol(name), role, false}); };
   const auto write = [&](const std::string& name) { node.touches.push_back({symbol(name), 1, true}); };
@@ -110,7 +111,7 @@ void Order::touch(Node& node) {
                 cases{expression, value, name, [&](const Axis& axis) { write(axis.name); }, [](const Body&) {}});
 }
 
-// Returns how many colours there are.
+// Runs one round of refinement. Returns the number of distinct colours.
 std::size_t Order::round() {
   std::vector<Colour> next(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -143,7 +144,7 @@ void Order::touched(int i, std::vector<Touch>& all) const {
   for (const int child : n.children) touched(child, all);
 }
 
-// [i]: which of the body, by place in it, must come before the i-th.
+// Returns, for each statement of the body, the indices of the statements that must come before it.
 std::vector<std::vector<std::size_t>> Order::dependences(const std::vector<int>& body) const {
   std::vector<std::vector<Touch>> touches(body.size());
   std::vector<std::vector<std::size_t>> result(body.size());
@@ -163,7 +164,7 @@ void Order::arrange(std::vector<int>& body) {
     return !done[i] && std::ranges::all_of(waits[i], [&](std::size_t j) { return done[j]; });
   };
   while (placed.size() < body.size()) {
-    std::vector<std::size_t> first;  // of the least colour
+    std::vector<std::size_t> first;  // ready statements of the least colour
     for (std::size_t i = 0; i < body.size(); ++i) {
       if (!ready(i)) continue;
       if (!first.empty() && node(body[i]).colour < node(body[first[0]]).colour) first.clear();
