@@ -30,7 +30,7 @@ void Interpreter::assign_name(const Expr& target, const Value& value, Scope& sco
   (other == scope.others.end() ? scope : *other->second).variables.insert_or_assign(target.text, value);
 }
 
-// `a, *b, c = …`: b takes what the others leave.
+// Assigns `a, *b, c = …`. b gets a list of the values that the other targets leave.
 void Interpreter::unpack(const Expr& target, const Value& value, Scope& scope) {
   const Values items = placed(target.place, [&] { return items_to_unpack(session_, value); });
   const std::vector<Expr>& targets = target.children;
@@ -71,7 +71,7 @@ void Interpreter::assign_item(const Expr& target, const Value& value, Scope& sco
   placed(target.place, [&] { set_subscript(session_, object, index, value); });
 }
 
-// `x[mask] *= 2`: elements that truth values choose. False: the index is something else.
+// Executes `x[mask] *= 2`, where truth values select the elements. Returns false if the index is not such a mask.
 bool Interpreter::augment_chosen(const Statement& s, Scope& scope) {
   const Expr& target = s.targets[0];
   const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
@@ -90,7 +90,7 @@ bool Interpreter::augment_chosen(const Statement& s, Scope& scope) {
   });
 }
 
-// In place where Python does it: `y = x; x += 1` changes y if it is a tensor or a list.
+// Changes the target in place where Python does: after `y = x; x += 1`, y has changed too if it is a tensor or a list.
 void Interpreter::augment(const Statement& s, Scope& scope) {
   const Expr& target = s.targets[0];
   const bool has_place =

@@ -9,7 +9,7 @@ namespace deplo::ir::torch::python {
 
 namespace {
 
-// A method of a list, a dict or a string.
+// Returns a method of a list, a dict or a string, or nullptr if there is none.
 const Function* find_method(const Value& object, std::string_view name) {
   if (object.as<List>()) return find_function(of_list, name);
   if (object.as<Dict*>()) return find_function(of_dict, name);
@@ -91,7 +91,8 @@ Value Interpreter::class_attribute(const Class& type, const Value& self, std::st
   return m && m->closure->kind == Closure::Kind::of_class ? bound(*found, self) : *found;
 }
 
-// What the base of a method's class has: a method of the text, the constructor or `forward` of a module of torch.nn.
+// Returns an attribute of the base of a method's class: a method that the text defines, or the constructor or `forward`
+// of a module of torch.nn.
 Value Interpreter::super_attribute(const Super& super, std::string_view name) {
   if (const Value* found = find_attribute(super.owner->base, name)) return bound(*found, {super.self});
   if (name == "__init__") return {super};

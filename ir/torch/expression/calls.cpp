@@ -38,7 +38,7 @@ void Interpreter::add_keywords(const Expr& e, Arguments& arguments, Scope& scope
   }
 }
 
-// super() in a method, and super(Class, self).
+// Evaluates super() in a method, or super(Class, self).
 Value Interpreter::super(Arguments arguments, const Scope& scope) const {
   Super result;
   for (const Scope* s = &scope; s && !result.owner; s = s->outer) {
@@ -83,7 +83,8 @@ Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
   return run(*b.function, std::move(arguments), b.in_place);
 }
 
-// A function with `inplace=True` changes its first argument, too.
+// Calls a built-in function. With `in_place`, or if the call has `inplace=True`, the result replaces the first
+// argument.
 Value Interpreter::run(const Function& function, Arguments arguments, bool in_place) {
   const Id first_new = session_.size();
   const Call call(session_, function, std::move(arguments));
@@ -152,7 +153,7 @@ Value Interpreter::invoke_function(const Closure& closure, const Value* self, Ar
   return std::exchange(returned_, {});
 }
 
-// An Error inside has the place of the call.
+// Calls a function that is written in the language itself. An Error inside it gets the place of the call.
 Value Interpreter::invoke_written(const Closure& closure, Scope& scope) {
   try {
     if (execute(closure.definition->body, scope) != Flow::give_back) return {};
@@ -178,7 +179,7 @@ Value Interpreter::construct(Class& type, Arguments arguments) {
   return {object};
 }
 
-// The default of a field is made anew for each object if `field(default_factory=…)` says how.
+// Returns the default of a field. With `field(default_factory=…)`, each object gets a new value.
 Value Interpreter::default_of(const Class& type, std::string_view field) {
   const Value* found = find_attribute(&type, field);
   if (!found) throw Error(fmt::format("{}: expected a value for {}, found none", type.definition->name, field));
@@ -188,7 +189,8 @@ Value Interpreter::default_of(const Class& type, std::string_view field) {
   return factory.none() ? attribute_of(*found, "default") : invoke(factory, {});
 }
 
-// Of a dataclass, or of a class derived from NamedTuple: the fields are the arguments, those of bases first.
+// Constructs an object of a dataclass, or of a class derived from NamedTuple. The arguments are the fields; the fields
+// of base classes come first.
 Value Interpreter::construct_record(Class& type, Arguments arguments) {
   std::vector<std::string_view> fields;
   for (const Class* c = &type; c; c = c->base) {
@@ -237,7 +239,7 @@ void Interpreter::initialise(Object* object, const ModuleType& type, Arguments a
 Value Interpreter::invoke_object(Object* object, Arguments arguments) {
   const bool is_module = object->module || object->type->is_module;
   const Value* method = find_attribute(object->type, is_module ? "forward" : "__call__");
-  for (const Value& argument : arguments.positional)  // inputs are in the order of the arguments
+  for (const Value& argument : arguments.positional)  // make inputs in the order of the arguments
     if (auto* const* leaf = argument.as<Leaf*>(); leaf && !(*leaf)->parameter) session_.tensor(argument);
   if (is_module) run_hooks(*object, arguments);
   if (method) return invoke(bound(*method, {object}), std::move(arguments));
@@ -246,7 +248,7 @@ Value Interpreter::invoke_object(Object* object, Arguments arguments) {
                           is_module ? "forward" : "__call__"));
 }
 
-// register_forward_pre_hook(hook): hook(module, inputs) may give other inputs.
+// Calls the hooks of register_forward_pre_hook(hook). hook(module, inputs) may return other inputs.
 void Interpreter::run_hooks(Object& object, Arguments& arguments) {
   const auto hooks = object.attributes.find(hooks_attribute);
   if (hooks == object.attributes.end()) return;

@@ -144,7 +144,7 @@ Value Interpreter::dict(const Expr& e, Scope& scope) {
   return {dict};
 }
 
-// `a < b < c` is `a < b and b < c`. A single comparison may be of tensors.
+// Evaluates comparisons. `a < b < c` is `a < b and b < c`. A single comparison may have tensors as operands.
 Value Interpreter::compare(const Expr& e, Scope& scope) {
   Value left = evaluate(e.children[0], scope), result;
   for (std::size_t i = 0; i < e.keywords.size(); ++i) {
@@ -167,7 +167,7 @@ Value Interpreter::compare(const Expr& e, std::string_view op, const Value& left
   });
 }
 
-// `and` and `or` give one of their sides.
+// Evaluates `and` and `or`, which return one of their operands.
 Value Interpreter::logic(const Expr& e, Scope& scope) {
   Value left = evaluate(e.children[0], scope);
   const bool truth = placed(e.children[0].place, [&] { return is_true(session_, left); });
@@ -199,7 +199,7 @@ void Interpreter::for_each(const Expr& e, std::size_t clause, std::size_t clause
   }
 }
 
-// Its variables are its own. A generator is the tuple of its elements.
+// Evaluates a comprehension in a scope of its own. A generator becomes the tuple of its elements.
 Value Interpreter::comprehension(const Expr& e, Scope& outside) {
   Scope* scope = session_.make_scope();
   scope->outer = &outside == &globals_ ? nullptr : &outside;

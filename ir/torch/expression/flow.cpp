@@ -37,7 +37,7 @@ Interpreter::Flow Interpreter::loop_while(const Statement& s, Scope& scope) {
   return execute(s.otherwise, scope);
 }
 
-// Of modes such as torch.no_grad(), which mean nothing here.
+// Executes `with`. Only modes without an effect here, such as torch.no_grad(), are supported.
 Interpreter::Flow Interpreter::with(const Statement& s, Scope& scope) {
   for (std::size_t i = 0; i < s.targets.size(); ++i) {
     const Value value = evaluate(s.value.children[i], scope);

@@ -29,7 +29,7 @@ Graph Interpreter::run(const std::vector<Statement>& program) {
 void Interpreter::top_level(const Statement& s) {
   if (s.kind == Statement::Kind::expression && s.value.kind != Expr::Kind::string) {
     Value value = evaluate(s.value, globals_);
-    if (value.none()) return;  // print(…)
+    if (value.none()) return;  // print(…) has no value
     expression_ = std::move(value);
     expression_at_ = s.place;
     return;
@@ -125,7 +125,7 @@ Value Interpreter::member(const Namespace& space, std::string_view name) {
   return definition.empty() ? find_member(space, name) : written(definition);
 }
 
-// The definitions are read when the first of their names is used.
+// Returns a definition that is written in the language itself. The first call evaluates all such definitions.
 Value Interpreter::written(std::string_view name) {
   static const std::vector<Statement> definitions = parse(written_text(), "torch");
   if (!written_) {
@@ -147,7 +147,8 @@ Closure Interpreter::closure(const Statement& s, Scope& scope) {
   return c;
 }
 
-// What is to be called with the function. Those that change nothing here, and those of methods, are not.
+// Returns the value to call with the decorated function. Returns nullopt for decorators that have no effect here, and
+// for property, staticmethod and classmethod, which set the closure's kind.
 std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& scope) {
   const std::string_view name = e.kind == Expr::Kind::name ? e.text : std::string_view();
   if (name == "property" || name == "staticmethod" || name == "classmethod") {
@@ -162,7 +163,7 @@ std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& sc
   return value;
 }
 
-// The last decorator comes first.
+// Applies the decorators of a function, the last one first.
 Value Interpreter::decorated(const Statement& s, Closure c, Scope& scope) {
   std::vector<std::pair<Place, Value>> callers;
   for (const Expr& e : s.extras)
@@ -201,7 +202,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   }
 }
 
-// The body runs in a scope of its own, which functions inside do not see.
+// Evaluates a class. Its body runs in a scope of its own, which the functions inside do not see.
 void Interpreter::declare(const Statement& s, Scope& scope) {
   Class* type = session_.keep(Class{});
   type->definition = &s;

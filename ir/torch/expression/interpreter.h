@@ -10,17 +10,19 @@
 namespace deplo::ir::torch::python {
 
 inline constexpr int most_calls = 200;          // nested calls
-inline constexpr int most_expressions = 1'000;  // nested expressions, across calls: bounds the stack
+inline constexpr int most_expressions = 1'000;  // nested expressions, across calls; bounds the stack
 inline constexpr int most_statements = 1'000;   // nested statements, across calls
 
-/// A function for each form of statement and expression, all of which call each other.
+/// Evaluates the syntax tree, with one function for each form of statement and expression. The functions call each
+/// other.
 class Interpreter {
  public:
   Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes, const Symbols& arrays);
   Graph run(const std::vector<Statement>&);
 
  private:
-  /// What comes after a statement: the next one, or the end of a loop's pass, of a loop, or of a function.
+  /// What runs after a statement: the next statement, the loop's next iteration, the code after the loop, or the
+  /// caller.
   enum class Flow : std::uint8_t { next, resume, leave, give_back };
 
   // interpreter.cpp: statements. `self` in a method is an ordinary variable.
@@ -29,7 +31,7 @@ class Interpreter {
   Flow dispatch(const Statement&, Scope&);
   void top_level(const Statement&);
   void import(const Statement&, Scope&);
-  Value written(std::string_view name);  // is_written() in some namespace
+  Value written(std::string_view name);  // a definition in the language itself
   Value member(const Namespace&, std::string_view name);
   Closure closure(const Statement&, Scope&);
   void define(const Statement&, Scope&);
@@ -38,7 +40,7 @@ class Interpreter {
   std::optional<Value> decorator(const Expr&, Closure&, Scope&);
   Value decorated(const Statement&, Closure, Scope&);
 
-  // flow.cpp: conditions, loops and what guards them.
+  // flow.cpp: conditions, loops, `with`, `assert`, `raise`, `del`, `global` and `nonlocal`.
   bool truth(const Expr&, Scope&);
   Flow choose(const Statement&, Scope&);
   Flow loop_for(const Statement&, Scope&);
@@ -76,7 +78,7 @@ class Interpreter {
   Value slice(const Expr&, Scope&);
   Value attribute(const Expr&, Scope&);
   template <class F>
-  auto placed(Place place, F&& f);  // adds the place to an Error of f that has none
+  auto placed(Place place, F&& f);  // adds the place to an Error of f that lacks one
 
   // attributes.cpp
   Value attribute_of(const Value& object, std::string_view name);
@@ -107,18 +109,18 @@ class Interpreter {
   Scope* bind(const Closure&, Arguments);
 
   std::string_view where_;
-  const Symbols& arrays_;  // that are not declared yet
+  const Symbols& arrays_;  // arrays that the text does not declare, for messages
   Session session_;
   Scope globals_;
   int calls_ = 0, expressions_ = 0, statements_ = 0;
   std::optional<Value> expression_, assigned_;  // values of the last expression and assignment at top level
   Place expression_at_, assigned_at_;
   Value returned_;
-  Scope* written_ = nullptr;  // the definitions of functions/written.cpp
+  Scope* written_ = nullptr;  // scope of the definitions of functions/written.cpp
   bool defining_ = false;
 };
 
-/// The scope that has a variable: this one, one around it, or the text's. Null: none has it.
+/// Returns the scope that has a variable: this scope, one around it, or the text's. Null if no scope has the variable.
 Scope* find_scope(Scope&, Scope& globals, std::string_view name);
 
 template <class F>

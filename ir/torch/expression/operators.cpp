@@ -41,7 +41,7 @@ Value on_tensors(Session& session, std::string_view op, const Value& left, const
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
 
-// base ** exponent; false where 64 bits do not hold it.
+// Computes base ** exponent. Returns false if 64 bits cannot hold the result.
 bool integer_power(std::int64_t base, std::int64_t exponent, std::int64_t& out) {
   out = 1;
   while (exponent > 0) {
@@ -52,7 +52,7 @@ bool integer_power(std::int64_t base, std::int64_t exponent, std::int64_t& out) 
   return true;
 }
 
-// The operators that keep integers; nullopt for the others.
+// Applies an operator whose result is an integer. Returns nullopt for other operators.
 std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   bool fits = true;
@@ -106,7 +106,7 @@ std::optional<Value> compare(std::string_view op, double a, double b) {
   return {};
 }
 
-// [0] * 3
+// Evaluates a repeated list such as `[0] * 3`.
 Value repeated(Session& session, const List& list, const Value& times) {
   const auto* count = times.as<std::int64_t>();
   if (!count) throw Error(fmt::format("expected an integer beside a list around `*`, found {}", describe(times)));
@@ -143,7 +143,7 @@ constexpr std::array specials = {Special{"+", "add"},     Special{"-", "sub"},  
                                  Special{"**", "pow"},    Special{"@", "matmul"},    Special{"<", "lt"},
                                  Special{"<=", "le"},     Special{">", "gt"},        Special{">=", "ge"}};
 
-/// What a class says of the operator: left.__add__(right), else right.__radd__(left).
+/// Applies the operator as a class defines it: left.__add__(right), otherwise right.__radd__(left).
 std::optional<Value> by_method(Session& session, std::string_view op, const Value& left, const Value& right) {
   const auto* const special = std::ranges::find(specials, op, &Special::op);
   if (special == specials.end()) return {};
@@ -155,7 +155,7 @@ std::optional<Value> by_method(Session& session, std::string_view op, const Valu
   return {};
 }
 
-/// The modules of both, under new numbers.
+/// Returns a module that holds the modules of both, renumbered.
 Value joined_modules(Session& session, const Object& a, const Object& b) {
   Object* joined = session.make_object();
   joined->module = a.module;

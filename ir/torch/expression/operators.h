@@ -6,16 +6,16 @@
 
 namespace deplo::ir::torch::python {
 
-/// `+ - * / // % ** @ & |` and the comparisons.
+/// Applies one of `+ - * / // % ** @ & | ^ << >>` or a comparison.
 Value apply_binary(Session&, std::string_view op, const Value& left, const Value& right);
-/// `+ - ~`
+/// Applies `+`, `-` or `~`.
 Value apply_unary(Session&, std::string_view op, const Value&);
-/// `object[index]` of a tensor (slices, select, new dimensions), of a list, a dict, a string, or of a module that holds
-/// other modules.
+/// Evaluates `object[index]` of a tensor (slices, select, new dimensions), a list, a dict, a string, or a module that
+/// holds other modules.
 Value apply_subscript(Session&, const Value& object, const Value& index);
-/// `object[index] = value` of the same, except strings.
+/// Executes `object[index] = value` for the same kinds of objects, except strings.
 void set_subscript(Session&, const Value& object, const Value& index, const Value& value);
-/// A module among those that a module holds; it replaces one with this name.
+/// Adds a module to a module that holds others. It replaces an existing module of this name.
 void add_module(Session&, Object&, std::string_view name, const Value&);
 
 }  // namespace deplo::ir::torch::python

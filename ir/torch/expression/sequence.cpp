@@ -14,13 +14,13 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-constexpr std::int64_t most_known = 1'000'000;  // elements of a tensor whose values are computed
+constexpr std::int64_t most_known = 1'000'000;  // largest number of elements of a tensor whose values are computed
 constexpr std::size_t most_text = 1000;
 
-/// A graph of a node with all that it needs.
+/// A graph of one node and of all nodes that it depends on, which computes the values of that node.
 class Known {
  public:
-  /// With `drawn`, inputs are drawn.
+  /// If `drawn`, inputs get random values. Otherwise values that depend on an input are an Error.
   Known(Session& session, bool drawn) : session_(session), drawn_(drawn) { session.spend(100); }
   torch::Values values(const Value& tensor) {
     graph_.outputs.push_back(copy(session_.tensor(tensor)));
@@ -52,7 +52,7 @@ class Known {
   bool drawn_;
   Graph graph_;
   Rng rng_{0};
-  std::vector<torch::Values> sources_;  // of each node; empty for those that are no inputs
+  std::vector<torch::Values> sources_;  // one entry per node; empty except for inputs
   std::map<Id, Id> copies_;
 };
 
@@ -204,7 +204,7 @@ std::string formatted(const Value& value, std::string_view format) {
 
 namespace {
 
-/// The value that a field of a format names: `0`, `name`, or nothing for the next one.
+/// Returns the value that a field of a format names: `0`, `name`, or an empty field for the next value.
 const Value& field_value(std::string_view name, const Values& items, const Dict& named, std::size_t& next) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) {
     std::size_t at = next;

@@ -16,7 +16,7 @@ std::int64_t in_range(std::int64_t index, std::int64_t count) {
   return index < 0 ? index + count : index;
 }
 
-// The places that a slice takes of `count` items.
+// Returns the indices that a slice selects among `count` items.
 std::vector<std::int64_t> places_of(const Slice& s, std::int64_t count) {
   const std::int64_t step = s.step.value_or(1);
   if (step == 0) throw Error("expected a step other than 0 in a slice");
@@ -32,7 +32,7 @@ std::vector<std::int64_t> places_of(const Slice& s, std::int64_t count) {
   return places;
 }
 
-// x[start:stop:step] of one dimension; the same tensor where that is all of it.
+// Returns x[start:stop:step] along one dimension, or x itself for `x[:]`.
 Id slice(Session& session, Id x, std::int64_t dim, const Slice& s) {
   if (!s.start && !s.stop && !s.step) return x;
   Attributes attributes = {{"dim", dim}};
@@ -65,7 +65,7 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
       fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
 }
 
-// x[i, :, j]: among several tensors there are only whole dimensions.
+// Evaluates an index with several tensors, such as x[i, :, j]. The other indices must be whole dimensions.
 Value by_tensors(Session& session, Id x, const Values& indices) {
   std::vector<std::optional<Id>> tensors;
   for (const Value& index : indices) {
@@ -119,7 +119,7 @@ Value letters_of(Session& session, std::string_view text, const Value& index) {
   return {session.text(std::move(part))};
 }
 
-// Of modules that hold others: a slice is another such module.
+// Indexes a module that holds other modules. A slice returns another such module.
 Value of_modules(Session& session, Object& object, const Value& index) {
   const auto count = static_cast<std::int64_t>(object.items.size());
   if (const auto* i = index.as<std::int64_t>())
@@ -136,7 +136,7 @@ Value of_modules(Session& session, Object& object, const Value& index) {
   return {part};
 }
 
-// A list of integers counts as a tensor of them.
+// Returns the indices as a list. A list of integers becomes a tensor.
 Values indices_of(Session& session, const Value& index) {
   const List* several = index.as<List>();
   Values indices = several && several->tuple ? *several->items : Values{index};
@@ -170,7 +170,8 @@ Id fitting(Session& session, Id part, Id place) {
   return shape == type.shape ? part : session.call("expand", {part}, {{"shape", type.shape}});
 }
 
-// x with `part` at [start, end) of a dimension; with a step, by the numbers of the places.
+// Returns x with the selected part replaced by changed(part). A slice with a step is written through a tensor of
+// indices.
 Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const std::function<Id(Id)>& changed) {
   const std::int64_t extent = session.type(x).shape[static_cast<std::size_t>(dim)];
   const std::vector<std::int64_t> places = places_of(s, extent);
@@ -192,7 +193,7 @@ Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const st
   return session.call("cat", parts, {{"dim", dim}});
 }
 
-// Truth values choose elements; numbers choose places.
+// Returns x with `part` written where tensors select: truth values select elements, integers select positions.
 Id with_tensors(Session& session, Id x, const Values& indices, Id part) {
   const Caller caller = caller_of(session, "[]");
   std::vector<std::optional<Id>> tensors;
@@ -214,7 +215,8 @@ Id with_tensors(Session& session, Id x, const Values& indices, Id part) {
   return session.call("where", {condition, session.cast(part, session.type(x).dtype), x});
 }
 
-// x[indices] = part, from index `i` on, which belongs to dimension `dim`. Each index leads into a part of x.
+// Returns x after `x[indices] = part`, where the first of `indices` belongs to dimension `dim`. Each index selects a
+// part of x, to which the remaining indices are applied recursively.
 Id with_part(Session& session, Id x, const Values& indices, std::int64_t dim, Id part) {
   if (std::ranges::any_of(indices, is_tensor)) return with_tensors(session, x, indices, part);
   const auto rank = static_cast<std::int64_t>(session.type(x).shape.size()) - dim;
@@ -269,7 +271,7 @@ void add_module(Session& session, Object& object, std::string_view name, const V
 Value apply_subscript(Session& session, const Value& object, const Value& index) {
   if (const List* list = object.as<List>()) return element_of(session, *list, index);
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
-  if (object.as<Opaque>()) return object;  // Optional[int]
+  if (object.as<Opaque>()) return object;  // such as Optional[int]
   if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
   if (auto* const* o = object.as<Object*>(); o && find_attribute((*o)->type, "__getitem__"))
     return session.invoke(session.attribute(object, "__getitem__"), {{index}, {}});
@@ -279,7 +281,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   }
   if (!is_tensor(object))
     throw Error(fmt::format("expected a tensor, a tuple or a list before `[`, found {}", describe(object)));
-  if (const Tensor* t = object.as<Tensor>(); t && t->pair) {  // max(dim)[0]
+  if (const Tensor* t = object.as<Tensor>(); t && t->pair) {  // such as max(dim)[0]
     const auto* i = index.as<std::int64_t>();
     if (i && *i == 0) return {Tensor{t->id}};
     if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(session.tensor(object)))}};

@@ -10,11 +10,11 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-// Longest first.
+// Signs of more than one character, longest first.
 constexpr std::array<std::string_view, 24> long_signs = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
                                                          ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
                                                          "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
-// Before a string. Escapes are kept as they stand, so `r` changes nothing.
+// Prefixes of strings. Escapes are never interpreted, so `r` changes nothing.
 constexpr std::array<std::string_view, 6> string_prefixes = {"r", "R", "u", "U", "f", "F"};
 constexpr std::string_view single_signs = "()[]{},:;.+-*/%@&|^~<>=";
 
@@ -42,8 +42,8 @@ class Lexer {
   std::string_view text_, where_;
   std::size_t at_ = 0, line_ = 1, line_begin_ = 0;
   std::size_t brackets_ = 0;
-  Place last_end_;                    // of the last token of a logical line
-  std::vector<std::size_t> indents_;  // widths of the open blocks; the first line's stands first
+  Place last_end_;                    // end of the last token of the logical line
+  std::vector<std::size_t> indents_;  // widths of the open blocks, the outermost first
   std::vector<Token> tokens_;
 };
 
@@ -53,7 +53,7 @@ void Lexer::end_line() {
   line_begin_ = at_;
 }
 
-// Spaces, comments, a `\` before the end of the line. False at the end of a line or of the text.
+// Skips spaces, comments, and a `\` before the end of a line. Returns false at the end of a line or of the text.
 bool Lexer::skip_blank() {
   while (at_ < text_.size()) {
     const char c = text_[at_];
@@ -71,7 +71,7 @@ bool Lexer::skip_blank() {
   return false;
 }
 
-// A tab goes to the next multiple of 8, as in Python.
+// Measures the indentation of a line. A tab advances to the next multiple of 8, as in Python.
 void Lexer::open_line() {
   std::size_t width = 0;
   for (; at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'); ++at_)
@@ -136,7 +136,7 @@ void Lexer::number() {
   take(real ? Token::Kind::real : Token::Kind::integer, end - at_);
 }
 
-// Escapes are kept as they stand: the strings of this language are names.
+// Reads a string. Escapes are not interpreted, because the strings of this language are names.
 void Lexer::string(Token::Kind kind) {
   const Place begin = place(at_);
   const std::string_view quote = text_.substr(at_, starts("\"\"\"") || starts("'''") ? 3 : 1);
@@ -184,7 +184,7 @@ void Lexer::next() {
 
 std::vector<Token> Lexer::run_expression(Place begin) {
   line_ = begin.line;
-  line_begin_ = 0 - (begin.column - 1);  // wraps: place() adds it again
+  line_begin_ = 0 - (begin.column - 1);  // may wrap around; place() cancels this
   while (at_ < text_.size()) {
     if (skip_blank()) next();
     if (at_ < text_.size() && text_[at_] == '\n') end_line();

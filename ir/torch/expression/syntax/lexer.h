@@ -11,19 +11,19 @@ namespace deplo::ir::torch::python {
 struct Token {
   enum class Kind : std::uint8_t { name, integer, real, string, format, sign, newline, indent, dedent, end };
   Kind kind = Kind::end;
-  std::string_view text;  // of a string and of an f-string (`format`): the text between the quotes
+  std::string_view text;  // for a string or an f-string (`format`): the text between the quotes
   Place place;
   bool is(std::string_view sign_or_word) const {
     return (kind == Kind::sign || kind == Kind::name) && text == sign_or_word;
   }
 };
 
-/// Every logical line ends with a newline token, and the last token is `end`. The first line's indentation is that of
-/// the top level. Throws PlacedError.
+/// Splits a text into tokens. Every logical line ends with a newline token, and the last token is `end`. The
+/// indentation of the first line is that of the top level. Throws PlacedError.
 std::vector<Token> tokenize(std::string_view text, std::string_view where);
-/// The tokens of an expression inside an f-string, which begins at a place. They end with `end`.
+/// Returns the tokens of an expression inside an f-string, ending with `end`. `begin`: the place of the expression.
 std::vector<Token> tokenize_expression(std::string_view text, std::string_view where, Place begin);
-/// The token in words, for messages: "`)`", "the end of the line".
+/// Describes a token for messages: "`)`", "the end of the line".
 std::string describe(const Token&);
 
 }  // namespace deplo::ir::torch::python

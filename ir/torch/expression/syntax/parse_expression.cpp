@@ -65,7 +65,7 @@ Parser::Level::Level(Parser& p) : parser(p) {
   ++p.level_;
 }
 
-// `value if test else other`
+// Parses `value if test else other`, `name := value`, a lambda, or an operand of these.
 Expr Parser::expression() {
   if (peek().is("lambda")) return lambda();
   Expr left = logic(true);
@@ -125,7 +125,7 @@ Expr Parser::inversion() {
   return make(Expr::Kind::unary, at, std::move(operand));
 }
 
-// Takes an operator; empty if there is none.
+// Takes a comparison operator. Returns an empty text if there is none.
 std::string_view Parser::comparison_operator() {
   for (const std::string_view sign : comparison_signs)
     if (take_if(sign)) return sign;
@@ -163,7 +163,7 @@ Expr Parser::target() {
   return make(Expr::Kind::tuple, first, std::move(items));
 }
 
-// After the element: `for target in sequence if condition …`.
+// Parses what follows the element of a comprehension: `for target in sequence if condition …`.
 Expr Parser::comprehension(std::vector<Expr> element, const Token& bracket) {
   std::vector<Expr> parts;
   for (Token at = peek(); take_if("for"); at = peek()) {
@@ -191,7 +191,7 @@ Expr Parser::binary(int least) {
   return left;
 }
 
-// Every recursion of expressions passes through here. `-x ** 2` is -(x ** 2).
+// Parses an operand with its signs. Every recursion of expressions passes through here. `-x ** 2` is -(x ** 2).
 Expr Parser::unary() {
   const Token at = peek();
   const Level level(*this);
@@ -233,7 +233,7 @@ Expr Parser::postfix() {
   }
 }
 
-// `value`, `name=value`, `*sequence`, `**dict` or the elements of a comprehension.
+// Parses an argument: `value`, `name=value`, `*sequence`, `**dict` or the elements of a comprehension.
 Expr Parser::argument(std::string_view& keyword) {
   const Token at = peek();
   if (take_if("**")) {
@@ -359,7 +359,7 @@ Expr Parser::list() {
   return make(Expr::Kind::list, at, std::move(items));
 }
 
-// `key: value`, `**dict` or an element of a set.
+// Parses an item in braces: `key: value`, `**dict` or an element of a set.
 void Parser::braced_item(std::vector<Expr>& items, bool& is_dict) {
   const bool first = items.empty();
   if (take_if("**")) {
@@ -378,7 +378,7 @@ void Parser::braced_item(std::vector<Expr>& items, bool& is_dict) {
 Expr Parser::braces() {
   const Token at = take();
   std::vector<Expr> items;
-  bool is_dict = true;  // {}
+  bool is_dict = true;  // `{}` is a dict
   while (!take_if("}")) {
     const bool first = items.empty();
     braced_item(items, is_dict);

@@ -109,7 +109,7 @@ void Parser::line(std::vector<Statement>& out, Block inside) {
     simple_line(out, inside);
 }
 
-// After the `:`: statements on the same line, or lines further to the right.
+// Parses the body after a `:`: statements on the same line, or lines with more indentation.
 std::vector<Statement> Parser::block(Block inside) {
   std::vector<Statement> out;
   if (!take_if(Token::Kind::newline)) {
@@ -123,7 +123,7 @@ std::vector<Statement> Parser::block(Block inside) {
 
 void Parser::simple_line(std::vector<Statement>& out, Block inside) {
   do {
-    if (peek().kind == Token::Kind::newline && !out.empty()) break;  // `a = 1;`
+    if (peek().kind == Token::Kind::newline && !out.empty()) break;  // after the `;` of `a = 1;`
     if (peek().is("import"))
       imports(out);
     else if (peek().is("from"))
@@ -183,7 +183,7 @@ Statement Parser::assignment(Statement s) {
   return s;
 }
 
-// `x: int = 3`. What an annotation says is not needed; `x: int` alone is only a field of a dataclass.
+// Parses the annotation of `x: int = 3` and ignores its type. `x: int` alone only declares a field of a dataclass.
 void Parser::annotation(Statement& s) {
   const Expr::Kind kind = s.value.kind;
   const bool is_target = kind == Expr::Kind::name || kind == Expr::Kind::attribute || kind == Expr::Kind::subscript;
@@ -286,9 +286,9 @@ Parameter Parser::parameter(bool annotated) {
     p.kind = Parameter::Kind::keywords;
   else if (take_if("*"))
     p.kind = Parameter::Kind::rest;
-  if (p.kind == Parameter::Kind::rest && peek().is(",")) return p;  // `*,`
+  if (p.kind == Parameter::Kind::rest && peek().is(",")) return p;  // the `*` of `*, name`
   p.name = word("the name of a parameter");
-  if (annotated && take_if(":")) expression();  // what an annotation says is not needed
+  if (annotated && take_if(":")) expression();  // annotations are ignored
   if (p.kind == Parameter::Kind::plain && take_if("=")) p.value = expression();
   return p;
 }

@@ -7,7 +7,7 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-// The `}` of the placeholder whose expression begins at `at`, or the end of the text.
+// Returns the index of the `}` of the placeholder whose expression begins at `at`, or the end of the text.
 std::size_t end_of_placeholder(std::string_view text, std::size_t at) {
   int depth = 0;
   char quote = 0;
@@ -28,7 +28,7 @@ std::size_t end_of_placeholder(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Where `!r` or `:.2f` begins after the expression of a placeholder.
+// Returns the index of the `!r` or `:.2f` after the expression of a placeholder, or the end of the text.
 std::size_t end_of_value(std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -43,7 +43,7 @@ std::size_t end_of_value(std::string_view text) {
 
 }  // namespace
 
-// Strings side by side are one.
+// Parses adjacent strings, which form one string.
 Expr Parser::string() {
   const Token at = peek();
   std::vector<Expr> parts;
@@ -70,7 +70,7 @@ void Parser::format_parts(const Token& t, std::vector<Expr>& parts) {
     add(begin, at);
     const bool doubled = t.text.substr(at + 1, 1) == t.text.substr(at, 1);
     if (doubled) {
-      begin = ++at;  // the second of them is part of the text
+      begin = ++at;  // the second brace is part of the text
       continue;
     }
     const std::size_t end = c == '{' ? end_of_placeholder(t.text, at + 1) : t.text.size();

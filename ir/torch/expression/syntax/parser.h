@@ -1,4 +1,4 @@
-// Recursive descent over the tokens. Private to the files parse_….cpp.
+// A recursive-descent parser over the tokens. Private to the files parse_….cpp.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace deplo::ir::torch::python {
 
-/// A function for each production of Python's grammar, by recursive descent.
+/// Parses with one function for each production of Python's grammar, by recursive descent.
 class Parser {
  public:
   Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text, where)), where_(where) {}
@@ -59,7 +59,7 @@ class Parser {
   Expr inversion();
   Expr comparison();
   std::string_view comparison_operator();
-  Expr target();  // of a `for`: `a, (b, c)`
+  Expr target();  // the target of a `for`: `a, (b, c)`
   Expr comprehension(std::vector<Expr> element, const Token& bracket);
   Expr binary(int precedence);
   Expr unary();
@@ -95,7 +95,7 @@ class Parser {
   std::string_view where_;
   std::size_t at_ = 0;
   int level_ = 0;
-  int loops_ = 0;  // around the statement, within its function
+  int loops_ = 0;  // number of loops around the statement, within its function
 };
 
 bool is_keyword(std::string_view);

@@ -32,9 +32,9 @@ struct Expr {
   // The children by kind. unary: operand. binary: both sides. compare: two sides or more. logic (`and`, `or`): both
   // sides. conditional: test, value, other value. attribute: object. subscript: object, index. slice: start, stop, step
   // (absent if omitted). call: function, arguments. star, star_star: the sequence or the dict. joined: the parts of a
-  // string. placeholder: the value in an f-string. dict: key, value, …; an absent key: all items of the value.
-  // comprehension: a clause, then the element (dict: key, value); clause: target, sequence, conditions; each clause
-  // after the first is in front of the element. assigned (`:=`): name, value.
+  // string. placeholder: the value in an f-string. dict: key, value, …; if a key is absent, all items of the value.
+  // comprehension: the clauses, then the element (dict: key, value). clause: target, sequence, conditions. assigned
+  // (`:=`): name, value.
   enum class Kind : std::uint8_t {
     absent,
     integer,
@@ -66,7 +66,7 @@ struct Expr {
   };
   Kind kind = Kind::absent;
   int depth = 1;
-  Place place;  // binary: of the operator; attribute, and its call: of the attribute's name; subscript: of `[`
+  Place place;  // binary: place of the operator; attribute and its call: place of the name; subscript: place of `[`
   std::string_view text;  // name, string, attribute, operator; placeholder: its format; comprehension: its bracket
   double number = 0;      // real
   std::int64_t integer = 0;
@@ -78,7 +78,7 @@ struct Expr {
 struct Parameter {
   enum class Kind : std::uint8_t { plain, keyword_only, rest, keywords };  // rest: *args; keywords: **kwargs
   std::string_view name;
-  Expr value;  // absent: none
+  Expr value;  // absent if there is no default
   Kind kind = Kind::plain;
 };
 
@@ -106,7 +106,7 @@ struct Statement {
   };
   Kind kind = Kind::pass;
   Place place;
-  Place end;                  // of a simple statement: after its last token
+  Place end;                  // simple statements: the place after the last token
   std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
   std::string module;         // import: "torch.nn"
   std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
@@ -115,13 +115,13 @@ struct Statement {
   Expr value;
   std::vector<Parameter> parameters;        // define
   std::vector<Statement> body;              // define, declare, choose, arm, loops, with
-  std::vector<Statement> otherwise;         // loops: after a loop that no break ended
+  std::vector<Statement> otherwise;         // loops: the `else` block, which runs if no `break` ended the loop
   std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
   std::vector<std::string_view> names;      // outer
   std::vector<std::string_view> annotated;  // assign, pass: a variable with an annotation
 };
 
-/// Throws PlacedError.
+/// Parses a program. Throws PlacedError.
 std::vector<Statement> parse(std::string_view text, std::string_view where);
 
 }  // namespace deplo::ir::torch::python

@@ -11,9 +11,9 @@ namespace deplo::ir::torch::python {
 
 struct Call::Formal {
   std::string_view name;
-  std::string_view fallback;  // as Python writes it; empty: required
-  bool collects = false;      // *size
-  bool keywords = false;      // **options
+  std::string_view fallback;  // the default, as Python writes it; empty if the argument is required
+  bool collects = false;      // `*size`: takes the remaining positional arguments
+  bool keywords = false;      // `**options`: takes the remaining keyword arguments
   bool keyword_only = false;
 };
 
@@ -24,7 +24,8 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-// None, True, False, a number or a quoted string: what the signatures hold. `?`: no default, but not required.
+// Converts the default value in a signature: None, True, False, a number or a quoted string. `?` stands for an argument
+// that has no default but is not required.
 Value literal(std::string_view s) {
   if (s == "?") return {Missing{"?"}};
   if (s == "None") return {};
@@ -40,7 +41,7 @@ Value literal(std::string_view s) {
   return {d};
 }
 
-// NumPy's words for the same, which PyTorch takes too.
+// Returns PyTorch's name for a keyword of NumPy that PyTorch also accepts.
 std::string_view synonym(std::string_view keyword) {
   if (keyword == "axis") return "dim";
   if (keyword == "keepdims") return "keepdim";
@@ -108,7 +109,8 @@ void Call::bind_positions(const std::vector<Formal>& expected, Values& positiona
   std::size_t next = 0;
   for (std::size_t i = 0; i < expected.size() && next < positional.size() && !expected[i].keyword_only; ++i) {
     bound[i] = true;
-    const bool apart = expected[i].name == "iterables" || expected[i].name == "objects";  // Python's `*`
+    // These parameters work like Python's `*`: a single list is not unpacked.
+    const bool apart = expected[i].name == "iterables" || expected[i].name == "objects";
     if (expected[i].collects && (apart || positional.size() - next > 1 || !positional[next].as<List>())) {
       const auto first = positional.begin() + static_cast<std::ptrdiff_t>(next);
       values_[i].second = make_list(Values(first, positional.end()), true);
@@ -225,7 +227,7 @@ std::string_view Call::text(std::string_view parameter) const {
 
 DType Call::dtype(std::string_view parameter) const {
   const DType* d = value(parameter).as<DType>();
-  const Builtin* b = value(parameter).as<Builtin>();  // Python's types
+  const Builtin* b = value(parameter).as<Builtin>();  // one of Python's types
   if (b && b->function->name == "bool") return DType::boolean;
   if (b && b->function->name == "int") return DType::i64;
   if (b && b->function->name == "float") return DType::f32;

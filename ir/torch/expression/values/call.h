@@ -1,4 +1,4 @@
-// A call of a built-in function: its arguments by the names in its signature.
+// A call of a built-in function, with its arguments by the names in its signature.
 #pragma once
 #include <string_view>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace deplo::ir::torch::python {
 
-/// The accessors throw Error `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
-/// There is one for each type that an argument may have.
+/// Holds the arguments of a call, with one accessor for each type that an argument may have. The accessors throw Error
+/// `name: expected WHAT for PARAMETER, found …; the signature is name(…)`.
 class Call {
  public:
   /// `signature` is written as in Python: "input, dim=None, *, dtype=None". "*size" takes positional arguments or one
@@ -22,7 +22,7 @@ class Call {
   static bool takes(std::string_view signature, std::string_view parameter);
 
   Session& session;
-  std::string_view name, op;  // op: the operation's name in ops.h
+  std::string_view name, op;  // op: the operation's name (operations/ops.h)
 
   const std::vector<std::pair<std::string_view, Value>>& all() const { return values_; }
   bool has(std::string_view parameter) const { return find(parameter) != nullptr; }
@@ -30,18 +30,18 @@ class Call {
   bool given(std::string_view parameter) const { return has(parameter) && !value(parameter).none(); }
 
   Id tensor(std::string_view parameter) const;
-  std::vector<Id> tensors(std::string_view parameter) const;   // a list, at least one
+  std::vector<Id> tensors(std::string_view parameter) const;   // a list of at least one tensor
   Id operand(std::string_view parameter, int position) const;  // a number becomes a scalar node
   std::int64_t integer(std::string_view parameter) const;
-  std::vector<std::int64_t> integers(std::string_view parameter) const;  // an integer or a list
+  std::vector<std::int64_t> integers(std::string_view parameter) const;  // accepts an integer or a list
   double number(std::string_view parameter) const;
   bool flag(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
   DType dtype(std::string_view parameter) const;
-  DType dtype(std::string_view parameter, DType fallback) const;  // `fallback`: if none is given
-  /// A tensor, converted to the dtype that a parameter `dtype` requests.
+  DType dtype(std::string_view parameter, DType fallback) const;  // `fallback` if no dtype is given
+  /// Returns a tensor, converted to the dtype that a parameter `dtype` requests.
   Id converted(std::string_view parameter) const;
-  /// A dimension of a tensor of rank `rank`, normalised to 0 … rank - 1.
+  /// Returns a dimension of a tensor of rank `rank`, normalised to 0 … rank - 1.
   std::size_t dim(std::string_view parameter, std::size_t rank) const;
 
   const TensorType& type(Id id) const { return session.type(id); }

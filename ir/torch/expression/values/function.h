@@ -9,7 +9,7 @@ class Call;
 struct Object;
 struct Value;
 
-/// Where the name of a function is found; values may be combined by |.
+/// The namespaces in which the name of a function is found. Values may be combined by |.
 enum Space : std::uint32_t {
   in_torch = 1,                   // torch.
   in_functional = 2,              // torch.nn.functional.
@@ -18,22 +18,22 @@ enum Space : std::uint32_t {
   of_module = 16,                 // a method of a module, which is the first argument
   in_math = 32,                   // math.
   in_python = 64,                 // a built-in of Python
-  as_prefix = 128,                // an operator before a tensor
-  as_infix = 256,                 // an operator between two values, one of them a tensor
+  as_prefix = 128,                // a prefix operator of a tensor
+  as_infix = 256,                 // an infix operator of two values, at least one of them a tensor
   stateless_module = 512,         // a module of torch.nn without parameters, which calls the operation; it has no `run`
-  of_modules_only = 1024,         // what a module of torch.nn calls, under a name that PyTorch does not have
+  of_modules_only = 1024,         // a function that only modules of torch.nn call; PyTorch has no function of this name
   of_list = 2048,                 // a method of a list or a tuple, which is the first argument
   of_dict = 4096,                 // a method of a dict
   of_text = 8192,                 // a method of a string
   in_init = 16384,                // torch.nn.init.
   in_einops = 32768,              // einops.
-  in_library = 65536,             // of Python's library: functools, itertools, collections, copy
+  in_library = 65536,             // Python's library: functools, itertools, collections, copy
   in_linalg = 131072,             // torch.linalg.
   in_checkpoint = 1 << 18,        // torch.utils.checkpoint.
   in_parametrizations = 1 << 19,  // torch.nn.utils.parametrizations.
   in_einops_layers = 1 << 20,     // einops.layers.torch.
-  in_special = 1 << 22,           // torch.special., beside those of in_torch
-  in_numpy = 1 << 21,             // numpy., beside those of in_math
+  in_special = 1 << 22,           // torch.special., in addition to the functions of in_torch
+  in_numpy = 1 << 21,             // numpy., in addition to the functions of in_math
   either = in_torch | as_method
 };
 

@@ -7,7 +7,7 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-// p_mlp_up_weight: the attributes from the outermost module to the leaf.
+// Returns a name such as p_mlp_up_weight: the attributes from the outermost module to the leaf.
 std::string parameter_name(const Leaf& leaf) {
   std::string path = leaf.name.empty() ? "weight" : leaf.name;
   for (const Object* o = leaf.parent; o && !o->name.empty(); o = o->parent) {
@@ -26,7 +26,8 @@ bool is_inside(const Object* inner, const Object* outer) {
   return false;
 }
 
-// An integer of any size: what is calculated with it refuses one that references do not hold exactly (ranges.h).
+// Returns the dtype of a Python number. Integers may have any size here: operations refuse those that references cannot
+// hold exactly (ranges.h).
 DType scalar_dtype(const Value& number) {
   if (number.as<bool>()) return DType::boolean;
   return number.as<std::int64_t>() ? DType::i64 : DType::f32;
@@ -83,7 +84,7 @@ void Session::assign(const Value& value, Id result, Id first_new) {
                               print(builder_.type(result).shape)));
     result = call("expand", {result}, {{"shape", type.shape}});
   }
-  if (result < first_new || origin(builder_, result) != result)  // a node of its own, which is no view
+  if (result < first_new || origin(builder_, result) != result)  // the tensor needs a node of its own, not a view
     result = call("add", {result, builder_.scalar(0, DType::i64, "add_c1")});
   const Tensor* t = value.as<Tensor>();
   in_place_.write(builder_, t ? t->id : node_of(value), result);
@@ -133,7 +134,7 @@ const Value& Session::keep_value(Value value) { return values_.emplace_back(std:
 Scope* Session::make_scope() { return &scopes_.emplace_back(); }
 Dict* Session::make_dict() { return &dicts_.emplace_back(); }
 
-// The session alone owns the items: lists may hold themselves, and may be nested as deeply as steps allow.
+// The session alone owns the items, because lists may contain themselves and may be nested as deeply as steps allow.
 Value Session::list(Values items) {
   spend(items.size());
   List list;
@@ -148,7 +149,7 @@ std::string_view Session::text(std::string text) {
 
 namespace {
 
-// Whether it hangs below a list of modules that has no place of its own yet, such as a local variable.
+// Whether the object is in a list of modules that is not part of a module yet, such as a local variable.
 bool is_in_local_list(const Object& object) {
   const Object* root = object.parent;
   while (root && root->parent) root = root->parent;
@@ -157,7 +158,8 @@ bool is_in_local_list(const Object& object) {
 
 }  // namespace
 
-// The first place counts, as for PyTorch's named_parameters; that in a local list of modules only if there is no other.
+// A name comes from the first assignment, as in PyTorch's named_parameters. A place in a local list of modules counts
+// only if there is no other place.
 void Session::give_name(const Value& value, Object* parent, std::string_view name) {
   if (auto* const* object = value.as<Object*>();
       object && parent && (!(*object)->parent || is_in_local_list(**object)) && !is_inside(parent, *object)) {

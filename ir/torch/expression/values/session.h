@@ -13,11 +13,11 @@
 
 namespace deplo::ir::torch::python {
 
-/// A recurrence of twelve layers and 512 steps has 130,000, which fusion makes kernels of in half a minute.
+/// A recurrence of twelve layers and 512 steps has 130,000 nodes, which fusion turns into kernels in half a minute.
 inline constexpr std::size_t most_nodes = 200'000;
 inline constexpr std::size_t most_steps =
     200'000;  // evaluated expressions and statements, created elements and letters
-inline constexpr std::size_t most_path_bytes = 200;  // of a parameter's name
+inline constexpr std::size_t most_path_bytes = 200;  // bytes of a parameter's name
 
 struct Arguments {
   Values positional;
@@ -25,43 +25,46 @@ struct Arguments {
 };
 struct Scope {
   std::map<std::string_view, Value> variables;
-  std::map<std::string_view, Scope*> others;  // variables that `global` or `nonlocal` finds elsewhere
-  Scope* outer = nullptr;                     // of the function around it; null: the text's
+  std::map<std::string_view, Scope*> others;  // scopes of the variables that `global` or `nonlocal` declares
+  Scope* outer = nullptr;                     // scope of the enclosing function; null for the text's scope
   const Class* owner = nullptr;               // in a method: its class
   const Value* self = nullptr;                // in a method: its first argument
 };
 
-/// What functions may do to the graph and to objects of the program: they all need the tensors that these name.
+/// The state of an evaluation, with the changes that functions may make to the graph and to objects of the program. It
+/// is one class because all these changes need the tensors that the objects name.
 class Session {
  public:
-  /// What the interpreter does for functions that take functions, such as `map`.
+  /// Callbacks into the interpreter, for functions that take functions, such as `map`.
   std::function<Value(const Value& function, Arguments)> invoke;
   std::function<Value(const Value& object, std::string_view name)> attribute;
 
-  DType default_dtype = DType::f32;  // of floats for which no dtype is given
+  DType default_dtype = DType::f32;  // dtype of floats for which no dtype is given
 
-  /// Counts steps. Throws Error if there are more than most_steps.
+  /// Counts steps. Throws Error if their total exceeds most_steps.
   void spend(std::size_t steps = 1);
   /// Adds a node. Throws Error as Builder::call does, and if there are too many nodes.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
-  /// The node that a tensor is now. A leaf without a node gets one. CHECKs that the value is a tensor. Throws Error if
-  /// its memory was changed through another view.
+  /// Returns the current node of a tensor. A leaf without a node gets one. CHECKs that the value is a tensor. Throws
+  /// Error if the tensor's memory was changed through another view.
   Id tensor(const Value&);
-  /// The type of a tensor, which needs no node for that.
+  /// Returns the type of a tensor, without making a node for a leaf.
   TensorType type_of(const Value&) const;
-  /// A parameter is drawn in another way. False: it has changed since, or is no parameter of its own.
+  /// Changes the distribution from which a leaf is drawn. Returns false if the value is not a leaf, is already an input
+  /// of the graph, or was changed in place.
   bool redraw(const Value& tensor, Fill);
-  /// Changes a tensor in place: it and its other names are `result` from here on, converted to the tensor's dtype and
-  /// expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result does not
-  /// fit.
+  /// Changes a tensor in place: from here on, the tensor is `result` under all its names, converted to the tensor's
+  /// dtype and expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result
+  /// does not fit.
   void assign(const Value& tensor, Id result, Id first_new);
-  /// `tensor.data = value`, `tensor.copy_(value)`
+  /// Executes `tensor.data = value` or `tensor.copy_(value)`.
   void put(const Value& tensor, const Value& value);
   Id size() const { return static_cast<Id>(builder_.size()); }
-  /// A tensor of its own with these values. `is_copy` false: the text does not tell whether it shares memory.
+  /// Returns a new tensor with the values of a node. `is_copy`: false if it is not known whether the tensors share
+  /// memory.
   Tensor copy(Id, bool is_copy);
-  /// The node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error for other
-  /// values, and for NaN.
+  /// Returns the node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error
+  /// for other values, and for NaN.
   Id operand(const Value&, std::string_view op, int position);
   const TensorType& type(Id id) const { return builder_.type(id); }
   const Node& node(Id id) const { return builder_.node(id); }
@@ -74,12 +77,11 @@ class Session {
   Class* keep(Class);
   Scope* make_scope();
   const Value& keep_value(Value);
-  Value list(Values items);  // of Python: it can be changed
+  Value list(Values items);  // a Python list, which can be changed
   Dict* make_dict();
   std::string_view text(std::string);
-  /// Called for an assignment `name = value` to an attribute of the module `parent`, or to a variable (`parent` is
-  /// null). Gives the name to a leaf that has none. Gives name and parent to a module that is assigned to its first
-  /// parent.
+  /// Handles an assignment `name = value` to an attribute of the module `parent`, or to a variable if `parent` is null.
+  /// Gives the name to a leaf that has none. Gives name and parent to a module that is assigned to its first parent.
   void give_name(const Value& value, Object* parent, std::string_view name);
   /// The graph with these outputs; the session is used no more.
   Graph finish(const std::vector<Id>& outputs) { return builder_.finish(outputs); }
@@ -88,7 +90,8 @@ class Session {
   Id node_of(const Value& leaf);
   Builder builder_;
   std::size_t steps_ = 0;
-  // Addresses are stable, and all are freed at the end, so that objects may refer to each other.
+  // Elements of a deque keep their addresses, and all are freed together at the end. So objects may refer to each
+  // other.
   std::deque<Leaf> leaves_;
   std::deque<Object> objects_;
   std::deque<Closure> closures_;

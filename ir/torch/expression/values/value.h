@@ -24,34 +24,34 @@ struct Dots {};
 struct Slice {
   std::optional<std::int64_t> start, stop, step;
 };
-/// A tuple, whose items stay as they are, or a list, whose items belong to the session (Session::list).
+/// A tuple, whose items never change, or a list, whose items belong to the session (Session::list).
 struct List {
   std::shared_ptr<Values> items;
-  int depth = 1;  // of nested tuples
+  int depth = 1;  // depth of nested tuples
   bool tuple = false;
-  std::shared_ptr<const std::vector<std::string_view>> names = {};  // of the items of a named tuple; null: none
+  std::shared_ptr<const std::vector<std::string_view>> names = {};  // names of a named tuple's items; else null
 };
-/// In the order of the first insertions. Belongs to the session.
+/// A dict. The items are in the order of their first insertion. Belongs to the session.
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
 };
 struct Tensor {
-  Id id = 0;          // of a node, or a handle (Session::copy)
-  bool pair = false;  // the result of max or min along a dimension: the tensor of values; the indices do not exist
+  Id id = 0;          // a node or a handle (Session::copy)
+  bool pair = false;  // the result of max or min along a dimension: the tensor of values; the indices have no node
 };
-/// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used; a tensor of random
-/// numbers already when it gets a name.
+/// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used. A tensor of random
+/// numbers also becomes a node when it gets a name.
 struct Leaf {
   bool parameter = false;
   TensorType type;
   ValueSource source;
-  std::string name;  // the attribute of `parent`, or a variable; may be empty
+  std::string name;  // an attribute of `parent`, or a variable; may be empty
   const Object* parent = nullptr;
   std::optional<Id> id;
 };
 struct Builtin {
   const Function* function = nullptr;
-  std::shared_ptr<const Value> self;  // of a method; else null
+  std::shared_ptr<const Value> self;  // the object of a method; otherwise null
   bool in_place = false;              // relu_: the result replaces the first argument
 };
 /// The variables of a call, of a class or of the text. Belongs to the session.
@@ -60,17 +60,17 @@ struct Class;
 struct Closure {
   enum class Kind : std::uint8_t { plain, property, of_class, free };  // property, classmethod, staticmethod
   const Statement* definition = nullptr;
-  Values defaults;               // one for each parameter; Missing: none
-  Scope* outer = nullptr;        // where it was defined
+  Values defaults;               // one per parameter; Missing if there is no default
+  Scope* outer = nullptr;        // the scope of the definition
   const Class* owner = nullptr;  // the class that has it as a method
   Kind kind = Kind::plain;
-  bool written = false;  // of the language's own definitions (functions/written.cpp)
+  bool written = false;  // one of the language's own definitions (functions/written.cpp)
 };
 struct Method {
   const Closure* closure = nullptr;
-  std::shared_ptr<const Value> self;  // null: a plain function
+  std::shared_ptr<const Value> self;  // null for a plain function
 };
-/// A class of the text. Belongs to the session.
+/// A class that the text defines. Belongs to the session.
 struct Class {
   const Statement* definition = nullptr;
   const Class* base = nullptr;
@@ -106,37 +106,37 @@ struct Value {
   bool none() const { return as<None>() != nullptr; }
 };
 
-/// The attribute of a module with what is called before it: a list.
+/// The attribute of a module that holds the list of functions to call before `forward`.
 inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks";
 
-/// An instance of a class in the text, of a module of torch.nn, or of a class derived from one.
+/// An instance of a class of the text, of a module of torch.nn, or of a class derived from such a module.
 struct Object {
   const Class* type = nullptr;
   const ModuleType* module = nullptr;
   const Object* parent = nullptr;  // the first object with this object as an attribute
   std::string name;                // the name of that attribute
   std::map<std::string, Value, std::less<>> attributes;
-  std::vector<std::pair<std::string, Value>> items;  // Sequential, ModuleList, ModuleDict: with names
+  std::vector<std::pair<std::string, Value>> items;  // the named items of a Sequential, ModuleList or ModuleDict
 };
 
-/// "a tensor", "the integer 3", "a tuple of 2": for messages.
+/// Describes a value for messages: "a tensor", "the integer 3", "a tuple of 2".
 std::string describe(const Value&);
-/// to_integer takes an integer or a truth value, but not a float; to_number takes any number.
+/// to_integer accepts an integer or a truth value, but not a float. to_number accepts any number.
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
-bool holds_others(const Object&);                  // Sequential, ModuleList, ModuleDict, and the next
+bool holds_others(const Object&);                  // the containers of modules, and of parameters
 bool holds_parameters(const Object&);              // ParameterList, ParameterDict
 Value make_list(Values items, bool tuple = true);  // throws Error if tuples are nested too deeply
-/// Python's `==` of what is no tensor. Values of different kinds differ.
+/// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);
-/// The attribute of the class or of the nearest base that has it; null if there is none.
+/// Returns the attribute of the class or of the nearest base that has it, or null if there is none.
 const Value* find_attribute(const Class*, std::string_view name);
-/// A tuple whose items have names, too. Throws Error if there are more or fewer.
+/// Returns a tuple whose items have names as well. Throws Error if there are more or fewer names than items.
 Value make_named(Values items, std::vector<std::string_view> names);
 Value make_values_and_indices(Value values, Value indices);
 Value make_tuple(const std::vector<std::int64_t>&);
-const Value* find_item(const Dict&, const Value& key);  // null: none
+const Value* find_item(const Dict&, const Value& key);  // null if there is no such key
 void set_item(Dict&, const Value& key, Value);
 
 }  // namespace deplo::ir::torch::python
