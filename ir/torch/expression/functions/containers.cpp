@@ -1,4 +1,4 @@
-// Methods of modules: of those that hold others, and what all have.
+// Methods of all modules, and of modules that hold other modules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Value extend(const Call& c) {
     add_module(c.session, object, std::to_string(object.items.size()), item);
   return c.value("self");
 }
-// The modules behind it move up.
+// Inserts a module. The modules after it move up by one.
 Value insert(const Call& c) {
   Object& object = holder(c);
   if (holds_parameters(object)) c.fail("self", "a module that holds modules");
@@ -76,7 +76,7 @@ Value pairs(const Call& c) {
   return make_list(std::move(all));
 }
 
-/// The modules and parameters of a module, each once, by their paths.
+/// Collects the modules and parameters inside a module, each once, with their paths.
 class Contents {
  public:
   explicit Contents(Session& session) : session_(session) {}

@@ -1,4 +1,4 @@
-// einops.rearrange, repeat and reduce: dimensions by names.
+// einops.rearrange, repeat and reduce, which name the dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Group = std::vector<std::string>;  // the axes of one dimension
 
-/// "b (c l) ..." of a tensor; `...` stands for `others` axes of their own.
+/// Parses one side of a pattern, such as "b (c l) ...". `...` stands for `others` axes.
 std::vector<Group> groups_of(const Call& c, std::string_view text, std::size_t others) {
   std::vector<Group> groups;
   bool inside = false;
@@ -43,7 +43,7 @@ std::vector<Group> groups_of(const Call& c, std::string_view text, std::size_t o
   return groups;
 }
 
-/// The extents of all axes of the left side, by name. One axis of a group may be unknown.
+/// Returns the extents of all axes of the left side, by name. In each group, the extent of one axis may be unknown.
 std::map<std::string, std::int64_t> extents_of(const Call& c, const std::vector<Group>& left, const Shape& shape,
                                                std::map<std::string, std::int64_t> known) {
   if (left.size() != shape.size()) c.fail("pattern", fmt::format("{} dimensions on the left", shape.size()));
@@ -73,8 +73,8 @@ Group joined(const std::vector<Group>& groups) {
 
 enum class Form : std::uint8_t { rearrange, repeat, reduce };
 
-/// The tensor without these dimensions: 'mean', 'sum', 'max', 'min', 'prod', or what a function of tensor and
-/// dimensions gives.
+/// Reduces a tensor over `dims` by 'mean', 'sum', 'max', 'min' or 'prod', or by a function of the tensor and the
+/// dimensions.
 Id reduced(const Call& c, Id x, const Shape& dims) {
   if (dims.empty()) return x;
   const auto* name = c.value("reduction").as<std::string_view>();

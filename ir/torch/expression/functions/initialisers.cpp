@@ -1,4 +1,5 @@
-// torch.nn.init, and the methods of tensors that draw numbers: how parameters are drawn.
+// torch.nn.init, and the methods of tensors that fill them with random numbers. They determine how parameters are
+// drawn.
 #include <fmt/format.h>
 
 #include <array>
@@ -10,7 +11,7 @@ namespace deplo::ir::torch::python {
 namespace initialising {
 namespace {
 
-/// The tensor has these values from here on.
+/// Gives the tensor new values from here on.
 Value filled(const Call& c, Fill fill) {
   const Value& tensor = c.value("tensor");
   if (!is_tensor(tensor)) c.fail("tensor", "a tensor");
@@ -46,7 +47,7 @@ Value spread(const Call& c, double deviation, bool is_normal) {
   return filled(c, is_normal ? Fill{Fill::Draw::normal, 0, deviation} : Fill{Fill::Draw::uniform, -bound, bound});
 }
 
-// Glorot and Bengio 2010
+// Glorot initialisation (Glorot and Bengio 2010).
 template <bool is_normal>
 Value xavier(const Call& c) {
   const Fans f = fans(c);
@@ -64,7 +65,7 @@ Value calculate_gain(const Call& c) {
   return {gain_of(c.text("nonlinearity"), c.given("param") ? c.number("param") : 0.01)};
 }
 
-// He et al. 2015; the gain is that of the activation.
+// He initialisation (He et al. 2015). The gain depends on the activation.
 template <bool is_normal>
 Value kaiming(const Call& c) {
   const Fans f = fans(c);
@@ -74,7 +75,7 @@ Value kaiming(const Call& c) {
   return spread(c, gain / std::sqrt(mode == "fan_in" ? f.in : f.out), is_normal);
 }
 
-// Rows of about this length; that they are orthogonal has no meaning for kernels.
+// Draws rows of about the right length. Kernels do not depend on the rows being orthogonal.
 Value orthogonal(const Call& c) { return spread(c, c.number("gain") / std::sqrt(fans(c).in), true); }
 
 Value tensor_normal(const Call& c) { return filled(c, {Fill::Draw::normal, c.number("mean"), c.number("std")}); }

@@ -75,11 +75,11 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"itertools", in_library},
                                      NamedSpace{"types", in_library},
                                      NamedSpace{"typing", in_library}};
-// Of these, no name has a meaning here. They may be imported, for annotations and the like.
+// Modules whose names have no meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
     {"__future__", "abc", "enum", "logging", "os", "random", "sys", "time", "warnings"});
 constexpr std::array opaque_members = std::to_array<std::string_view>({"Size", "backends", "fx", "profiler"});
-// Where torch.nn has its modules.
+// The submodules of torch.nn in which PyTorch defines its modules.
 constexpr std::array files_of_modules = std::to_array<std::string_view>(
     {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "modules",
      "normalization", "padding", "parameter", "pooling", "rnn", "sparse", "transformer", "upsampling"});

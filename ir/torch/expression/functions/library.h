@@ -1,5 +1,5 @@
-// The part of PyTorch that the language knows: functions of operations (operations/operation.h), other functions,
-// modules.
+// The part of PyTorch that the language supports: functions of operations (operations/operation.h), other functions,
+// and modules.
 #pragma once
 #include <functional>
 #include <span>
@@ -23,29 +23,30 @@ std::span<const ModuleType> other_modules();
 
 std::span<const ModuleType> module_types();
 
-const Function* find_function(unsigned spaces, std::string_view name);  // nullptr: none
-/// The function whose result replaces its first argument under this name: relu for "relu_". nullptr: none.
+const Function* find_function(unsigned spaces, std::string_view name);  // nullptr if there is none
+/// Returns the function whose result replaces its first argument under this name, such as relu for "relu_". Returns
+/// nullptr if there is none.
 const Function* find_in_place(unsigned spaces, std::string_view name);
-/// The meaning of `import a.b`, by the members that `member` finds. Throws Error if it has none.
+/// Returns the value of `import a.b`. `member` finds the members of namespaces. Throws Error if the module is unknown.
 Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member);
-/// Definitions in the language itself, and whether a namespace has one of their names.
+/// The texts of the definitions that are written in the language itself.
 std::string_view written_text();
 std::string_view written_library_text();
 std::string_view written_functions_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
-/// The name of the definition that a namespace has under a name; empty: none.
+/// Returns the name of the definition to which `name` refers in the namespace `space`, or "" if there is none.
 std::string_view written_name(std::string_view space, std::string_view name);
 bool is_written(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);
-/// The functions of a namespace: those of `torch.nn.functional` are in_functional.
+/// Returns the flags of a namespace's functions, such as in_functional for `torch.nn.functional`.
 unsigned functions_of(std::string_view space);
-/// Whether a function gives a mode of PyTorch without a meaning here, such as no_grad.
+/// Whether a function sets a mode of PyTorch that has no effect here, such as no_grad.
 bool is_mode(std::string_view name);
 const ModuleType* find_module(std::string_view name);
-/// `object.name` of a namespace. Throws Error with the nearest name if there is no such member.
+/// Returns the member `name` of a namespace. Throws Error with the nearest name if there is no such member.
 Value find_member(const Namespace&, std::string_view name);
-/// The meaning of a name that the text does not define; Missing if it has none.
+/// Returns the value of a name that the text does not define, or Missing if the name is unknown.
 Value find_global(std::string_view name);
 std::vector<std::string> function_names(unsigned spaces);
 

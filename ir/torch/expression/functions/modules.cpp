@@ -1,4 +1,4 @@
-// The modules of torch.nn that have parameters, hold others or call no operation.
+// The modules of torch.nn that have parameters, hold other modules, or call no operation.
 #include <fmt/format.h>
 
 #include <array>
@@ -29,7 +29,7 @@ std::int64_t extent(const Call& c, std::string_view parameter) {
   return n;
 }
 
-// As PyTorch initialises it: uniform in ±1/sqrt(in).
+// Initialises as PyTorch does: uniform in ±1/sqrt(in).
 void build_linear(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_features"), out = extent(c, "out_features");
   const double bound = 1 / std::sqrt(static_cast<double>(in));
@@ -41,7 +41,7 @@ void build_linear(const Call& c, Object& o) {
     o.attributes.insert_or_assign("bias", Value{});
 }
 
-// Not ones and zeros, as PyTorch has them: these would hide a kernel that forgets the weight.
+// PyTorch uses ones and zeros here, which would hide a kernel that omits the weight.
 constexpr Fill norm_weight = {Fill::Draw::uniform, 0.5, 1.5};
 constexpr Fill norm_bias = {Fill::Draw::uniform, -0.5, 0.5};
 
@@ -62,16 +62,16 @@ void build_embedding(const Call& c, Object& o) {
   add_parameter(c, o, "weight", {extent(c, "num_embeddings"), extent(c, "embedding_dim")}, {Fill::Draw::normal, 0, 1});
 }
 
-// "Conv2d" has two dimensions.
+// Returns the number of dimensions in a module's name: 2 for "Conv2d".
 std::size_t dims_of(const Call& c) { return static_cast<std::size_t>(c.name[c.name.find_first_of("123")] - '0'); }
 
-/// An argument that may be one number or one for each dimension is an attribute with all of them.
+/// Sets an attribute with one number per dimension from an argument that may be a single number.
 void spread(const Call& c, Object& o, std::string_view argument) {
   if (const auto* number = c.value(argument).as<std::int64_t>())
     o.attributes.insert_or_assign(std::string(argument), python::make_tuple(Shape(dims_of(c), *number)));
 }
 
-// As PyTorch initialises it: uniform in ±1/sqrt(elements that a result sums up).
+// Initialises as PyTorch does: uniform in ±1/sqrt(number of elements in the sum of one result).
 template <bool transposed>
 void build_conv(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_channels"), out = extent(c, "out_channels"), groups = extent(c, "groups");
@@ -96,7 +96,7 @@ void build_conv(const Call& c, Object& o) {
   if (bias) add_parameter(c, o, "bias", {out}, fill);
 }
 
-// Statistics other than 0 and 1, which would hide a kernel that forgets them.
+// The statistics are not 0 and 1, because these would hide a kernel that omits them.
 void build_batch_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_features")};
   if (!c.flag("track_running_stats")) o.attributes.insert_or_assign("training", Value{true});
@@ -144,7 +144,7 @@ void build_bilinear(const Call& c, Object& o) {
   if (bias) add_parameter(c, o, "bias", {out}, fill);
 }
 
-// The weights are attributes by PyTorch's names, and together one of the function's arguments.
+// The weights are attributes with PyTorch's names. A list of all weights is an argument of the function.
 template <int gates>
 void build_recurrent(const Call& c, Object& o) {
   const std::int64_t size = extent(c, "hidden_size"), in = extent(c, "input_size");
@@ -169,7 +169,7 @@ void build_recurrent(const Call& c, Object& o) {
   o.attributes.insert_or_assign("weights", make_list(std::move(weights), true));
 }
 
-// Parameters of the items are named by their places or their keys.
+// Builds a container. The parameters of its items are named by the items' positions or keys.
 void build_list(const Call& c, Object& o) {
   o.attributes.erase("modules");
   if (!c.given("modules")) return;

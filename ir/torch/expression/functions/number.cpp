@@ -1,4 +1,4 @@
-// Functions of plain numbers, and the methods of modules.
+// Functions of plain numbers, and methods of modules.
 #include <fmt/format.h>
 
 #include <array>
@@ -55,7 +55,7 @@ Value rounded(const Call& c) {
   return {static_cast<std::int64_t>(d)};
 }
 
-// float(3), float('-inf')
+// Evaluates calls such as float(3) and float('-inf').
 Value to_float(const Call& c) {
   if (is_tensor(c.value("x"))) return known(c);
   const auto* s = c.value("x").as<std::string_view>();
@@ -93,7 +93,7 @@ Value absolute(const Call& c) {
   return {std::abs(*i)};
 }
 
-// Of several numbers, or of a sequence of them.
+// Returns the largest or smallest of several numbers, or of a sequence of numbers.
 template <bool largest>
 Value extreme(const Call& c) {
   Values all = *c.value("values").as<List>()->items;
@@ -127,7 +127,7 @@ Value itself(const Call& c) { return c.value("self"); }
 
 Value register_buffer(const Call& c) {
   auto* const* self = c.value("self").as<Object*>();
-  const bool is_object = c.value("tensor").as<Object*>() != nullptr;  // complex numbers
+  const bool is_object = c.value("tensor").as<Object*>() != nullptr;  // such as a tensor of complex numbers
   if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
   c.session.give_name(c.value("tensor"), *self, c.text("name"));
   (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));

@@ -1,4 +1,4 @@
-// Python's built-in functions of objects, and PyTorch's functions without a result.
+// Python's built-in functions of objects, and PyTorch's functions that have no result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,12 +70,12 @@ Value put_attribute(const Call& c) {
   return {};
 }
 
-// The decorator; `@dataclass(frozen=True)` gives it.
+// Returns the decorated class. `@dataclass(frozen=True)` first calls this without a class, which returns the decorator.
 Value dataclass(const Call& c) {
   return c.given("cls") ? c.value("cls") : Value{Builtin{find_function(in_library, "dataclass"), nullptr}};
 }
 
-// An iterator is a list of what is left. What is no iterator, such as a generator, begins anew each time.
+// An iterator is a list of the values that are left. Anything else, such as a generator, starts again at each call.
 Value iterator(const Call& c) { return c.session.list(items_of(c.session, c.value("object"))); }
 Value next(const Call& c) {
   const Values items = items_of(c.session, c.value("iterator"));
@@ -96,7 +96,7 @@ Value no(const Call&) { return {false}; }
 Value device(const Call& c) { return c.value("type"); }
 Value object(const Call& c) { return {c.session.make_object()}; }
 
-/// A copy of a module, with parameters and modules of its own that are drawn alike.
+/// Copies a module. The copy has parameters and modules of its own, with the same distributions.
 class Copies {
  public:
   explicit Copies(Session& session) : session_(session) {}
@@ -132,7 +132,7 @@ class Copies {
 
 Value deep_copy(const Call& c) { return Copies(c.session).of(c.value("x")); }
 
-// slice(stop), slice(start, stop, step)
+// Evaluates slice(stop) and slice(start, stop, step).
 Value slice(const Call& c) {
   const auto part = [&](std::string_view name) {
     return c.given(name) ? std::optional(c.integer(name)) : std::nullopt;
@@ -142,7 +142,7 @@ Value slice(const Call& c) {
   return {Slice{part("start"), part("stop"), part("step")}};
 }
 
-// Python rounds halves to even.
+// Python rounds halves to even, as nearbyint does.
 Value round(const Call& c) {
   if (c.given("ndigits")) {
     const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(c.integer("ndigits"), -300, 300)));
@@ -160,7 +160,7 @@ Value div_mod(const Call& c) {
   return make_tuple({quotient, a - b * quotient});
 }
 
-// Values of tensors that the text alone determines
+// Functions that need the values of tensors. The values must not depend on inputs or parameters.
 
 Value number_of(const Call& c, double value, DType dtype) {
   if (dtype == DType::boolean) return {value != 0};

@@ -1,4 +1,4 @@
-// Functions that make a tensor without an operation: random ones are inputs of the graph.
+// Functions that make a tensor without an operation. Random tensors are inputs of the graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Value rand_like(const Call& c) {
   return random(c, type.shape, c.dtype("dtype", type.dtype), {Fill::Draw::uniform, 0, 1});
 }
 
-// randint(high, size) and randint(low, high, size)
+// Evaluates randint(high, size) and randint(low, high, size).
 Value randint(const Call& c) {
   const bool both = c.given("size");
   const std::string_view high = both || !c.given("low") ? "high" : "low", size = both ? "size" : "high";
@@ -52,7 +52,7 @@ Value set_default_dtype(const Call& c) {
 
 Value get_default_dtype(const Call& c) { return {c.session.default_dtype}; }
 
-/// The numbers of nested lists, and their shape.
+/// Collects the numbers of nested lists, and the shape of the lists.
 void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, std::vector<Value>& numbers) {
   const List* list = data.as<List>();
   if (!list) {
@@ -68,7 +68,7 @@ void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, 
   for (const Value& item : *list->items) flatten(c, item, level + 1, shape, numbers);
 }
 
-// Of a list: its numbers, joined and reshaped.
+// Makes a tensor. For a list, the numbers are joined and reshaped.
 Value tensor(const Call& c) {
   const Value& data = c.value("data");
   if (is_tensor(data)) return {Tensor{c.converted("data")}};
@@ -91,9 +91,9 @@ Value tensor(const Call& c) {
   return typed(c.session.call("reshape", {flat}, {{"shape", shape}}));
 }
 
-/// What random numbers become by arithmetic with numbers.
+/// Random numbers that arithmetic with constants has changed, and their distribution.
 struct Drawing {
-  Id input;  // the random numbers
+  Id input;  // the input with the random numbers
   Fill fill;
 };
 
@@ -112,7 +112,7 @@ std::optional<Drawing> scaled(const Node& node, double number, bool number_left,
   return {};
 }
 
-/// nullopt: the node is something else.
+/// Returns how the values of a node are drawn, or nullopt if they are not random numbers that only constants change.
 std::optional<Drawing> drawing_of(const Session& session, Id id) {
   const Node& node = session.node(id);
   const bool random = node.kind == Node::Kind::input && node.source.fill.draw != Fill::Draw::integers;
@@ -126,7 +126,7 @@ std::optional<Drawing> drawing_of(const Session& session, Id id) {
   return drawing ? scaled(node, number_left ? left.value : right.value, number_left, *drawing) : drawing;
 }
 
-/// The value that all elements have, if the text alone determines them and they are equal.
+/// Returns the value that all elements share, if they are equal and depend on no input or parameter.
 std::optional<double> constant_of(const Call& c, const Value& data) {
   try {
     const torch::Values values = known_values(c.session, data);
@@ -137,7 +137,8 @@ std::optional<double> constant_of(const Call& c, const Value& data) {
   }
 }
 
-/// What random numbers became: numbers in the same range, drawn uniformly. nullopt: the tensor is something else.
+/// Returns a uniform distribution over the range of the tensor's values in one sample, and drops the inputs that the
+/// tensor depends on. Returns nullopt if the tensor is not made of random numbers only.
 std::optional<Fill> range_of(const Call& c, const Value& data) {
   try {
     std::vector<Id> inputs;
@@ -152,7 +153,7 @@ std::optional<Fill> range_of(const Call& c, const Value& data) {
   }
 }
 
-// A new tensor of random or equal numbers becomes a parameter; one that is computed without them stays what it is.
+// Makes a parameter of a new tensor of random or equal numbers. Returns other tensors unchanged.
 Value parameter(const Call& c) {
   const Value& data = c.value("data");
   if (!is_tensor(data)) c.fail("data", "a tensor");
@@ -178,7 +179,8 @@ DType of_tensor_type(const Call& c) {
                                   : c.session.default_dtype;
 }
 
-// torch.Tensor(2, 3) has no values yet: zeros; torch.Tensor([1, 2]) has these.
+// torch.Tensor(2, 3) makes zeros, because its values are unspecified. torch.Tensor([1, 2]) makes a tensor of these
+// values.
 Value new_tensor(const Call& c) {
   const DType dtype = of_tensor_type(c);
   const List* size = c.value("size").as<List>();

@@ -15,7 +15,7 @@ namespace {
 
 Values items(const Call& c, std::string_view parameter) { return items_of(c.session, c.value(parameter)); }
 
-// range(stop), range(start, stop, step)
+// Evaluates range(stop) and range(start, stop, step).
 Value range(const Call& c) {
   const bool one = !c.given("stop");
   const std::int64_t start = one ? 0 : c.integer("start"), stop = one ? c.integer("start") : c.integer("stop");
@@ -69,7 +69,7 @@ Value reversed(const Call& c) {
   return make_list(std::move(all));
 }
 
-// Numbers, or strings.
+// Whether a comes before b. Both must be numbers, or both strings.
 bool before(const Value& a, const Value& b) {
   const auto x = to_number(a), y = to_number(b);
   if (x && y) return *x < *y;
@@ -121,7 +121,7 @@ Value quantified(const Call& c) {
   return {all};
 }
 
-// itertools and functools
+// Functions of itertools and functools
 
 Value repeat(const Call& c) {
   Values copies;
@@ -166,7 +166,7 @@ Value fold(const Call& c) {
   return result;
 }
 
-// Named tuples: a function that makes them knows their names.
+// Named tuples. The type of a named tuple is a function that knows the names of the items.
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
@@ -204,7 +204,7 @@ Value tuple_type(const Call& c) {
   return {Builtin{&named_tuple, std::make_shared<const Value>(c.value("field_names"))}};
 }
 
-// Methods of lists. Those that change one refuse tuples.
+// Methods of lists. Methods that change the list reject tuples.
 
 Values& changeable(const Call& c) {
   const List* list = c.value("self").as<List>();
@@ -268,7 +268,7 @@ Value count(const Call& c) {
       std::ranges::count_if(items(c, "self"), [&](const Value& v) { return equal(v, c.value("item")); }))};
 }
 
-// torch.Size has it.
+// A method of torch.Size.
 Value numel(const Call& c) {
   std::int64_t product = 1;
   for (const std::int64_t n : c.integers("self"))
@@ -276,7 +276,7 @@ Value numel(const Call& c) {
   return {product};
 }
 
-// Dicts
+// Functions and methods of dicts
 
 Dict& dict_of(const Call& c) {
   auto* const* dict = c.value("self").as<Dict*>();
@@ -337,7 +337,7 @@ Value copy_dict(const Call& c) {
   return {copy};
 }
 
-// Strings
+// Functions and methods of strings
 
 std::string_view text_of(const Call& c, std::string_view parameter) {
   const auto* s = c.value(parameter).as<std::string_view>();

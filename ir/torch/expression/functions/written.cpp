@@ -1,4 +1,4 @@
-// Which definitions are written in the language itself, and where their names are found.
+// Lists the definitions that are written in the language itself, and the namespaces in which their names are found.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -56,7 +56,7 @@ const std::vector<Written>& written() {
 }
 // clang-format on
 
-/// Names that several namespaces have with different meanings.
+/// A name that has different meanings in several namespaces.
 struct Renamed {
   unsigned spaces;
   std::string_view name, definition;

@@ -1,4 +1,4 @@
-// Functions of torch and of tensors that others say: each is written in the language itself.
+// Functions of torch and methods of tensors that are combinations of others, written in the language itself.
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {

@@ -1,4 +1,5 @@
-// What modules take from libraries: Python's, torch.nn.utils, einops, numpy. Each is written in the language itself.
+// Names that modules import from libraries: Python's, torch.nn.utils, einops and numpy. All are written in the language
+// itself.
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {

@@ -1,4 +1,4 @@
-// Losses of torch.nn that are many operations, in the language itself.
+// Losses of torch.nn that consist of many operations, written in the language itself.
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {

@@ -1,9 +1,9 @@
-// Modules of torch.nn, in the language itself. Their parameters have PyTorch's names.
+// Modules of torch.nn, written in the language itself. Their parameters have PyTorch's names.
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {
 
-// Embeddings and projections are drawn as nn.Linear draws them: zeros would hide a kernel that omits them.
+// Embeddings and projections are initialised like nn.Linear, because zeros would hide a kernel that omits them.
 std::string_view written_modules_text() {
   return R"python(
 def uniform(*shape, features):
