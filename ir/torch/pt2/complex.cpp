@@ -12,7 +12,7 @@ namespace deplo::ir::torch::pt2 {
 namespace {
 
 struct Parts {
-  Id real, imaginary;  // with a last dimension of extent 1
+  Id real, imaginary;  // each has a last dimension of extent 1
 };
 
 Parts parts_of(const Call& call, Id x) {
@@ -32,7 +32,7 @@ Id column(const Call& call, Id x) {
 
 Id apply(const Call& call, std::string_view op, Id a, Id b) { return call.add(op, {a, b}); }
 
-/// (x + iy)(u + iv) = xu - yv + i(xv + yu)
+/// Returns (x + iy)(u + iv) = xu - yv + i(xv + yu).
 Id product(const Call& call, Id a, Id b) {
   const auto [x, y] = parts_of(call, a);
   const auto [u, v] = parts_of(call, b);
@@ -40,13 +40,13 @@ Id product(const Call& call, Id a, Id b) {
                      apply(call, "add", apply(call, "mul", x, v), apply(call, "mul", y, u))});
 }
 
-/// A real tensor as a complex one.
+/// Returns a real tensor as a complex tensor.
 Id with_zeros(const Call& call, Id x) {
   const Id real = column(call, x);
   return join(call, {real, apply(call, "mul", real, call.builder().scalar(0, DType::f32))});
 }
 
-/// A dimension of the complex tensor, whose last one is that of the parts.
+/// Returns a dimension of the complex tensor, without the last dimension, which holds the parts.
 std::int64_t dim_of(Call& call, std::string_view argument, std::int64_t given, Id x) {
   const std::int64_t rank = call.rank(x) - 1, dim = given < 0 ? given + rank : given;
   if (dim < 0 || dim >= rank) call.fail(argument, "a dimension of the tensor");
@@ -56,11 +56,11 @@ std::int64_t dim_of(Call& call, std::string_view argument, std::int64_t given, I
 Id multiply(Call& call, const std::function<bool(std::string_view)>& takes) {
   const Id a = call.operand("self"), b = call.operand("other");
   if (takes("self") && takes("other")) return product(call, a, b);
-  const auto real = [&](Id x) { return call.rank(x) == 0 ? x : column(call, x); };  // beside both parts
+  const auto real = [&](Id x) { return call.rank(x) == 0 ? x : column(call, x); };  // broadcast to both parts
   return takes("self") ? apply(call, "mul", a, real(b)) : apply(call, "mul", real(a), b);
 }
 
-/// r (cos φ + i sin φ)
+/// Returns r (cos φ + i sin φ).
 Id polar(Call& call) {
   const Id radius = call.tensor("abs"), angle = call.tensor("angle");
   const auto part = [&](std::string_view op) {
@@ -69,7 +69,7 @@ Id polar(Call& call) {
   return join(call, {part("cos"), part("sin")});
 }
 
-/// A sum or difference; a real number has no imaginary part.
+/// Returns a sum or difference. A real operand has an imaginary part of 0.
 Id combine(Call& call, std::string_view op, const std::function<bool(std::string_view)>& takes) {
   const auto both = [&](std::string_view argument) {
     return takes(argument) ? call.operand(argument) : with_zeros(call, call.operand(argument));
@@ -77,7 +77,7 @@ Id combine(Call& call, std::string_view op, const std::function<bool(std::string
   return apply(call, op, both("self"), both("other"));
 }
 
-/// A part, or what a function makes of both, as a real tensor.
+/// Returns the real or imaginary part, the angle or the absolute value, as a real tensor.
 Id part(Call& call, std::string_view name) {
   const Id x = call.tensor("self");
   const auto [real, imaginary] = parts_of(call, x);
@@ -90,7 +90,7 @@ Id part(Call& call, std::string_view name) {
   return call.reshape(call.add("sqrt", {squares}), shape);
 }
 
-/// Products of matrices of complex numbers: mm, bmm, matmul.
+/// Multiplies matrices of complex numbers: mm, bmm, matmul.
 Id matrix_product(Call& call, std::string_view second) {
   const auto parts = [&](Id x) {
     Shape shape = call.shape(x);
@@ -114,7 +114,7 @@ Id transpose(Call& call) {
 
 Id pad(Call& call) {
   if (call.number("value", 0) != 0) call.fail("value", "0");
-  Shape pad = {0, 0};  // of the parts, whose dimension is the last one
+  Shape pad = {0, 0};  // no padding in the last dimension, which holds the parts
   for (const std::int64_t n : call.integers("pad")) pad.push_back(n);
   return call.add("pad", {call.tensor("self")}, {{"pad", pad}});
 }

@@ -1,6 +1,7 @@
 // A transform along a dimension of n numbers is a product with the table of cos and sin of 2πjk / n, in n² steps.
 //   forward:  Xₖ = Σⱼ xⱼ (cos − i sin)      inverse:  xⱼ = Σₖ Xₖ (cos + i sin)
-// Real numbers have transforms whose second half follows from the first, X₍ₙ₋ₖ₎ = conj(Xₖ): `half` of them.
+// The transform of real numbers has a second half that follows from the first, X₍ₙ₋ₖ₎ = conj(Xₖ). `half` stands for the
+// first half.
 #include "ir/torch/pt2/fourier.h"
 
 #include <fmt/format.h>
@@ -15,12 +16,12 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-/// A table of more numbers takes too much memory.
+/// Greatest length of a transform. A larger table would take too much memory.
 constexpr std::int64_t longest = 8192;
 
 struct Spectrum {
   Id real = -1;
-  std::optional<Id> imaginary;  // nullopt: 0
+  std::optional<Id> imaginary;  // nullopt if it is 0
 };
 
 class Fourier {
@@ -45,7 +46,7 @@ class Fourier {
                      {{"dim", std::int64_t{-1}}});
   }
 
-  /// The first `count` results along a dimension.
+  /// Returns the first `count` results along a dimension.
   Spectrum transformed(const Spectrum& x, std::int64_t dim, std::int64_t count, bool inverse) const {
     const auto [cos, sin] = table(extent(x, dim), count, extent(x, dim));
     const auto times = [&](Id part, Id by) { return product(part, dim, by); };
@@ -59,8 +60,8 @@ class Fourier {
     return {real, imaginary};
   }
 
-  /// The inverse of a half, which is `count` real numbers: all but the first, and the middle of an even count, are there
-  /// twice.
+  /// Returns the inverse transform of a half, which has `count` real numbers. Each element of the half counts twice,
+  /// except for the first element, and for the middle element of an even count.
   Spectrum from_half(const Spectrum& x, std::int64_t dim, std::int64_t count) const {
     const Spectrum half = resized(x, dim, count / 2 + 1);
     const auto [cos, sin] = table(count / 2 + 1, count, count);
@@ -74,7 +75,7 @@ class Fourier {
     return {apply("sub", real, product(*half.imaginary, dim, apply("mul", sin, weights))), std::nullopt};
   }
 
-  /// With zeros behind, or without what is behind.
+  /// Changes an extent to `count`: pads with zeros at the end, or cuts off the end.
   Spectrum resized(const Spectrum& x, std::int64_t dim, std::int64_t count) const {
     const std::int64_t more = count - extent(x, dim);
     const auto one = [&](Id part) {
@@ -101,7 +102,7 @@ class Fourier {
   Id scaled(Id x, double by) const { return by == 1 ? x : apply("mul", x, real(by)); }
   Id range(std::int64_t count) const { return call_.add("arange", {}, {{"end", count}}); }
 
-  /// cos and sin of 2πjk / n, j down and k along.
+  /// Returns cos and sin of 2πjk / n, where j is the row and k the column.
   std::pair<Id, Id> table(std::int64_t rows, std::int64_t columns, std::int64_t n) const {
     if (n < 1 || n > longest)
       throw Error(fmt::format("expected Fourier transforms of 1 to {} numbers, found {}", longest, n));
@@ -111,7 +112,7 @@ class Fourier {
     return {call_.add("cos", {angle}), call_.add("sin", {angle})};
   }
 
-  /// x times a table along a dimension.
+  /// Returns the product of x and a table along a dimension.
   Id product(Id x, std::int64_t dim, Id by) const {
     Shape order(static_cast<std::size_t>(call_.rank(x)));
     std::iota(order.begin(), order.end(), 0);
@@ -125,7 +126,8 @@ class Fourier {
   Call& call_;
 };
 
-/// What a transform does, however the function says it. `counts`: how many numbers each dimension has.
+/// The parameters of a transform, whichever function it comes from. `counts`: the number of elements along each
+/// dimension.
 struct Transform {
   Shape dims, counts;
   bool inverse = false, to_half = false, from_half = false;
@@ -138,13 +140,13 @@ Spectrum run(const Fourier& f, Spectrum x, const Transform& t) {
     const bool half = t.to_half && d == last;
     x = f.transformed(x, t.dims[d], half ? t.counts[d] / 2 + 1 : t.counts[d], t.inverse);
   };
-  if (!t.from_half) along(last);  // of real numbers first, which are half of the work
+  if (!t.from_half) along(last);  // real numbers first, because they take half of the work
   for (std::size_t d = 0; d < last; ++d) along(d);
   if (t.from_half) x = f.from_half(x, t.dims[last], t.counts[last]);
   return f.scaled(x, t.scale);
 }
 
-/// 1, 1 / √n or 1 / n of all numbers.
+/// Returns 1, 1 / √n or 1 / n for a power of 0, 0.5 or 1, where n is the product of all counts.
 double scale_of(const Shape& counts, double power) {
   double n = 1;
   for (const std::int64_t count : counts) n *= static_cast<double>(count);
@@ -162,7 +164,7 @@ Shape wrapped(Call& call, const Shape& dims, std::int64_t rank) {
 
 std::int64_t rank_of(const Call& call, const Spectrum& x) { return call.rank(x.real); }
 
-// _fft_r2c(self, dim, normalization, onesided), _fft_c2c(…, forward), _fft_c2r(…, last_dim_size)
+// Reads _fft_r2c(self, dim, normalization, onesided), _fft_c2c(…, forward) and _fft_c2r(…, last_dim_size).
 Id core_transform(Call& call, std::string_view name, bool complex) {
   const Fourier f(call);
   const Spectrum x = f.argument(complex);
@@ -181,7 +183,7 @@ Id core_transform(Call& call, std::string_view name, bool complex) {
   return t.from_half ? result.real : f.joined(result);
 }
 
-/// The dimensions and the numbers along each, which are given or the tensor's.
+/// Reads the dimensions and the length along each of them. A length that is not given comes from the tensor.
 void read_extents(Call& call, const Fourier& f, const Spectrum& x, std::string_view kind, Transform& t) {
   const std::int64_t rank = rank_of(call, x);
   const Shape sizes = call.integers(kind.empty() ? "n" : "s");
@@ -200,7 +202,7 @@ void read_extents(Call& call, const Fourier& f, const Spectrum& x, std::string_v
   }
 }
 
-// fft_fft(self, n, dim, norm), fft_irfft2(self, s, dim, norm), fft_rfftn, …
+// Reads fft_fft(self, n, dim, norm), fft_irfft2(self, s, dim, norm), fft_rfftn, …
 Id named_transform(Call& call, std::string_view name, std::string_view kind, bool complex) {
   const Fourier f(call);
   Spectrum x = f.argument(complex);
@@ -219,8 +221,8 @@ Id named_transform(Call& call, std::string_view name, std::string_view kind, boo
   return t.from_half ? result.real : f.joined(result);
 }
 
-/// stft(self, n_fft, hop_length, win_length, window, normalized, onesided): the transforms of windows of a signal, each
-/// times `window`, a column each.
+/// Reads stft(self, n_fft, hop_length, win_length, window, normalized, onesided), which transforms windows of a signal.
+/// Each window is multiplied by `window`, and its transform becomes a column.
 Id windows_transform(Call& call, bool complex) {
   const Fourier f(call);
   if (!call.flag("return_complex", true)) call.fail("return_complex", "True");
@@ -231,7 +233,7 @@ Id windows_transform(Call& call, bool complex) {
   if (complex) call.fail("self", "real numbers");
   x.real = call.add("windows", {x.real}, {{"kernel", Shape{count}}, {"stride", Shape{hop}}, {"dilation", Shape{1}}});
   if (call.has("window")) {
-    const std::int64_t before = (count - width) / 2;  // a short window stands in the middle
+    const std::int64_t before = (count - width) / 2;  // a short window is centred
     Id window = call.tensor("window");
     if (width != count) window = call.add("pad", {window}, {{"pad", Shape{before, count - width - before}}});
     x.real = call.add("mul", {x.real, window});

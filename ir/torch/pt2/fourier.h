@@ -1,4 +1,4 @@
-// Fourier transforms of a program: products with tables of cosines and sines.
+// Fourier transforms of a program, as products with tables of cosines and sines.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -7,8 +7,9 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The result of the function `name` ("aten._fft_r2c", "aten.fft_fft2"); complex numbers are as in complex.h. `complex`:
-/// whether its argument is. nullopt: the function is no Fourier transform.
+/// Returns the result of the function `name` ("aten._fft_r2c", "aten.fft_fft2"). Complex numbers have the form of
+/// complex.h. `complex`: whether the function's argument is complex. Returns nullopt if the function is not a Fourier
+/// transform.
 std::optional<Id> read_fourier(Call&, std::string_view name, bool complex);
 
 }  // namespace deplo::ir::torch::pt2

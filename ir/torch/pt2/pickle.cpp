@@ -15,17 +15,17 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-// The values of the machine, and the names that it knows.
+// The values of the stack machine, and the names that it knows.
 // clang-format off
 enum class Kind : std::uint8_t {
   none, boolean, integer, text, list, dictionary, storage_class, storage, tensor,  // values
   make_tensor, make_parameter, make_dictionary                                     // what REDUCE may call
 };
 // clang-format on
-// Composite values are indices into the machine's pools: a pickle may make cycles, and nest as deep as it likes.
+// Composite values are indices into the machine's pools, because a pickle may contain cycles and any depth of nesting.
 struct Value {
   Kind kind = Kind::none;
-  std::int64_t number = 0;  // boolean, integer; storage_class: the ScalarType; else the index
+  std::int64_t number = 0;  // boolean and integer: the number; storage_class: the ScalarType; other kinds: the index
 };
 
 struct Global {
@@ -52,8 +52,8 @@ constexpr auto globals = std::to_array<Global>({
     {"torch BoolStorage", Kind::storage_class, ScalarType::boolean},
 });
 
-// The stack machine of the format (CPython's Lib/pickletools.py describes every opcode).
-// A function for each group of opcodes, all of which work on one stack.
+// The stack machine of the format (CPython's Lib/pickletools.py describes every opcode). It has one function for each
+// group of opcodes. All of these work on one stack.
 class Machine {
  public:
   Machine(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -167,7 +167,7 @@ class Machine {
     return numbers;
   }
 
-  // ('storage', class, key, device, elements)
+  // Pushes a storage. Its description is ('storage', class, key, device, elements).
   void push_storage() {
     const std::vector<Value>& id = list(pop(), 5);
     if (text(id[0]) != "storage" || id[1].kind != Kind::storage_class) fail("a storage", "another persistent object");
@@ -217,7 +217,7 @@ class Machine {
     push(found->second);
   }
 
-  // False at the end.
+  // Executes one opcode. Returns false at the end of the pickle.
   bool step() {
     const char op = take(1)[0];
     // clang-format off
@@ -259,12 +259,12 @@ class Machine {
   const std::string& where_;
   std::size_t at_ = 0;
   std::vector<Value> stack_;
-  std::vector<std::size_t> marks_;  // sizes of the stack
+  std::vector<std::size_t> marks_;  // sizes of the stack at each mark
   std::unordered_map<std::uint32_t, Value> memo_;
   std::deque<std::string_view> texts_;
   std::deque<std::vector<Value>> lists_;
   std::deque<std::vector<std::pair<Value, Value>>> dictionaries_;
-  std::deque<StoredTensor> tensors_;  // and storages
+  std::deque<StoredTensor> tensors_;  // tensors and storages
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reads the part of Python's pickle format that torch.save writes for tensors and dictionaries of tensors. It calls
-// nothing and refuses all names except a few.
+// Reads the part of Python's pickle format that torch.save writes for tensors and dictionaries of tensors. The reader
+// calls no Python functions and rejects all but a few names.
 #pragma once
 #include <map>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The tensors of a `data.pkl`: those of a dictionary by their keys, or a lone tensor under "". Their `storage` is the
-/// storage's key. Throws Error `where: byte 12: expected …, found …`.
+/// Returns the tensors of a `data.pkl`: the tensors of a dictionary by their keys, or a single tensor under "". The
+/// member `storage` of each tensor is the storage's key. Throws Error `where: byte 12: expected …, found …`.
 std::map<std::string, StoredTensor> read_pickle(std::string_view bytes, const std::string& where);
 
 }  // namespace deplo::ir::torch::pt2

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view aten_prefix = "torch.ops.";
 
-// Sorted by name.
+// Returns all supported functions, sorted by name.
 const std::vector<Function>& functions() {
   static const std::vector<Function> all = [] {
     std::vector<Function> found;
@@ -42,7 +42,7 @@ std::string unsupported(std::string_view target, std::string_view name) {
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));
 }
 
-/// "torch.ops.aten.add.Tensor" → "aten.add", "Tensor"
+/// Splits "torch.ops.aten.add.Tensor" into "aten.add" and "Tensor".
 struct Target {
   std::string_view name, overload;
 
@@ -52,11 +52,11 @@ struct Target {
     name = target.substr(0, dot);
     overload = dot < target.size() ? target.substr(dot + 1) : "";
   }
-  /// add_ changes its argument `self`; __and__ does not.
+  /// Whether the operation changes its argument `self`, as add_ does and __and__ does not.
   bool is_in_place() const { return name.ends_with('_') && !name.ends_with("__"); }
 };
 
-/// Names that PyTorch has for the same operation.
+/// Returns the usual name of an operation that has several names in PyTorch.
 std::string_view plain_name(std::string_view name) {
   constexpr auto others = std::to_array<std::pair<std::string_view, std::string_view>>(
       {{"aten._unsafe_index", "aten.index"},
@@ -103,7 +103,7 @@ std::string_view plain_name(std::string_view name) {
   return found == others.end() ? name : found->second;
 }
 
-// An operation in place is the one of the same name without the `_`. Throws Error.
+// Finds a function. An in-place operation is found as the operation of the same name without the `_`. Throws Error.
 const Function& function_of(const std::string& target) {
   const Target parts(target);
   std::string_view name = parts.name;
@@ -121,7 +121,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, n>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
-// Views that no operation of the graph undoes.
+// Whether the function is a view that no operation of the graph undoes.
 bool is_other_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
       {"aten.as_strided", "aten.broadcast_to", "aten.diagonal", "aten.expand", "aten.expand_as", "aten.movedim",
@@ -136,8 +136,8 @@ bool is_view(std::string_view name) {
   return is_reshaping(name) || is_one_of(name, names) || is_other_view(name);
 }
 
-/// Whether a reshaped tensor of these strides shows the same elements: runs of dimensions that follow each other in
-/// memory become whole dimensions.
+/// Whether a reshaped tensor of these strides still shows the same elements in memory. To do so, runs of dimensions
+/// that follow each other in memory must become whole dimensions.
 bool keeps_memory(const Shape& sizes, const std::vector<std::int64_t>& strides, const Shape& to) {
   std::vector<std::int64_t> runs;
   std::int64_t last = 0, product = 1;
@@ -161,21 +161,24 @@ bool keeps_memory(const Shape& sizes, const std::vector<std::int64_t>& strides, 
   return run == runs.size();
 }
 
-/// Does the node give numbers that are known only when the program runs? Checks read them; what else reads one says so.
+/// Whether the node's outputs are all numbers that are known only when the program runs. Such nodes are skipped,
+/// because checks read these numbers. Other operations that read one throw Error.
 bool gives_symbols(const ProgramNode& node) {
   const auto is_symbol = [](const Argument& output) { return std::holds_alternative<Symbol>(output); };
   return !node.outputs.empty() && std::ranges::all_of(node.outputs, is_symbol);
 }
 
-/// An output of a node that shows elements of another tensor; without a node, the tensor itself by another name.
+/// An output of a node that shows elements of another tensor. If `node` is null, the view is the tensor itself under
+/// another name.
 struct View {
   std::string name, base;
   const ProgramNode* node;
   std::size_t output;
 };
 
-// Graphs within graphs (torch.no_grad, autocast) are read in place: their operands are named by their inputs. The methods
-// are the forms of a node and what follows from a change of a view; all need the ids and the views that nodes made.
+// Reads a graph node by node. Graphs within graphs (torch.no_grad, autocast) are read in place, with their operands
+// named by their inputs. The methods handle the forms of a node and the effects of changing a view. All of them need
+// the ids and the views of earlier nodes.
 class GraphReader {
  public:
   GraphReader(const ProgramGraph& graph, Builder& builder, Call::Ids ids)
@@ -208,7 +211,7 @@ class GraphReader {
     return outputs;
   }
 
-  /// The new values of inputs that the program changed in place, by the order of the inputs.
+  /// Returns the new values of inputs that the program changed in place, in the order of the inputs.
   std::vector<Id> changed_inputs() const {
     std::vector<Id> result;
     for (const Argument& input : graph_.inputs)
@@ -218,8 +221,8 @@ class GraphReader {
   }
 
  private:
-  // In-place operations become functions: the result is the new value of the tensor, of those that it is a view of, and
-  // of their views.
+  // In-place operations become functions. The result is the new value of the tensor, of the tensors that it is a view
+  // of, and of the views of these tensors.
 
   static const Tensor* argument(const ProgramNode& node, std::string_view name) {
     const auto found = std::ranges::find(node.inputs, name, &NamedArgument::name);
@@ -234,7 +237,7 @@ class GraphReader {
     for (std::size_t i = 0; i < call.outputs().size(); ++i) views_.push_back({call.outputs()[i], self->name, &node, i});
   }
 
-  // Of those that are views of some tensors and copies of others.
+  // Whether the call copies its tensor. The function is a view of some tensors and a copy of others.
   bool copies(const std::string& self, std::string_view name, const Call& call) const {
     const auto found = graph_.tensors.find(self);
     if (found == graph_.tensors.end()) return false;
@@ -278,7 +281,7 @@ class GraphReader {
     refresh(name);
   }
 
-  // The views of a tensor that has changed, from its new value.
+  // Recomputes the views of a tensor that has changed.
   void refresh(const std::string& base) {
     for (std::size_t i = 0; i < views_.size(); ++i) {
       const View v = views_[i];
@@ -291,7 +294,7 @@ class GraphReader {
     }
   }
 
-  // The value of what the view is of, when the view has this value.
+  // Returns the new value of a view's base after the view has got this value.
   Id written_back(const View& v, Id value, const Call& call) const {
     const std::string_view name = Target(v.node->target).name;
     const Id base = id(v.base);
@@ -318,7 +321,8 @@ class GraphReader {
 
   static bool in_steps(Call& view) { return view.has("step") && view.integer("step") != 1; }
 
-  // The view of the elements' numbers tells where its elements stand.
+  // Writes the view's elements back by scatter. Applying the view to the indices of the base's elements shows where
+  // they go.
   Id scattered_back(const View& v, Id base, Id value, const Call& call) const {
     const Shape& shape = builder_.type(base).shape;
     const std::int64_t count = element_count(shape);
@@ -337,7 +341,7 @@ class GraphReader {
     return call.reshape(call.to(whole, type), shape);
   }
 
-  // select, slice, split, …: the part stands in the place where the view begins.
+  // Writes back a part that select, slice, split, … selected. The part begins where the view begins.
   Id put_part(const View& v, Call& view, Id base, Id value, const Call& call) const {
     const std::string_view name = Target(v.node->target).name;
     const Shape& shape = builder_.type(base).shape;
@@ -349,7 +353,7 @@ class GraphReader {
     if (name == "aten.select" || name == "aten.unbind") {
       start = name == "aten.select" ? view.integer("index") : static_cast<std::int64_t>(v.output);
       value = call.add("unsqueeze", {value}, {{"dim", static_cast<std::int64_t>(dim)}});
-    } else if (name != "aten.slice" && name != "aten.narrow") {  // the parts before it
+    } else if (name != "aten.slice" && name != "aten.narrow") {  // skip the parts before it
       for (std::size_t i = 0; i < v.output; ++i) start += view.output_type(i).shape[dim];
     }
     start = std::clamp<std::int64_t>(start < 0 ? start + extent : start, 0, extent);
@@ -407,7 +411,7 @@ class GraphReader {
     return std::ranges::any_of(node.outputs, is_one) || std::ranges::any_of(node.inputs, is_one, &NamedArgument::value);
   }
 
-  // Integers of 8 and 16 bits have 32 in the graph. What arithmetic makes of them wraps around.
+  // Wraps the results of arithmetic on 8- and 16-bit integers, which have 32 bits in the graph.
   Id wrapped(const Call& call, ScalarType type, Id id) const {
     constexpr auto arithmetic = std::to_array<std::string_view>(
         {"aten.__lshift__", "aten._to_copy", "aten.abs", "aten.add", "aten.bitwise_left_shift", "aten.bitwise_not",
@@ -421,17 +425,17 @@ class GraphReader {
     return call.add("sub", {bits, number(half)});
   }
 
-  // Checks the result against the type that the file states.
+  // Records the result of an output, after checking it against the type that the file states.
   void bind(const Call& call, std::size_t i, Id result) {
     const TensorType &stated = call.output_type(i), found = builder_.type(result);
     const bool alike = (is_float(found.dtype) && is_float(stated.dtype)) ||
-                       (is_integer(found.dtype) && is_integer(stated.dtype));  // out_int32 and the like
+                       (is_integer(found.dtype) && is_integer(stated.dtype));  // such as out_int32
     if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
     ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
   }
 
-  // (…, graph, operands…)
+  // Reads a node whose arguments are (…, graph, operands…).
   void read_subgraph(const ProgramNode& node) {
     const auto graph = std::ranges::find_if(
         node.inputs, [](const NamedArgument& a) { return std::holds_alternative<Subgraph>(a.value); });
@@ -456,7 +460,7 @@ class GraphReader {
   Builder& builder_;
   Call::Ids ids_;
   std::vector<View> views_;           // in the order of the program
-  std::vector<std::string> changed_;  // tensors that are no views, by the first change
+  std::vector<std::string> changed_;  // tensors that are not views, in the order of their first change
 };
 
 const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {
@@ -466,8 +470,8 @@ const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {
   return found->second.type;
 }
 
-// A stored row of integers in equal steps, such as position_ids or the shifts of packed weights, is the arange that made
-// it, whose elements are known without a load. nullopt: it is another.
+// Replaces a stored row of integers in equal steps, such as position_ids or the shifts of packed weights, by the arange
+// that made it. The elements of an arange are known without a load. Returns nullopt for other tensors.
 std::optional<Id> as_arange(Builder& builder, const TensorType& type, const ValueSource& source) {
   const bool is_row = std::ranges::all_of(type.shape.begin(), type.shape.end() - (type.shape.empty() ? 0 : 1),
                                           [](std::int64_t extent) { return extent == 1; });
@@ -484,7 +488,7 @@ std::optional<Id> as_arange(Builder& builder, const TensorType& type, const Valu
   return type.shape.size() == 1 ? row : builder.call("reshape", {row}, {{"shape", type.shape}});
 }
 
-// Integers and other constants among the inputs are already in the graph where they are used.
+// Adds an input or parameter. Integers and other constants are skipped, because the graph has them where they are used.
 void add_input(const Program& program, const InputSpec& spec, Weights& weights, Builder& builder, Call::Ids& ids) {
   const auto* tensor = std::get_if<Tensor>(&spec.argument);
   const bool constant = spec.kind == "constant_input" || (spec.kind == "user_input" && !tensor);
@@ -511,8 +515,8 @@ bool keeps_values(std::string_view op) {
   return std::ranges::find(ops, op) != ops.end();
 }
 
-/// An exported program does not say what its inputs are. Those of whole numbers and truth values cannot be normal:
-/// an index is drawn within what it points into.
+/// Sets the distributions of integer and boolean inputs, because an exported program does not describe its inputs and
+/// these types cannot be drawn from a normal distribution. An index is drawn from the extent that it indexes.
 void draw_whole_inputs(Graph& graph) {
   std::vector<Id> origin(graph.nodes.size());
   std::set<const Node*> indices;
@@ -520,7 +524,7 @@ void draw_whole_inputs(Graph& graph) {
     Node& node = graph.nodes[i];
     origin[i] = static_cast<Id>(i);
     if (node.kind == Node::Kind::input) {
-      constexpr double unsaid = 32;  // as a kernel's own (measure/check/inputs.h)
+      constexpr double unsaid = 32;  // the default of a kernel's own inputs (measure/check/inputs.h)
       const bool truth = node.type.dtype == DType::boolean;
       if (truth || is_integer(node.type.dtype)) {
         node.source.fill = {Fill::Draw::integers, 0, truth ? 2 : unsaid};
@@ -541,7 +545,8 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
-// A buffer or input that the program changes: its new value is an output, behind the results.
+// Whether an output is the new value of a buffer or input that the program changes. Such outputs come after the
+// results.
 bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
 
 std::vector<Id> results_first(const Program& program, const std::vector<Id>& outputs, const std::vector<Id>& changed) {

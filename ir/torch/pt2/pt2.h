@@ -6,8 +6,9 @@
 
 namespace deplo::ir::torch {
 
-/// Parameters get the file's values if it stores them as plain bytes or as a plain pickle of tensors. Throws Error
-/// `file: expected …, found …`. The message for an unsupported operation names its node in the graph.
+/// Reads a program. Parameters get the file's values if the file stores them as plain bytes or as a plain pickle of
+/// tensors. Throws Error `file: expected …, found …`. The message for an unsupported operation names its node in the
+/// graph.
 Graph read_pt2(const std::filesystem::path&);
 
 }  // namespace deplo::ir::torch

@@ -9,12 +9,13 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-// Stored bytes bound what an archive may expand to: a view may repeat elements, and names may share a storage.
+// Returns the largest number of elements that all values together may have. It depends on the archive's size, because
+// views may repeat elements and names may share a storage.
 std::int64_t most_elements_of(const Zip& archive) {
   return static_cast<std::int64_t>((std::uint64_t{16} << 20) + 16 * archive.size());
 }
 
-// Complex numbers as their two parts, which stand beside each other.
+// Returns a complex tensor as a real tensor with a last dimension of the two parts, which are adjacent in memory.
 StoredTensor in_parts(StoredTensor tensor) {
   if (!is_complex(tensor.type)) return tensor;
   tensor.type = tensor.type == ScalarType::complex64 ? ScalarType::float32 : ScalarType::float64;
@@ -29,7 +30,7 @@ StoredTensor in_parts(StoredTensor tensor) {
 
 Weights::Weights(const Zip& archive, const std::string& prefix)
     : archive_(archive), elements_left_(most_elements_of(archive)) {
-  // The state dictionary after the constants: where both have a name, it is meant.
+  // The state dictionary comes after the constants: it takes precedence for a name that both have.
   for (const char* entry :
        {"serialized_constants.pt", "data/constants/model.pt", "serialized_state_dict.pt", "data/weights/model.pt"})
     if (archive.has(prefix + entry)) add_pickles(prefix + entry, "");
@@ -41,7 +42,7 @@ Weights::Weights(const Zip& archive, const std::string& prefix)
 void Weights::add_pickles(const std::string& entry, const std::string& name) {
   const std::string where = fmt::format("{}: {}", archive_.where(), entry);
   std::string bytes = archive_.read(entry);
-  if (bytes.empty()) return;  // a part that the program does not have
+  if (bytes.empty()) return;  // the program has no such part
   const auto nested = std::make_shared<Zip>(std::move(bytes), where);
   const std::string pickle = nested->find_suffix("data.pkl");
   if (pickle.empty()) throw Error(where + ": expected an entry 'data.pkl', found none");
@@ -66,7 +67,7 @@ void Weights::add_raw(const std::string& folder, const std::string& config) {
 }
 
 ValueSource Weights::find(const std::string& name, const TensorType& type) {
-  if (stored_.empty()) return {{Fill::Draw::normal, 0, 0.02}, nullptr};  // the program alone, for timing
+  if (stored_.empty()) return {{Fill::Draw::normal, 0, 0.02}, nullptr};  // the archive has only the program, for timing
   const std::string where = fmt::format("{}: values of '{}'", archive_.where(), name);
   const auto found = stored_.find(name);
   if (found == stored_.end()) throw Error(where + ": expected to find them, found none");

@@ -16,15 +16,15 @@ class Weights {
  public:
   /// `prefix`: the common prefix of the archive's entries, "" or ending in '/'. Throws Error on a damaged archive.
   Weights(const Zip& archive, const std::string& prefix);
-  /// The values of a tensor of that type. `name`: its name in the module ("norm.weight"). Equal views of one storage
-  /// share their values. If the archive has no values at all, they are random. Throws Error if the name is missing, or
-  /// is stored with another type.
+  /// Returns the values of a tensor of that type. `name`: the tensor's name in the module ("norm.weight"). Equal views
+  /// of one storage share their values. If the archive has no values at all, they are random. Throws Error if the name
+  /// is missing, or is stored with another type.
   ValueSource find(const std::string& name, const TensorType& type);
 
  private:
   struct Stored {
     StoredTensor tensor;
-    std::shared_ptr<Zip> nested;  // the archive with the storage; nullptr: the outer archive
+    std::shared_ptr<Zip> nested;  // the archive with the storage; nullptr for the outer archive
   };
   void add_pickles(const std::string& entry,
                    const std::string& name);  // an archive of torch.save; `name`: the name of a lone tensor

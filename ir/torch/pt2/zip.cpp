@@ -21,7 +21,7 @@ struct CloseFile {
 }  // namespace
 
 struct Zip::Handle {
-  std::string bytes;  // what the archive is read from, where it is in memory
+  std::string bytes;  // the archive, if it is read from memory
   zip_t* zip = nullptr;
 
   Handle() = default;
@@ -30,7 +30,7 @@ struct Zip::Handle {
   ~Handle() {
     if (zip) zip_discard(zip);
   }
-  // Takes the source. Throws Error.
+  // Opens the archive and takes ownership of the source. Throws Error.
   void open(zip_source_t* source, const std::string& where, zip_error_t& error) {
     if (source) zip = zip_open_from_source(source, ZIP_RDONLY, &error);
     if (zip) return;
@@ -115,7 +115,7 @@ std::string Zip::read(std::string_view name) const {
   if (!file) throw damaged(zip_strerror(handle_->zip));
   std::string bytes;
   std::array<char, 1 << 16> piece;
-  // Beyond the stated size too: only the end of the data makes libzip compare the checksum.
+  // Reads past the stated size, because libzip compares the checksum only at the end of the data.
   for (zip_int64_t n = 0; (n = zip_fread(file.get(), piece.data(), piece.size())) != 0;) {
     if (n < 0) throw damaged(zip_file_strerror(file.get()));
     bytes.append(piece.data(), static_cast<std::size_t>(n));
@@ -138,7 +138,7 @@ std::string zipped(const std::vector<std::pair<std::string, std::string>>& entri
         zip_file_add(zip, name.c_str(), zip_source_buffer(zip, bytes.data(), bytes.size(), 0), ZIP_FL_ENC_UTF_8);
     CHECK(index >= 0);
     zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
-    constexpr zip_uint16_t date = (1 << 5) + 1;  // the first of January 1980: the same bytes on every day
+    constexpr zip_uint16_t date = (1 << 5) + 1;  // 1 January 1980, so that equal entries always give equal bytes
     zip_file_set_dostime(zip, static_cast<zip_uint64_t>(index), 0, date, 0);
   }
   CHECK(zip_close(zip) == 0);

@@ -32,7 +32,7 @@ bool reads(const Argument& argument, const std::string& tensor) {
   return list != nullptr && std::ranges::count(list->names, tensor) > 0;
 }
 
-// In how many places.
+// Returns the number of places in which the graph reads a tensor.
 std::ptrdiff_t readers(const ProgramGraph& graph, const std::string& tensor) {
   const auto read = [&](const Argument& argument) { return reads(argument, tensor); };
   std::ptrdiff_t count = std::ranges::count_if(graph.outputs, read);

@@ -1,4 +1,4 @@
-// A node of the program that is being converted to operations of the graph.
+// A node of a program, while it is converted to operations of the graph.
 #pragma once
 #include <initializer_list>
 #include <map>
@@ -14,24 +14,24 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The arguments by their names in the operation's schema. Every argument must be read or ignored: finish() refuses the
-/// others, unless they are None. Throws Error `expected …, found …`; the reader adds file and node.
-/// A method for each type that an argument may have.
+/// Holds the arguments by their names in the operation's schema, with one method for each type that an argument may
+/// have. Every argument must be read or ignored: finish() rejects other arguments unless they are None. Throws Error
+/// `expected …, found …`; the reader adds file and node.
 class Call {
  public:
   using Ids = std::map<std::string, Id, std::less<>>;
   Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder);
 
   std::string_view op;        // the Torch IR operation whose row lists the function
-  std::string_view function;  // its name: "aten.linear"
+  std::string_view function;  // the function's name: "aten.linear"
 
   Builder& builder() const { return builder_; }
   const Shape& shape(Id id) const { return builder_.type(id).shape; }
   std::int64_t rank(Id id) const { return static_cast<std::int64_t>(shape(id).size()); }
   DType dtype(Id id) const { return builder_.type(id).dtype; }
 
-  bool has(std::string_view argument) const;  // whether it is given and not None
-  /// A tensor, or a number as a scalar node.
+  bool has(std::string_view argument) const;  // whether the argument is given and not None
+  /// Returns a tensor argument, or a number as a scalar node.
   Id operand(std::string_view argument);
   Id tensor(std::string_view argument);
   std::vector<Id> tensors(std::string_view argument);
@@ -49,26 +49,27 @@ class Call {
   /// Throws Error if an argument was neither read nor ignored.
   void finish() const;
 
-  /// The names of the outputs as the file states them, with lists flattened.
+  /// Returns the names of the outputs as the file states them, with lists flattened.
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
-  /// The type of an output as the file states it; the graph may have a wider type.
+  /// Returns the type of an output as the file states it. The graph may have a wider type.
   ScalarType stated_type(std::size_t i = 0) const;
-  /// What the file states of a tensor argument, whose memory the operation may see.
+  /// Returns what the file states about a tensor argument, for operations that depend on the tensor's layout in memory.
   const TensorMeta& stated(std::string_view argument);
   /// Whether the graph reads this output.
   bool is_read(std::size_t output) const;
 
-  /// Adds a call of `op`, and returns it as the only result.
+  /// Adds a call of `op` and returns it as the only result.
   std::vector<Id> node(std::vector<Id> args, Attributes attributes = {}) const;
-  /// Adds an operation named after the node.
+  /// Adds a call of the operation `name`. The new node is named after the program's node.
   Id add(std::string_view name, std::vector<Id> args, Attributes attributes = {}) const;
-  // These return the same tensor if there is nothing to do.
+  // These methods return the same tensor if there is nothing to do.
   Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
   Id to(Id, DType) const;
   Id slice(Id, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// A tensor, converted to the dtype that an argument `dtype` requests (the file states it as the result's).
+  /// Returns a tensor, converted to the dtype that an argument `dtype` requests (the file states it as the result's
+  /// dtype).
   Id converted(std::string_view argument);
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
@@ -84,7 +85,7 @@ class Call {
   std::set<std::string_view> asked_;
 };
 
-/// Whether a function ("aten.view") shows the same elements in another shape.
+/// Whether a function such as "aten.view" shows the same elements in another shape.
 bool is_reshaping(std::string_view function);
 
 }  // namespace deplo::ir::torch::pt2

@@ -10,7 +10,7 @@ namespace deplo::ir::torch::pt2 {
 class Call;
 
 struct Function {
-  std::string_view name;  // "aten.linear": the name of all overloads
+  std::string_view name;  // the name without the overload: "aten.linear"
   /// Returns the call's outputs, in order. Further outputs of the call are not supported.
   std::vector<Id> (*read)(Call&) = nullptr;
   std::string_view op = {};  // the Torch IR operation whose row lists this function

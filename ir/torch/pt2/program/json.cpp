@@ -23,7 +23,8 @@ std::string describe(const Document& value) {
   return fmt::format("{} {}", value.is_array() || value.is_object() ? "an" : "a", value.type_name());
 }
 
-// PyTorch up to 2.7 writes numbers that are not finite as Python does, bare; later versions write strings.
+// PyTorch up to 2.7 writes non-finite numbers without quotes, as Python does; later versions write strings. This
+// function adds the quotes.
 std::string quote_non_finite(const std::string& text) {
   std::string out;
   out.reserve(text.size() + 64);

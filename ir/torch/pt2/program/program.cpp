@@ -17,7 +17,7 @@ ScalarType scalar_type(const Json& json) {
   return number >= 0 && number <= 255 ? static_cast<ScalarType>(number) : ScalarType::unknown;
 }
 
-/// "s27" of "Symbol('s27', positive=True)"
+/// Returns "s27" for "Symbol('s27', positive=True)".
 std::string symbol_name(const std::string& text) {
   constexpr std::string_view begin = "Symbol('";
   return text.starts_with(begin) ? text.substr(begin.size(), text.find('\'', begin.size()) - begin.size()) : text;
@@ -101,7 +101,7 @@ std::vector<double> numbers(const Json& list) {
   return result;
 }
 
-// {"as_int": 3} or {"as_name": "sym_size_int"}
+// Reads a list of elements such as {"as_int": 3} or {"as_name": "sym_size_int"}.
 Argument symbolic_integers(const Json& list) {
   std::vector<std::int64_t> result;
   std::string symbol;

@@ -13,14 +13,14 @@
 
 namespace deplo::ir::torch::pt2 {
 
-/// The type of a tensor; that of a complex one has a last dimension of the two parts (complex.h). `problem`: why a graph
-/// cannot have this tensor (a dtype, a symbolic size); "" if it can.
+/// The type of a tensor. The type of a complex tensor has a last dimension of the two parts (complex.h). `problem`: why
+/// a graph cannot have this tensor (a dtype, a symbolic size); "" if it can.
 struct TensorMeta {
   TensorType type;
   std::string problem;
   ScalarType stated = ScalarType::unknown;
-  std::vector<std::int64_t> strides;  // one for each dimension, or none if one is symbolic
-  std::int64_t offset = 0;            // the element of its memory at which it begins; -1: symbolic
+  std::vector<std::int64_t> strides;  // one per dimension, or empty if a stride is symbolic
+  std::int64_t offset = 0;            // index in its memory of the tensor's first element; -1 if symbolic
 };
 
 struct ProgramGraph;
@@ -44,12 +44,12 @@ using Argument = std::variant<None, bool, std::int64_t, double, std::string, std
                               std::vector<double>, ScalarType, Tensor, Tensors, Symbol, Subgraph, Other>;
 
 struct NamedArgument {
-  std::string name;  // in the operation's schema; "" for higher-order operations
+  std::string name;  // the name in the operation's schema; "" for higher-order operations
   Argument value;
 };
 struct ProgramNode {
   std::string target;  // "torch.ops.aten.linear.default"
-  std::string name;    // name of the first output; else the target
+  std::string name;    // name of the first output, or the target if there is none
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
 };
@@ -60,7 +60,7 @@ struct ProgramGraph {
 };
 
 /// The origin of an input of the graph. `kind`: the schema's kind ("user_input", "parameter", "buffer",
-/// "tensor_constant", …). `stored`: the name of its values.
+/// "tensor_constant", …). `stored`: the name under which the input's values are stored.
 struct InputSpec {
   std::string kind;
   Argument argument;
@@ -76,9 +76,9 @@ struct Program {
   std::vector<OutputSpec> outputs;
 };
 
-/// Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
+/// Parses the JSON of a program. Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
 Program parse_program(const std::string& text, const std::string& where);
-/// A tensor of a `*_config.json` (PyTorch 2.9 and later), by its name. It is stored as raw bytes or as a pickle.
+/// A tensor that a `*_config.json` (PyTorch 2.9 and later) lists by its name. It is stored as raw bytes or as a pickle.
 struct Payload {
   StoredTensor tensor;
   bool pickled = false;

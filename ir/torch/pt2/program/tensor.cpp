@@ -55,7 +55,7 @@ float element(ScalarType type, const char* bytes) {
   }
 }
 
-// How many elements, having checked that all are inside a storage of `stored` elements.
+// Returns the number of elements. Throws Error unless all elements are inside a storage of `stored` elements.
 std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t most, const std::string& where) {
   if (t.sizes.size() != t.strides.size() || t.sizes.size() > most_dimensions)
     throw Error(fmt::format("{}: expected at most {} dimensions, each with a stride, found sizes {} and strides {}",
@@ -94,14 +94,14 @@ std::optional<DType> dtype(ScalarType type) {
 
 namespace {
 
-/// make(bytes) of each element in row-major order.
+/// Calls make(bytes) for each element in row-major order, and returns the results.
 template <class Make>
 auto read_all(const StoredTensor& t, std::int64_t n, const char* storage, std::size_t bytes, const Make& make) {
   std::vector<decltype(make(storage))> values;
   values.reserve(static_cast<std::size_t>(n));
   std::vector<std::int64_t> at(t.sizes.size(), 0), strides = t.strides;
   for (std::size_t d = 0; d < at.size(); ++d)
-    if (t.sizes[d] == 1) strides[d] = 0;  // may be any number
+    if (t.sizes[d] == 1) strides[d] = 0;  // the file's stride may be any number
   std::int64_t position = t.offset;
   while (static_cast<std::int64_t>(values.size()) < n) {
     values.push_back(make(storage + static_cast<std::size_t>(position) * bytes));

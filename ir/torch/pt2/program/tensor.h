@@ -30,18 +30,20 @@ enum class ScalarType : std::uint8_t {
 };
 std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
 
-/// The type that a graph has for it: i32 for the integers of 8 and 16 bits, f32 for float64. nullopt: none.
+/// Returns the type that a graph uses for a scalar type: i32 for the integers of 8 and 16 bits, f32 for float64.
+/// Returns nullopt if there is none.
 std::optional<DType> dtype(ScalarType);
-/// The types that a graph has, for messages.
+/// The types that a graph supports, for messages.
 inline constexpr std::string_view supported_types = "a type of floats, integers or bool";
-/// Integers of 8 and 16 bits: arithmetic on them wraps around.
+/// Whether the type is an integer of 8 or 16 bits. Arithmetic on these wraps around.
 bool is_narrow(ScalarType);
 constexpr bool is_complex(ScalarType type) { return type == ScalarType::complex64 || type == ScalarType::complex128; }
 
-/// Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the storage.
+/// A strided view of a storage. Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the
+/// storage.
 struct StoredTensor {
   ScalarType type = ScalarType::float32;
-  std::string storage;  // the archive's entry
+  std::string storage;  // name of the archive's entry
   Shape sizes;
   std::vector<std::int64_t> strides;
   std::int64_t offset = 0;
@@ -50,8 +52,8 @@ struct StoredTensor {
   auto operator<=>(const StoredTensor&) const = default;
 };
 
-/// The values in row-major order. Throws Error `where: expected …, found …` if the view exceeds the storage, the type
-/// is not supported, or there are more than `most` elements.
+/// Returns the values in row-major order. Throws Error `where: expected …, found …` if the view exceeds the storage,
+/// the type is not supported, or there are more than `most` elements.
 Numbers row_major(const StoredTensor&, std::string_view storage, std::int64_t most, const std::string& where);
 
 }  // namespace deplo::ir::torch::pt2
