@@ -17,21 +17,22 @@
 namespace deplo::ir::torch {
 namespace {
 
-// Operations that calculate with integers; the others move, count or compare them.
+// Operations that calculate with integers. Other operations only move, count or compare integers.
 constexpr std::array calculating =
     std::to_array<std::string_view>({"abs", "add", "cumsum", "floor_divide", "linear", "matmul", "mul", "neg", "pow",
                                      "prod", "remainder", "scatter_add", "sub", "sum"});
 
 void require_exact(const Node& node, const Values& values) {
   for (const double value : values)
-    if (std::abs(value) > most_exact_integer && value != -0x1p63)  // which a real number that is none becomes
+    if (std::abs(value) > most_exact_integer && value != -0x1p63)  // a real number out of range becomes -2^63
       throw Error(
           fmt::format("{} ({}): expected 64-bit integers from -2^53 to 2^53, up to which references are exact, "
                       "found {:.0f}",
                       node.name, node.op, value));
 }
 
-/// int32 modulo 2^32; of int64 what is beyond the integers that a double holds is refused.
+/// Wraps int32 results modulo 2^32. Throws Error if an int64 argument or a result is beyond the integers that a double
+/// holds exactly.
 void fit(const Operands& operands, Values& values) {
   const Node& node = operands.node;
   if (!is_integer(node.type.dtype) || std::ranges::find(calculating, node.op) == calculating.end()) return;
@@ -51,7 +52,7 @@ Values evaluate_call(const Operands& operands) {
   return values;
 }
 
-/// Of each node the last one that reads it; outputs are read at the end.
+/// Returns, for each node, the index of the last node that reads it. Outputs are read at the end.
 std::vector<std::size_t> last_uses(const Graph& graph) {
   std::vector<std::size_t> last(graph.nodes.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -65,8 +66,8 @@ void limit_to_range(DType dtype, Values& values) {
   for (double& value : values) value = in_f32_range(value);
 }
 
-/// `made` is called with each node whose values were just computed, before they get the range of f32. `apart`: as of
-/// Operands.
+/// Evaluates all nodes. Calls `made` with each node and the values just computed for it, before the values are limited
+/// to the range of f32. `apart`: see Operands.
 template <class Made>
 std::vector<Values> evaluate_all(const Graph& graph, const std::vector<Values>& sources, Made made,
                                  bool apart = false) {
@@ -115,15 +116,16 @@ std::vector<Values> evaluate_rounded(const Graph& graph, const std::vector<Value
 
 std::vector<Values> evaluate_disturbed(const Graph& graph, std::vector<Values> sources, double relative,
                                        std::uint64_t seed) {
-  // Errors of many roundings are normally distributed: the worst of a million elements is five standard deviations
-  // off, and a sample or two show about one.
+  // The sum of many rounding errors is normally distributed. The worst of a million elements is off by five standard
+  // deviations, but one or two samples show only about one deviation.
   constexpr double roundings = 4;
   Rng rng(seed);
   const auto disturb = [&](DType dtype, Values& values, double by) {
     if (!is_float(dtype)) return;
     for (double& value : values) {
       value *= 1 + rng.uniform(-by, by);
-      // Subnormal numbers are rounded to multiples of the least; what that rounds to 0 for sure stays 0.
+      // Subnormal numbers are rounded to multiples of the least subnormal. A number that is sure to be rounded to 0
+      // stays 0.
       if (std::abs(value) < 0x1p-126 && std::abs(value) > 0x1p-152)
         value += rng.uniform(-roundings, roundings) * 0x1p-149;
     }

@@ -25,7 +25,7 @@ const T& get(const Node& node, std::string_view attribute) {
   return *value;
 }
 
-// Python's functions that calls are named after; FX numbers these from 1 (`sum_1`).
+// Python's built-in functions after which calls are named. FX numbers these calls from 1 (`sum_1`).
 constexpr std::array builtins = std::to_array<std::string_view>(
     {"abs",   "all",   "any", "bool",  "complex", "filter", "float", "format", "id",  "input",
      "int",   "iter",  "len", "list",  "map",     "max",    "min",   "next",   "pow", "print",
@@ -39,12 +39,12 @@ std::string identifier(std::string_view name) {
   }
   const std::size_t underscores = result.find_first_not_of('_');
   if (underscores == std::string::npos) return "x";
-  if (underscores > 1) result.erase(0, underscores - 1);  // names that begin with two belong to the compilers
+  if (underscores > 1) result.erase(0, underscores - 1);  // compilers reserve names that begin with two
   if (result[0] >= '0' && result[0] <= '9') result.insert(0, "_");
   return result;
 }
 
-// What kernels call their axes and values: a0, v12, in3, acc1.
+// Whether the name looks like a name that kernels give to axes and values: a0, v12, in3, acc1.
 bool is_generated(std::string_view name) {
   const std::size_t digits = name.find_first_of("0123456789");
   if (digits == std::string_view::npos || name.find_first_not_of("0123456789", digits) != std::string_view::npos)
@@ -55,7 +55,7 @@ bool is_generated(std::string_view name) {
 
 bool is_taken(std::string_view name) { return is_reserved(name) || is_generated(name) || !is_name(name); }
 
-// `mul_1` → `mul`: numbers are given anew.
+// Returns the name without its number, because names are numbered again: `mul_1` → `mul`.
 std::string_view stem(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != std::string_view::npos && last > 0 && last + 1 < name.size() && name[last] == '_';
@@ -74,7 +74,7 @@ const std::vector<std::int64_t>& Node::integers(std::string_view attribute) cons
 
 Id Builder::add(Node node, std::string_view name) {
   std::string candidate = identifier(name);
-  if (is_taken(candidate) && is_taken(candidate + "_1")) candidate.insert(0, "_");  // get_x, vload_x: by their prefix
+  if (is_taken(candidate) && is_taken(candidate + "_1")) candidate.insert(0, "_");  // reserved prefixes: get_x, vload_x
   const bool builtin = node.kind == Node::Kind::call && std::ranges::find(builtins, candidate) != builtins.end();
   if (builtin || is_taken(candidate) || names_.contains(candidate)) {
     const std::string base(stem(candidate));

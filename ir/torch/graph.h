@@ -13,7 +13,7 @@
 
 namespace deplo::ir::torch {
 
-using ir::print;  // of shapes and types, in addition to that of graphs
+using ir::print;  // of shapes and types, in addition to print(Graph)
 using Id = int;   // index of a node in its graph
 using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, DType>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
@@ -22,17 +22,17 @@ struct Node {
   enum class Kind : std::uint8_t { input, parameter, scalar, call };
   Kind kind = Kind::call;
   std::string name;       // unique in the graph, an identifier
-  TensorType type;        // a scalar: rank 0
-  std::string op;         // call: a name of ops.h
+  TensorType type;        // rank 0 for a scalar
+  std::string op;         // call: the operation's name (operations/ops.h)
   std::vector<Id> args;   // earlier nodes
-  Attributes attributes;  // call: all attributes of the operation, normalised (ops.h)
+  Attributes attributes;  // call: all attributes of the operation, normalised (operations/ops.h)
   double value = 0;       // scalar
   ValueSource source;     // input, parameter
-  /// The node is a 64-bit integer in PyTorch. Its type is i32 if its values fit, else i64 (ranges.h).
+  /// Whether the node is a 64-bit integer in PyTorch. Then its type is i32 if its values fit, otherwise i64 (ranges.h).
   bool wide = false;
   bool operator==(const Node&) const = default;
 
-  /// The value of an attribute, which the operation must have.
+  /// Returns the value of an attribute, which the operation must have.
   std::int64_t integer(std::string_view attribute) const;
   double number(std::string_view attribute) const;
   bool flag(std::string_view attribute) const;
@@ -40,7 +40,7 @@ struct Node {
   const std::vector<std::int64_t>& integers(std::string_view attribute) const;
 };
 
-/// Nodes come after their arguments.
+/// A graph. Nodes come after their arguments.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Id> outputs;
@@ -53,26 +53,28 @@ struct Graph {
 /// equal the operation's default are left out.
 std::string print(const Graph&);
 
-/// Builds a graph node by node, and infers types (ops.h). Not thread-safe.
+/// Builds a graph node by node, and infers types (operations/ops.h). Not thread-safe.
 class Builder {
  public:
-  /// `name` becomes an identifier that is unique in the graph ("x", "x_1"). Throws Error on an extent below 0, on more
-  /// than most_dimensions or on more than most_elements.
+  /// Adds an input. `name` becomes an identifier that is unique in the graph ("x", "x_1"). Throws Error if an extent is
+  /// below 0, or if there are more than most_dimensions dimensions or more than most_elements elements.
   Id input(std::string_view name, TensorType, ValueSource = {});
   Id parameter(std::string_view name, TensorType, ValueSource = {});
-  /// A Python number: i64 or boolean if the literal is one, else f32. It does not widen the type of a tensor of its own
-  /// kind (float, int). `name`: "" stands for "scalar".
+  /// Adds a Python number: i64 or boolean if the literal is one, otherwise f32. The number does not widen the type of a
+  /// tensor of the same kind (float, int). `name`: "" stands for "scalar".
   Id scalar(double value, DType, std::string_view name = "");
-  /// Checks and normalises the attributes, and infers the type. Throws Error `matmul: expected …, found …`.
+  /// Adds a call. Checks and normalises the attributes, and infers the type. Throws Error `matmul: expected …, found
+  /// …`.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
-  /// An input that was needed only to say how a parameter is drawn: it is no input, and its name is free again.
+  /// Removes an input that was needed only to determine how a parameter is drawn. The name of the input is free again.
   void drop_input(Id);
-  /// A parameter that is drawn in another way.
+  /// Changes the distribution from which a parameter is drawn.
   void redraw(Id, Fill);
   const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return graph_.nodes.size(); }
-  /// Drops nodes other than inputs that no output needs, and fits integers (ranges.h). The builder is empty afterwards.
+  /// Returns the graph. Drops nodes other than inputs that no output needs, and fits integers (ranges.h). The builder
+  /// is empty afterwards.
   Graph finish(const std::vector<Id>& outputs);
 
  private:

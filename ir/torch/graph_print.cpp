@@ -9,7 +9,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-// As Python prints a float: the shortest decimal that reads back exactly, with a point or an exponent.
+// Prints a float as Python does: the shortest decimal that reads back exactly, with a point or an exponent.
 std::string print_number(double value) {
   std::string text = fmt::format("{}", value);
   if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";

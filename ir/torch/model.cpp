@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_extent = 1 << 20;  // of a dimension and of the sequence: far beyond any model
+constexpr std::int64_t most_extent = 1 << 20;  // limit of dimensions and of the sequence, far beyond any model
 using List = std::vector<std::int64_t>;
 
 std::filesystem::path model_file(const std::string& name) {
@@ -26,7 +26,8 @@ std::filesystem::path model_file(const std::string& name) {
   return data_folder() / "configs/models" / (name + ".yaml");
 }
 
-/// cos or sin (`wave`) of position * theta^(-2i / head_dim) at [position, i] and [position, i + head_dim / 2].
+/// Returns a table of cos or sin (`wave`) of position * theta^(-2i / head_dim), at [position, i] and at [position, i +
+/// head_dim / 2].
 ValueSource rotary_table(const Model& model, std::int64_t seq, double (*wave)(double)) {
   const std::int64_t half = model.head_dim / 2;
   std::vector<float> values(static_cast<std::size_t>(seq * model.head_dim));
@@ -61,7 +62,7 @@ class Block {
 
  private:
   Id norm(Id x, const std::string& name) {
-    // Around 1, but not 1: that would hide a forgotten multiplication.
+    // The weights are around 1 but not 1, because ones would hide a forgotten multiplication.
     const ValueSource weights = {{Fill::Draw::uniform, 0.5, 1.5}, nullptr};
     const Id weight = builder_.parameter(name + "_weight", {model_.dtype, {builder_.type(x).shape.back()}}, weights);
     return builder_.call("rms_norm", {x, weight}, {{"dims", std::int64_t{1}}, {"eps", model_.norm_eps}}, name);
@@ -69,14 +70,14 @@ class Block {
 
   Id linear(Id x, std::int64_t out, const std::string& name, bool bias = false) {
     const std::int64_t in = builder_.type(x).shape.back();
-    const double bound = 1 / std::sqrt(static_cast<double>(in));  // PyTorch's kaiming_uniform_(a=sqrt(5))
+    const double bound = 1 / std::sqrt(static_cast<double>(in));  // as PyTorch's kaiming_uniform_(a=sqrt(5))
     const ValueSource source = {{Fill::Draw::uniform, -bound, bound}, nullptr};
     std::vector<Id> args = {x, builder_.parameter(name + "_weight", {model_.dtype, {out, in}}, source)};
     if (bias) args.push_back(builder_.parameter(name + "_bias", {model_.dtype, {out}}, source));
     return builder_.call("linear", args, {}, name);
   }
 
-  // (1, seq, hidden) → (1, heads, seq, head_dim); `which`: q, k or v.
+  // Projects (1, seq, hidden) to (1, heads, seq, head_dim). `which`: q, k or v.
   Id project(Id x, std::int64_t heads, const std::string& which) {
     Id y = linear(x, heads * model_.head_dim, which + "_proj", model_.qkv_bias);
     y = builder_.call("reshape", {y}, {{"shape", List{1, seq_, heads, model_.head_dim}}}, which + "_heads");
@@ -84,7 +85,7 @@ class Block {
     return builder_.call("transpose", {y}, {{"dim0", std::int64_t{1}}, {"dim1", std::int64_t{2}}}, which);
   }
 
-  // x * cos + rotate_half(x) * sin, where rotate_half(x) = cat(-second half, first half).
+  // Returns x * cos + rotate_half(x) * sin, where rotate_half(x) = cat(-second half, first half).
   Id rotate(Id x, const std::string& which) {
     const std::int64_t half = model_.head_dim / 2;
     const Attributes low = {{"dim", std::int64_t{3}}, {"end", half}};

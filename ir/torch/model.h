@@ -15,10 +15,10 @@ struct Model {
   double rope_theta = 10000, norm_eps = 1e-6;
   bool qkv_bias = false;     // Qwen2.5
   bool qk_norm = false;      // Qwen3: RMSNorm over each head of q and k
-  DType dtype = DType::f32;  // of weights and hidden states
+  DType dtype = DType::f32;  // type of weights and hidden states
 };
 
-/// `name` is a file under configs/models without its extension, or a path ending in .yaml. Throws Error.
+/// Loads a model. `name`: a file under configs/models without its extension, or a path ending in .yaml. Throws Error.
 Model load_model(const std::string& name);
 
 /// Builds a whole block on hidden states (1, seq, hidden): RMSNorm, q/k/v projections, rotary embedding (cos and sin of

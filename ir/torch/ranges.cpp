@@ -14,13 +14,14 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// Ends in double: exact where they decide whether 32 bits suffice, and rounded ones only lie beyond them.
+/// A range of integers. The ends are doubles, which are exact near the limits of 32 bits; only much larger ends are
+/// rounded.
 struct Range {
   double low = 0, high = 0;
 };
 constexpr Range of_i32{-0x1p31, 0x1p31 - 1}, of_i64{-0x1p63, 0x1p63}, of_truth{0, 1};
 
-// Of what an input holds.
+// Returns the range of an input's values.
 Range of_type(DType dtype) {
   return dtype == DType::u8 ? Range{0, 255} : dtype == DType::i8 ? Range{-128, 127} : of_i32;
 }
@@ -33,7 +34,7 @@ Range operator*(const Range& a, const Range& b) {
   return {low, high};
 }
 Range absolute(const Range& a) { return {std::max({0.0, a.low, -a.high}), std::max(-a.low, a.high)}; }
-/// Sums of up to `count` such values.
+/// Returns the range of sums of up to `count` such values.
 Range up_to(double count, const Range& a) { return unite(Range{count, count} * a, a); }
 
 template <std::size_t n>
@@ -41,11 +42,11 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, n>& list)
   return std::ranges::find(list, op) != list.end();
 }
 
-// Their elements are the first argument's.
+// Operations whose result consists of elements of the first argument.
 constexpr std::array moving = std::to_array<std::string_view>(
     {"amax", "amin", "cummax", "cummin", "embedding", "expand", "gather", "index", "index_select", "permute", "reshape",
      "select", "slice", "squeeze", "transpose", "unsqueeze", "windows"});
-// Their arguments do not take part in the result as numbers.
+// Operations whose result may be i32 even if an argument is i64.
 constexpr std::array counting = std::to_array<std::string_view>({"argsort", "one_hot", "searchsorted", "to"});
 
 Range of_values(const Numbers& values) {
@@ -68,10 +69,10 @@ class Fitter {
       if (node.wide) {
         const bool fits = is_within(range, of_i32) && !is_made_of_i64(node);
         node.type.dtype = fits ? DType::i32 : DType::i64;
-        ranges_[i] = is_within(range, of_i64) ? range : of_i64;  // as PyTorch, modulo 2^64
+        ranges_[i] = is_within(range, of_i64) ? range : of_i64;  // wraps modulo 2^64, as in PyTorch
       } else {
         check_narrow(node);
-        ranges_[i] = is_within(range, of_i32) ? range : of_i32;  // modulo 2^32
+        ranges_[i] = is_within(range, of_i32) ? range : of_i32;  // wraps modulo 2^32
       }
     }
   }
@@ -86,7 +87,7 @@ class Fitter {
   }
   Range whole_type(const Node& node) const { return node.wide ? of_i64 : of_i32; }
 
-  /// Positions of the arguments whose numbers become those of the result.
+  /// Returns the positions of the arguments from whose numbers the result is made.
   std::vector<std::size_t> sources(const Node& node) const {
     if (is_one_of(node.op, counting)) return {};
     if (is_one_of(node.op, moving)) return {0};
@@ -100,7 +101,8 @@ class Fitter {
     return std::ranges::any_of(sources(node), [&](std::size_t i) { return arg(node, i).type.dtype == DType::i64; });
   }
 
-  // A graph has its numbers in double. With floats they are floats.
+  // Checks that integers are below 2^53, because a graph holds numbers as doubles. In an operation with floats, numbers
+  // are converted to floats and need no check.
   void check_numbers(const Node& node) const {
     const Node* beyond = nullptr;
     bool real = false;
@@ -113,7 +115,7 @@ class Fitter {
       throw Error(fmt::format("{}: expected integers below 2^53, found {:.0f}", node.op, beyond->value));
   }
 
-  // PyTorch refuses what int32 does not hold, too.
+  // Throws Error if int32 cannot hold a number, as PyTorch does.
   void check_narrow(const Node& node) const {
     if (node.kind != Node::Kind::call || is_one_of(node.op, counting)) return;
     for (const std::size_t i : sources(node))
@@ -150,7 +152,7 @@ class Fitter {
     }
   }
 
-  double count(const Node& node) const {  // of the elements that become one
+  double count(const Node& node) const {  // number of elements that are reduced to one
     return static_cast<double>(element_count(arg(node, 0).type.shape)) /
            static_cast<double>(std::max<std::int64_t>(element_count(node.type.shape), 1));
   }
@@ -216,7 +218,7 @@ class Fitter {
     const double most = std::pow(std::max(absolute(base).high, 1.0), exponent);
     return {base.low < 0 ? -most : 0, most};
   }
-  /// Powers below 0 are 0, 1 or -1.
+  /// Powers with a negative exponent are 0, 1 or -1.
   Range of_power(const Node& node) const { return power(range(node, 0), std::max(range(node, 1).high, 0.0)); }
   Range of_product(const Node& node) const {
     const Range sum = up_to(static_cast<double>(arg(node, 0).type.shape.back()), range(node, 0) * range(node, 1));
@@ -224,7 +226,7 @@ class Fitter {
   }
 
   Graph& graph_;
-  std::vector<Range> ranges_;  // of integers and truth values
+  std::vector<Range> ranges_;  // one per node; set only for integers and truth values
 };
 
 }  // namespace

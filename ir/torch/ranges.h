@@ -5,9 +5,10 @@
 namespace deplo::ir::torch {
 
 /// Sets the type of every integer that has 64 bits in PyTorch (Node::wide). It becomes i32 if all its possible values
-/// fit and all values that it is computed from are i32 as well; else i64. The possible values of an input are those of
-/// its file, else those of its fill; if the fill is a guess, those of an i32. May be called again after inputs were
-/// given values. Throws Error if a number or an int32 tensor cannot be exact.
+/// fit and all values that it is computed from are i32 as well; otherwise it becomes i64. The possible values of an
+/// input are those of its file, or those of its fill if there is no file. If the fill is a guess, they are all values
+/// of i32. May be called again after inputs were given values. Throws Error if a number or an int32 tensor cannot be
+/// exact.
 void fit_integers(Graph&);
 
 }  // namespace deplo::ir::torch
