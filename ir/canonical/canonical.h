@@ -9,13 +9,14 @@
 
 namespace deplo::ir {
 
-/// The same computation, with free axes and dimensions of extent 1 dropped; independent statements in one fixed order;
-/// the arguments of commutative operations sorted; buffers, axes and values named and listed in order of appearance.
-/// Programs with equal canonical programs compute the same. The converse holds except for statements that colour
-/// refinement cannot distinguish: then a kernel may be tuned twice, but never wrongly.
+/// The canonical form of a program. It is the same computation, with free axes and dimensions of extent 1 dropped;
+/// independent statements in one fixed order; the arguments of commutative operations sorted; and buffers, axes and
+/// values named and listed in order of appearance. Programs with equal canonical programs compute the same. The
+/// converse holds except for statements that colour refinement cannot distinguish: then a kernel may be tuned twice,
+/// but never wrongly.
 struct Canonical {
   Program program;
-  std::vector<std::size_t> buffers;  // buffers[i]: number in the given program of the canonical program's buffer i
+  std::vector<std::size_t> buffers;  // buffers[i]: index in the given program of buffer i of the canonical program
 };
 
 /// Returns the canonical form of verified Loop IR.

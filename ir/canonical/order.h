@@ -1,4 +1,5 @@
-// Puts independent statements in one fixed order, whatever their order and names were. Private to ir/canonical.
+// Puts independent statements in one fixed order, regardless of their original order and names. Private to
+// ir/canonical.
 #pragma once
 #include "ir/program.h"
 

@@ -20,13 +20,13 @@ class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where);
 
-  bool done() const { return done_; }             // no line left
+  bool done() const { return done_; }             // whether no line is left
   std::size_t indent() const { return indent_; }  // spaces at the start of the current line
   const Token& peek() const { return token_; }
   Token take();  // returns the current token and moves to the next one of the line
   bool take_if(std::string_view word);
   void expect(std::string_view word);
-  void expect(std::initializer_list<std::string_view> words);  // in this order
+  void expect(std::initializer_list<std::string_view> words);  // takes all words, in this order
   bool take_marker();                                          // takes the `#` of `# free`
   void next_line();                                            // fails if the current line has tokens left
   std::string place() const;                                   // where:line:column of the current token

@@ -34,7 +34,7 @@ Level level(Terms& in) {
 }
 
 bool allow_tf32(Terms& in) {
-  Lexer ahead = in;  // a value may be called `allow`
+  Lexer ahead = in;  // look ahead, because a value may be called `allow`
   if (in.done() || !ahead.take_if("allow") || ahead.peek().kind != Token::Kind::name) return false;
   in.take();
   in.expect("tf32");
@@ -44,7 +44,7 @@ bool allow_tf32(Terms& in) {
 
 std::vector<std::string> symbols(Terms& in) {
   std::vector<std::string> declared;
-  Lexer ahead = in;  // a value may be called `symbols`
+  Lexer ahead = in;  // look ahead, because a value may be called `symbols`
   if (in.done() || !ahead.take_if("symbols") || ahead.peek().kind != Token::Kind::name) return declared;
   in.take();
   do {
@@ -152,7 +152,7 @@ std::vector<Buffer> buffers(Terms& in) {
   std::vector<Buffer> found;
   std::optional<Terms> strange;
   for (;;) {
-    Lexer ahead = in;  // a buffer may be called `input`: `input[a0] = v0` is a statement
+    Lexer ahead = in;  // look ahead: `input[a0] = v0` is a statement, because a buffer may be called `input`
     const Token word = ahead.take();
     const bool declares = (word.is("input") || word.is("output")) && ahead.peek().kind == Token::Kind::name;
     if (in.done() || !declares || in.indent() != 0) {

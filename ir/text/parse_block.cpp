@@ -30,7 +30,7 @@ tile_program::Scope scope(Terms& in) {
   return enumerated<tile_program::Scope>(in, "memory_scope", "tl_blk, device or sys");
 }
 
-// Constant(v1:i32 <- bits 5)
+// Reads `Constant(v1:i32 <- bits 5)`.
 Stmt constant(Terms& in) {
   Constant s;
   in.expect("(");
@@ -41,7 +41,7 @@ Stmt constant(Terms& in) {
   return s;
 }
 
-// Compute(v3:i32 <- addi(v1, v2), overflow=1)
+// Reads `Compute(v3:i32 <- addi(v1, v2), overflow=1)`.
 Stmt compute(Terms& in) {
   Compute s;
   in.expect("(");
@@ -63,7 +63,7 @@ Stmt compute(Terms& in) {
   return s;
 }
 
-// Local v4[64] (f16) shared=128
+// Reads `Local v4[64] (f16) shared=128`.
 Stmt local(Terms& in) {
   Local s;
   s.array = in.new_name("an array");
@@ -79,7 +79,7 @@ Stmt local(Terms& in) {
   return s;
 }
 
-// Table v5 (i32) = 1, 2, 3
+// Reads `Table v5 (i32) = 1, 2, 3`.
 Stmt table(Terms& in) {
   Table s;
   s.array = in.new_name("an array");
@@ -135,7 +135,7 @@ bool strong(Terms& in) {
   return is_strong;
 }
 
-// LoadAt(v7 <- v6, strong)
+// Reads `LoadAt(v7 <- v6, strong)`.
 Stmt load_at(Terms& in) {
   LoadAt s;
   in.expect("(");
@@ -145,7 +145,7 @@ Stmt load_at(Terms& in) {
   return s;
 }
 
-// StoreAt(v6:f16 <- v7) stores an f16 at the address v6
+// Reads `StoreAt(v6:f16 <- v7)`, which stores an f16 at the address v6.
 Stmt store_at(Terms& in) {
   StoreAt s;
   in.expect("(");
@@ -157,7 +157,7 @@ Stmt store_at(Terms& in) {
   return s;
 }
 
-// Atomic(v8:i32 <- v6, v7, add, device); Atomic(v8:i32 <- v6, v7, v9, swap_if, device)
+// Reads `Atomic(v8:i32 <- v6, v7, add, device)` or `Atomic(v8:i32 <- v6, v7, v9, swap_if, device)`.
 Stmt atomic(Terms& in) {
   Atomic s;
   in.expect("(");
@@ -208,7 +208,7 @@ Stmt jump(Terms&) {
   return Jump{to};
 }
 
-// Print("x = ", "%" v1)
+// Reads `Print("x = ", "%" v1)`.
 Stmt print_values(Terms& in) {
   Print s;
   in.expect("(");

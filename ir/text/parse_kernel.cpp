@@ -75,7 +75,7 @@ Stmt ld_matrix(Terms& in) {
   return s;
 }
 
-// Pack(in2:bf16x8 <- in0, in1, v0, v1)
+// Reads `Pack(in2:bf16x8 <- in0, in1, v0, v1)`, or another statement of this form.
 template <class S>
 Stmt joined(Terms& in) {
   S s;
@@ -90,7 +90,7 @@ Stmt joined(Terms& in) {
   return s;
 }
 
-// Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)
+// Reads `Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)`.
 Stmt mma(Terms& in) {
   Mma s;
   in.expect("(");
@@ -120,7 +120,7 @@ SharedMatrix shared_matrix(Terms& in, std::string buffer) {
   return m;
 }
 
-// CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)
+// Reads `CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)`, or another statement of this form.
 template <class S>
 Stmt copy_block(Terms& in) {
   S s;
@@ -134,7 +134,7 @@ Stmt copy_block(Terms& in) {
   return s;
 }
 
-// DotPairs(acc0 <- a[0, (2 * a1)], b_smem[a1, 0])
+// Reads `DotPairs(acc0 <- a[0, (2 * a1)], b_smem[a1, 0])`.
 Stmt dot_pairs(Terms& in) {
   DotPairs s;
   in.expect("(");
@@ -147,8 +147,9 @@ Stmt dot_pairs(Terms& in) {
   return s;
 }
 
-// Wgmma(acc0, acc1 <- a[0, 0] swizzle=128, b[0, 0, 0] transposed swizzle=128 leading=8192, atom=m64n8k16)
-// Wgmma(acc0, acc1 <- in0, b[0, 0, 0] swizzle=128, atom=m64n8k16)
+// Reads a Wgmma in one of the forms
+//   Wgmma(acc0, acc1 <- a[0, 0] swizzle=128, b[0, 0, 0] transposed swizzle=128 leading=8192, atom=m64n8k16)
+//   Wgmma(acc0, acc1 <- in0, b[0, 0, 0] swizzle=128, atom=m64n8k16)
 Stmt wgmma(Terms& in) {
   Wgmma s;
   in.expect("(");
@@ -167,7 +168,7 @@ Stmt wgmma(Terms& in) {
   return s;
 }
 
-// WgmmaFence(acc0, acc1 <- in0, in1)
+// Reads `WgmmaFence(acc0, acc1 <- in0, in1)`.
 Stmt wgmma_fence(Terms& in) {
   WgmmaFence s;
   in.expect("(");
@@ -256,7 +257,7 @@ Stmt mbarrier_arrive(Terms& in) {
   return s;
 }
 
-// Produce(threads=128, own=24, others=240): …
+// Reads `Produce(threads=128, own=24, others=240): …`.
 Stmt produce(Terms& in) {
   Produce s;
   in.expect("(");

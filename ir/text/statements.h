@@ -1,4 +1,4 @@
-// The parsers of statements: a function for each keyword at the beginning of a statement. Private to ir/text.
+// The parsers of statements, with one function for each keyword that begins a statement. Private to ir/text.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -22,11 +22,12 @@ std::span<const Keyword> block_keywords();   // parse_block.cpp
 /// Returns nullptr if the word is not a keyword.
 const Keyword* find_keyword(std::string_view word);
 
-Stmt named(Terms&, std::string name);           // parse_loop.cpp: a statement that begins with a name, after the name
-Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: the rest after `buffer = Stage`
-Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: the rest after `acc <- scale`
+// parse_loop.cpp: reads a statement that begins with a name, from after the name.
+Stmt named(Terms&, std::string name);
+Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: reads the rest after `buffer = Stage`
+Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: reads the rest after `acc <- scale`
 
-/// Reads the lines at this depth, up to a line that is less deep.
+/// Reads the lines at this depth, up to the first line at a smaller depth.
 Body body(Terms&, std::size_t depth);
 /// Reads the lines that are nested below the current line, which has been read to its end.
 Body nested(Terms&);

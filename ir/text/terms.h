@@ -24,31 +24,31 @@ class Terms : public Lexer {
   void bind(std::string symbol, std::int64_t value) { symbols_.emplace_back(std::move(symbol), value); }
 
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
-  std::int64_t extent(std::int64_t& product);  // multiplies `product`, which must not exceed most_extent, by the extent
-  std::string name(std::string_view what);     // the name of something defined before
+  std::int64_t extent(std::int64_t& product);   // multiplies `product` by the extent; the result is at most most_extent
+  std::string name(std::string_view what);      // the name of something defined before
   std::string new_name(std::string_view what);  // a name that is defined here
   Op op();
   DType dtype();
   DType any_dtype();     // also a type that only tile programs have
   DType stored_dtype();  // also a type that only arrays of users' own kernels have
-  Type type();           // after `:`
-  int lanes();           // `x4`
+  Type type();           // the type after a `:`
+  int lanes();           // lanes in the form `x4`
   Bind bind_word(Bind first, Bind last, std::string_view expected);
   double constant();
   Arg argument();
   std::vector<Arg> arguments(Op);  // as many arguments as the operation takes, and `)`
   Expr expression();
   std::vector<Expr> indices(std::string_view close);
-  void element(std::string& buffer, std::vector<Expr>& index);  // `buffer[index]`
-  void slot(std::string& barrier, Expr& slot);                  // `barrier[slot]`
+  void element(std::string& buffer, std::vector<Expr>& index);  // reads `buffer[index]`
+  void slot(std::string& barrier, Expr& slot);                  // reads `barrier[slot]`
 
-  Op op_field();                                                                   // `op=add`
-  std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // `word=n`
-  /// `word=n`, or the default `otherwise` if the option is absent.
+  Op op_field();                                                                   // reads `op=add`
+  std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // reads `word=n`
+  /// Reads `word=n`. Returns `otherwise` if the option is absent.
   std::int64_t option(std::string_view word, std::int64_t otherwise, std::int64_t high);
 
   template <class F>
-  void separated(std::string_view close, F&& item);  // `item, item close`
+  void separated(std::string_view close, F&& item);  // reads `item, item close`
 
  private:
   class Expressions;

@@ -39,7 +39,7 @@ std::string identifier(std::string_view name) {
   }
   const std::size_t underscores = result.find_first_not_of('_');
   if (underscores == std::string::npos) return "x";
-  if (underscores > 1) result.erase(0, underscores - 1);  // compilers reserve names that begin with two
+  if (underscores > 1) result.erase(0, underscores - 1);  // compilers reserve names that begin with `__`
   if (result[0] >= '0' && result[0] <= '9') result.insert(0, "_");
   return result;
 }

@@ -21,13 +21,13 @@ using Attributes = std::map<std::string, Attribute, std::less<>>;
 struct Node {
   enum class Kind : std::uint8_t { input, parameter, scalar, call };
   Kind kind = Kind::call;
-  std::string name;       // unique in the graph, an identifier
+  std::string name;       // an identifier, unique in the graph
   TensorType type;        // rank 0 for a scalar
   std::string op;         // call: the operation's name (operations/ops.h)
   std::vector<Id> args;   // earlier nodes
   Attributes attributes;  // call: all attributes of the operation, normalised (operations/ops.h)
-  double value = 0;       // scalar
-  ValueSource source;     // input, parameter
+  double value = 0;       // value of a scalar
+  ValueSource source;     // source of the values of an input or parameter
   /// Whether the node is a 64-bit integer in PyTorch. Then its type is i32 if its values fit, otherwise i64 (ranges.h).
   bool wide = false;
   bool operator==(const Node&) const = default;
@@ -48,9 +48,10 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// Prints in the articles' form: `# Graph: 3 nodes, 1 inputs, 1 outputs`, inputs:, constants: (parameters and scalars),
-/// one line per call `rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32`, outputs:. Attributes that
-/// equal the operation's default are left out.
+/// Prints the graph in the articles' form: the line `# Graph: 3 nodes, 1 inputs, 1 outputs`, a list of `inputs:`, a
+/// list of `constants:` (parameters and scalars), one line per call, and a list of `outputs:`. The line of a call is
+///   rms_norm = rms_norm(x, p_weight, eps=1e-06) -> (1, 32, 2048) float32
+/// where attributes that equal the operation's default are left out.
 std::string print(const Graph&);
 
 /// Builds a graph node by node, and infers types (operations/ops.h). Not thread-safe.

@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_extent = 1 << 20;  // limit of dimensions and of the sequence, far beyond any model
+constexpr std::int64_t most_extent = 1 << 20;  // limit of dimensions and sequence lengths, far beyond any model
 using List = std::vector<std::int64_t>;
 
 std::filesystem::path model_file(const std::string& name) {

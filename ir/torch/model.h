@@ -13,8 +13,8 @@ struct Model {
   std::string name;
   std::int64_t hidden = 0, ffn = 0, heads = 0, kv_heads = 0, head_dim = 0, layers = 0;
   double rope_theta = 10000, norm_eps = 1e-6;
-  bool qkv_bias = false;     // Qwen2.5
-  bool qk_norm = false;      // Qwen3: RMSNorm over each head of q and k
+  bool qkv_bias = false;     // as in Qwen2.5
+  bool qk_norm = false;      // as in Qwen3: RMSNorm over each head of q and k
   DType dtype = DType::f32;  // type of weights and hidden states
 };
 

@@ -15,7 +15,7 @@ enum class DType : std::uint8_t {
   i64,
   i8,
   u8,
-  // Types only of tile programs (is_kernel_type is false).
+  // Types that only tile programs have (is_kernel_type is false).
   i4,
   i16,
   tf32,
@@ -24,7 +24,7 @@ enum class DType : std::uint8_t {
   f8e5m2,
   f8e8m0fnu,
   f4e2m1fn,
-  // Types only of arrays of users' own kernels (docs/kernel_files.md).
+  // Types that only the arrays of users' own kernels have (docs/kernel_files.md).
   u16,
   u32,
   u64,
@@ -48,11 +48,11 @@ struct FloatFormat {
 /// A row of the table of types. An empty name means that the other format lacks the type.
 struct DTypeRow {
   DType dtype = DType::f32;
-  std::string_view name;       // in the text of Loop, Tile and Kernel IR, and in messages
+  std::string_view name;       // name in the text of Loop, Tile and Kernel IR, and in messages
   std::string_view torch;      // torch.NAME
-  std::string_view tile;       // in the text of a tile program
+  std::string_view tile;       // name in the text of a tile program
   std::string_view numpy;      // the descriptor in a .npy file
-  std::uint64_t tile_tag = 0;  // in the bytecode of a tile program (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td)
+  std::uint64_t tile_tag = 0;  // tag in the bytecode of a tile program (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td)
   int tma = -1;                // CUtensorMapDataType; -1: TMA does not copy it
   int bits = 0;                // width of a value
   int bytes = 0;               // size of an element in memory; 0 for 4-bit types, because two elements share a byte

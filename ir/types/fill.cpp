@@ -71,7 +71,7 @@ std::vector<double> draw(const Fill& fill, DType dtype, std::int64_t count, Rng&
   }
   const auto numbers = static_cast<std::uint64_t>(fill.b - fill.a), wanted = static_cast<std::uint64_t>(count);
   CHECK(wanted <= numbers);
-  // Floyd's sample (Bentley and Floyd, "A Sample of Brilliance", 1987), shuffled.
+  // Floyd's sampling algorithm (Bentley and Floyd, "A Sample of Brilliance", 1987), followed by a shuffle.
   std::unordered_set<std::uint64_t> taken;
   for (std::uint64_t last = numbers - wanted; last < numbers; ++last) {
     std::uint64_t one = rng.below(last + 1);

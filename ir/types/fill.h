@@ -31,8 +31,8 @@ std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);
 /// Returns why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …", or ""
 /// if it can.
 std::string fault(const Fill&, DType, std::int64_t elements = 1);
-/// "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)", "distinct(0, 9)". The numbers read back
-/// exactly.
+/// Prints a fill as "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)" or "distinct(0, 9)". The
+/// numbers read back exactly.
 std::string print(const Fill&);
 
 }  // namespace deplo::ir

@@ -29,7 +29,7 @@ bool calculates(Op op) {
   }
 }
 
-/// Returns the exact result. For i32, the caller wraps it.
+/// Returns the exact result, which the caller wraps modulo 2^32 for i32.
 Wide calculate(Op op, std::span<const double> args) {
   const auto whole = [&](std::size_t i) { return static_cast<Wide>(args[i]); };
   switch (op) {

@@ -1,4 +1,4 @@
-// Elements of a tensor on the host, held exactly.
+// The elements of a tensor on the host, held exactly.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Numbers {
   /// Holds `count` zeros of the type.
   Numbers(DType, std::size_t count);
 
-  /// Calls function(values) with the vector of floats, doubles or integers.
+  /// Calls function(values), where `values` is the vector that holds the numbers in their own type.
   template <class Visit>
   auto visit(const Visit& function) const {
     return std::visit(function, values_);

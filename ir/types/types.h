@@ -43,6 +43,6 @@ struct Buffer {
 };
 std::vector<std::int64_t> row_major_strides(const Shape& shape);
 std::int64_t element_count(const Buffer&);  // product of the shape
-std::int64_t span(const Buffer&);           // elements from the first to the last address, inclusive
+std::int64_t span(const Buffer&);           // number of elements from the first to the last address, inclusive
 
 }  // namespace deplo::ir

@@ -20,7 +20,7 @@ constexpr std::size_t most_text = 1000;
 /// A graph of one node and of all nodes that it depends on, which computes the values of that node.
 class Known {
  public:
-  /// If `drawn`, inputs get random values. Otherwise values that depend on an input are an Error.
+  /// If `drawn`, inputs get random values. Otherwise values() throws Error for a tensor that depends on an input.
   Known(Session& session, bool drawn) : session_(session), drawn_(drawn) { session.spend(100); }
   torch::Values values(const Value& tensor) {
     graph_.outputs.push_back(copy(session_.tensor(tensor)));

@@ -19,7 +19,7 @@ namespace {
 // clang-format off
 enum class Kind : std::uint8_t {
   none, boolean, integer, text, list, dictionary, storage_class, storage, tensor,  // values
-  make_tensor, make_parameter, make_dictionary                                     // what REDUCE may call
+  make_tensor, make_parameter, make_dictionary                                     // functions that REDUCE may call
 };
 // clang-format on
 // Composite values are indices into the machine's pools, because a pickle may contain cycles and any depth of nesting.

@@ -407,7 +407,7 @@ class GraphReader {
       const auto* tensor = std::get_if<Tensor>(&a);
       return tensor != nullptr && is_complex(tensor->name);
     };
-    if (node.outputs.empty()) return false;  // a check of metadata
+    if (node.outputs.empty()) return false;  // such as a check of metadata
     return std::ranges::any_of(node.outputs, is_one) || std::ranges::any_of(node.inputs, is_one, &NamedArgument::value);
   }
 

@@ -14,7 +14,7 @@ struct Place {
   std::size_t line = 1, column = 1;  // column in bytes
 };
 
-/// An Error whose message has its place already.
+/// An Error whose message already contains its place.
 struct PlacedError : Error {
   using Error::Error;
 };
@@ -64,15 +64,16 @@ struct Expr {
     placeholder,
     assigned
   };
+  // The comments of the members name the kinds that use the member.
   Kind kind = Kind::absent;
   int depth = 1;
   Place place;  // binary: place of the operator; attribute and its call: place of the name; subscript: place of `[`
   std::string_view text;  // name, string, attribute, operator; placeholder: its format; comprehension: its bracket
-  double number = 0;      // real
+  double number = 0;      // value of a real
   std::int64_t integer = 0;
   std::vector<Expr> children;
   std::vector<std::string_view> keywords;     // call: one per argument, "" if positional; compare: the operators
-  std::shared_ptr<const Statement> function;  // lambda
+  std::shared_ptr<const Statement> function;  // function of a lambda
 };
 
 struct Parameter {
@@ -104,14 +105,15 @@ struct Statement {
     remove,  // del
     outer    // global, nonlocal
   };
+  // The comments of the members name the kinds that use the member.
   Kind kind = Kind::pass;
   Place place;
   Place end;                  // simple statements: the place after the last token
   std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
   std::string module;         // import: "torch.nn"
   std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
-  // expression, assign, augment, give_back (may be absent); arm (absent: else), loop_while, require: the condition;
-  // loop_for: the sequence; refuse; with: a tuple
+  // expression, assign, augment, give_back (may be absent); arm (absent for `else`), loop_while, require: the
+  // condition; loop_for: the sequence; refuse; with: a tuple
   Expr value;
   std::vector<Parameter> parameters;        // define
   std::vector<Statement> body;              // define, declare, choose, arm, loops, with

@@ -12,7 +12,7 @@ namespace deplo::ir::torch::python {
 /// that tensor, are stale and cannot be used. Not thread-safe.
 class InPlace {
  public:
-  static constexpr Id first_handle = 1 << 24;  // handles are above all nodes
+  static constexpr Id first_handle = 1 << 24;  // handles are greater than the Ids of all nodes
 
   /// Returns the current node of a tensor.
   Id current(Id tensor) const;

@@ -62,7 +62,7 @@ struct Closure {
   const Statement* definition = nullptr;
   Values defaults;               // one per parameter; Missing if there is no default
   Scope* outer = nullptr;        // the scope of the definition
-  const Class* owner = nullptr;  // the class that has it as a method
+  const Class* owner = nullptr;  // the class that this is a method of
   Kind kind = Kind::plain;
   bool written = false;  // one of the language's own definitions (functions/written.cpp)
 };
@@ -74,7 +74,7 @@ struct Method {
 struct Class {
   const Statement* definition = nullptr;
   const Class* base = nullptr;
-  const ModuleType* module = nullptr;    // a base in torch.nn
+  const ModuleType* module = nullptr;    // the base in torch.nn, or null
   bool is_module = false;                // a base is nn.Module
   bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
   bool is_tuple = false;                 // a base is NamedTuple
@@ -113,7 +113,7 @@ inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks";
 struct Object {
   const Class* type = nullptr;
   const ModuleType* module = nullptr;
-  const Object* parent = nullptr;  // the first object with this object as an attribute
+  const Object* parent = nullptr;  // the first object that got this object as an attribute
   std::string name;                // the name of that attribute
   std::map<std::string, Value, std::less<>> attributes;
   std::vector<std::pair<std::string, Value>> items;  // the named items of a Sequential, ModuleList or ModuleDict

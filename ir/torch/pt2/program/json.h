@@ -1,4 +1,4 @@
-// Reads untrusted JSON, with a place for every message. Private to program.cpp. nlohmann's header takes seconds to
+// Reads untrusted JSON, and adds the place to every message. Private to program.cpp. nlohmann's header takes seconds to
 // compile, so only json.cpp includes it.
 #pragma once
 #include <cstdint>

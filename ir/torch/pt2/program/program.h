@@ -29,7 +29,7 @@ struct Tensor {
   std::string name;
 };
 struct Tensors {
-  std::vector<std::string> names;  // "" for a None among them
+  std::vector<std::string> names;  // "" for an element that is None
 };
 struct Symbol {  // an integer, truth value or number that is known only when the program runs
   std::string name;
