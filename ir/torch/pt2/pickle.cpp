@@ -223,7 +223,7 @@ class Machine {
     // clang-format off
     switch (op) {
       case '.': return false;
-      case '\x80': take(1); break;  // protocol
+      case '\x80': take(1); break;  // the protocol's version
       case '(': marks_.push_back(stack_.size()); break;
       case 'q': memo_put(unsigned_integer(1)); break;
       case 'r': memo_put(unsigned_integer(4)); break;

@@ -136,8 +136,8 @@ bool is_view(std::string_view name) {
   return is_reshaping(name) || is_one_of(name, names) || is_other_view(name);
 }
 
-/// Whether a reshaped tensor of these strides still shows the same elements in memory. To do so, runs of dimensions
-/// that follow each other in memory must become whole dimensions.
+/// Whether a reshaped tensor of these strides still shows the same elements in memory. This requires that runs of
+/// dimensions that follow each other in memory become whole dimensions.
 bool keeps_memory(const Shape& sizes, const std::vector<std::int64_t>& strides, const Shape& to) {
   std::vector<std::int64_t> runs;
   std::int64_t last = 0, product = 1;

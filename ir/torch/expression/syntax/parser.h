@@ -52,7 +52,7 @@ class Parser {
   std::string_view word(std::string_view expected);
 
   // parse_expression.cpp
-  Expr expressions();  // `a, b`: a tuple
+  Expr expressions();  // a tuple if there is a comma: `a, b`
   Expr expression();
   Expr lambda();
   Expr logic(bool is_or);

@@ -110,7 +110,7 @@ struct Statement {
   Place place;
   Place end;                  // simple statements: the place after the last token
   std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
-  std::string module;         // import: "torch.nn"
+  std::string module;         // import: the module, such as "torch.nn"
   std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
   // expression, assign, augment, give_back (may be absent); arm (absent for `else`), loop_while, require: the
   // condition; loop_for: the sequence; refuse; with: a tuple
@@ -120,7 +120,7 @@ struct Statement {
   std::vector<Statement> otherwise;         // loops: the `else` block, which runs if no `break` ended the loop
   std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
   std::vector<std::string_view> names;      // outer
-  std::vector<std::string_view> annotated;  // assign, pass: a variable with an annotation
+  std::vector<std::string_view> annotated;  // assign, pass: variables with an annotation
 };
 
 /// Parses a program. Throws PlacedError.

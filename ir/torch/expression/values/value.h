@@ -125,8 +125,8 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
-bool holds_others(const Object&);                  // the containers of modules, and of parameters
-bool holds_parameters(const Object&);              // ParameterList, ParameterDict
+bool holds_others(const Object&);                  // whether the object is a container of modules or parameters
+bool holds_parameters(const Object&);              // whether the object is a ParameterList or ParameterDict
 Value make_list(Values items, bool tuple = true);  // throws Error if tuples are nested too deeply
 /// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);

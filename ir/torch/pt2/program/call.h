@@ -42,8 +42,8 @@ class Call {
   bool flag(std::string_view argument, bool fallback);
   std::string text(std::string_view argument, std::string_view fallback);
   bool is_text(std::string_view argument) const;
-  std::vector<std::int64_t> integers(std::string_view argument);  // one integer counts as a list; None is empty
-  std::vector<double> numbers(std::string_view argument);         // None is empty
+  std::vector<std::int64_t> integers(std::string_view argument);  // accepts a single integer; None gives an empty list
+  std::vector<double> numbers(std::string_view argument);         // None gives an empty list
   /// Ignores arguments that make no difference here: devices, layouts, …
   void ignore(std::initializer_list<std::string_view> arguments);
   /// Throws Error if an argument was neither read nor ignored.

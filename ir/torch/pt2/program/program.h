@@ -20,7 +20,7 @@ struct TensorMeta {
   std::string problem;
   ScalarType stated = ScalarType::unknown;
   std::vector<std::int64_t> strides;  // one per dimension, or empty if a stride is symbolic
-  std::int64_t offset = 0;            // index in its memory of the tensor's first element; -1 if symbolic
+  std::int64_t offset = 0;            // index of the tensor's first element in its memory; -1 if symbolic
 };
 
 struct ProgramGraph;
