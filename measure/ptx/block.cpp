@@ -57,7 +57,7 @@ void Block::turn_if_complete(NamedBarrier& barrier) const {
   barrier.complete = std::exchange(barrier.arriving, {});
 }
 
-// PTX ISA, "exit": a barrier that waits for the exiting threads alone is released.
+// PTX ISA, "exit": the end of a thread releases a barrier that waits only for the threads that end.
 void Block::end_warp() {
   --live_warps_;
   for (NamedBarrier& barrier : barriers_) turn_if_complete(barrier);
@@ -107,7 +107,7 @@ std::uint64_t Cluster::arrive(std::int64_t threads, const Knowledge& knowledge) 
   return before;
 }
 
-// PTX ISA, "barrier.cluster": all non-exited threads of the cluster.
+// PTX ISA, "barrier.cluster": it waits for all non-exited threads of the cluster.
 void Cluster::turn_if_complete() {
   if (arrived_ == 0 || arrived_ < live_threads()) return;
   arrived_ = 0;

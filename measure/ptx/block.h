@@ -1,4 +1,4 @@
-// A block that runs, and the cluster that it is part of.
+// A running block, and its cluster.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,15 +16,15 @@ class Cluster;
 class Machine;
 class Warp;
 
-/// A barrier of a block (PTX ISA, "bar"): turns when enough threads have arrived.
+/// A barrier of a block (PTX ISA, "bar"). It turns (completes, and starts again) when enough threads have arrived.
 struct NamedBarrier {
-  std::int64_t expected = 0;  // threads; 0: those of all warps that have not ended
+  std::int64_t expected = 0;  // threads; 0: all threads of the warps that have not ended
   std::int64_t arrived = 0;
   std::uint64_t turns = 0;
-  Knowledge arriving, complete;  // of this turn's arrivals, and of the last turn's
+  Knowledge arriving, complete;  // from the arrivals of the current turn, and of the last turn
 };
 
-/// The actors of a cluster, by number.
+/// Numbers the actors (order.h) of a cluster.
 class Actors {
  public:
   Actors(std::int64_t blocks, std::int64_t warps)
@@ -34,20 +34,21 @@ class Actors {
   Actor warp(std::uint32_t rank, std::int64_t index) const { return rank * warps_ + static_cast<Actor>(index); }
   Actor copies(Actor warp) const { return all_ + warp; }
   Actor products(Actor warp) const { return 2 * all_ + warp; }
-  Actor initializations(std::uint32_t rank) const { return 3 * all_ + rank; }  // of a block's mbarriers
+  Actor initializations(std::uint32_t rank) const { return 3 * all_ + rank; }  // of the block's mbarriers
   Actor add_tensor_copies() { return next_++; }
-  /// "warp 3 of rank 0", "a wgmma of warp 3".
+  /// Describes an actor, as in "warp 3 of rank 0" or "a wgmma of warp 3".
   std::string describe(Actor) const;
-  std::string describe_in_block(Actor) const;  // without the rank
+  std::string describe_in_block(Actor) const;  // the same without the rank
 
  private:
   Actor warps_, all_, next_;
 };
 
-/// What the four warps of a warpgroup issue together. The first warp writes it down, the others are compared with it.
+/// An instruction that the four warps of a warpgroup issue together. The first warp records it; the others are compared
+/// with the record.
 struct Issue {
   std::uint32_t at = 0;
-  std::array<std::uint64_t, 2> matrices{};  // descriptors
+  std::array<std::uint64_t, 2> matrices{};  // descriptors of the operands
 };
 
 class Block {
@@ -65,15 +66,16 @@ class Block {
   std::vector<std::unique_ptr<Warp>>& warps() { return warps_; }
   const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
 
-  /// Counts these threads in and returns the number of turns that were complete before. `expected`: as in NamedBarrier.
-  /// Throws Finding if the barrier is waiting for another number of threads.
+  /// Adds arrivals to a barrier and returns how many turns were complete before. `threads`: how many arrive.
+  /// `expected`: as in NamedBarrier. Throws Finding if the barrier waits for a different number of threads, or if too
+  /// many arrive.
   std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected, const Knowledge&);
   const NamedBarrier& barrier(std::uint32_t number) const { return barriers_[number]; }
 
   BlockMbarriers& mbarriers() { return mbarriers_; }
   Shadow& shadow() { return shadow_; }
-  std::int64_t& free_registers() { return free_registers_; }  // of the block's pool
-  /// Writes down or compares what a warp of a warpgroup issues as its `number`-th.
+  std::int64_t& free_registers() { return free_registers_; }  // in the block's pool (setmaxnreg)
+  /// Records or compares what a warp of a warpgroup issues as its `number`-th product. Throws Finding if it differs.
   void issue(std::size_t warpgroup, std::size_t number, const Issue&);
 
   std::int64_t live_threads() const { return live_threads_; }
@@ -91,13 +93,13 @@ class Block {
   BlockMbarriers mbarriers_;
   Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
-  /// The threads that the barrier waits for.
+  /// Number of threads that a barrier waits for.
   std::int64_t awaited(std::int64_t expected) const;
   void turn_if_complete(NamedBarrier&) const;
   std::int64_t live_threads_, live_warps_, free_registers_ = 0;
 };
 
-/// The blocks of one cluster; one block where the kernel has no clusters.
+/// The blocks of one cluster. If the kernel has no clusters, each block is a cluster of its own.
 class Cluster {
  public:
   Cluster(Machine&, std::int64_t number);
@@ -107,10 +109,11 @@ class Cluster {
   std::int64_t live_threads() const;
   Actors& actors() { return actors_; }
 
-  /// barrier.cluster: the number of turns before this arrival. Threads that have ended count as arrived.
+  /// Arrives at barrier.cluster and returns the number of turns before this arrival. Threads that have ended count as
+  /// arrived.
   std::uint64_t arrive(std::int64_t threads, const Knowledge&);
   std::uint64_t turns() const { return turns_; }
-  const Knowledge& complete() const { return complete_; }  // of the last turn's arrivals
+  const Knowledge& complete() const { return complete_; }  // from the arrivals of the last turn
   void turn_if_complete();
 
  private:

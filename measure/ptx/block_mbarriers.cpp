@@ -23,8 +23,8 @@ void BlockMbarriers::make(std::uint64_t offset, std::uint32_t count, const Acces
   all_.emplace(offset, Initialized{Mbarrier(count), by, ++initializations_});
 }
 
-// Its initialization is ordered by a barrier, or by fence.mbarrier_init and any meeting of the threads (PTX ISA,
-// "membar/fence"). The asynchronous proxy needs a fence in any case.
+// A barrier orders the initialization of an mbarrier with its use; so does fence.mbarrier_init followed by any barrier
+// of the threads, even a relaxed one (PTX ISA, "membar/fence"). The asynchronous proxy needs a fence in any case.
 Mbarrier& BlockMbarriers::find(std::uint64_t offset, const Access& access) {
   const auto found = all_.find(offset);
   if (found == all_.end())
@@ -61,8 +61,8 @@ void BlockMbarriers::check_plain(std::uint64_t offset, std::uint64_t size) const
     throw Finding(fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may do", next->first));
 }
 
-// An arrival at another block's mbarrier is a store to its memory, which must still be there. A relaxed barrier of the
-// cluster does not order the two.
+// An arrival at an mbarrier of another block is a store to that block's memory, so the block must still exist. A
+// relaxed barrier of the cluster does not order the arrival before the end of the block.
 void BlockMbarriers::check_end() const {
   for (const auto& [offset, each] : all_) {
     if (each.barrier.bytes() != 0)

@@ -1,4 +1,4 @@
-// The mbarriers in a block's shared memory.
+// The mbarriers in the shared memory of a block.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@ namespace deplo::measure::ptx {
 
 class Block;
 
-/// They are named by their offset in shared memory.
+/// Each mbarrier is identified by its offset in shared memory.
 class BlockMbarriers {
  public:
   explicit BlockMbarriers(const Block& block) : block_(block) {}
@@ -19,17 +19,19 @@ class BlockMbarriers {
   bool none() const { return all_.empty(); }
   void make(std::uint64_t offset, std::uint32_t count, const Access&);
   void remove(std::uint64_t offset) { all_.erase(offset); }
-  /// Throws Finding if there is none, or if nothing orders its initialization and the access.
+  /// Returns the mbarrier at an offset. Throws Finding if there is none, or if nothing orders its initialization with
+  /// the access.
   Mbarrier& find(std::uint64_t offset, const Access&);
-  /// Another block's warp arrives at the mbarrier.
+  /// Records that a warp of another block arrives at the mbarrier.
   void arrive_from_afar(std::uint64_t offset, const Access&);
-  /// Throws Finding if the range has bytes of an mbarrier.
+  /// Checks a plain access. Throws Finding if the range overlaps an mbarrier.
   void check_plain(std::uint64_t offset, std::uint64_t size) const;
-  /// The actor of the tensor copies that an mbarrier counts, and its next epoch.
+  /// Returns the actor for the tensor copies that an mbarrier counts, and its next epoch.
   std::pair<Actor, Epoch> next_copy(std::uint64_t offset);
-  /// How many were initialized. fence.mbarrier_init makes them known.
+  /// Number of initializations so far. fence.mbarrier_init makes them known to others.
   Epoch initializations() const { return initializations_; }
-  /// Checks what must be true when the block's last thread has ended.
+  /// Checks the mbarriers when the last thread of the block has ended. Throws Finding if an mbarrier still expects
+  /// bytes, or if a warp of another block may arrive at it later.
   void check_end() const;
 
  private:
@@ -37,7 +39,7 @@ class BlockMbarriers {
     Mbarrier barrier;
     Access by;
     Epoch number = 0;
-    std::map<Actor, Access> from_afar = {};  // the last arrival of each warp of another block
+    std::map<Actor, Access> from_afar = {};  // last arrival of each warp of another block
   };
   const Block& block_;
   std::map<std::uint64_t, Initialized> all_;

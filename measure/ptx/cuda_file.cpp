@@ -79,7 +79,7 @@ class ArgumentReader {
     return arguments_.arrays.size() - 1;
   }
 
-  // Of an array that stands before it, or of one that the kernel gets no address of.
+  // Reads a tensor map: of an earlier array by its name, or of an array that exists only for the map.
   void map(const std::string& name, std::string_view value) {
     std::size_t array = 0;
     const std::size_t close = value.find(']');

@@ -1,4 +1,4 @@
-// A kernel of a user's own CUDA file on the PTX machine.
+// A kernel of a user's CUDA file on the PTX machine.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,29 +16,28 @@ namespace deplo::measure::ptx {
 struct Arguments {
   std::vector<ir::Buffer> arrays;
   std::vector<ir::KernelSource::TensorMap> maps;
-  std::vector<Parameter> parameters;  // one for each argument, in order
+  std::vector<Parameter> parameters;  // one per argument, in order
 };
 
-/// "x=f32[64,32]" is an array, "n=64" an integer and "scale=0.5" a float. "m=map(x, 8x64, 128)" is the tensor map of an
-/// array that stands before it: its box, with as many extents as the array has, and its swizzle in bytes, which may be
-/// left out. "m=map(f32[64,64], 8x64)" is that of an array that is no argument. Throws Error that says what was
-/// expected.
+/// Parses arguments such as these. "x=f32[64,32]" is an array, "n=64" an integer and "scale=0.5" a float. "m=map(x,
+/// 8x64, 128)" is a tensor map of the earlier array x: its box, with as many extents as the array has dimensions, and
+/// its swizzle in bytes, which may be omitted. "m=map(f32[64,64], 8x64)" is a tensor map of an array that is not itself
+/// an argument. Throws Error that says what was expected.
 Arguments parse_arguments(const std::vector<std::string>& texts);
 
 struct CudaLaunch {
-  std::string text, entry, architecture;  // `entry` as of decode()
+  std::string text, entry, architecture;  // `entry` as for decode()
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::int64_t dynamic_shared_bytes = 0;
   Arguments arguments;
 };
 
-/// The text as NVRTC compiles it. Throws Error: the first error of the compiler, an instruction that the machine does
-/// not
-/// execute, or arguments that the kernel does not have.
+/// Compiles the text with NVRTC. Throws Error with the first error of the compiler, with an instruction that the
+/// machine does not execute, or if the arguments do not match the parameters of the kernel.
 class CudaFile {
  public:
   explicit CudaFile(const CudaLaunch&);
-  /// Throws Finding.
+  /// Runs the kernel once. `seed`: of the interleaving. Throws Finding.
   LaunchResult launch(const HostArrays&, std::uint64_t seed) const;
   const std::string& entry() const { return kernel_.entry(); }
 

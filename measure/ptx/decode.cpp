@@ -93,7 +93,7 @@ class Names {
     return found == function_.labels.end() ? nullptr : &found->second;
   }
   RegisterPlace constant(std::uint64_t value, int bits);
-  /// How many operands and guards of the kernel name it.
+  /// Number of operands and guards of the kernel that use the name.
   int occurrences(const std::string& name) const {
     const auto found = occurrences_.find(name);
     return found == occurrences_.end() ? 0 : found->second;
@@ -157,7 +157,8 @@ void Names::place_parameters(const Function& function) {
   }
 }
 
-// Static arrays in the order of their declarations, then what the launch gives (".extern .shared").
+// Places static arrays in the order of their declarations, and then the dynamic shared memory of the launch (".extern
+// .shared").
 void Names::place_shared(const Module& module, const Function& function) {
   std::uint64_t end = 0;
   for (const auto* variables : {&module.variables, &function.variables})
@@ -290,7 +291,7 @@ void Binder::address(const Operand& o) {
     if (program_.has_wgmma) detail().reads.push_back(place->place);
   } else if (const std::uint64_t* const address = names_.find_address(o.name)) {
     instruction_.a = constant(*address, 64);
-    // What a call passes is a variable of the thread.
+    // The argument of a call is a local variable of the thread.
     if (instruction_.space == Space::param && !names_.is_parameter(o.name)) instruction_.space = Space::local;
   } else {
     fail(fmt::format("a register or a variable, found '{}'", o.name));
@@ -344,16 +345,17 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
   CHECK(instruction.run != nullptr);
 }
 
-/// Itanium C++ ABI, "External Names": "_Z", and the name's length and the name; of "space::k" "_ZN", each part in this
-/// form, and at the end "E". Then the parameters. Of an instance of a template, "I" and the arguments follow the name.
-/// A text has one instance.
+/// Returns how the mangled name of an entry starts. Itanium C++ ABI, "External Names": "k" becomes "_Z", the length of
+/// the name and the name; "space::k" becomes "_ZN", each part in this form, and "E" at the end. The parameters follow.
+/// In an instance of a template, "I" and the arguments follow the name. The text of a kernel has one instance only.
 std::string mangled_start(const std::string& entry) {
   std::string_view plain = std::string_view(entry).substr(0, entry.find('<'));
   const bool is_template = plain.size() < entry.size(), is_nested = plain.find("::") != std::string_view::npos;
   std::string mangled = is_nested ? "_ZN" : "_Z";
   for (;;) {
     const std::size_t end = plain.find("::");
-    if (const std::string_view part = plain.substr(0, end); !part.empty())  // "::k" begins with the global namespace
+    // the part before "::" in "::k", the global namespace, is empty
+    if (const std::string_view part = plain.substr(0, end); !part.empty())
       mangled += fmt::format("{}{}", part.size(), part);
     if (end == std::string_view::npos) break;
     plain.remove_prefix(end + 2);
@@ -386,7 +388,7 @@ Program decode(const Module& module, const std::string& entry, Values values) {
   program.least_blocks = function.least_blocks;
   program.cluster = std::max<std::int64_t>(function.cluster, 1);
   program.statements = function.statements;
-  Statement end;  // the end of the text ends a thread, too
+  Statement end;  // reaching the end of the text ends a thread, too
   end.opcode = "ret";
   end.line = function.statements.empty() ? function.line : function.statements.back().line;
   program.statements.push_back(end);

@@ -1,4 +1,4 @@
-// Binds the operands of one instruction, for the rows of the table (table.h).
+// Binds the operands of one instruction. The rows of the table (table.h) use it.
 #pragma once
 #include <map>
 #include <string>
@@ -9,40 +9,42 @@
 
 namespace deplo::measure::ptx {
 
-/// Names of a kernel: registers, variables, labels.
+/// The names of a kernel: registers, variables and labels.
 class Names;
 
-/// The rows of the table ask it for each kind of word and of operand that an instruction may have.
+/// Gives the rows of the table the words of an opcode and the operands, each checked for its kind.
 class Binder {
  public:
   Binder(Program&, Names&, const Statement&, std::vector<std::string_view> words, Instruction&);
 
   // ---- the opcode
   bool has(std::string_view word) const;
-  std::string_view word(std::size_t i) const { return words_.at(i); }  // word 0 is the base
+  // word 0 is the name without modifiers, such as "add"
+  std::string_view word(std::size_t i) const { return words_.at(i); }
   std::size_t words() const { return words_.size(); }
-  /// The last word, which is the type of most instructions.
+  /// The last word. In most instructions it is the type.
   std::string_view type() const { return words_.back(); }
 
-  // ---- operands. All throw Error with the instruction's line and what was expected.
+  // ---- operands. All functions throw Error with the instruction's line and what was expected.
   void expect_operands(std::size_t least, std::size_t most) const;
   std::size_t operands() const { return statement_.operands.size(); }
   const Operand& operand(std::size_t i) const;
-  /// The elements of {…}, or the operand itself.
+  /// The elements of a list {…}, or the operand itself if it is not a list.
   std::vector<Operand> elements(std::size_t i) const;
   RegisterPlace read(const Operand&, int bits);
   RegisterPlace read(std::size_t i, int bits) { return read(operand(i), bits); }
-  /// A sink ("_") has a place, too.
+  /// The place to write a result to. A sink ("_") gets a place, too.
   RegisterPlace write(const Operand&, int bits);
   RegisterPlace write(std::size_t i, int bits) { return write(operand(i), bits); }
-  /// Whether no other operand of the kernel names the register.
+  /// True if no other operand of the kernel uses the register.
   bool is_unused(const Operand&) const;
-  /// The register's own bits, of at least `bits`, because loads, stores and conversions take wider ones.
+  /// Number of bits of the register. It must have at least `bits`, because loads, stores and conversions accept wider
+  /// registers.
   int bits_of(const Operand&, int bits) const;
-  /// [base + offset] of operand i.
+  /// Binds operand i, an address [base + offset].
   void address(std::size_t i);
   void address(const Operand&);
-  std::int64_t integer(std::size_t i) const;  // an immediate
+  std::int64_t integer(std::size_t i) const;  // operand i, an immediate
   RegisterPlace constant(std::uint64_t value, int bits);
   void label(std::size_t i);
   Detail& detail();
@@ -59,7 +61,7 @@ class Binder {
   Instruction& instruction_;
 };
 
-/// Bits of a type: "b32", "f16x2", "pred"; 0: none.
+/// Number of bits of a type such as "b32", "f16x2" or "pred"; 0 if the word is not a type.
 int type_bits(std::string_view type);
 
 }  // namespace deplo::measure::ptx

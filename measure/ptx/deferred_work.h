@@ -1,4 +1,4 @@
-// Copies that arrive later than they are issued.
+// Copies that are done later than they are issued.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,19 +13,19 @@ class Warp;
 
 class DeferredWork {
  public:
-  /// `at`: the number of the instruction that issues it, for findings.
+  /// `at`: the number of the instruction that issues the work, for findings.
   struct Work {
     const Warp* warp;
     std::uint32_t at;
     std::function<void()> run;
-    /// Throws Finding with the place of the instruction.
+    /// Does the work. Throws Finding with the place of the instruction.
     void done() const;
   };
   bool none() const { return all_.empty(); }
   void add(Work work) { all_.push_back(std::move(work)); }
-  /// Any one of them.
+  /// Removes and returns a randomly chosen piece of work.
   Work take(Rng&);
-  /// Throws Finding if the cluster's work is not done.
+  /// Throws Finding if work of the cluster is not done.
   void check_done(const Cluster&) const;
 
  private:

@@ -19,7 +19,8 @@ namespace deplo::measure {
 namespace ptx {
 namespace {
 
-/// The buffers that are parameters in their order, and between them the values at their own places.
+/// The parameters of a user's kernel: the buffers that are parameters, in order, with the scalars at their own
+/// positions among them.
 std::vector<Parameter> parameters_of(const KernelCode& code) {
   std::vector<std::size_t> arrays;
   for (std::size_t buffer = 0; buffer < code.kernel.buffers.size(); ++buffer)
@@ -35,7 +36,7 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
   return parameters;
 }
 
-/// What the machine cannot launch of a user's own kernel.
+/// Returns why the machine cannot launch a user's kernel, or nullopt if it can.
 std::optional<Failure> unlaunchable(const KernelCode& code, std::int64_t max_threads) {
   if (code.source.threads > max_threads)
     return Failure{Status::resource,
@@ -82,7 +83,7 @@ class PtxExecutable final : public Executable {
       if (!is_users_) options.blocks = blocks;
       const LaunchResult result = kernel_.launch(host, options);
       std::fwrite(result.printed.data(), 1, result.printed.size(), stdout);
-    } catch (const Error& error) {  // what the machine finds is this candidate's failure, not the user's mistake
+    } catch (const Error& error) {  // a finding is a failure of this candidate, not a mistake of the user
       return Failure{Status::launch_error, error.what()};
     }
     return std::nullopt;
@@ -93,7 +94,7 @@ class PtxExecutable final : public Executable {
  private:
   Kernel kernel_;
   std::vector<std::size_t> zeroed_, restored_;
-  bool is_users_;  // its grid is whole always
+  bool is_users_;  // a user's kernel; it always runs with its whole grid
   LaunchOptions options_;
   Resources resources_;
 };

@@ -1,4 +1,4 @@
-// The PTX machine as a device: the CUDA source of a candidate goes through NVRTC, and the machine executes the PTX.
+// The PTX machine as a device: NVRTC compiles the CUDA source of a candidate, and the machine executes the PTX.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,22 +9,23 @@
 
 namespace deplo::measure {
 
-/// "ptx:sm_90:7:truncated" in its parts.
+/// The parts of a name such as "ptx:sm_90:7:truncated".
 struct PtxName {
   std::string architecture;
   std::uint64_t seed = 0;
   bool truncates = false;
 };
-/// Throws Error as open_ptx() does if the name has another form.
+/// Splits a name. Throws Error if the name has another form.
 PtxName parse_ptx_name(std::string_view name);
 
-/// `name`: "ptx:sm_90", "ptx:sm_90:7", in which 7 is the seed of the interleaving [0], or one of these with
-/// ":truncated" behind it: matrix instructions then add as tensor cores do (LaunchOptions::truncates). A kernel that
-/// needs architecture-specific features is built for "sm_90a". Throws Error(environment) in one line if there is no
-/// NVRTC, or if it does not know the architecture.
+/// Opens the PTX machine as a device. `name`: "ptx:sm_90", or "ptx:sm_90:7" in which 7 is the seed of the interleaving
+/// (default 0), or one of these followed by ":truncated", with which matrix instructions add as tensor cores do
+/// (LaunchOptions::truncates). A kernel that needs architecture-specific features is built for "sm_90a". Throws a
+/// one-line Error(environment) if there is no NVRTC, or if NVRTC does not know the architecture.
 std::unique_ptr<Device> open_ptx(std::string_view name);
 
-/// Whether the device measures time, by its name or its DeviceInfo's backend. The PTX machine does not.
+/// True if the device can measure time. `device`: its name or the backend of its DeviceInfo. The PTX machine has no
+/// clock.
 inline bool has_times(std::string_view device) { return !device.starts_with("ptx"); }
 
 }  // namespace deplo::measure

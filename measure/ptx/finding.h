@@ -1,4 +1,4 @@
-// What the machine finds wrong in a kernel.
+// A fault that the machine finds in a kernel.
 #pragma once
 #include <string>
 
@@ -6,10 +6,10 @@
 
 namespace deplo::measure::ptx {
 
-/// Thrown where an instruction does what the PTX manual forbids. Its message says what, without the place.
+/// Thrown if an instruction does what the PTX manual forbids. The message says what is wrong, without the place.
 class Finding : public Error {
  public:
-  /// `lane`: that of the thread; -1: of the whole warp.
+  /// `lane`: the lane that is at fault; -1: the whole warp.
   explicit Finding(const std::string& what, int lane = -1) : Error(what), lane_(lane) {}
   int lane() const { return lane_; }
   bool has_place() const { return has_place_; }

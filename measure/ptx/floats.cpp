@@ -16,7 +16,7 @@ constexpr std::uint16_t half_sign = 0x8000, half_nan = 0x7fff;
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-/// The patterns of the NaNs whose lower half is not 0, without the sign, except the canonical one.
+/// The patterns in use are the NaNs whose lower half is not 0, without the sign bit, except the canonical NaN.
 constexpr std::uint32_t patterns_in_a_block = 0xffff, blocks = 0x80;
 constexpr std::uint32_t most_patterns = patterns_in_a_block * blocks - 1;
 constexpr std::uint32_t pattern_of(std::uint32_t number) {
@@ -28,7 +28,8 @@ constexpr std::uint32_t number_of(std::uint32_t pattern) {
 static_assert(number_of(pattern_of(0)) == 0 && number_of(pattern_of(0xffff)) == 0xffff);
 static_assert(pattern_of(most_patterns) == canonical_nan);
 
-/// A fraction of small numbers that has this f32: compilers compute 1.0f / 3.0f.
+/// Returns a fraction of small integers that rounds to this f32, or the value itself if there is none. Compilers fold
+/// 1.0f / 3.0f to an f32.
 double fraction_near(double value) {
   constexpr double most_denominator = 1024;
   for (double denominator = 1; denominator < most_denominator; ++denominator) {
@@ -95,7 +96,7 @@ double Floats::decode(std::uint32_t bits) {
   return elements_[n][(bits & sign) != 0 ? 1 : 0];
 }
 
-// Open addressing. `slots_` has a power of two of them.
+// Looks the element up in a hash table with open addressing. The number of slots is a power of two.
 std::uint32_t Floats::encode(double element) {
   if (element == 0) return 0;
   if (std::isnan(element)) return canonical_nan;
@@ -129,7 +130,7 @@ std::size_t Floats::find(double element) const {
   return at;
 }
 
-// An element keeps its first pattern.
+// An element that is in the table already keeps its first pattern.
 void Floats::insert(std::uint32_t number, std::uint32_t with_sign) {
   const std::size_t at = find(elements_[number][with_sign]);
   if (slots_[at] != 0) return;

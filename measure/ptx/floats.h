@@ -1,5 +1,5 @@
-// Floats that are not numbers, in registers and memory: an element of an ir::Arithmetic as the bits of an f32, f16 or
-// bf16.
+// Registers and memory whose floats are not numbers: an f32, f16 or bf16 is a bit pattern that stands for an element of
+// an ir::Arithmetic.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,42 +14,44 @@
 
 namespace deplo::measure::ptx {
 
-/// Why nothing can be said about a kernel in an arithmetic. No fault of the kernel.
+/// Thrown if a kernel can be neither proved nor refuted in an arithmetic. The message says why. The kernel is not at
+/// fault.
 class Unproved : public Error {
  public:
   using Error::Error;
 };
 
-/// Elements, each with a pattern of 32 bits that stands for it. Instructions that move bits need to know nothing of it.
+/// Maps elements to bit patterns of 32 bits and back. Instructions that only move bits need not know about the mapping.
 ///
-/// An f32 that is not a NaN stands for the element of its number, so literals are what they are. Every element that an
-/// instruction computes gets a pattern in the space of NaNs, the same for equal elements; only 0, infinities and NaN
-/// are themselves. The sign bit negates, as it does in numbers: the pattern without it is that of the element that is
-/// positive as a double.
+/// An f32 that is not a NaN stands for the element of its number, so literals keep their meaning. Every element that an
+/// instruction computes gets a pattern in the space of NaNs; equal elements get the same pattern. Only 0, the
+/// infinities and NaN stand for themselves. Flipping the sign bit negates the element, as it does for numbers: the
+/// pattern without the sign bit stands for the element that is positive as a double.
 ///
-/// Of 16 bits there are few patterns. Those in the text of the kernel are numbers, the others stand for elements in the
-/// order in which these come. An f32 whose lower half is 0 stands for the bf16 of its upper half, because programs
-/// convert so.
+/// 16 bits have few patterns. Patterns that occur in the text of the kernel stand for numbers; the others are given to
+/// elements in the order in which the elements occur. An f32 whose lower half is 0 stands for the bf16 of its upper
+/// half, because programs convert bf16 to f32 by a shift.
 ///
-/// Not thread-safe. Throws Unproved where patterns run out.
+/// Not thread-safe. Throws Unproved if the patterns run out.
 class Floats {
  public:
-  /// `constants`: those of the program whose text is executed. The text has them rounded to f32. Throws Unproved if two
-  /// of them are one f32 and not one element.
+  /// `constants`: the float constants of the program whose text is executed. The text has them rounded to f32. Throws
+  /// Unproved if two constants are the same f32 but different elements.
   Floats(const ir::Arithmetic&, std::span<const double> constants);
 
-  /// What stands in the text is a number. Before the first element.
+  /// Reserves the 16-bit patterns in the text of a function for numbers. Must be called before the first element is
+  /// encoded.
   void reserve(const Function&);
 
   const ir::Arithmetic& arithmetic() const { return arithmetic_; }
   double decode(std::uint32_t bits);
   std::uint32_t encode(double element);
-  /// `type`: f16 or bf16. The element is not rounded.
+  /// `type`: f16 or bf16. The element must be rounded already; encode() does not round it.
   double decode(std::uint16_t bits, ir::DType type) { return half(type).decode(*this, bits); }
   std::uint16_t encode(double element, ir::DType type) { return half(type).encode(element); }
 
  private:
-  /// The patterns of one type of 16 bits.
+  /// The patterns of one 16-bit type.
   class Half {
    public:
     explicit Half(ir::DType type);
@@ -75,10 +77,11 @@ class Floats {
   void grow();
 
   const ir::Arithmetic& arithmetic_;
-  std::unordered_map<std::uint64_t, double> numbers_;  // bits of an f32 as a double → the element
+  std::unordered_map<std::uint64_t, double> numbers_;  // key: the bits of an f32 value as a double; value: its element
   Half f16_{ir::DType::f16}, bf16_{ir::DType::bf16};
-  std::vector<std::array<double, 2>> elements_;  // by the number of the pattern: without and with the sign bit
-  std::vector<std::uint32_t> slots_;             // hashed: 1 + twice the number, + 1 with the sign bit; 0: none
+  std::vector<std::array<double, 2>> elements_;  // by pattern number: the element without the sign bit, and with it
+  // hash table of elements: 1 + 2 × pattern number, + 1 if the sign bit is set; 0: an empty slot
+  std::vector<std::uint32_t> slots_;
   std::size_t used_ = 0;
 };
 

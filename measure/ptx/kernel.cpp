@@ -42,7 +42,7 @@ void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>
 
 namespace {
 
-/// Of a parameter of `size` bytes.
+/// Bytes of the argument for a parameter that has `size` bytes.
 std::uint64_t expected_bytes(const Parameter& parameter, std::uint64_t size) {
   switch (parameter.kind) {
     case Parameter::Kind::array:
@@ -128,7 +128,7 @@ Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {
   return {symbol.buffer, static_cast<std::size_t>(found - program_.globals.begin())};
 }
 
-/// A machine, and what must outlive it.
+/// A machine, and the objects that must outlive it.
 struct Kernel::Run {
   Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill,
       const GlobalOrder::Tracked& tracked = {})
@@ -150,7 +150,8 @@ struct Kernel::Run {
   Machine machine;
 };
 
-/// The bytes of the parameters: addresses, numbers of tensor maps, and bytes.
+/// Returns the bytes of the parameters: addresses of arrays, numbers of tensor maps, and values. Also adds the arrays
+/// to the memory and fills in the tensor maps. Throws Finding if the driver would refuse a tensor map.
 std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory& memory,
                                           std::vector<TensorMap>& maps) const {
   for (const ir::KernelSource::TensorMap& map : source_.tensor_maps) {
@@ -192,12 +193,13 @@ LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape
   Run run(*this, arrays, options, std::byte{0xcd});
   LaunchResult result = run.machine.run();
   if (const GlobalOrder::Tracked& tracked = run.machine.order().written_after_reads(); !tracked.empty()) {
-    // Did anything read what another thread writes, and nothing orders the two?
+    // Arrays were read and then written. Run again with their reads tracked, to find reads that nothing orders with the
+    // write of another thread.
     restore(arrays, before);
     Run(*this, arrays, options, std::byte{0xcd}, tracked).machine.run();
   }
   if (!run.machine.uninitialized()) return result;
-  // Does anything depend on what nothing wrote?
+  // Shared memory was read uninitialized. Run again with other initial bytes, to find out if an output depends on them.
   const std::vector<std::vector<std::byte>> found = copy_of(arrays);
   restore(arrays, before);
   Run again(*this, arrays, options, std::byte{0x3b});

@@ -1,4 +1,4 @@
-// A candidate's kernel on the PTX machine.
+// The kernel of a candidate on the PTX machine.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace deplo::measure::ptx {
 
-/// What a launch passes: an array or a tensor map by its number, an integer, a float of as many bytes as the parameter,
-/// or any value by its bytes.
+/// An argument of a launch: an array or a tensor map by its number, an integer, a float (its size is that of the
+/// parameter), or any value as its bytes.
 struct Parameter {
   enum class Kind { array, map, integer, real, bytes } kind = Kind::array;
   std::size_t number = 0;
@@ -24,29 +24,29 @@ struct Parameter {
 
 class Kernel {
  public:
-  /// Parses and decodes. `buffers`: those of the program, which are the first parameters; the tensor maps follow.
-  /// Throws
-  /// Error in one line if the machine does not execute the text, or if its parameters are others.
+  /// Parses and decodes the text. `buffers`: the buffers of the program. They are the first parameters; the tensor maps
+  /// follow. Throws a one-line Error if the machine does not execute the text, or if the kernel has other parameters.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
-  /// With other parameters, in the order of the text's, and arrays whose contents __constant__ variables have.
+  /// The same with given parameters, in the order of the kernel's parameters. `symbols`: arrays whose contents
+  /// initialize `__constant__` variables.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
          std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols = {});
 
-  /// With floats that are elements of an arithmetic. `floats` must outlive the kernel. Throws Unproved, too.
+  /// The same with floats that are elements of an arithmetic. `floats` must outlive the kernel. Also throws Unproved.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers, Floats& floats);
 
   /// Runs the first `blocks` blocks on these arrays. Throws Finding.
   LaunchResult launch(const HostArrays&, std::int64_t blocks, std::uint64_t seed) const;
-  /// The same with a grid and blocks of several dimensions.
+  /// The same with a grid and blocks of up to three dimensions.
   LaunchResult launch(const HostArrays&, const LaunchOptions& shape) const;
 
   const std::string& entry() const { return program_.entry; }
 
  private:
   struct Run;
-  /// The contents of an array are copied to a variable of the module before each launch.
+  /// A `__constant__` variable of the module, and the array whose contents are copied to it before each launch.
   struct Constant {
-    std::size_t buffer = 0, variable = 0;  // numbers in buffers_ and Program::globals
+    std::size_t buffer = 0, variable = 0;  // indices into buffers_ and Program::globals
   };
   Constant constant(const Launch::Symbol&) const;
   std::vector<std::byte> parameters(const HostArrays&, GlobalMemory&, std::vector<TensorMap>&) const;

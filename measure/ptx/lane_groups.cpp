@@ -8,8 +8,8 @@ void LaneGroups::wake() {
   for (Group& group : all_) group.waiting = false;
 }
 
-// Mostly the group that is furthest behind, so that the lanes come together again; sometimes another, because threads
-// may proceed independently of each other.
+// Usually picks the group that is furthest behind, so that the lanes come together again. Sometimes picks another
+// group, because threads may progress independently of each other.
 std::size_t LaneGroups::pick(Rng& rng) const {
   const auto goes = [](const Group& g) { return !g.waiting; };
   std::size_t best = all_.size(), seen = 0;
@@ -27,7 +27,7 @@ void LaneGroups::join(std::size_t current) {
     if (i == current || all_[i].at != all_[current].at) continue;
     all_[current].lanes |= all_[i].lanes;
     all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(i));
-    return;  // two others never are at one place
+    return;  // no other two groups are at the same instruction
   }
 }
 

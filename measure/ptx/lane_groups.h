@@ -1,4 +1,4 @@
-// The lanes of a warp, in groups that are at the same instruction.
+// The lanes of a warp, in groups of lanes that are at the same instruction.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace deplo::measure::ptx {
 
-/// No two groups are at one place.
+/// No two groups are at the same instruction.
 class LaneGroups {
  public:
   struct Group {
@@ -24,17 +24,17 @@ class LaneGroups {
   const std::vector<Group>& all() const { return all_; }
   Group& operator[](std::size_t i) { return all_[i]; }
   void wake();
-  /// The group that goes on; count(): all of them wait.
+  /// Picks the group that runs next; returns count() if all groups wait.
   std::size_t pick(Rng&) const;
-  /// Joins the group with the one at the same place, if there is one.
+  /// Merges the group with another group at the same instruction, if there is one.
   void merge(std::size_t current) {
     if (all_.size() > 1) join(current);
   }
-  /// Lanes that do not execute an instruction for which the others may wait go ahead.
+  /// Splits off the lanes whose guard is false, so that they go on while the active lanes may wait for the instruction.
   void split(std::size_t current, Lanes active);
-  /// The active lanes go to `target`, the others on.
+  /// Moves the active lanes to `target`, and the other lanes of the group to the next instruction.
   void branch(std::size_t current, std::uint32_t target, Lanes active);
-  /// These lanes of the group have ended.
+  /// Removes lanes of the group that have ended.
   void end(std::size_t current, Lanes lanes);
 
  private:

@@ -58,8 +58,8 @@ LaunchResult Machine::run() {
   return {thread_instructions_, std::move(printed_)};
 }
 
-// Every warp waits. Copies arrive now, if there are any; else another block may be what they wait for; else waits that
-// may time out do.
+// Every warp waits. First, a deferred copy is done, if there is one. Otherwise another block begins, since the warps
+// may be waiting for it. Otherwise waits that may time out end early.
 void Machine::step_idle() {
   if (run_deferred() || admit()) return;
   if (std::exchange(idle_progress_, progress_) != progress_) idle_rounds_ = 0;
@@ -79,7 +79,7 @@ bool Machine::admit() {
   return true;
 }
 
-// A turn for each warp, from one that the seed draws on.
+// Gives each warp a turn. In each block, a randomly drawn warp starts.
 bool Machine::sweep() {
   is_lively_ = std::exchange(swept_progress_, progress_) != progress_;
   std::int64_t executed = 0;

@@ -1,4 +1,4 @@
-// The PTX machine: executes a grid of a kernel, in an order that a seed draws, and checks each access.
+// The PTX machine: executes the grid of a kernel in an order drawn from a seed, and checks each access to memory.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,42 +20,43 @@ namespace deplo::measure::ptx {
 
 class Floats;
 
-/// When copies and products that nothing waits for yet are done: as they are issued, as late as a wait allows, or in
-/// between, as the seed draws.
+/// When asynchronous copies and products are done: as soon as they are issued, as late as the wait allows, or at random
+/// times in between, drawn from the seed.
 enum class Timing { early, late, random };
 
 struct LaunchOptions {
   std::int64_t blocks = 1, threads = 32;
-  /// How blocks and threads are numbered: x and y of the grid and of a block; 0: all in x.
+  /// Dimensions of the grid and of a block, which number the blocks and threads. If the x extent is 0, all are along x.
   std::int64_t grid_x = 0, grid_y = 1, block_x = 0, block_y = 1;
   std::int64_t dynamic_shared_bytes = 0;
-  std::uint64_t seed = 0;                    // of the interleaving, and of the Timing
-  std::int64_t most_resident_blocks = 1024;  // blocks beyond these begin when one has ended
-  std::byte fill{0xcd};                      // of shared memory before it is written
-  std::int64_t most_instructions = 0;        // of warps, without progress, after which it is a hang; 0: 100 million
-  /// Matrix instructions add as tensor cores do (tensor_sum.h). Otherwise they add exactly and round once.
+  std::uint64_t seed = 0;                    // of the interleaving and of the Timing
+  std::int64_t most_resident_blocks = 1024;  // further blocks begin when one has ended
+  std::byte fill{0xcd};                      // initial bytes of shared memory
+  // Number of warp instructions without progress after which the launch counts as a hang; 0: 100 million.
+  std::int64_t most_instructions = 0;
+  /// Matrix instructions add as tensor cores do (tensor_sum.h). Otherwise they add in double and round once.
   bool truncates = false;
-  Floats* floats = nullptr;  // of a program of Values::exact
+  Floats* floats = nullptr;  // for a program decoded with Values::exact
 };
 
 struct LaunchResult {
-  std::int64_t instructions = 0;  // of threads
-  std::string printed;            // by vprintf
+  std::int64_t instructions = 0;  // executed, summed over all threads
+  std::string printed;            // output of vprintf
 };
 
-/// One launch. Not thread-safe. Half of its methods are what instructions need of the launch; the others are the turns
-/// of its warps, which are one loop.
+/// One launch. Not thread-safe. One half of the methods are what the instructions need from the launch. The other half
+/// belong to the single loop that gives the warps their turns.
 class Machine {
  public:
-  /// `parameters`: the bytes of the kernel's parameters, as the driver passes them; of a tensor map 128 bytes, of
-  /// which the first 8 are a number in `maps`. All must outlive the machine.
+  /// `parameters`: the bytes of the kernel's parameters, as the driver passes them. A tensor map takes 128 bytes; the
+  /// first 8 of them are its index in `maps`. All arguments must outlive the machine.
   Machine(const Program&, GlobalMemory&, const std::vector<std::byte>& parameters, const std::vector<TensorMap>& maps,
           const LaunchOptions&, GlobalOrder::Tracked = {});
-  /// Throws Finding: the place of the instruction in PTX and in the CUDA source, the block, warp and lane, and what is
-  /// wrong. Memory is then as far as the launch got.
+  /// Runs the launch to its end. Throws Finding with the place of the instruction in the PTX and in the CUDA source,
+  /// the block, warp and lane, and what is wrong. Memory then has the contents of that moment.
   LaunchResult run();
 
-  // What instructions use.
+  // What the instructions use.
   const Program& program() const { return program_; }
   GlobalMemory& memory() { return memory_; }
   GlobalOrder& order() { return order_; }
@@ -63,26 +64,28 @@ class Machine {
   const TensorMap& map_of(std::uint64_t parameter_address) const;
   std::uint64_t shared_bytes() const { return shared_bytes_; }
   std::int64_t threads() const { return options_.threads; }
-  std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // of a block
+  std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // per block
   const LaunchOptions& options() const { return options_; }
   Rng& rng() { return rng_; }
   Timing timing() const { return timing_; }
-  /// Whether waits end without what they wait for, as try_wait may after some time.
+  /// True if waits end although what they wait for has not happened, as try_wait may after some time.
   bool waits_time_out() const { return waits_time_out_; }
-  /// Whether a wait ends early by chance. Not where nothing has happened for a while: it would look like a hang.
+  /// Draws whether a wait ends early. Always false if nothing has happened for a while, because that would look like a
+  /// hang.
   bool draw_early_return() { return is_lively_ && rng_.below(16) == 0; }
-  /// Does it now or later. `at`: the number of the instruction that issues it, for findings.
+  /// Does `work` now or later, as the Timing says. `at`: the number of the instruction that issues the work, for
+  /// findings.
   void defer(const Warp& warp, std::uint32_t at, std::function<void()> work);
   void note_progress() {
     last_progress_ = executed_;
     ++progress_;
     ++events_;
   }
-  /// Something happened that may end a wait, but need not be progress.
+  /// Records an event that may end a wait but is not necessarily progress.
   void note_event() { ++events_; }
   std::uint64_t events() const { return events_; }
-  /// A read of shared memory that nothing wrote. It is no fault where nothing depends on it: compilers read more than
-  /// they use. Kernel finds out by a second launch with another `fill`.
+  /// Records a read of shared memory that was never written. Such a read is a fault only if an output depends on it,
+  /// because compilers load more than they use. Kernel finds that out by a second launch with another `fill`.
   void note_uninitialized(const Finding& finding, const Warp& warp);
   const std::optional<Finding>& uninitialized() const { return uninitialized_; }
   void print(const std::string& text) { printed_ += text; }
@@ -108,7 +111,7 @@ class Machine {
   Timing timing_;
   std::int64_t quantum_;
   std::vector<std::unique_ptr<Cluster>> resident_;
-  std::int64_t begun_ = 0;  // clusters
+  std::int64_t begun_ = 0;  // clusters that have begun
   DeferredWork deferred_;
   bool waits_time_out_ = false, is_lively_ = true;
   int idle_rounds_ = 0;

@@ -9,7 +9,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::int64_t max_transaction = (1 << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
+constexpr std::int64_t max_transaction = (1 << 20) - 1;  // bytes; PTX ISA, "Contents of the mbarrier object"
 
 }  // namespace
 

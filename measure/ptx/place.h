@@ -1,4 +1,4 @@
-// Where in the text something is found.
+// The place in the text of an instruction or a finding.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,9 +10,9 @@ namespace deplo::measure::ptx {
 
 class Warp;
 
-/// "PTX line 120, CUDA line 45", of an instruction.
+/// The place of an instruction, as in "PTX line 120, CUDA line 45".
 std::string place_of(const Program&, std::uint32_t at);
-/// Adds the place of instruction `at` of a warp to what was found there.
+/// Returns the finding with the place of instruction `at` of the warp, or unchanged if it has a place already.
 Finding placed(const Finding&, const Warp&, std::uint32_t at);
 
 }  // namespace deplo::measure::ptx

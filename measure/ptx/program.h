@@ -1,4 +1,4 @@
-// A kernel of PTX in the form that the machine executes: every operand a place in a warp's registers.
+// A PTX kernel in the form that the machine executes: each operand is a place in the registers of a warp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,56 +11,58 @@
 namespace deplo::measure::ptx {
 
 inline constexpr int warp_lanes = 32;
-using Lanes = std::uint32_t;  // a bit for each lane of a warp
+using Lanes = std::uint32_t;  // one bit per lane of a warp
 inline constexpr Lanes all_lanes = 0xffffffff;
 
-/// Bytes from the start of a warp's registers. A register of 16, 32 or 64 bits has one element for each lane; a
-/// predicate is a Lanes. Constants and special registers have places, too.
+/// Byte offset into the registers of a warp. A register of 16, 32 or 64 bits has one element per lane; a predicate is a
+/// Lanes. Constants and special registers have places, too.
 using RegisterPlace = std::uint32_t;
 
-/// What happens after an instruction: the next one, a branch to its target by the lanes that execute it, the same
-/// instruction again when something has changed, or the end of these lanes.
+/// What happens after an instruction. `next`: the next instruction runs. `branch`: the lanes that executed the
+/// instruction go to its target. `wait`: the same instruction runs again when something has changed. `end`: these lanes
+/// end.
 enum class Flow { next, branch, wait, end };
 
 class Warp;
 struct Instruction;
 using Meaning = Flow (*)(Warp&, const Instruction&, Lanes);
 
-/// Who must execute an instruction together: each lane for itself, all lanes of the warp that have not ended
-/// (`.aligned`), or the lanes that an operand names (`.sync` with a membermask).
+/// Which lanes must execute an instruction together. `no`: each lane executes it on its own. `warp`: all lanes of the
+/// warp that have not ended (`.aligned`). `members`: the lanes that an operand names (`.sync` with a membermask).
 enum class Together : std::uint8_t { no, warp, members };
 
-/// How far a strong operation reaches (PTX ISA, "Scope"). `device`: the system, too.
+/// Scope of a strong operation (PTX ISA, "Scope"). `device` stands for the system scope, too.
 enum class Scope : std::uint8_t { block, cluster, device };
 
-/// The part of an access in the order of memory (PTX ISA, "Memory Consistency Model"). Weak accesses have none.
+/// Memory ordering of an access (PTX ISA, "Memory Consistency Model"). A weak access has the default values.
 struct MemoryOrder {
   bool strong = false, acquires = false, releases = false;
   bool non_coherent = false;  // ld.global.nc
   Scope scope = Scope::device;
 };
 
-/// Operands of instructions that have many, and what else they need to know.
+/// Operands of instructions with more operands than Instruction has members, and further data of such instructions.
 struct Detail {
   std::vector<RegisterPlace> d, a, b, c;
   int m = 0, n = 0, k = 0;
-  int format = 0;  // of elements: ir::DType as a number
+  int format = 0;  // of elements: in matrix.cpp an Element as a number; in cvt the bits of the destination's type
   bool a_transposed = false, b_transposed = false;
-  std::vector<std::uint32_t> reads, writes;  // places of registers, for the checks of asynchronous operands
+  // registers that the instruction reads and writes, for the checks of asynchronous operands
+  std::vector<std::uint32_t> reads, writes;
 };
 
 struct Instruction {
   Meaning run = nullptr;
-  RegisterPlace guard = 0;  // place 0 is a predicate that is true
+  RegisterPlace guard = 0;  // place 0 holds a predicate that is always true
   Lanes guard_flip = 0;
   RegisterPlace d = 0, a = 0, b = 0, c = 0, e = 0;
-  std::uint32_t target = 0;  // a branch's
-  std::int64_t number = 0;   // the offset of an address, or an immediate
+  std::uint32_t target = 0;  // of a branch: the number of the instruction to go to
+  std::int64_t number = 0;   // the offset of an address, or an immediate operand
   Space space = Space::generic;
   Together together = Together::no;
   bool waits = false;                // may return Flow::wait
-  std::uint8_t size = 0;             // bytes of a memory access's element
-  std::uint8_t size_of_address = 8;  // bytes of its base register
+  std::uint8_t size = 0;             // bytes of a memory access
+  std::uint8_t size_of_address = 8;  // bytes of the base register of the address
   MemoryOrder order = {};
   const Detail* detail = nullptr;
 };
@@ -97,10 +99,10 @@ enum class Special {
   zero
 };
 
-/// Of the smallest register: its bits in the 32 lanes, at 16 bits each.
+/// Bytes of the smallest register: 32 lanes of 16 bits.
 inline constexpr std::uint32_t slot_bytes = 64;
 
-/// The state of registers before the first instruction.
+/// Initial value of a register in all lanes, before the first instruction.
 struct Preset {
   RegisterPlace place = 0;
   int bits = 0;
@@ -111,36 +113,36 @@ struct SpecialPlace {
   Special which = Special::zero;
 };
 
-/// Immutable once decoded; several launches may use it at a time.
+/// A decoded kernel. It is immutable, so several launches may use it at the same time.
 struct Program {
   std::string entry, target;
   std::vector<Instruction> code;
-  std::vector<Statement> statements;  // one for each instruction
-  std::deque<Detail> details;         // addresses stay
+  std::vector<Statement> statements;  // one entry per instruction
+  std::deque<Detail> details;         // a deque, because instructions point to its elements
   std::uint32_t register_bytes = 0;
   std::vector<Preset> presets;
   std::vector<SpecialPlace> specials;
-  std::vector<Variable> parameters;  // in order, with offsets
+  std::vector<Variable> parameters;  // in declaration order; their offsets follow
   std::vector<std::uint64_t> parameter_offsets;
   std::uint64_t parameter_bytes = 0;
-  std::uint64_t shared_bytes = 0;  // static, from the first byte of the window on
+  std::uint64_t shared_bytes = 0;  // static shared memory, from the first byte of the window on
   bool dynamic_shared = false;
-  std::uint64_t local_bytes = 0;  // a thread's
-  std::vector<Variable> globals;  // of the module, in memory at global_address(number)
+  std::uint64_t local_bytes = 0;  // per thread
+  std::vector<Variable> globals;  // variables of the module; number i is at global_address(first_module_variable + i)
   std::int64_t most_threads = 0, least_blocks = 1, cluster = 1;
   bool has_wgmma = false;
-  bool exact = false;       // of Values::exact
-  std::size_t granule = 4;  // bytes of the smallest access to memory, at most 4
+  bool exact = false;       // decoded with Values::exact
+  std::size_t granule = 4;  // bytes of the smallest memory access, at most 4
 };
 
-/// What the bits of a float stand for: its number, or an element of LaunchOptions::floats.
+/// What the bits of a float stand for: the number itself, or an element of LaunchOptions::floats.
 enum class Values : std::uint8_t { numbers, exact };
 
-/// Throws Error in one line: an instruction that the machine does not execute, with its name and line, an entry that
-/// the module lacks (with those it has), operands of other types. `entry`: as the source names it, such as "k" or
-/// "space::k<float, 4>", or mangled; "": the only one.
-/// With Values::exact it throws Unproved for an instruction that computes with floats and has no meaning in an
-/// arithmetic.
+/// Decodes a kernel of the module. `entry`: its name in the source, such as "k" or "space::k<float, 4>", or its mangled
+/// name; "": the only entry of the module. Throws a one-line Error if the machine does not execute an instruction (with
+/// the instruction's name and line), if the module does not have the entry (with the entries that it has), or if an
+/// operand has the wrong type. With Values::exact, throws Unproved if an instruction computes with floats and has no
+/// meaning in an arithmetic.
 Program decode(const Module&, const std::string& entry, Values = Values::numbers);
 
 }  // namespace deplo::measure::ptx

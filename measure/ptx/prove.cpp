@@ -20,9 +20,10 @@ namespace {
 
 using Kind = ir::ProofVerdict::Kind;
 
-constexpr double most_flops = 1e8;  // about a minute
+constexpr double most_flops = 1e8;  // takes about a minute
 
-/// Whether each element of the arrays may have a pattern of 16 bits of its own (Floats), and some values between them.
+/// True if each element of the 16-bit arrays can have a pattern of its own (see Floats), with as many patterns left for
+/// values in between.
 bool fits_16_bits(const ir::Program& loop) {
   std::int64_t elements = 0;
   for (const ir::Buffer& buffer : loop.buffers)
@@ -30,10 +31,10 @@ bool fits_16_bits(const ir::Program& loop) {
   constexpr std::int64_t patterns = 1 << 16;
   return elements <= patterns / 2;
 }
-// A prime: neighbours along a stride are different.
+// Number of different 16-bit elements if not all fit. A prime, so that neighbours along a stride differ.
 constexpr std::uint64_t fewer_elements = 4093;
 
-/// The floats among the arguments of a program's operations.
+/// Returns the float constants among the arguments of a program's operations.
 std::vector<double> constants_of(const ir::Program& program) {
   std::vector<double> constants;
   const auto note = [&](const std::vector<ir::Arg>& args) {
@@ -47,7 +48,7 @@ std::vector<double> constants_of(const ir::Program& program) {
   return constants;
 }
 
-/// The bytes of elements in memory.
+/// Writes elements to an array, as the bytes that stand for them.
 void write(HostArrays& arrays, std::size_t number, const ir::Buffer& buffer, const std::vector<double>& elements,
            Floats& floats) {
   if (!ir::is_float(buffer.dtype)) {
@@ -138,7 +139,7 @@ ir::ProofVerdict EmittedProof::verdict_of_ptx(const std::string& text, const Ker
     return {Kind::proved, ir::ignored(loop_, code.kernel)};
   } catch (const Finding& finding) {
     return {Kind::refuted, finding.what()};
-  } catch (const Error& error) {  // what the machine does not execute
+  } catch (const Error& error) {  // an instruction that the machine does not execute, or Unproved
     return {Kind::open, error.what()};
   }
 }

@@ -1,5 +1,5 @@
-// Proves that the CUDA source of a candidate computes the formulas of its Loop IR: the PTX machine executes the PTX
-// that NVRTC makes of it in exact arithmetic (docs/proofs.md).
+// Proves that the CUDA source of a candidate computes the formulas of its Loop IR: NVRTC compiles the source to PTX,
+// and the PTX machine executes the PTX in exact arithmetic (docs/proofs.md).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,29 +13,29 @@
 
 namespace deplo::measure::ptx {
 
-/// What stands before the source of a candidate. It replaces functions that NVRTC computes with the bits of floats,
-/// such as expf, by instructions of the machine (exact.cpp).
+/// Text that is put before the source of a candidate. It replaces functions for which NVRTC computes with the bits of
+/// floats, such as expf, by instructions of the machine (exact.cpp).
 std::string exact_prelude();
 
-/// The inputs and outputs of a kernel in exact arithmetic, with which what candidates compute is compared.
+/// The inputs and outputs of a kernel in exact arithmetic. The outputs of candidates are compared with them.
 class EmittedProof {
  public:
-  /// `loop` with its index ranges, as of prove(). The program must be small: all of it is executed.
+  /// `loop` must have its index ranges, as for prove(). The program must be small, because all of it is executed.
   EmittedProof(const ir::Program& loop, std::uint64_t seed, const InputFiles& = {});
 
-  /// Compiles the source for the architecture ("sm_90") and executes it. `order`: the seed of the interleaving.
-  /// Findings refute a candidate. Throws Error(environment) without NVRTC.
+  /// Compiles the source for an architecture such as "sm_90" and executes it. `order`: the seed of the interleaving. A
+  /// Finding refutes the candidate. Throws Error(environment) if there is no NVRTC.
   ir::ProofVerdict verdict(const KernelCode&, std::string_view architecture, std::uint64_t order = 0) const;
-  /// Of PTX that was made of the candidate's source, with the prelude.
+  /// The verdict for PTX that was compiled from the candidate's source with the prelude.
   ir::ProofVerdict verdict_of_ptx(const std::string& text, const KernelCode&, std::uint64_t order = 0) const;
-  /// That PTX.
+  /// Compiles the candidate's source, with the prelude, to PTX.
   static Result<std::string> compile(const KernelCode&, std::string_view architecture);
 
  private:
   std::string difference(const std::string& text, const KernelCode&, std::uint64_t order) const;
 
   ir::Program loop_;
-  std::optional<ir::Proof> proof_;  // nullopt: too_large_ says why
+  std::optional<ir::Proof> proof_;  // nullopt if the program is too large; too_large_ says why
   std::string too_large_;
 };
 

@@ -11,13 +11,13 @@
 
 namespace deplo::measure::ptx {
 
-/// A value for each lane.
+/// One value per lane.
 template <class T>
 using PerLane = std::array<T, warp_lanes>;
 
 class Registers {
  public:
-  /// With the program's constants.
+  /// Allocates the registers of the program and sets its constants.
   explicit Registers(const Program&);
 
   template <class T>
@@ -25,7 +25,7 @@ class Registers {
     return *reinterpret_cast<PerLane<T>*>(registers_.data() + place / sizeof(std::uint64_t));
   }
   Lanes& predicate(RegisterPlace place) { return lanes<Lanes>(place)[0]; }
-  /// Writes the lanes that are in `lanes`.
+  /// Writes the values of the `active` lanes.
   template <class T>
   void store(RegisterPlace place, const PerLane<T>& values, Lanes active) {
     PerLane<T>& to = lanes<T>(place);
@@ -40,9 +40,11 @@ class Registers {
     Lanes& to = predicate(place);
     to = (to & ~active) | (values & active);
   }
-  Lanes carry = 0;  // PTX ISA, "Extended-Precision Integer Arithmetic": the carry-out or borrow-out, CC.CF
+  // CC.CF, the carry-out or borrow-out of each lane (PTX ISA, "Extended-Precision Integer Arithmetic")
+  Lanes carry = 0;
 
-  /// The value that an operand has in all active lanes. Throws Finding if they differ.
+  /// Returns the value that an operand has in all active lanes. `what` names the operand. Throws Finding if the lanes
+  /// differ.
   template <class T>
   T uniform(RegisterPlace place, Lanes active, const char* what) {
     const PerLane<T>& values = lanes<T>(place);
@@ -53,7 +55,7 @@ class Registers {
     return values[first];
   }
 
-  /// The address of a lane: base register and offset.
+  /// The address that the instruction accesses in a lane: base register plus offset.
   std::uint64_t address(const Instruction& i, std::size_t lane) {
     const std::uint64_t base =
         i.size_of_address == 8 ? lanes<std::uint64_t>(i.a)[lane] : lanes<std::uint32_t>(i.a)[lane];

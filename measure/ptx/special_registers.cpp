@@ -8,7 +8,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-/// A number as x, y and z of a grid or block of `all`.
+/// Splits a number into x, y and z of a grid or block with `all` elements. If `x` is 0, all of them are along x.
 struct Dimensions {
   Dimensions(std::int64_t all, std::int64_t x, std::int64_t y)
       : size{x == 0 ? all : x, y, x == 0 ? 1 : all / (x * y)} {}

@@ -10,7 +10,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::uint64_t granule = 16;  // bytes, that a pattern moves as one
+constexpr std::uint64_t granule = 16;  // bytes; a swizzle moves them as one unit
 
 // CUtensorMapDataType: UINT8, UINT16, UINT32, INT32, UINT64, INT64, FLOAT16, FLOAT32, FLOAT64, BFLOAT16, …
 constexpr std::array<std::uint64_t, 10> type_bytes = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
@@ -83,7 +83,7 @@ class BoxCopy {
   }
 
  private:
-  // The part of the row that is in the tensor; the rest is 0.
+  // Copies the part of the row that is inside the tensor; the rest of the row becomes 0.
   void copy_row(const std::array<std::uint32_t, TensorMap::most_rank>& index, std::uint64_t row) {
     std::array<std::byte, 256 * 8> bytes{};
     bool inside = true;

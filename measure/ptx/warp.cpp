@@ -50,10 +50,10 @@ std::int64_t Warp::run(std::int64_t budget) {
     if (groups_.one()) {
       while (executed < budget && groups_.one() && step(0)) ++executed;
       if (!groups_.none() && groups_.one() && groups_[0].waiting) continue;
-      if (executed < budget) ++executed;  // the branch or the end that left the loop
+      if (executed < budget) ++executed;  // the branch or the end of lanes that left the loop
       continue;
     }
-    // Some instructions of one group, then look again who is behind.
+    // Run a few instructions of this group, then pick again by which group is furthest behind.
     for (int i = 0; i < 4 && executed < budget && current < groups_.count() && step(current); ++i) ++executed;
   }
   return executed;
@@ -65,7 +65,7 @@ bool Warp::are_together(LaneGroups::Group& group, const Instruction& i, Lanes ac
     needed = uniform<std::uint32_t>(i.e, active, "the membermask");
     if ((active & ~needed) != 0)
       throw Finding("a lane executes this and is not in its membermask", std::countr_zero(active & ~needed));
-    needed &= alive_;  // PTX ISA, "shfl.sync", "vote.sync": all non-exited threads of the membermask
+    needed &= alive_;  // PTX ISA, "shfl.sync" and "vote.sync": all non-exited threads of the membermask
   }
   group.waiting = (needed & ~active) != 0;
   return !group.waiting;
@@ -76,7 +76,7 @@ void Warp::end(Lanes lanes) {
   block_.end_threads(std::popcount(lanes));
   if (alive_ == 0) block_.end_warp();
   if (alive_ == 0) {
-    // Nothing waits for copies and products now: they are done whenever.
+    // Nothing waits for the remaining copies and products of this warp, so they may be done at any time: do them now.
     while (!copies.empty()) {
       copies.front().work();
       copies.pop_front();

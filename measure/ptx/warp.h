@@ -1,4 +1,4 @@
-// A warp: 32 lanes with registers, in groups that are at the same instruction.
+// A warp: 32 lanes with their registers, in groups of lanes that are at the same instruction.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,25 +20,26 @@ class Warp : public Registers {
  public:
   Warp(Block&, std::int64_t index);
 
-  /// Executes at most `budget` instructions. Returns how many it executed; of those that only found that they still
-  /// wait, none. Throws Finding with the place of the instruction.
+  /// Executes at most `budget` instructions and returns how many it executed. An instruction that still waits does not
+  /// count. Throws Finding with the place of the instruction.
   std::int64_t run(std::int64_t budget);
   bool has_ended() const { return alive_ == 0; }
   std::int64_t take_thread_instructions();
-  /// The lanes at an instruction that all lanes must execute together, if those that are missing wait elsewhere for
-  /// such an instruction, too: they never come together. "" without one.
+  /// Describes lanes that wait at an instruction which all lanes must execute together, while the other lanes wait at
+  /// another such instruction, so that they never meet. Returns "" if there are none.
   std::string parted_lanes() const;
-  /// "warp 2 at PTX line 120 (…), mbarrier.try_wait…" of each group, for deadlocks.
+  /// Describes where each group of lanes is, for reports of deadlocks, as in "warp 2 (lanes 0xf) at bar.warp.sync of
+  /// PTX line 120 (CUDA line 45)".
   std::string whereabouts() const;
 
   Block& block() const { return block_; }
   Machine& machine() const { return block_.machine(); }
   std::int64_t index() const { return index_; }
   Lanes alive() const { return alive_; }
-  std::uint32_t at() const { return at_; }  // the instruction that is executed
-  /// An access of the warp itself by this instruction.
+  std::uint32_t at() const { return at_; }  // the current instruction
+  /// Describes an access that the warp itself makes by the current instruction.
   Access access() const { return order.access(at_); }
-  /// Whether a wait that is not over shall end all the same (mbarrier.try_wait).
+  /// True if a wait (mbarrier.try_wait) should end although its phase is not complete.
   bool returns_early() const { return returns_early_; }
   std::byte* local(std::size_t lane) { return local_.data() + lane * program_.local_bytes; }
 
@@ -50,10 +51,10 @@ class Warp : public Registers {
     std::uint32_t barrier = 0;
     std::uint64_t turns = 0;
   };
-  std::optional<std::int64_t> registers;         // of a thread, once setmaxnreg has changed them
-  std::optional<Ticket> arrival;                 // at a barrier of the block
-  std::optional<std::uint64_t> cluster_arrival;  // turns of the cluster's barrier before it
-  /// The address of an mbarrier that a lane waits for, and the phase.
+  std::optional<std::int64_t> registers;         // per thread, once setmaxnreg has changed their number
+  std::optional<Ticket> arrival;                 // at a barrier of the block, while the warp waits there
+  std::optional<std::uint64_t> cluster_arrival;  // turns of the cluster's barrier before the warp arrived
+  /// For each lane that waits for an mbarrier: the mbarrier's address, and the phase that the lane waits for.
   std::array<std::optional<std::pair<std::uint64_t, std::uint64_t>>, warp_lanes> awaited_phase;
 
   // ---- asynchronous copies
@@ -63,11 +64,11 @@ class Warp : public Registers {
     std::uint32_t at = 0;
     std::function<void()> work;
   };
-  std::deque<AsyncCopy> copies;                             // cp.async, that are not done yet
-  std::array<std::int64_t, warp_lanes> committed_copies{};  // groups of each lane
+  std::deque<AsyncCopy> copies;                             // copies by cp.async that are not done yet
+  std::array<std::int64_t, warp_lanes> committed_copies{};  // number of groups that each lane has committed
 
  private:
-  /// Returns whether the group goes on.
+  /// Executes one instruction of a group. Returns true if the group can continue.
   bool step(std::size_t current);
   bool are_together(LaneGroups::Group&, const Instruction&, Lanes active);
   void end(Lanes);
@@ -75,11 +76,11 @@ class Warp : public Registers {
   Block& block_;
   std::int64_t index_;
   const Program& program_;
-  std::vector<std::byte> local_;  // of each lane
+  std::vector<std::byte> local_;  // local memory of all lanes
   Lanes alive_ = 0;
   LaneGroups groups_;
   bool returns_early_ = false;
-  std::optional<std::uint64_t> idle_since_;  // the machine's events when every group waited
+  std::optional<std::uint64_t> idle_since_;  // the machine's event count when every group was waiting
   std::uint32_t at_ = 0;
   std::int64_t thread_instructions_ = 0;
 };

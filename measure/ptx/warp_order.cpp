@@ -14,7 +14,8 @@ void WarpOrder::acquire(const ClusterClocks& released) {
   if (const ProxyClocks* const own = released.find(cluster_)) knowledge_.ProxyClocks::join(*own);
 }
 
-// PTX ISA, "Release and Acquire Patterns": a strong read, and a fence behind it if the read itself does not acquire.
+// An acquire pattern (PTX ISA, "Release and Acquire Patterns") is a strong read that acquires, or a strong read
+// followed by a fence.
 void WarpOrder::observe(const GlobalOrder& global, std::uint64_t address, const MemoryOrder& order) {
   const GlobalOrder::Released* const released = global.find(address);
   if (!order.strong || released == nullptr) return;

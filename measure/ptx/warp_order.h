@@ -1,4 +1,5 @@
-// What a warp knows of the accesses of others, and makes known to them (PTX ISA, "Memory Consistency Model").
+// What a warp knows about the accesses of others, and what it makes known to them (PTX ISA, "Memory Consistency
+// Model").
 #pragma once
 #include <cstdint>
 
@@ -17,24 +18,26 @@ class WarpOrder {
   Actor actor() const { return actor_; }
   const Knowledge& knowledge() const { return knowledge_; }
   const LaneOrder& lanes() const { return lanes_; }
-  /// An access of the warp itself by the instruction `at`.
+  /// Describes an access by the warp itself in instruction `at`.
   Access access(std::uint32_t at) const { return {actor_, epoch_, at, false, false, &knowledge_}; }
   void acquire(const Knowledge& other) {
     knowledge_.join(other);
     lanes_.meet(all_lanes);
   }
-  /// PTX ISA, "bar.warp.sync".
+  /// The lanes execute bar.warp.sync (PTX ISA, "bar.warp.sync").
   void meet(Lanes lanes) { lanes_.meet(lanes); }
   void see(Actor actor, Epoch epoch) { knowledge_.seen.see(actor, epoch); }
-  /// What comes from here on is not part of what the warp has made known before.
+  /// Starts a new epoch. Later accesses are not part of what the warp has made known before.
   void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }
-  /// PTX ISA, "fence.proxy.async".
+  /// Executes fence.proxy.async (PTX ISA, "fence.proxy.async").
   void show_to_proxy();
-  /// PTX ISA, "membar/fence".
+  /// Executes a fence (PTX ISA, "membar/fence").
   void fence(Scope);
-  /// A read of global memory: what the address makes known.
+  /// Updates the warp's knowledge after a read of global memory: a strong read observes what was released at the
+  /// address.
   void observe(const GlobalOrder&, std::uint64_t address, const MemoryOrder&);
-  /// A write to global memory makes known what its order says. `updates`: by an atomic operation.
+  /// Updates what a write to global memory makes known at the address, as its order says. `updates`: the write is by an
+  /// atomic operation.
   void release(GlobalOrder&, std::uint64_t address, const MemoryOrder&, bool updates);
 
  private:
@@ -46,7 +49,7 @@ class WarpOrder {
   Epoch epoch_ = 1;
   Knowledge knowledge_;
   LaneOrder lanes_;
-  /// Of global memory: what strong reads have seen that no fence has acquired yet, and what fences have released.
+  /// For global memory: what strong reads have observed and no fence has acquired yet, and what fences have released.
   ClusterClocks observed_in_device_, observed_in_block_, fenced_for_device_, fenced_for_block_;
 };
 

@@ -21,7 +21,7 @@ void WarpProducts::issue(std::uint32_t at, const Detail& registers, std::functio
   open_.push_back({committed_ + 1, at, std::move(work)});
 }
 
-// PTX ISA, "wgmma.mma_async": registers of an operand may not be touched before the wait.
+// PTX ISA, "wgmma.mma_async": the registers of an operand may not be accessed before the wait.
 void WarpProducts::check_registers(const Instruction& i) {
   ++clock_;
   if (i.detail == nullptr) return;

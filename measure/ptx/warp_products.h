@@ -1,4 +1,4 @@
-// The products of matrices (wgmma) that a warp has issued, and the registers that they use.
+// The matrix products (wgmma) that a warp has issued, and the registers that they use.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -20,7 +20,8 @@ class WarpProducts {
     std::uint32_t at = 0;
     std::function<void()> work;
   };
-  /// Products of the current group, committed() + 1. `sums` and fragments of a are in use until they are waited for.
+  /// Adds a product to the current group, committed() + 1. The registers of the sums (`d`) and of the fragments of a
+  /// are in use until a wait for the group.
   void issue(std::uint32_t at, const Detail& registers, std::function<void()> work);
   std::size_t next_number() { return issued_++; }
   void commit() { ++committed_; }
@@ -29,17 +30,18 @@ class WarpProducts {
   void note_waited(std::int64_t group);
 
   void note_fence() { fence_ = clock_; }
-  /// Throws Finding if an instruction other than wgmma wrote the register since the last wgmma.fence.
+  /// Throws Finding if an instruction other than wgmma has written the register since the last wgmma.fence.
   void check_fenced(RegisterPlace) const;
-  /// Before each instruction of a program with wgmma. Throws Finding if it touches a register of a product that was not waited for.
+  /// Called before each instruction of a program with wgmma. Throws Finding if the instruction touches a register of a
+  /// product that no wait has covered yet.
   void check_registers(const Instruction&);
 
  private:
   std::deque<Product> open_;
   std::int64_t committed_ = 0;
   std::size_t issued_ = 0;
-  std::vector<std::int64_t> written_;    // when a register was last written by something else
-  std::vector<std::int64_t> in_flight_;  // the group that a register waits for; 0: none
+  std::vector<std::int64_t> written_;    // time (clock_) of the last write to each register by another instruction
+  std::vector<std::int64_t> in_flight_;  // group of the product that uses each register; 0: none
   std::int64_t clock_ = 0, fence_ = -1, waited_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Loads, stores, atomics and reductions.
+// Loads, stores, atomic operations and reductions.
 #include <array>
 #include <cstring>
 
@@ -31,7 +31,8 @@ MemoryOrder order_of(const Binder& b) {
   return order;
 }
 
-/// Memory of one element's type; registers of at least 16 bits, which a narrower element fills by its sign.
+/// `Memory`: the type of an element. `Register`: the type of a register, of at least 16 bits; a narrower signed element
+/// is sign-extended.
 template <class Memory, class Register>
 Flow run_load(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t count = i.detail->d.size(), used = count * sizeof(Memory);
@@ -48,7 +49,7 @@ Flow run_load(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
-// The base address may be one of the registers that are loaded.
+// The destination may be the base register of the address, so it is written last.
 template <class Memory>
 Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
   PerLane<Memory> r = w.lanes<Memory>(i.d);
@@ -82,7 +83,7 @@ std::vector<Operand> vector_of(const Binder& b, std::size_t i, int lanes) {
   return list;
 }
 
-// The registers' bits, which must be the same for all elements.
+// Returns the bits of the registers, which must be the same for all elements.
 int register_bits(const Binder& b, const std::vector<Operand>& list, int bits) {
   int own = 0;
   for (const Operand& o : list)
@@ -107,8 +108,8 @@ void load(Binder& b) {
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   std::vector<Operand> list = vector_of(b, 0, lanes);
   const int own = register_bits(b, list, bits);
-  // A compiler may load more than the program asks for, such as four of three neighbours. What it then does not use may
-  // be what others write.
+  // A compiler may load more than the program asks for, such as four elements of which three are used. Other threads
+  // may write the unused elements at the same time, so unused registers at the end of the list are not loaded.
   while (list.size() > 1 && !b.has("volatile") && b.is_unused(list.back())) list.pop_back();
   if (lanes == 1 && own == bits) {
     b.to().d = b.write(list[0], bits);
@@ -156,7 +157,7 @@ void store(Binder& b) {
   });
 }
 
-// ---- atom and red: lanes one after the other.
+// ---- atom and red: the lanes execute one after the other.
 template <class T>
 using Combine = T (*)(T old, T b, T c);
 
@@ -195,7 +196,7 @@ template <class T>
 T different(T a, T b, T) {
   return a ^ b;
 }
-// PTX ISA, "atom": inc and dec wrap at b.
+// PTX ISA, "atom": inc and dec wrap around at b.
 template <class T>
 T incremented(T a, T b, T) {
   return a >= b ? 0 : a + 1;
@@ -205,7 +206,7 @@ T decremented(T a, T b, T) {
   return a == 0 || a > b ? b : a - 1;
 }
 
-// detail: d the old values, b and c the operands, one for each element of a vector.
+// In the Detail, d has the old values, and b and c have the operands, one per element of a vector.
 template <class T, Combine<T> combine>
 Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
@@ -219,7 +220,7 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
       const T result = combine(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
       std::memcpy(at + k * sizeof(T), &result, sizeof(T));
       if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
-      writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a cas that fails only reads
+      writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a failed cas only reads
     }
     if (writes) release(w, i, l, true);
   }

@@ -1,4 +1,4 @@
-// Arithmetic, logic and comparisons of the lanes' registers.
+// Arithmetic, logic and comparisons, lane by lane.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,14 +17,14 @@ using Unsigned = std::make_unsigned_t<T>;
 __extension__ using Int128 = __int128;
 __extension__ using UnsignedInt128 = unsigned __int128;
 
-/// The type of twice the bits.
+/// The integer type with twice the bits of T.
 template <class T>
 using Wide = std::conditional_t<
     sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>,
     std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
                        std::conditional_t<std::is_signed_v<T>, Int128, UnsignedInt128>>>;
 
-// ---- integers: results wrap. The work is done in 64 bits without a sign.
+// ---- integers: results wrap around. They are computed in unsigned 64-bit arithmetic.
 template <class T>
 constexpr T wrapped(std::uint64_t bits) {
   return static_cast<T>(bits);
@@ -67,7 +67,7 @@ template <class T>
 struct ProductSum {
   Wide<T> operator()(T a, T b, Wide<T> c) const { return wrapped<Wide<T>>(wide(Product<T>{}(a, b)) + wide(c)); }
 };
-// PTX ISA, "div": by zero the value is the machine's own.
+// PTX ISA, "div": the result of a division by zero is machine-specific.
 template <class T>
 struct Divide {
   T operator()(T a, T b) const {
@@ -176,7 +176,8 @@ void integer_ternary(Binder& b) {
     bind_ternary<T, T, T, T, F<T>>(b);
   });
 }
-// ---- integers with a carry (PTX ISA, "Extended-Precision Integer Arithmetic"). A difference borrows.
+// ---- integers with a carry (PTX ISA, "Extended-Precision Integer Arithmetic"). In a subtraction the carry is a
+// borrow.
 enum class First : std::uint8_t { sum, difference, low, high };
 template <class U, First first, bool takes, bool gives>
 Flow run_carrying(Warp& w, const Instruction& i, Lanes active) {
@@ -265,7 +266,7 @@ void not_predicate(Binder& b) {
   b.to().run = run_not;
 }
 
-// ---- fields of bits
+// ---- bit fields
 struct FieldInsert {
   template <class T>
   static T insert(T a, T b, std::uint32_t position, std::uint32_t length) {
@@ -295,7 +296,7 @@ void field_insert(Binder& b) {
   b.to().c = b.read(3, 32), b.to().e = b.read(4, 32);
   b.to().run = bits == 64 ? run_field_insert<std::uint64_t> : run_field_insert<std::uint32_t>;
 }
-// PTX ISA, "bfe": bits beyond the field are its sign.
+// PTX ISA, "bfe": bits beyond the field are copies of its sign bit.
 template <class T>
 struct FieldExtract {
   T operator()(T a, std::uint32_t position, std::uint32_t length) const {
@@ -319,7 +320,8 @@ void field_extract(Binder& b) {
     if constexpr (sizeof(T) >= 4) bind_ternary<T, T, std::uint32_t, std::uint32_t, FieldExtract<T>>(b);
   });
 }
-// PTX ISA, "prmt": bytes of b:a, picked by four bits each; the top bit spreads the byte's sign.
+// PTX ISA, "prmt": each result byte is a byte of b:a, selected by the lower three of four bits; if the top bit is set,
+// the selected byte's sign fills the result byte.
 struct Permute {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t pick) const {
     const std::uint64_t both = a | static_cast<std::uint64_t>(b) << 32;
@@ -368,7 +370,7 @@ void lop3(Binder& b) {
   b.to().number = b.integer(4);
   b.to().run = run_lop3;
 }
-// PTX ISA, "dp2a" and "dp4a": sums of products of parts of a and bytes of b.
+// PTX ISA, "dp2a" and "dp4a": dot products of the halves or bytes of a with bytes of b, added to c.
 template <class A, class B, int first>
 struct DotPair {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
@@ -413,7 +415,7 @@ void dot_four(Binder& b) {
   return c ? dot_four_of<std::uint8_t, std::int8_t>(b) : dot_four_of<std::uint8_t, std::uint8_t>(b);
 }
 
-// ---- floats. `Flush`: operands and results that are subnormal are 0.
+// ---- floats. `flush`: subnormal operands and results become 0.
 template <class F, bool flush>
 struct Float {
   template <class... T>
@@ -430,7 +432,7 @@ struct Saturated {
   auto operator()(T... x) const {
     const auto value = F{}(x...);
     using V = std::remove_const_t<decltype(value)>;
-    return value > V{0} ? std::min(value, V{1}) : V{0};  // PTX ISA, ".sat": NaN gives +0
+    return value > V{0} ? std::min(value, V{1}) : V{0};  // PTX ISA, ".sat": NaN becomes +0
   }
 };
 struct FloatAdd {
@@ -504,8 +506,8 @@ struct RoundedFma {
   float operator()(float a, float b, float c) const { return fma_rounded(a, b, c, rounding); }
   double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
 };
-// Approximations: their errors are within the manual's bounds, because they are rounded once. They are computed in
-// double and rounded to the type.
+// Approximate instructions. Their results are rounded once, if necessary from double, so their errors are within the
+// bounds of the manual.
 struct Reciprocal {
   template <class T>
   T operator()(T a) const {
@@ -540,7 +542,7 @@ struct Tanh {
   float operator()(float a) const { return static_cast<float>(std::tanh(static_cast<double>(a))); }
 };
 
-// Of f32 with all its modifiers; of f64 there are none of them.
+// Binds a float instruction of f32 with its modifiers .ftz and .sat, or of f64, which does not have these modifiers.
 template <class F, int arity>
 void bind_float(Binder& b) {
   const auto bind = [&](auto f, auto t) {

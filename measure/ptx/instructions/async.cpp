@@ -1,4 +1,4 @@
-// cp.async, mbarriers, tensor copies, and addresses of other blocks.
+// cp.async, mbarriers, tensor copies, and addresses in other blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ void for_each_lane(Lanes active, const Visit& visit) {
   for (; active != 0; active &= active - 1) visit(static_cast<std::size_t>(std::countr_zero(active)));
 }
 
-/// A second address of an instruction: its register is in i.b, the rest in the Detail (m: offset, n: bytes).
+/// Binds the second address of an instruction: its base register is in i.b, the rest in the Detail (m: the offset, n:
+/// the bytes of the base register).
 void second_address(Binder& b, const Operand& o) {
   Instruction first = b.to();
   b.address(o);
@@ -46,7 +47,7 @@ void copy_now(Warp& w, const CopyOrder& order) {
   const Actor actor = w.block().cluster().actors().copies(w.order.actor());
   const Access access{actor, order.group, order.at, false, false, &order.before};
   if (order.size_read > 0) {
-    // The whole place must be aligned, also where a part is read (PTX ISA, "cp.async").
+    // The address must be aligned to the whole size, even if only a part is read (PTX ISA, "cp.async").
     if (order.from % order.size != 0)
       throw Finding(fmt::format("misaligned: {} bytes from {:#x}", order.size, order.from),
                     static_cast<int>(order.lane));
@@ -113,7 +114,8 @@ void commit(Binder& b) {
   b.to().run = run_commit;
 }
 
-// i.number: groups that may stay open; -1: wait for copies of no group, too, as if they were one.
+// i.number: number of groups that may stay open. -1: wait for all copies; those without a group are first committed as
+// one.
 Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
   if (i.number < 0) run_commit(w, i, active);
   const std::int64_t open = std::max<std::int64_t>(i.number, 0);
@@ -144,7 +146,7 @@ void copy_wait(Binder& b) {
   b.to().run = run_copy_wait;
 }
 
-// ---- mbarriers. Of an address in another block's memory only arrivals are allowed.
+// ---- mbarriers. On an mbarrier in another block's memory, only arrivals are allowed.
 struct BarrierPlace {
   Block* block;
   std::uint64_t offset;
@@ -180,7 +182,7 @@ void barrier_init(Binder& b) {
 Flow run_barrier_end(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->mbarriers().find(place.offset, w.access());  // there must be one
+    place.block->mbarriers().find(place.offset, w.access());  // throws if there is none
     place.block->mbarriers().remove(place.offset);
   });
   return Flow::next;
@@ -191,7 +193,8 @@ void barrier_end(Binder& b) {
   b.to().run = run_barrier_end;
 }
 
-// The state that an arrival gives is the phase that it belongs to. i.size: 1: expect bytes (in c), 2: arrive (count b).
+// The state that an arrival returns is the number of its phase. i.size is a set of flags: 1: expect bytes (operand c),
+// 2: arrive (count in operand b).
 Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
@@ -220,8 +223,8 @@ void arrive(Binder& b) {
   b.to().run = run_arrive;
 }
 
-// Whether the lane's wait is over. A phase that began and ended since the lane began to wait hides the one it waits
-// for.
+// Returns true if the lane's wait is over. Throws Finding if the phase that the lane waits for has ended and the next
+// phase has ended, too: the parity then no longer shows that the wait is over.
 bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   Mbarrier& barrier = barrier_of(w, i, lane);
   const std::uint64_t address = w.address(i, lane);
@@ -244,8 +247,8 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   return false;
 }
 
-// PTX ISA, "mbarrier.try_wait": it may suspend the thread, and may return early. i.size: whether it waits;
-// i.e: whether it is given a parity, or a state.
+// PTX ISA, "mbarrier.try_wait": it may suspend the thread, and may return early. i.size: 1 if the instruction waits
+// (try_wait). i.e: 1 if the operand is a parity, 0 if it is a state.
 Flow run_test(Warp& w, const Instruction& i, Lanes active) {
   Lanes complete = 0;
   for_each_lane(active, [&](std::size_t lane) { complete |= Lanes{is_complete(w, i, lane)} << lane; });
@@ -272,7 +275,7 @@ struct TensorOrder {
   const TensorMap* map;
   Coordinates at;
   std::uint64_t to, barrier;
-  Lanes blocks;  // of a multicast; 0: the block of `to`
+  Lanes blocks;  // target blocks of a multicast; 0: the block of `to`
   std::uint32_t at_instruction;
   Knowledge before;
 };
@@ -305,7 +308,7 @@ void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
   for_each_lane(order.blocks, [&](std::size_t rank) { copy_to_block(w, order, *blocks[rank], to, barrier); });
 }
 
-// i.e: the map's address; detail: a the coordinates, b the mask.
+// i.e: the address of the tensor map. In the Detail, a has the coordinates and b the mask of a multicast.
 Flow run_tensor_copy(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     TensorOrder order{.map = &w.machine().map_of(w.lanes<std::uint64_t>(i.e)[lane]),
@@ -353,7 +356,7 @@ void tensor_copy(Binder& b) {
   b.to().run = run_tensor_copy;
 }
 
-// ---- mapa: the same place in another block of the cluster.
+// ---- mapa: the same offset in the shared memory of another block of the cluster.
 template <class T>
 Flow run_map_address(Warp& w, const Instruction& i, Lanes active) {
   PerLane<T> r{};

@@ -1,4 +1,4 @@
-// Comparisons of two operands in each lane (PTX ISA, "setp").
+// Comparisons of two operands, lane by lane (PTX ISA, "setp").
 #pragma once
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ bool is_nan(T x) {
     return false;
 }
 
-/// `unordered`: true if an operand is NaN.
+/// Compares two values. `unordered`: the result if an operand is NaN.
 template <class T, Relation relation, bool unordered>
 struct Related {
   bool operator()(T a, T b) const {
@@ -37,7 +37,7 @@ struct Related {
   }
 };
 
-/// use.operator()<F>() with the Related that the word of a comparison, such as "lt", "ltu" or "lo", means.
+/// Returns use.operator()<F>(), in which F is the Related for the word of a comparison, such as "lt", "ltu" or "lo".
 template <class T, class Use>
 Meaning with_relation(std::string_view word, const Use& use) {
   using enum Relation;
@@ -59,8 +59,9 @@ Meaning with_relation(std::string_view word, const Use& use) {
   return make.template operator()<nan>();
 }
 
-/// Writes the predicates of a setp. Instruction::number: 0: the comparison alone; 1, 2, 3: and, or, xor with predicate
-/// c. Instruction::e is the predicate of the opposite, if `size` is not 0.
+/// Writes the result predicates of a setp. Instruction::number: 0: the comparison alone; 1, 2, 3: the comparison
+/// combined with predicate c by and, or, xor. If `size` is not 0, Instruction::e gets the result for the negated
+/// comparison.
 inline Flow set_predicates(Warp& w, const Instruction& i, const std::array<bool, warp_lanes>& truth, Lanes active) {
   Lanes result = 0;
   for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{truth[l]} << l;
@@ -73,7 +74,7 @@ inline Flow set_predicates(Warp& w, const Instruction& i, const std::array<bool,
   return Flow::next;
 }
 
-/// Binds the operands of a setp of registers with so many bits, for set_predicates().
+/// Binds the operands of a setp on registers with `bits` bits, for set_predicates().
 inline void bind_comparison(Binder& b, int bits) {
   const bool combined = b.has("and") || b.has("or") || b.has("xor");
   b.expect_operands(combined ? 4 : 3, combined ? 4 : 3);

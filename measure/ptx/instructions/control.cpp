@@ -10,9 +10,9 @@
 namespace deplo::measure::ptx {
 namespace {
 
-// Registers of a thread at the launch, as ptxas deals them out under setmaxnreg: as many as the launch bounds allow.
-// CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers a multiprocessor, at most 255 a thread,
-// dealt out by 8 (PTX ISA, "setmaxnreg").
+// Registers per thread at the launch, as ptxas allocates them for kernels with setmaxnreg: as many as the launch bounds
+// allow. CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers per multiprocessor, at most 255 per
+// thread, allocated in multiples of 8 (PTX ISA, "setmaxnreg").
 std::int64_t launch_registers(const Machine& machine) {
   constexpr std::int64_t all = 65536, most = 255;
   const std::int64_t threads = machine.warps() * warp_lanes * machine.program().least_blocks;
@@ -61,7 +61,7 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
   w.arrival.reset();
   return Flow::next;
 }
-// bar.sync a{, b}; barrier.sync.aligned is the same (PTX ISA, "bar"). i.number: whether there is a number of threads.
+// bar.sync a{, b}. barrier.sync.aligned is the same (PTX ISA, "bar"). i.number: 1 if a number of threads is given.
 void barrier(Binder& b) {
   b.expect_operands(1, 2);
   b.to().a = b.read(0, 32);
@@ -73,7 +73,7 @@ void barrier(Binder& b) {
 }
 
 Flow run_warp_barrier(Warp& w, const Instruction&, Lanes active) {
-  w.order.meet(active | ~w.alive());  // those that have ended miss nothing
+  w.order.meet(active | ~w.alive());  // lanes that have ended miss nothing
   return Flow::next;
 }
 void warp_barrier(Binder& b) {
@@ -84,7 +84,8 @@ void warp_barrier(Binder& b) {
 }
 
 // ---- barrier.cluster
-// A relaxed arrival makes only those mbarriers known that fence.mbarrier_init.release.cluster stands behind.
+// A relaxed arrival releases only the initializations of mbarriers that fence.mbarrier_init.release.cluster has
+// covered.
 template <bool is_relaxed>
 Flow run_cluster_arrive(Warp& w, const Instruction&, Lanes active) {
   if (w.cluster_arrival) throw Finding("arrives at the cluster's barrier twice, without a wait in between");
@@ -106,7 +107,8 @@ Flow run_cluster_wait(Warp& w, const Instruction&, Lanes) {
 }
 void cluster_barrier(Binder& b) {
   b.expect_operands(0, 0);
-  // Without .aligned lanes may arrive apart. The machine lets them come together, which any order allows.
+  // Without .aligned, lanes may arrive separately. The machine lets them arrive together, which is one of the allowed
+  // orders.
   b.to().together = Together::warp;
   b.to().waits = true;
   b.to().run = !b.has("arrive")   ? run_cluster_wait
@@ -136,7 +138,7 @@ Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
 }
 void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
 
-// ---- setmaxnreg (PTX ISA): dec gives registers back to the block's pool; inc waits until the pool has enough.
+// ---- setmaxnreg (PTX ISA): dec returns registers to the block's pool; inc waits until the pool has enough.
 Flow run_set_registers(Warp& w, const Instruction& i, Lanes) {
   const std::int64_t before = w.registers.value_or(launch_registers(w.machine()));
   const bool increases = i.size != 0;
@@ -162,7 +164,8 @@ void set_registers(Binder& b) {
   b.to().run = run_set_registers;
 }
 
-// ---- call: vprintf alone, by NVRTC's own convention: a format, and the arguments in memory, each aligned to its size.
+// ---- call: only vprintf, by NVRTC's own calling convention: a format, and the arguments in memory, each aligned to
+// its size.
 class Printer {
  public:
   Printer(Warp& w, std::size_t lane, std::uint64_t arguments) : w_(w), lane_(lane), at_(arguments) {}
@@ -206,7 +209,7 @@ class Printer {
       for (auto address = take<std::uint64_t>(); byte(address) != '\0';) result += byte(address++);
       return result;
     }
-    // The format is one of printf's, as checked above.
+    // The format is valid for printf, as checked above.
     if (std::strchr("eEfFgGaA", kind) != nullptr)
       std::snprintf(text, sizeof text, spec.c_str(), take<double>());  // NOLINT
     else if (wide || kind == 'p')
@@ -237,7 +240,7 @@ void call(Binder& b) {
   const auto& arguments = b.operand(1).parts;
   if (arguments.size() != 2) b.fail("two arguments of vprintf");
   for (const Operand& o : arguments) {
-    const RegisterPlace place = b.read(o, 64);  // the address of what is passed
+    const RegisterPlace place = b.read(o, 64);  // the address of the argument
     b.detail().a.push_back(place);
   }
   b.to().run = run_print;

@@ -1,4 +1,4 @@
-// Moves, conversions between types, and between generic addresses and those of a space.
+// Moves, conversions between types, and conversions between generic addresses and the addresses of a space.
 #include <algorithm>
 #include <limits>
 
@@ -26,7 +26,7 @@ Flow run_move_predicate(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
-// {low, …, high} of parts to one register, or back.
+// Packs {low, …, high} into one register, or unpacks one register.
 template <class Whole, class Part>
 Flow run_pack(Warp& w, const Instruction& i, Lanes active) {
   PerLane<Whole> r{};
@@ -81,9 +81,8 @@ void move(Binder& b) {
   b.to().run = run_move_predicate;
 }
 
-// ---- cvt. The types of source and destination, and the bits of their registers, are in the Detail: m and n bits of
-// the
-// source's register and type, negative if signed; k and format likewise of the destination's.
+// ---- cvt. The Detail has the bits of registers and types: m and n are those of the source's register and type, k and
+// format those of the destination's. The bits of a type are negative if it is signed.
 using Integers = PerLane<std::int64_t>;
 using Numbers = PerLane<double>;
 
@@ -127,7 +126,7 @@ Flow run_integer_to_integer(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
-// PTX ISA, "cvt", .sat: the nearest number that the destination has.
+// PTX ISA, "cvt", .sat: the nearest number that the destination can hold.
 Flow run_saturated_integer(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   Integers x = load_integers(w, i.a, t.m, t.n);
@@ -142,7 +141,7 @@ Flow run_saturated_integer(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
-// A long double holds every integer of 64 bits.
+// Rounds an integer to T. A long double holds every 64-bit integer exactly.
 template <class T>
 T rounded(std::int64_t x, bool is_signed, Rounding rounding) {
   const T nearest = is_signed ? static_cast<T>(x) : static_cast<T>(static_cast<std::uint64_t>(x));
@@ -205,8 +204,8 @@ void store_floats(Warp& w, RegisterPlace place, const Numbers& x, Lanes active) 
   w.store(place, r, active);
 }
 
-// i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus, 'p'lus, or 0: not. i.size: 1 flush, 2
-// saturate.
+// i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus or 'p'lus infinity; 0: do not round. i.size is
+// a set of flags: 1 flush, 2 saturate, 4 relu.
 double to_integer(double x, std::int64_t mode) {
   return mode == 'n'   ? std::nearbyint(x)
          : mode == 'z' ? std::trunc(x)
@@ -226,7 +225,7 @@ Flow run_float_to_integer(Warp& w, const Instruction& i, Lanes active) {
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     const double value = to_integer((i.size & 1) != 0 ? flushed_as_f32(x[l]) : x[l], i.number);
     if (std::isnan(value))
-      r[l] = 0;  // PTX ISA, "cvt": a NaN gives 0
+      r[l] = 0;  // PTX ISA, "cvt": NaN becomes 0
     else if (value >= high)
       r[l] = narrowed(static_cast<std::int64_t>(bits == 64 ? (t.format < 0 ? INT64_MAX : -1)
                                                            : (std::int64_t{1} << (t.format < 0 ? bits - 1 : bits)) - 1),
@@ -346,7 +345,7 @@ void convert_float(Binder& b) {
   }
 }
 
-// PTX ISA, "cvt": the first operand is the upper half.
+// PTX ISA, "cvt": the first operand goes to the upper half.
 template <ir::DType type, bool relu>
 struct Pair {
   std::uint32_t operator()(float a, float b) const {

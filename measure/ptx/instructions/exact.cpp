@@ -1,4 +1,4 @@
-// Instructions on floats that are elements of an arithmetic (measure/ptx/floats.h).
+// Instructions on floats that are elements of an arithmetic instead of numbers (measure/ptx/floats.h).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,8 @@ void for_each_lane(Lanes active, const Visit& visit) {
     if ((active >> l & 1) != 0) visit(l);
 }
 
-// Of lanes that do not take part a register may have any bits, which shall not become elements.
+// Only active lanes are decoded. The register of an inactive lane may have any bits, and these must not become
+// elements.
 PerLane<double> load(Warp& w, RegisterPlace place, Lanes active) {
   Floats& floats = floats_of(w);
   const PerLane<Bits>& bits = w.lanes<Bits>(place);
@@ -68,7 +69,7 @@ void operation(Binder& b) {
   b.to().run = run_op<op, arity>;
 }
 
-// PTX ISA, "min": without .NaN the other operand, if one is NaN.
+// PTX ISA, "min": without .NaN, the result is the other operand if one operand is NaN.
 template <Op op>
 Flow run_extremum(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
@@ -97,7 +98,7 @@ void extremum(Binder& b) {
   b.to().run = b.has("NaN") ? run_extremum_of_nan<op> : run_extremum<op>;
 }
 
-// ---- comparisons: of elements as doubles
+// ---- comparisons: elements are compared as doubles
 template <class F>
 Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
@@ -111,7 +112,7 @@ void setp(Binder& b) {
   b.to().run = with_relation<double>(b.word(1), []<class F>() -> Meaning { return run_setp<F>; });
 }
 
-// ---- cvt between floats. Rounding is the arithmetic's.
+// ---- cvt between floats. The arithmetic does the rounding.
 template <DType type>
 Flow run_widen(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<std::uint16_t> a = w.lanes<std::uint16_t>(i.a);
@@ -136,7 +137,7 @@ Flow run_narrow(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
-// PTX ISA, "cvt": the first operand is the upper half.
+// PTX ISA, "cvt": the first operand goes to the upper half.
 template <DType type, bool relu>
 Flow run_narrow_pair(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
@@ -260,7 +261,7 @@ constexpr Row rows[] = {
      atomic_add},
     {"red.{relaxed|release}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}.add.{v2|v4}.f32",
      atomic_add},
-    // of exact_prelude()
+    // instructions of exact_prelude()
     {"deplo.exp.f32", operation<Op::exp, 1>},
     {"deplo.log.f32", operation<Op::log, 1>},
     {"deplo.sqrt.f32", operation<Op::sqrt, 1>},

@@ -1,4 +1,4 @@
-// Instructions that each lane executes for itself: a function of one value of each operand.
+// Instructions that each lane executes independently: a function of one value per operand.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -76,7 +76,7 @@ struct Typed {
   using type = T;
 };
 
-/// Calls visit(Typed<T>()) with the type of a word such as "s32".
+/// Calls visit(Typed<T>()), in which T is the integer type of a word such as "s32".
 template <class Visit>
 void with_integer(std::string_view type, const Visit& visit) {
   const int bits = type_bits(type);
@@ -92,7 +92,7 @@ void with_integer(std::string_view type, const Visit& visit) {
   return visit(Typed<std::uint64_t>());
 }
 
-/// … of one of at least 16 bits, because there is no arithmetic of 8.
+/// The same for types of at least 16 bits, because PTX has no arithmetic on 8 bits. Does nothing for 8-bit types.
 template <class Visit>
 void with_wide_integer(std::string_view type, const Visit& visit) {
   with_integer(type, [&](auto t) {
@@ -105,7 +105,7 @@ void with_float(std::string_view type, const Visit& visit) {
   return type == "f64" ? visit(Typed<double>()) : visit(Typed<float>());
 }
 
-/// PTX ISA, ".ftz": subnormal numbers become 0 of the same sign.
+/// PTX ISA, ".ftz": subnormal numbers become 0 with the same sign.
 inline float flushed(float x) { return std::fabs(x) < 0x1p-126F ? std::copysign(0.0F, x) : x; }
 inline double flushed(double x) { return x; }
 

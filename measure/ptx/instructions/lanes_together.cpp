@@ -1,4 +1,4 @@
-// Instructions by which the lanes of a warp speak to each other.
+// Instructions through which the lanes of a warp communicate.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -11,7 +11,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-// PTX ISA, "shfl.sync". c: bits 0 to 4 limit the source lane, bits 8 to 12 are the mask of the segment.
+// PTX ISA, "shfl.sync". Operand c: bits 0 to 4 limit the source lane, bits 8 to 12 are the mask of the segment.
 enum class Shuffle { up, down, bfly, idx };
 template <Shuffle mode>
 Flow run_shuffle(Warp& w, const Instruction& i, Lanes active) {
@@ -95,7 +95,8 @@ void active_mask(Binder& b) {
   b.to().run = run_active_mask;
 }
 
-// PTX ISA, "elect.sync": one of the mask's lanes, always the same; the machine takes the lowest. d|p.
+// PTX ISA, "elect.sync": elects one lane of the mask, always the same one. The machine elects the lowest. The results
+// are d|p.
 Flow run_elect(Warp& w, const Instruction& i, Lanes active) {
   const auto elected = static_cast<std::uint32_t>(std::countr_zero(active));
   PerLane<std::uint32_t> r;

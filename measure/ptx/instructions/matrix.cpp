@@ -20,7 +20,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::size_t row_bytes = 16;  // of an 8 x 8 matrix of 16 bits
+constexpr std::size_t row_bytes = 16;  // of a row of an 8 x 8 matrix with 16-bit elements
 
 // ---- ldmatrix and stmatrix: lanes 8 i to 8 i + 7 have the addresses of the rows of matrix i (PTX ISA, "ldmatrix").
 template <bool stores>
@@ -76,16 +76,16 @@ enum class Element { bf16, f16, tf32 };
 
 ir::DType dtype(Element type) { return type == Element::bf16 ? ir::DType::bf16 : ir::DType::f16; }
 
-/// What the bits of elements stand for: numbers.
+/// Decodes the bits of elements as numbers.
 class Numbers {
  public:
   explicit Numbers(const Warp&) {}
   double value(std::uint16_t bits, Element type) const { return ir::float16_value(bits, dtype(type)); }
-  // PTX ISA, "Alternate floating point data formats": of a tf32 the lower 13 bits are not read.
+  // PTX ISA, "Alternate floating point data formats": the lower 13 bits of a tf32 are not read.
   double tf32(std::uint32_t bits) const { return std::bit_cast<float>(bits & 0xffffe000U); }
 };
 
-/// … elements of an arithmetic (LaunchOptions::floats).
+/// Decodes the bits of elements as elements of an arithmetic (LaunchOptions::floats).
 class Exact {
  public:
   explicit Exact(const Warp& w) : floats_(*w.machine().options().floats) {}
@@ -98,9 +98,10 @@ class Exact {
 
 using Elements = std::array<double, 16>;  // up to 16 elements along k
 
-/// The rows g and g + 8 of operand a that a warp's registers hold (PTX ISA, "Matrix Fragments for mma.m16n8k16"): row
-/// g of
-/// 16-bit elements 2 t, 2 t + 1 in register 0, row g + 8 in 1, and k + 8 in 2 and 3; of tf32 element t, and t + 4.
+/// Reads operand a from a warp's registers (PTX ISA, "Matrix Fragments for mma.m16n8k16"). Lane 4 g + t holds, in
+/// register 0, elements 2 t and 2 t + 1 of row g if elements have 16 bits; register 1 holds row g + 8, and registers 2
+/// and 3 hold the same rows at k + 8. If elements are tf32, registers 0 and 1 hold element t, and registers 2 and 3
+/// element t + 4.
 template <class Values>
 std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
   const Values values(w);
@@ -121,7 +122,8 @@ std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& re
   return rows;
 }
 
-/// Column n of operand b: lane 4 n + t has elements 2 t, 2 t + 1 (and 8 more in register 1), of tf32 t (and t + 4).
+/// Reads operand b from a warp's registers. Lane 4 n + t holds elements 2 t and 2 t + 1 of column n (register 1: at k +
+/// 8) if elements have 16 bits, or element t (register 1: t + 4) if they are tf32.
 template <class Values>
 std::array<Elements, 8> columns_of_b(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
   const Values values(w);
@@ -149,14 +151,14 @@ double dot(const Elements& a, const Elements& b) {
 }
 
 std::array<Aligned, 16> aligned(const Elements& elements, Element type) {
-  const int least = type == Element::f16 ? -14 : -126;  // of a normal number of the type
+  const int least = type == Element::f16 ? -14 : -126;  // exponent of the smallest normal number of the type
   std::array<Aligned, 16> result;
   for (std::size_t k = 0; k < elements.size(); ++k)
     result[k] = {elements[k], elements[k] == 0 ? least : std::max(std::ilogb(elements[k]), least)};
   return result;
 }
 
-/// Adds products as the launch's options say. Registers have sums as float.
+/// Adds products to a sum of type float, as the launch's options say.
 class RoundedSum {
  public:
   using Register = float;
@@ -165,7 +167,7 @@ class RoundedSum {
     if (machine.options().truncates) tensor_sum_ = tensor_sum_of(machine.program().target);
   }
 
-  /// c + sign * (a · b)
+  /// Returns c + sign * (a · b).
   float operator()(const Elements& a, const Elements& b, double sign, float c) const {
     if (!tensor_sum_) return static_cast<float>(sign * dot(a, b) + static_cast<double>(c));
     Elements signed_a = a;
@@ -178,7 +180,7 @@ class RoundedSum {
   std::optional<TensorSum> tensor_sum_;
 };
 
-/// Adds the first `depth` products in an arithmetic. Registers have the bits of elements.
+/// Adds the first `depth` products to a sum in an arithmetic. A Register holds the bits of an element.
 class ExactSum {
  public:
   using Register = std::uint32_t;
@@ -197,7 +199,7 @@ class ExactSum {
   std::size_t depth_;
 };
 
-// ---- mma.sync. detail.k: the depth.
+// ---- mma.sync. detail.k: the extent of k.
 template <class Values, class Adder>
 Flow run_mma(Warp& w, const Instruction& i, Lanes) {
   using Register = typename Adder::Register;
@@ -240,7 +242,7 @@ void mma(Binder& b) {
   b.to().run = b.is_exact() ? run_mma<Exact, ExactSum> : run_mma<Numbers, RoundedSum>;
 }
 
-// ---- wgmma. A matrix in shared memory is described by 64 bits (PTX ISA, "Matrix Descriptor Format").
+// ---- wgmma. A matrix in shared memory is described by a 64-bit descriptor (PTX ISA, "Matrix Descriptor Format").
 template <class Values>
 class SharedMatrix {
  public:
@@ -258,7 +260,7 @@ class SharedMatrix {
     if ((bits >> 49 & 7) != 0) throw Finding("the machine executes matrix descriptors with a base offset of 0 only");
   }
 
-  /// The 16 elements along k of row `mn` (of a; a column of b).
+  /// Returns the 16 elements along k of row `mn` of a, or of column `mn` of b.
   Elements row(std::size_t mn, Element type) const {
     Elements values;
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = values_.value(element(mn, k), type);
@@ -266,8 +268,8 @@ class SharedMatrix {
   }
 
  private:
-  // CUTLASS, mma_traits_sm90_gmma.hpp, "Canonical layouts", in bytes: S is the swizzle's width, T the 16 bytes of a
-  // row.
+  // Byte offset of an element. CUTLASS, mma_traits_sm90_gmma.hpp, "Canonical layouts", in bytes: S is the swizzle's
+  // width (swizzle_), T the 16 bytes of a row (row_bytes).
   std::uint64_t offset(std::uint64_t mn, std::uint64_t k) const {
     constexpr std::uint64_t bytes = 2, rows = 8;
     if (!transposed_) {
@@ -309,7 +311,7 @@ class SharedMatrix {
 };
 
 struct Product {
-  std::uint64_t a = 0, b = 0;  // descriptors
+  std::uint64_t a = 0, b = 0;  // descriptors of matrices in shared memory
   bool adds = true;
   double sign = 1;
   std::uint32_t at = 0;
@@ -317,8 +319,8 @@ struct Product {
   Knowledge before;
 };
 
-// A warp multiplies 16 rows of a by all columns of b. Sum d[4 j + 2 r + v] of lane 4 g + t is of row g + 8 r and column
-// 8 j + 2 t + v (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
+// A warp multiplies 16 rows of a by all columns of b. In lane 4 g + t, sum d[4 j + 2 r + v] belongs to row g + 8 r and
+// column 8 j + 2 t + v (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
 template <class Values, class Adder>
 void multiply(Warp& w, const Detail& t, const Product& product) {
   using Register = typename Adder::Register;
@@ -345,7 +347,7 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
   }
 }
 
-// i.a and i.b: the descriptors; i.c: whether to add, a predicate.
+// i.a and i.b: the descriptors; i.c: a predicate that says whether to add to the old sum.
 template <class Values, class Adder>
 Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
@@ -396,7 +398,7 @@ void wgmma(Binder& b) {
   detail.b_transposed = b.integer(registers ? 6 : 7) != 0;
   detail.d = std::move(sums);
   detail.a = std::move(fragment);
-  detail.reads.clear();  // products of one warpgroup are in order
+  detail.reads.clear();  // no register checks: the products of a warpgroup are executed in order
   detail.writes.clear();
   b.to().together = Together::warp;
   b.to().run = b.is_exact() ? run_wgmma<Exact, ExactSum> : run_wgmma<Numbers, RoundedSum>;

@@ -1,4 +1,4 @@
-// Roundings that the host's arithmetic does not have (PTX ISA, "Rounding Modifiers").
+// Rounding modes that the host's arithmetic does not have (PTX ISA, "Rounding Modifiers").
 #pragma once
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@ namespace deplo::measure::ptx {
 
 enum class Rounding { nearest, zero, down, up };
 
-/// The f32 of an exact sum of two doubles, of which `rest` is less than half of the last place of `sum`.
+/// Rounds the exact value sum + rest to f32. `rest` is less than half of the last place of `sum`.
 inline float rounded_f32(double sum, double rest, Rounding rounding) {
   const auto nearest = static_cast<float>(sum);
   if (std::isnan(sum) || std::isinf(sum)) return nearest;
@@ -22,8 +22,8 @@ inline float rounded_f32(double sum, double rest, Rounding rounding) {
   return nearest;
 }
 
-/// The product is exact in double; the error of the sum is Knuth's (The Art of Computer Programming 2, 4.2.2, theorem
-/// B).
+/// a * b + c with a rounding mode. The product is exact in double; the error of the sum is computed by Knuth's method
+/// (The Art of Computer Programming 2, 4.2.2, theorem B).
 inline float fma_rounded(float a, float b, float c, Rounding rounding) {
   const double product = static_cast<double>(a) * b, sum = product + c;
   const double part = sum - product, rest = (product - (sum - part)) + (c - part);

@@ -68,7 +68,8 @@ const Row* find_exact_row(std::span<const std::string_view> words) {
 }
 
 bool computes_with_floats(std::span<const std::string_view> words) {
-  constexpr std::array moves = {"mov", "ld", "st", "selp", "mma", "wgmma"};  // the last two choose for themselves
+  // mma and wgmma check for exact arithmetic themselves
+  constexpr std::array moves = {"mov", "ld", "st", "selp", "mma", "wgmma"};
   if (std::ranges::find(moves, words.front()) != moves.end() || is_one_of(words, "exch|cas")) return false;
   return is_one_of(words, "f16|bf16|f16x2|bf16x2|f32|tf32|f64|e4m3x2|e5m2x2");
 }

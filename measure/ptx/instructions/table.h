@@ -1,4 +1,4 @@
-// The instructions that the machine executes: one row for each family.
+// The instructions that the machine executes: one row per family.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace deplo::measure::ptx {
 
-/// `pattern`: the opcode and its modifiers, in order, between dots. "{rn|rz}" may be absent; "f32|f64" is one of these.
-/// `bind` binds the operands and chooses the function that is the instruction's meaning.
+/// `pattern`: the opcode and its modifiers in order, separated by dots. "{rn|rz}" is an optional modifier; "f32|f64" is
+/// one of these. `bind` binds the operands and chooses the function that executes the instruction.
 struct Row {
   std::string_view pattern;
   void (*bind)(Binder&);
@@ -19,21 +19,21 @@ std::span<const Row> conversion_rows();
 std::span<const Row> control_rows();
 std::span<const Row> memory_rows();
 std::span<const Row> warp_rows();
-/// The operands of an atom or red, in its Detail (access.cpp).
+/// Binds the operands of an atom or red to its Detail (access.cpp).
 void bind_atomic(Binder&);
 std::span<const Row> async_rows();
 std::span<const Row> matrix_rows();
-/// The meaning of instructions in an arithmetic (floats.h), and of those of exact_prelude().
+/// The instructions on floats that are elements of an arithmetic (floats.h), and the instructions of exact_prelude().
 std::span<const Row> exact_rows();
 
-/// Whether an opcode, split into words, is of the row.
+/// True if an opcode, split into words, matches the pattern.
 bool matches(std::string_view pattern, std::span<const std::string_view> words);
 
-/// The row of an opcode; null: the machine does not execute it.
+/// Returns the row of an opcode, or null if the machine does not execute it.
 const Row* find_row(std::span<const std::string_view> words);
-/// The same among exact_rows().
+/// Returns the row of an opcode among exact_rows(), or null.
 const Row* find_exact_row(std::span<const std::string_view> words);
-/// Whether an instruction does more with floats than to move their bits.
+/// True if an instruction does more with floats than moving their bits.
 bool computes_with_floats(std::span<const std::string_view> words);
 
 }  // namespace deplo::measure::ptx

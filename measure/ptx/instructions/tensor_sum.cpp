@@ -8,9 +8,9 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr int least_exponent = std::numeric_limits<float>::min_exponent - 1;  // of a normal f32
+constexpr int least_exponent = std::numeric_limits<float>::min_exponent - 1;  // of the smallest normal f32
 
-/// The f32 next to `x` on the side of 0.
+/// Truncates `x` to an f32 (rounds it towards 0).
 float cut_off(double x) {
   if (std::abs(x) >= 0x1p128) return static_cast<float>(std::copysign(std::numeric_limits<double>::infinity(), x));
   const auto rounded = static_cast<float>(x);
@@ -42,7 +42,8 @@ float TensorSum::operator()(std::span<const Aligned> a, std::span<const Aligned>
   return sum;
 }
 
-// MMA-Sim, the table of NVIDIA's architectures: Ampere and Ada, then Hopper and both Blackwells.
+// MMA-Sim, the table of NVIDIA's architectures: Ampere and Ada have the first values, Hopper and both Blackwells the
+// second.
 TensorSum tensor_sum_of(std::string_view architecture) {
   int number = 0;
   const std::string_view digits = architecture.substr(architecture.find('_') + 1);

@@ -56,7 +56,8 @@ std::optional<GlobalConflict> GlobalOrder::conflict(const Cell& last, const Glob
   return std::nullopt;
 }
 
-// Of many readers some are remembered: of two clusters if there are two, because a writer is of one at most.
+// Only two readers per granule are remembered. If readers are in two clusters, one reader per cluster is kept, because
+// a later writer belongs to at most one of the clusters.
 void GlobalOrder::remember_read(Allocation& to, std::size_t granule, const GlobalAccess& access) {
   const Cell now = cell(access);
   Cell* const first = to.reads.data() + granule * readers;
@@ -103,7 +104,7 @@ std::optional<GlobalConflict> GlobalOrder::write(std::uint64_t address, std::uin
   std::vector<Cell>& own = access.order.strong ? to.strong : to.weak;
   if (own.size() < end) own.resize(end);
   for (std::size_t g = at / granule_; g < end; ++g) {
-    bool is_known = false;  // what others wrote stands there already
+    bool is_known = false;  // unordered writes by others left the same bytes
     for (const std::vector<Cell>* writes : {&to.weak, &to.strong}) {
       if (g >= writes->size()) continue;
       const auto found = conflict((*writes)[g], access, true);
@@ -134,7 +135,7 @@ void GlobalOrder::release(std::uint64_t address, const Released& released, bool 
     return;
   }
   Released& now = found->second;
-  // What a thread releases at an address its later strong writes there release, too.
+  // Later strong writes of the same thread to the address also release what the thread has released there before.
   const bool continues = updates || (now.block == released.block && now.writer == released.writer);
   if (!continues) now = {};
   if (now.block != released.block) now.to_block = {};

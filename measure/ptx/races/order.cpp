@@ -85,8 +85,8 @@ Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor 
       writes_((bytes + granule - 1) / granule),
       reads_(writes_.size() * 2 * warps) {}
 
-// Lanes that write one place by one instruction are no race: one of them wins (CUDA C++ Programming Guide, "SIMT
-// Architecture").
+// Lanes that write the same place in the same instruction are not a race: one of them wins (CUDA C++ Programming Guide,
+// "SIMT Architecture").
 inline bool Shadow::is_of_another_lane(const Write& last, const Access& access) {
   return last.actor == access.actor && last.lane_epoch > 0 && access.lanes != nullptr && last.at != access.at &&
          !access.lanes->covers(access.lane, last.lane, last.lane_epoch);
@@ -162,7 +162,7 @@ std::optional<Conflict> Shadow::read(std::size_t at, std::size_t size, const Acc
 }
 
 std::optional<Conflict> Shadow::conflict_of_write(std::size_t g, const Access& access) const {
-  // A copy by the asynchronous proxy may overtake reads by the generic one (PTX ISA, "Proxies").
+  // A copy by the asynchronous proxy may overtake earlier reads by the generic proxy (PTX ISA, "Proxies").
   const auto needs_fence = [&](Actor actor, const Read& read) {
     const bool is_product = actor >= first_product_ && actor - first_product_ < warps_;
     return access.is_async && !is_product && access.before->proxy.seen(actor) < read.epoch;

@@ -1,5 +1,5 @@
-// What comes before what: vector clocks over the warps of a cluster and their asynchronous work, and the accesses to
-// shared memory that nothing orders. After FastTrack (Flanagan and Freund, PLDI 2009).
+// Which accesses happen before which: vector clocks over the warps of a cluster and their asynchronous work. They show
+// accesses to shared memory that nothing orders. After FastTrack (Flanagan and Freund, PLDI 2009).
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace deplo::measure::ptx {
 
 /// A warp, its cp.async copies, its wgmma products, or the tensor copies that one mbarrier counts. What one actor does
-/// is in order.
+/// is ordered.
 using Actor = std::uint32_t;
-using Epoch = std::uint32_t;  // of an actor; 0: before all it did
+using Epoch = std::uint32_t;  // counter of an actor; 0: before all that the actor does
 
-/// The last epoch of each actor that is known to be over.
+/// For each actor, the last epoch that is known to be over.
 class Clock {
  public:
   Epoch seen(Actor actor) const { return actor < epochs_.size() ? epochs_[actor] : 0; }
@@ -32,8 +32,8 @@ class Clock {
   std::vector<Epoch> epochs_;
 };
 
-/// `proxy`: the accesses of the generic proxy that come before those of the asynchronous proxy, too (PTX ISA,
-/// "Proxies").
+/// `seen`: accesses that are known to be over. `proxy`: those of them by the generic proxy that also come before
+/// accesses by the asynchronous proxy (PTX ISA, "Proxies").
 struct ProxyClocks {
   Clock seen, proxy;
   void join(const ProxyClocks& other) {
@@ -42,14 +42,14 @@ struct ProxyClocks {
   }
 };
 
-/// Clocks of several clusters: what their blocks have released through global memory. Copies share one map.
+/// The clocks of several clusters: what their blocks have released through global memory. Copies share one map.
 class ClusterClocks {
  public:
-  const ProxyClocks* find(std::int64_t cluster) const;  // null: nothing is known
+  const ProxyClocks* find(std::int64_t cluster) const;  // null if nothing is known of the cluster
   bool empty() const { return known_ == nullptr; }
   void join(const ClusterClocks&);
   void join(std::int64_t cluster, const ProxyClocks&);
-  /// All that is known comes before accesses of the asynchronous proxy, too.
+  /// Orders all that is known before accesses by the asynchronous proxy, too.
   void show_to_proxy();
 
  private:
@@ -57,7 +57,7 @@ class ClusterClocks {
   std::shared_ptr<const Map> known_;
 };
 
-/// What an actor knows of its own cluster, and of others.
+/// What an actor knows about its own cluster and about others.
 struct Knowledge : ProxyClocks {
   ClusterClocks others;
   void join(const Knowledge& other) {
@@ -70,13 +70,14 @@ struct Knowledge : ProxyClocks {
   }
 };
 
-using LaneSet = std::uint32_t;  // of a warp
+using LaneSet = std::uint32_t;  // one bit per lane of a warp
 
-/// Which accesses of a warp's lanes come before others: those before a bar.warp.sync that both lanes execute (PTX ISA,
-/// "bar.warp.sync"), or before another wait of the warp. Instructions of a warp alone, shuffles too, order no memory.
+/// Which accesses of a warp's lanes are ordered with each other: those before a bar.warp.sync that both lanes execute
+/// (PTX ISA, "bar.warp.sync"), and those before another wait of the warp. Other instructions of a warp, such as
+/// shuffles, do not order memory.
 class LaneOrder {
  public:
-  /// What the lane does from here on is in this epoch.
+  /// The current epoch of a lane.
   Epoch epoch(std::size_t lane) const { return parted_ == nullptr ? common_ : parted_->epochs[lane]; }
   bool covers(std::size_t lane, std::size_t other, Epoch epoch) const {
     return lane == other || epoch < (parted_ == nullptr ? common_ : parted_->seen[lane][other]);
@@ -87,40 +88,41 @@ class LaneOrder {
   static constexpr std::size_t lanes_ = 32;
   struct Parted {
     std::array<Epoch, lanes_> epochs;
-    std::array<std::array<Epoch, lanes_>, lanes_> seen;  // by the first lane of the second: epochs below
+    // seen[lane][other]: the lane knows the epochs of `other` below this one
+    std::array<std::array<Epoch, lanes_>, lanes_> seen;
   };
-  Epoch common_ = 1;                // of all lanes, while they meet together only
-  std::shared_ptr<Parted> parted_;  // once some have met without the others
+  Epoch common_ = 1;                // epoch of all lanes, as long as they have only met all together
+  std::shared_ptr<Parted> parted_;  // set once some lanes have met without the others
 };
 
 struct Access {
   Actor actor = 0;
   Epoch epoch = 0;
-  std::uint32_t at = 0;   // the number of the instruction
-  bool is_async = false;  // through the asynchronous proxy
+  std::uint32_t at = 0;   // number of the instruction
+  bool is_async = false;  // by the asynchronous proxy
   bool is_atomic = false;
-  const Knowledge* before = nullptr;  // what the actor knows
-  const LaneOrder* lanes = nullptr;   // of a weak access by one lane of a warp
+  const Knowledge* before = nullptr;  // what the actor knows at the access
+  const LaneOrder* lanes = nullptr;   // for a weak access by one lane of a warp; else null
   std::uint8_t lane = 0;
 };
 
-/// An earlier access that the given one is not ordered with. `needs_proxy_fence`: but for the proxy it would be.
+/// An earlier access that nothing orders with the given one. `needs_proxy_fence`: only a proxy fence is missing.
 struct Conflict {
   Actor actor = 0;
   std::uint32_t at = 0;
   bool was_write = false, needs_proxy_fence = false;
-  std::optional<int> lane = std::nullopt;  // of the same warp
+  std::optional<int> lane = std::nullopt;  // the lane of the earlier access, if it is in the same warp
 };
 
-/// Who accessed each part of a block's shared memory last.
+/// The last accesses to each part of a block's shared memory.
 class Shadow {
  public:
-  /// `granule`: bytes of the smallest access. `first_warp` and `first_product`: actors of the block's own warps and of
-  /// their products, `warps` of each, which read most.
+  /// `granule`: bytes of the smallest access. `first_warp` and `first_product`: the first actors of the block's own
+  /// warps and of their products, `warps` actors each. These actors do most reads.
   Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product);
-  /// At `at` bytes from the memory's beginning. Only the first conflict is returned.
+  /// Records a read at byte `at` of the memory. Returns the first conflict, or nullopt.
   std::optional<Conflict> read(std::size_t at, std::size_t size, const Access&);
-  /// `changes`: whether memory has other bytes afterwards. A write of the same bytes conflicts with nothing.
+  /// Records a write. `changes`: the write changes bytes in memory. A write of the same bytes conflicts with nothing.
   std::optional<Conflict> write(std::size_t at, std::size_t size, const Access&, bool changes = true);
 
  private:
@@ -130,12 +132,12 @@ class Shadow {
     std::uint32_t at = 0;
     bool is_async = false, is_atomic = false;
     std::uint8_t lane = 0;
-    Epoch lane_epoch = 0;  // 0: by no single lane
+    Epoch lane_epoch = 0;  // 0: not by a single lane
   };
   struct Read {
     Epoch epoch = 0;
     std::uint32_t at = 0;
-    LaneSet lanes = 0;  // in lane_epoch
+    LaneSet lanes = 0;  // lanes that have read in lane_epoch
     Epoch lane_epoch = 0;
   };
   struct ActorRead {
@@ -155,9 +157,10 @@ class Shadow {
   std::size_t granule_, warps_;
   Actor first_warp_, first_product_;
   std::vector<Write> writes_;
-  std::vector<Read> reads_;                                         // of own warps, then of their products, by granule
-  std::unordered_map<std::size_t, std::vector<ActorRead>> others_;  // of other blocks
-  // By granule: writes of the bytes that the last write left, which nothing orders with it or with reads since.
+  std::vector<Read> reads_;  // for each granule: by the block's own warps, then by their products
+  std::unordered_map<std::size_t, std::vector<ActorRead>> others_;  // by other actors, for each granule
+  // For each granule: writes that left its bytes unchanged, and that nothing orders with the last write or with reads
+  // since then.
   std::unordered_map<std::size_t, std::vector<Write>> same_;
 };
 

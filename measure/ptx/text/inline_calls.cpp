@@ -38,7 +38,7 @@ class Inliner {
     return found == module_.callees.end() ? nullptr : &*found;
   }
 
-  // `end`: the label that a return goes to; "": it ends the thread.
+  // `end`: the label that a return branches to; "": a return ends the thread.
   void append(const Function& f, const Renames& names, const std::string& end, int depth) {
     std::map<std::size_t, std::vector<std::string>> labels;
     for (const auto& [label, at] : f.labels) labels[at].push_back(label);

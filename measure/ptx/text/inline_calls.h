@@ -1,13 +1,12 @@
-// Functions that a kernel calls, put in its place.
+// Inlines the functions that a kernel calls.
 #pragma once
 #include "measure/ptx/text/syntax.h"
 
 namespace deplo::measure::ptx {
 
-/// The entry with the statements of each function that it calls in place of the call, names made distinct. Calls of
-/// functions without a body stay. Throws Error in one line if functions call each other in a circle, or if arguments
-/// are
-/// missing.
+/// Returns the entry with each call replaced by the statements of the called function, whose names are made distinct.
+/// Calls of functions without a body stay. Throws a one-line Error if functions call each other recursively, or if
+/// arguments are missing.
 Function inline_calls(const Module&, const Function& entry);
 
 }  // namespace deplo::measure::ptx

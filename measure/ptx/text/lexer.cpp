@@ -58,7 +58,8 @@ class Lexer {
     return {.kind = Token::Kind::mark, .text = mark, .line = line_};
   }
 
-  // A colon belongs to a word if a second one follows: "shared::cluster", but "$L__BB0_2:".
+  // A colon belongs to a word only if a second colon follows: "shared::cluster" is a word, "$L__BB0_2:" a word and a
+  // mark.
   Token word() {
     const std::size_t begin = at_;
     while (is_word(peek()) || (peek() == ':' && peek(1) == ':')) at_ += peek() == ':' ? 2 : 1;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t max_registers = 1 << 18, max_bytes = std::uint64_t{1} << 30;
 
-// Bits of a type; 0: none.
+// Number of bits of a type; 0 if the word is not a type.
 int bits_of(std::string_view type) {
   if (type == ".pred") return 1;
   if (type.size() < 3 || type[0] != '.' || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
@@ -31,7 +31,7 @@ std::optional<Space> space_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// A function for each directive and form of operand, by recursive descent.
+/// A recursive-descent parser: one function per directive and per form of operand.
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(tokens_of(text)) {}
@@ -139,7 +139,7 @@ void Parser::directive() {
   } else if (accept(".section")) {
     section();
   } else if (accept(".visible") || accept(".extern") || accept(".weak") || accept(".common")) {
-    // of linking
+    // linking directives have no meaning for the machine
   } else if (token.is(".entry") || token.is(".func")) {
     function();
   } else if (const auto space = space_of(token.text); space && token.kind == Token::Kind::word) {
@@ -151,7 +151,7 @@ void Parser::directive() {
   }
 }
 
-// Of debuggers.
+// Skips a section, which holds data for debuggers.
 void Parser::section() {
   word("a section's name");
   skip_braces();
@@ -167,7 +167,7 @@ Variable Parser::variable(Space space) {
       v.align = number();
       if (v.align == 0 || v.align > 4096 || (v.align & (v.align - 1)) != 0) fail("expected an alignment of 1 to 4096");
     } else if (token.is(".ptr") || space_of(token.text)) {
-      // what a parameter points to
+      // says what a parameter points to
     } else if (const int bits = bits_of(token.text); bits >= 8) {
       element = bits / 8;
     } else {
@@ -211,7 +211,7 @@ Variable Parser::parameter() {
   return variable(Space::param);
 }
 
-// A function without a body, such as vprintf, is one that the machine may know.
+// A function without a body, such as vprintf, is dropped here. The machine may know it.
 void Parser::function() {
   Function f;
   f.line = peek().line;
@@ -275,9 +275,9 @@ void Parser::body(Function& f) {
     if (number > f.statements.size()) fail("expected a statement behind a label");
 }
 
-// A label may be named before it comes, so the block's are declared where it begins.
+// A label may be used before it is defined, so the labels of a block are declared at the start of the block.
 void Parser::open_scope() {
-  constexpr std::size_t max_levels = 100;  // each looks at its whole block; NVRTC opens one
+  constexpr std::size_t max_levels = 100;  // each level scans its whole block; NVRTC opens one level
   if (scopes_.size() >= max_levels) fail(fmt::format("expected at most {} blocks inside each other", max_levels));
   scopes_.push_back({++scopes_made_, {}});
   int depth = 1;
@@ -338,7 +338,7 @@ void Parser::registers(Function& f) {
   } while (accept(","));
 }
 
-// ".loc 1 23 5" or ".loc 1 23 5, function_name $L__info_string0, inlined_at 1 40 3", up to the end of the line.
+// Reads ".loc 1 23 5" or ".loc 1 23 5, function_name $L__info_string0, inlined_at 1 40 3", up to the end of the line.
 void Parser::location() {
   const int line = take().line;
   const auto on_line = [&] { return peek().line == line && peek().kind != Token::Kind::end; };
@@ -375,7 +375,8 @@ void Parser::instruction(Function& f) {
   f.statements.push_back(std::move(s));
 }
 
-// "call.uni (retval0), vprintf, (param0, param1)": the function, then its arguments, as the only list; the result last.
+// Reads "call.uni (retval0), vprintf, (param0, param1)" into three operands: the function, the list of arguments, and
+// the list of results.
 void Parser::call(Statement& s) {
   std::vector<Operand> lists[2];
   std::string callee;
@@ -434,7 +435,7 @@ Operand Parser::simple() {
   return o;
 }
 
-// [%rd1+4], [smem+-8], [1024], and of tensor copies [%rd1, {%r1, %r2}].
+// Reads an address such as [%rd1+4], [smem+-8] or [1024], or that of a tensor copy: [%rd1, {%r1, %r2}].
 Operand Parser::address() {
   expect("[");
   Operand o{.kind = Operand::Kind::address};

@@ -6,10 +6,9 @@
 
 namespace deplo::measure::ptx {
 
-/// Parses a module of one or several entries. Names that are declared in a block within a function ("{ .reg .pred p;
-/// … }")
-/// are made distinct. Instructions are not looked at: decode() does. Throws Error in one line that names the PTX line:
-/// what was expected, and what was found.
+/// Parses a module with one or several entries. Names that are declared in a block within a function ("{ .reg .pred p;
+/// … }") are made distinct. Instructions are not checked; decode() does that. Throws a one-line Error that names the
+/// PTX line, what was expected, and what was found.
 Module parse(std::string_view text);
 
 }  // namespace deplo::measure::ptx

@@ -1,4 +1,4 @@
-// A PTX module as it is written: declarations, and instructions with their operands by name.
+// A PTX module as it is written: declarations, and instructions with the names of their operands.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,31 +8,32 @@
 
 namespace deplo::measure::ptx {
 
-/// Where memory is (PTX ISA, "State Spaces"). `generic`: any of the others, by its address.
+/// A state space of memory (PTX ISA, "State Spaces"). `generic`: the address says which of the other spaces is meant.
 enum class Space { generic, global, shared, shared_cluster, param, local };
 
 struct Operand {
   enum class Kind { name, number, address, list, alternatives, sink };
   Kind kind = Kind::sink;
-  std::string name = {};   // of a register, variable, label or function; of an address its base, "" if that is a number
-  bool negated = false;    // "!%p1"
-  std::uint64_t bits = 0;  // a number's value or bits; an address's offset
-  int float_bits = 0;      // of a number: 32 or 64 if it is a float
-  std::vector<Operand> parts = {};  // of {a, b}, of a|b, and of [a, {b, c}] what follows the first
+  // of a register, variable, label or function; in an address: the name of the base, "" if the base is a number
+  std::string name = {};
+  bool negated = false;             // "!%p1"
+  std::uint64_t bits = 0;           // the value or bits of a number; the offset of an address
+  int float_bits = 0;               // for a number: 32 or 64 if it is a float, else 0
+  std::vector<Operand> parts = {};  // the elements of {a, b} and of a|b; in [a, {b, c}], the operands after the first
 };
 
-/// A place in the text of the kernel that the PTX was made of (.loc). Where the code of a function was inlined, the
-/// place of the call.
+/// A place in the kernel's source that the PTX was compiled from (.loc). For the code of an inlined function,
+/// `inlined_at` is the line of the call.
 struct Place {
-  int line = 0, inlined_at = 0;  // 0: not known
+  int line = 0, inlined_at = 0;  // 0 if not known
 };
 
 struct Statement {
-  int line = 0;  // of the PTX
+  int line = 0;  // line of the PTX
   Place place;
-  std::string guard;  // a predicate's name; "": none
+  std::string guard;  // name of a predicate; "": no guard
   bool guard_negated = false;
-  std::string opcode;  // with its modifiers
+  std::string opcode;  // including modifiers
   std::vector<Operand> operands;
 };
 
@@ -40,13 +41,13 @@ struct Statement {
 struct Variable {
   std::string name;
   Space space = Space::global;
-  std::uint64_t align = 1, size = 0;  // bytes; size 0: as much as the launch gives
-  std::vector<std::uint8_t> initial;  // the rest is 0
+  std::uint64_t align = 1, size = 0;  // bytes; size 0: the launch gives the size
+  std::vector<std::uint8_t> initial;  // initial bytes; the remaining bytes are 0
 };
 
 struct Register {
   std::string name;
-  int bits = 0;  // 1: a predicate
+  int bits = 0;  // 1 for a predicate
 };
 
 struct Function {
@@ -55,9 +56,9 @@ struct Function {
   std::vector<Variable> parameters, results, variables;
   std::vector<Register> registers;
   std::vector<Statement> statements;
-  std::map<std::string, std::size_t> labels;  // a statement's number
-  std::int64_t most_threads = 0;              // .maxntid, .reqntid; 0: not said
-  std::int64_t least_blocks = 1;              // of a multiprocessor: .minnctapersm
+  std::map<std::string, std::size_t> labels;  // label → number of a statement
+  std::int64_t most_threads = 0;              // .maxntid, .reqntid; 0: not given
+  std::int64_t least_blocks = 1;              // blocks per multiprocessor: .minnctapersm
   std::int64_t cluster = 1;                   // .reqnctapercluster
 };
 
