@@ -26,7 +26,7 @@ CudaArrays::~CudaArrays() {
   for (const Address address : owned_) context_.driver().free(address);
 }
 
-// The zone in front is a multiple of every alignment that is asked for (red_zone.h).
+// The size of the zone in front of the buffer is a multiple of every alignment that kernels require (red_zone.h).
 void CudaArrays::allocate(const ir::Buffer& buffer) {
   const std::size_t size = size_in_bytes(buffer);
   Address whole = 0;
@@ -53,7 +53,8 @@ void CudaArrays::write(std::size_t buffer, const ir::Numbers& values) {
   write_elements(values, slot.dtype, [&](const void* from) {
     context_.enter();
     copy_to(slot.address, from, slot.size);
-    context_.driver().require(context_.wait(), "copy to the device");  // what is copied may go
+    // wait, because the caller may free `from` afterwards
+    context_.driver().require(context_.wait(), "copy to the device");
   });
 }
 

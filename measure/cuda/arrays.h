@@ -1,4 +1,4 @@
-// Private to measure/cuda: the buffers of a kernel, each between two red zones.
+// Private to measure/cuda: the buffers of a kernel, each between two red zones (measure/check/red_zone.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ class CudaArrays final : public Arrays {
   void poison(std::size_t buffer) override;
   void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
-  /// view() with its actual type.
+  /// The same as view(), with the actual type of the result.
   std::unique_ptr<CudaArrays> seen(std::span<const Place> places, const std::vector<ir::Buffer>& as) const;
   std::optional<std::string> overrun() override;
 
@@ -38,7 +38,8 @@ class CudaArrays final : public Arrays {
   struct Slot {
     Address address = 0;
     std::size_t size = 0;
-    std::size_t offset = 0, capacity = 0;  // of a view: where it begins in the whole buffer, and the bytes of that one
+    // for a view: where it begins in the whole buffer, and the bytes of the whole buffer
+    std::size_t offset = 0, capacity = 0;
     ir::DType dtype = ir::DType::f32;
     std::string name;
     Address saved = 0;  // 0: nothing is saved

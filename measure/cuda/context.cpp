@@ -5,13 +5,14 @@ namespace deplo::measure::cuda {
 Context::Context(const Driver& driver, int device) : driver_(driver), device_(device) {
   driver_.require(driver_.context_retain(&handle_, device_), "create a context");
   enter();
-  // Apart from the legacy stream, which a library may use; what we copy and fill goes through this one too.
+  // The stream does not synchronize with the legacy stream, which a library may use. deplo's copies and fills use this
+  // stream, too.
   constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
   driver_.require(driver_.stream_create(&stream_, non_blocking), "create a stream");
   for (Event& event : events_) driver_.require(driver_.event_create(&event, 0), "create an event");
 }
 
-// After a sticky error each of these fails, which changes nothing: the process is to end.
+// After a sticky error each of these calls fails. That does not matter, because the process has to end anyway.
 Context::~Context() {
   driver_.context_set(handle_);
   for (Event event : events_) driver_.event_destroy(event);

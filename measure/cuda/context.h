@@ -20,12 +20,14 @@ class Context {
   Stream stream() const { return stream_; }
   /// Makes this the calling thread's context, which every use of the driver requires.
   void enter() const;
-  /// The same for destructors. Ignores failures: after a sticky error it always fails, and the process must end anyway.
+  /// The same as enter(), for destructors. Ignores failures: after a sticky error the call always fails, and the
+  /// process must end anyway.
   void enter_to_free() const { driver_.context_set(handle_); }
   /// Waits until everything enqueued is done. Returns the driver's code, which also reports failures since the last
   /// wait.
   int wait() const { return driver_.stream_wait(stream_); }
-  /// Marks on the stream. elapsed_us(): microseconds on the device between two marks; call it after wait().
+  /// Records a mark on the stream, and returns the driver's code. elapsed_us() returns the microseconds on the device
+  /// between two marks; call it after wait().
   enum class Mark { start, middle, end };
   int mark(Mark m) const { return driver_.event_record(events_[static_cast<int>(m)], stream_); }
   double elapsed_us(Mark from, Mark to) const;

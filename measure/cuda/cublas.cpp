@@ -12,7 +12,7 @@
 namespace deplo::measure {
 namespace cuda {
 
-// cublas_api.h, by hand.
+// The functions of cublas_api.h that are used, declared by hand.
 using CublasPointer = struct OpaqueCublas*;
 struct CublasTable {
   int (*create)(CublasPointer*);
@@ -58,8 +58,8 @@ CublasTable find_table(const Library& library) {
   return table;
 }
 
-// The size that cuBLAS recommends for Hopper and later (cuBLAS documentation, "cublasSetWorkspace"). Given by us, it
-// allocates none, which a stream that is being captured would not allow.
+// The size that cuBLAS recommends for Hopper and later (cuBLAS documentation, "cublasSetWorkspace"). With a workspace
+// from us, cuBLAS allocates none, which would not be allowed while a stream is being captured.
 constexpr std::size_t workspace_bytes = 32 << 20;
 
 }  // namespace
@@ -105,9 +105,9 @@ class GemmLaunches final : public Launches {
 
   std::optional<Failure> enqueue(const CudaArrays& arrays, std::int64_t) const override {
     const bool bits = ir::is_float16(gemm_.factors);
-    // CUBLAS_DEFAULT_MATH is fp32 for sgemm, with every algorithm allowed; CUBLAS_PEDANTIC_MATH would take the fast
-    // ones away. CUBLAS_TF32_TENSOR_OP_MATH is asked for by name. Of 16 bits partial sums stay f32, as ours do, by
-    // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION.
+    // CUBLAS_DEFAULT_MATH (0) computes sgemm in fp32 and allows every algorithm; CUBLAS_PEDANTIC_MATH would exclude the
+    // fast algorithms. CUBLAS_TF32_TENSOR_OP_MATH (3) allows TF32. For 16-bit factors,
+    // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION (16) keeps partial sums in f32, as deplo's kernels do.
     int status = table_.set_math_mode(handle_, bits ? 16 : gemm_.tf32 ? 3 : 0);
     if (status == 0) status = bits ? multiply16(arrays) : multiply(arrays);
     if (status != 0) return Failure{Status::launch_error, fmt::format("cuBLAS: {}", table_.status_name(status))};
@@ -129,9 +129,10 @@ class GemmLaunches final : public Launches {
     return dtype == ir::DType::f32 ? 0 : dtype == ir::DType::f16 ? 2 : 14;
   }
 
-  // cuBLAS is column-major: its C = op(A) B is our transposed c = b a, with the same bytes.
+  // cuBLAS is column-major: its product C = op(A) B, with A = b and B = a, is our row-major c = a b with the same
+  // bytes.
   struct Columns {
-    int m, n, k, transpose, lda;  // CUBLAS_OP_T, CUBLAS_OP_N
+    int m, n, k, transpose, lda;  // transpose: CUBLAS_OP_N (0) or CUBLAS_OP_T (1)
     std::int64_t stride_a, stride_b, stride_c;
   };
   Columns columns() const {

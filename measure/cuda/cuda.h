@@ -14,23 +14,24 @@ namespace cuda {
 class Driver;
 }
 
-/// Every GPU that the driver shows, in its order; none if there is no driver. Does not need NVRTC.
+/// Returns every GPU that the driver reports, in the driver's order; none if there is no driver. Does not need NVRTC.
 std::vector<DeviceInfo> cuda_devices();
 std::vector<DeviceInfo> cuda_devices(const cuda::Driver&);
-/// Why cuda_devices() is empty, in one line; "" if it is not.
+/// Returns in one line why cuda_devices() is empty, or "" if it is not empty.
 std::string why_no_cuda();
 
-/// The device with this index in cuda_devices(). Throws Error(environment) in one line: no driver, no device, or no
-/// NVRTC. After a Failure illegal_access, hang or device_lost, or an Error from a call that worked before, this process
-/// cannot use the device any more.
+/// Opens the device with this index in cuda_devices(). Throws a one-line Error(environment) if there is no driver, no
+/// device, or no NVRTC. After a Failure illegal_access, hang or device_lost, or an Error from a call that worked
+/// before, this process cannot use the device any more.
 std::unique_ptr<Device> open_cuda(std::size_t index);
 /// The driver must outlive the device.
 std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver&);
 
-/// The target "sm_XX" of a CUDA device: the highest one under configs/targets that is not above its architecture, with
-/// the limits that the device reports. Throws Error(environment) if all are above it.
-/// The target of configs/targets that an architecture, such as "sm_90a", is or comes after. Throws Error(environment).
+/// Returns the highest target of configs/targets that is not above an architecture, such as "sm_90a". Throws
+/// Error(environment) if all targets are above it.
 Target architecture_target(std::string_view architecture);
+/// Returns the target "sm_XX" of a CUDA device: architecture_target() with the limits that the device reports. Throws
+/// Error(environment) if the device is older than sm_80.
 Target cuda_target(const DeviceInfo&);
 
 }  // namespace deplo::measure

@@ -35,8 +35,8 @@ std::int64_t attribute(const Driver& driver, int device, Attribute which) {
   return value;
 }
 
-// The version of the driver package, such as 580.65.06, which the API does not report. "" if the kernel module does not
-// show it.
+// Returns the version of the driver package, such as 580.65.06, which the API does not report. Returns "" if the kernel
+// module does not show it.
 std::string module_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
@@ -46,7 +46,7 @@ std::string module_version() {
 
 std::string print_version(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
-// The version of the NVRTC that compiles for the driver.
+// Returns the version of the NVRTC that compiles for the driver, or what is wrong with the NVRTC that was found.
 std::string nvrtc_version(const Driver& driver) {
   try {
     return Nvrtc::for_driver(driver.version()).version();
@@ -91,9 +91,9 @@ int number_of(std::string_view architecture) {
   return number;
 }
 
-// The percentage of a unit's shared memory that its resident blocks need, including the part that the system reserves
-// for each block. The number of blocks is the occupancy's. Without this hint the driver may give more of the memory to
-// the cache.
+// Returns the percentage of a unit's shared memory that its resident blocks need, including the part that the system
+// reserves for each block; 0 if there is no preference. The occupancy gives the number of blocks. Without this hint the
+// driver may give more of the memory to the cache.
 int carveout(const Resources& resources, std::int64_t threads, const Target& target) {
   const std::int64_t shared = resources.static_shared_bytes + resources.dynamic_shared_bytes;
   if (shared <= 0 || target.unit_shared_bytes == 0) return 0;
@@ -119,7 +119,7 @@ std::unique_ptr<Arrays> CudaDevice::allocate(const std::vector<ir::Buffer>& buff
 
 namespace {
 
-/// Fails if a user's kernel has other parameters than its space lists.
+/// Fails if the parameters of a user's kernel differ from those that its space lists.
 std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candidate) {
   const auto facts = inspect_cubin(cubin.code, cubin.entry);
   if (!facts) return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<Failure> arguments_fit(const Cubin& cubin, const KernelCode& candi
   return std::nullopt;
 }
 
-/// The __constant__ variables to which the contents of buffers are copied.
+/// Returns the __constant__ variables to which the contents of buffers are copied.
 Result<std::vector<ConstantSymbol>> find_symbols(const LoadedKernel& kernel, const KernelCode& candidate) {
   std::vector<ConstantSymbol> symbols;
   if (!candidate.launch) return symbols;
@@ -216,7 +216,7 @@ std::vector<DeviceInfo> cuda_devices() {
   try {
     return cuda_devices(cuda::Driver::get());
   } catch (const Error&) {
-    return {};  // why_no_cuda() tells the reason
+    return {};  // why_no_cuda() returns the reason
   }
 }
 
@@ -258,7 +258,7 @@ Target cuda_target(const DeviceInfo& info) {
                 Exit::environment);
   Target target = architecture_target(info.architecture);
   target.max_threads = std::min(target.max_threads, info.max_threads);
-  // The part of a unit's shared memory that the system reserves does not change.
+  // The part of a unit's shared memory that the system reserves stays the same.
   target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;
   target.shared_bytes = info.shared_bytes;
   target.units = info.units;

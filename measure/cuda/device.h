@@ -7,7 +7,7 @@ namespace deplo::measure::cuda {
 
 class CudaDevice final : public Device {
  public:
-  /// `index`: among the driver's devices. Throws Error(environment).
+  /// `index`: the index among the driver's devices. Throws Error(environment).
   CudaDevice(const Driver&, int index);
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::cuda; }
@@ -20,16 +20,16 @@ class CudaDevice final : public Device {
   const ClockProbe& clock() const { return clock_; }
 
  private:
-  const Nvrtc& nvrtc_;  // a version whose code the driver loads
+  const Nvrtc& nvrtc_;  // a version of NVRTC whose code the driver can load
   DeviceInfo info_;
   Target target_;
   Context context_;
   ClockProbe clock_;
   EncodeTiled encode_;
-  std::unique_ptr<EnergyCounter> energy_;  // null: nobody has asked
+  std::unique_ptr<EnergyCounter> energy_;  // null until the first call of energy()
 };
 
-/// The device with its actual type. It must be one of open_cuda().
+/// Casts a device of open_cuda() to its actual type. Any other device is a programming error.
 CudaDevice& cuda_device(Device&);
 
 }  // namespace deplo::measure::cuda

@@ -16,13 +16,13 @@ const LibraryName driver_library{
     {"libcuda.so.1", "libcuda.so"},
     "it comes with the driver of an NVIDIA GPU (525 or later); a container gets it from its NVIDIA runtime"};
 
-// CUresult, as far as we tell them apart.
+// The values of CUresult that are treated differently.
 constexpr int out_of_memory = 2, stub_library = 34, device_unavailable = 46, no_device = 100, invalid_device = 101,
               ecc_uncorrectable = 214, nvlink_uncorrectable = 220, contained = 226, launch_out_of_resources = 701,
               launch_timeout = 702, context_is_destroyed = 709, unknown_error = 999;
-// "The process must be terminated and relaunched": a kernel's own fault …
+// After these codes "the process must be terminated and relaunched". They mean a fault of the kernel …
 constexpr int illegal[] = {700, 710, 714, 715, 716, 717, 718, 719, 721};
-// … or the device's.
+// … or of the device.
 constexpr int lost[] = {device_unavailable,
                         invalid_device,
                         ecc_uncorrectable,
@@ -55,7 +55,7 @@ std::optional<int> installed_driver_version() {
 }
 
 const Driver& Driver::get() {
-  static const Driver driver;  // where this throws, the next call tries again
+  static const Driver driver;  // if the constructor throws, the next call tries again
   return driver;
 }
 

@@ -21,26 +21,27 @@ using Graph = struct OpaqueGraph*;
 using GraphExec = struct OpaqueGraphExec*;
 using Address = unsigned long long;  // CUdeviceptr
 
-/// CUtensorMap. Only the driver knows its contents.
+/// CUtensorMap. Only the driver knows the meaning of its contents.
 struct alignas(64) TensorMap {
   std::uint64_t opaque[16] = {};
 };
 
-/// Immutable once opened; may be used from several threads.
-/// Most members are the functions of the driver: pointers, named after what they do.
+/// The driver's functions. Immutable once opened; may be used from several threads. Most members are pointers to
+/// functions of the driver, named after what they do.
 class Driver {
  public:
-  /// The driver of this process, opened by the first call. Throws Error(environment) in one line if there is no driver,
-  /// if it is the toolkit's stub, or if it sees no device.
+  /// Returns the driver of this process, which the first call opens. Throws a one-line Error(environment) if there is
+  /// no driver, if it is the toolkit's stub, or if it sees no device.
   static const Driver& get();
   explicit Driver(const std::filesystem::path& file);
 
-  /// 13000 for CUDA 13.0: the CUDA version that the driver supports, not the driver's own version.
+  /// The CUDA version that the driver supports, not the driver's own version: 13000 for CUDA 13.0.
   int version() const { return version_; }
-  /// "CUDA_ERROR_ILLEGAL_ADDRESS (700)"
+  /// The name and number of an error: "CUDA_ERROR_ILLEGAL_ADDRESS (700)".
   std::string error_name(int code) const;
-  /// The failure of a call as a candidate's failure. Its status is `usual`, unless the code has a more specific one.
-  /// After illegal_access, hang or device_lost the process can launch nothing more and must end (docs/cuda.md).
+  /// Returns the failure of a driver call as the failure of a candidate. Its status is `usual`, unless the code has a
+  /// more specific one. After illegal_access, hang or device_lost the process can launch nothing more and must end
+  /// (docs/cuda.md).
   Failure failure(int code, Status usual, const std::string& what) const;
   /// Throws Error(environment) unless the code is 0.
   void require(int code, const std::string& what) const;
@@ -93,7 +94,7 @@ class Driver {
   int version_ = 0;
 };
 
-/// Driver::version() of this machine's driver, without starting it; nullopt if there is none.
+/// Returns Driver::version() of this machine's driver, without starting the driver; nullopt if there is none.
 std::optional<int> installed_driver_version();
 
 /// True if the process cannot use the driver after a call that returned this code. CUDA Driver API, "CUresult", and

@@ -35,7 +35,8 @@ Failure CudaExecutable::failure(int code) const {
   return context_.driver().failure(code, Status::launch_error, launches_->what());
 }
 
-// A fill is of the whole buffer also where a part of the blocks runs: of its time their part is taken.
+// A fill always covers the whole buffer, even if only some of the blocks run. Only the part of the fill's time that
+// belongs to these blocks counts; this is the other part.
 double CudaExecutable::part_left_out(std::int64_t blocks) const {
   return 1 - static_cast<double>(blocks) / static_cast<double>(blocks_);
 }
@@ -65,7 +66,7 @@ Result<double> CudaExecutable::launch(Arrays& arrays, std::int64_t blocks) {
   if (code == 0) code = context_.mark(middle);
   if (!failed) failed = launches_->enqueue(memory, blocks);
   if (code == 0) code = context_.mark(end);
-  // Also when enqueueing failed: what runs must be done before the arrays go.
+  // Wait even if enqueueing failed: what runs must be done before the arrays are freed.
   const int finished = context_.wait();
   if (failed) return *failed;
   if (code != 0 || finished != 0) return failure(finished != 0 ? finished : code);
@@ -80,7 +81,7 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
   if (!failed) failed = enqueue_copies(memory);
   if (!failed) failed = enqueue_fills(memory);
   if (!failed) failed = launches_->enqueue(memory, blocks);
-  const int finished = context_.wait();  // also when enqueueing failed, as in launch()
+  const int finished = context_.wait();  // even if enqueueing failed, as in launch()
   if (!failed && finished != 0) failed = failure(finished);
   return failed;
 }
@@ -112,7 +113,7 @@ Result<double> CudaExecutable::time_of(const Plan& plan) {
   return replay(graph.value());
 }
 
-// Microseconds of the device. The clock is read outside of what is timed.
+// Returns microseconds on the device. The clock is read outside the timed part.
 Result<double> CudaExecutable::replay(GraphExec graph) const {
   using enum Context::Mark;
   int code = clock_.before();
@@ -131,8 +132,9 @@ std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std
   context_.enter();
   if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return failed;
   const Plan plan{sets, blocks, batch, Plan::Part::whole};
-  // A batch of few launches begins with another set each time, for which its graph would be built again; and launches
-  // that long are enqueued faster than they run.
+  // Short batches are enqueued without a graph. A short batch begins with a different set of arrays each time, so its
+  // graph would have to be built again each time. And launches that are so long that few make a batch are enqueued
+  // faster than they run.
   constexpr int least_graph = 64;
   std::optional<Failure> failed;
   if (batch < least_graph) {
@@ -143,7 +145,7 @@ std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std
     failed = failure(code);
   }
   meanwhile();
-  const int finished = context_.wait();  // also when enqueueing failed, as in launch()
+  const int finished = context_.wait();  // even if enqueueing failed, as in launch()
   if (!failed && finished != 0) failed = failure(finished);
   return failed;
 }
@@ -166,8 +168,8 @@ std::optional<Failure> CudaExecutable::enqueue_all(const Plan& plan) const {
 }
 
 Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
-  // A graph holds addresses, not arrays: where other arrays have come to lie at the same ones it is right for these
-  // too.
+  // A graph holds addresses, not arrays. If other arrays have been allocated at the same addresses, the graph is right
+  // for them, too.
   std::vector<std::uint64_t> key{static_cast<std::uint64_t>(plan.blocks), static_cast<std::uint64_t>(plan.batch),
                                  static_cast<std::uint64_t>(plan.part)};
   for (int i = 0; i < plan.batch && i < static_cast<int>(plan.sets.size()); ++i) {
@@ -179,7 +181,8 @@ Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
   auto exec = build_graph(plan);
   if (!exec.ok()) return exec;
   graphs_.push_front({std::move(key), exec.value()});
-  constexpr std::size_t most_graphs = 4;  // cold and warm caches, a batch of screening and one of confirmation
+  // cold and warm caches, each with a batch for screening and one for confirmation
+  constexpr std::size_t most_graphs = 4;
   if (graphs_.size() > most_graphs) {
     context_.driver().graph_exec_destroy(graphs_.back().exec);
     graphs_.pop_back();
@@ -187,10 +190,10 @@ Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
   return exec;
 }
 
-// The stream's launches become nodes in a chain, with their parameters as they are now.
+// Captures the stream's launches as a chain of graph nodes, which keep the parameters' current values.
 Result<GraphExec> CudaExecutable::build_graph(const Plan& plan) const {
   const Driver& driver = context_.driver();
-  constexpr int thread_local_mode = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may load code meanwhile
+  constexpr int thread_local_mode = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: meanwhile, other threads may load code
   if (const int code = driver.capture_begin(context_.stream(), thread_local_mode); code != 0) return failure(code);
   const std::optional<Failure> failed = enqueue_all(plan);
   Graph graph = nullptr;
@@ -216,14 +219,14 @@ Result<std::unique_ptr<LoadedKernel>> LoadedKernel::load(const Context& context,
   code = driver.module_function(&kernel->function_, kernel->module_, entry.c_str());
   if (code != 0) return driver.failure(code, Status::load_error, fmt::format("find the kernel '{}'", entry));
   constexpr int dynamic_shared_size = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-  // CUDA C++ Programming Guide, "Shared Memory" of each architecture.
+  // More dynamic shared memory needs this attribute. CUDA C++ Programming Guide, "Shared Memory" of each architecture.
   constexpr std::int64_t without_asking = std::int64_t{48} * 1024;
   if (dynamic_shared > without_asking) {
     code = driver.function_set(kernel->function_, dynamic_shared_size, static_cast<int>(dynamic_shared));
     if (code != 0)
       return driver.failure(code, Status::resource, fmt::format("ask for {} bytes of shared memory", dynamic_shared));
   }
-  // A wish, by which no launch depends: a driver that refuses it chooses.
+  // Only a preference: a driver that refuses it chooses the split itself, and every launch still works.
   constexpr int preferred_carveout = 9;  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
   if (carveout > 0) driver.function_set(kernel->function_, preferred_carveout, carveout);
   return kernel;
@@ -254,7 +257,7 @@ KernelLaunches::KernelLaunches(const Context& context, EncodeTiled encode, std::
   for (const auto& map : maps_) map_types_.push_back(candidate.kernel.buffers.at(map.buffer).dtype);
 }
 
-/// All sets of arrays have the same inputs, so one copy is right for launches on any of them.
+/// All sets of arrays have the same inputs, so a single copy is right for launches on any of them.
 std::optional<Failure> KernelLaunches::prepare(const CudaArrays& arrays) const {
   const Driver& driver = context_.driver();
   for (const ConstantSymbol& symbol : symbols_)
@@ -267,7 +270,8 @@ std::optional<Failure> KernelLaunches::prepare(const CudaArrays& arrays) const {
 
 std::string KernelLaunches::what() const { return fmt::format("{} threads a block", threads_); }
 
-// The parameters: the address of each buffer, between them the user's values, then each tensor map by value.
+// The parameters are the addresses of the buffers, with the user's values at their positions among them, and then each
+// tensor map by value.
 std::optional<Failure> KernelLaunches::enqueue(const CudaArrays& arrays, std::int64_t blocks) const {
   const Driver& driver = context_.driver();
   std::vector<Address> addresses(arrays.count());

@@ -1,4 +1,4 @@
-// Private to measure/cuda: launches and times a kernel or a library's function.
+// Private to measure/cuda: launches and times a kernel or a function of a library.
 #pragma once
 #include <deque>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace deplo::measure::cuda {
 
-/// Enqueues launches of a kernel, or of a library's function.
+/// Enqueues launches of a kernel or of a function of a library.
 class Launches {
  public:
   virtual ~Launches() = default;
-  /// Enqueues what must be done once before launches on these arrays. It is not timed.
+  /// Enqueues what must be done once before launches on these arrays. This work is not timed.
   virtual std::optional<Failure> prepare(const CudaArrays&) const { return std::nullopt; }
   /// Enqueues the first `blocks` blocks on the context's stream.
   virtual std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks) const = 0;
-  /// A description for messages: "128 threads a block".
+  /// A description for messages, such as "128 threads a block".
   virtual std::string what() const = 0;
 };
 
@@ -26,21 +26,23 @@ class CudaExecutable final : public Executable {
  public:
   /// What happens to buffers before each launch.
   struct Preparation {
-    std::vector<std::size_t> zeroed = {}, restored = {};  // filled with 0; with their saved contents
+    // buffers filled with 0; buffers filled with their saved contents
+    std::vector<std::size_t> zeroed = {}, restored = {};
   };
-  /// `blocks`: of the whole grid.
+  /// `blocks`: the number of blocks in the whole grid.
   CudaExecutable(const Context&, const ClockProbe&, std::unique_ptr<const Launches>, std::int64_t blocks, Preparation,
                  Resources);
   ~CudaExecutable() override;
   CudaExecutable(const CudaExecutable&) = delete;
   CudaExecutable& operator=(const CudaExecutable&) = delete;
-  /// Launches directly on the stream, without a graph: for checking.
+  /// Launches directly on the stream, without a graph. Used for checking.
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
   /// Times one replay of a CUDA graph, between two events. The graph is a chain of all launches and fills. It is kept
   /// for the next sample with the same addresses.
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
-  /// The device works on these launches until it gets the next ones, but for a wait of some 20 µs.
+  /// Keeps the device busy with these launches while `meanwhile` runs. Between this call and the next, the device idles
+  /// for only about 20 µs.
   std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
                                 const std::function<void()>& meanwhile) override;
   const Resources& resources() const override { return resources_; }
@@ -70,18 +72,18 @@ class CudaExecutable final : public Executable {
 
   const Context& context_;
   const ClockProbe& clock_;
-  std::unique_ptr<const Launches> launches_;  // outlives the graphs, whose nodes use its code
+  std::unique_ptr<const Launches> launches_;  // must outlive the graphs, whose nodes use its code
   std::int64_t blocks_;
   Preparation preparation_;
   Resources resources_;
   std::deque<KeptGraph> graphs_;  // newest first
 };
 
-/// A kernel's machine code, loaded into the driver.
+/// The machine code of a kernel, loaded into the driver.
 class LoadedKernel {
  public:
-  /// `dynamic_shared`: bytes of shared memory beyond those that the code declares. `carveout`: percent of a unit's
-  /// memory that is preferred as shared memory; 0: the driver chooses. Fails with load_error or resource.
+  /// `dynamic_shared`: bytes of shared memory beyond what the code declares. `carveout`: preferred percentage of a
+  /// unit's memory to be used as shared memory; 0: the driver chooses. Fails with load_error or resource.
   static Result<std::unique_ptr<LoadedKernel>> load(const Context&, const std::string& cubin, const std::string& entry,
                                                     std::int64_t dynamic_shared, int carveout);
   ~LoadedKernel();
@@ -90,7 +92,7 @@ class LoadedKernel {
     Address address = 0;
     std::size_t bytes = 0;
   };
-  /// A __constant__ or __device__ variable of the code.
+  /// Finds a __constant__ or __device__ variable of the code; nullopt if there is none.
   std::optional<Variable> variable(const std::string& name) const;
 
  private:
@@ -100,7 +102,7 @@ class LoadedKernel {
   Function function_ = nullptr;
 };
 
-/// A buffer whose contents a variable of the code has.
+/// A variable of the code, and the buffer whose contents are copied to it.
 struct ConstantSymbol {
   std::size_t buffer = 0;
   Address address = 0;
@@ -124,10 +126,10 @@ class KernelLaunches final : public Launches {
   unsigned dynamic_shared_;
   std::vector<ConstantSymbol> symbols_;
   std::vector<ir::KernelSource::TensorMap> maps_;
-  std::vector<ir::DType> map_types_;  // of the buffers that the maps are of
+  std::vector<ir::DType> map_types_;  // the element types of the maps' buffers
 };
 
-/// Kernels of one device that run one after the other.
+/// Kernels of one device that run one after another.
 class ChainLaunches final : public Launches {
  public:
   explicit ChainLaunches(std::vector<ChainLink> links) : links_(std::move(links)) {}

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders in `folder` whose names begin so, in the order of their names.
+// Returns the entries of `folder` whose names begin with `beginning`, sorted by name.
 std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginning) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -27,7 +27,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginn
   return found;
 }
 
-// /usr/local/cuda, /usr/local/cuda-13.0, …; the newest first.
+// Returns /usr/local/cuda, then /usr/local/cuda-13.0, /usr/local/cuda-12.8, … with the newest first, then /opt/cuda.
 std::vector<fs::path> toolkits() {
   std::vector<fs::path> found = folders_in("/usr/local", "cuda-");
   found.emplace_back("/usr/local/cuda");
@@ -41,7 +41,7 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// Where the shell looks for programs.
+// Returns the folders of PATH, where the shell looks for programs.
 std::vector<fs::path> path_folders() {
   const char* const path = std::getenv("PATH");
   std::vector<fs::path> folders;
@@ -51,8 +51,9 @@ std::vector<fs::path> path_folders() {
   return folders;
 }
 
-// What `pip install nvidia-…` makes: PREFIX/lib/python3.11/site-packages/nvidia/cu13, for each PREFIX/bin that the
-// shell looks in, be it a virtual environment's or the system's, and where `pip install --user` puts packages.
+// Returns the folders that `pip install nvidia-…` creates, such as PREFIX/lib/python3.11/site-packages/nvidia/cu13.
+// PREFIX is the parent of each `bin` folder on the shell's path (of a virtual environment or of the system), or
+// ~/.local, where `pip install --user` puts packages.
 std::vector<fs::path> wheels() {
   std::vector<fs::path> prefixes;
   for (const fs::path& bin : path_folders()) prefixes.push_back(bin.parent_path());
@@ -80,7 +81,8 @@ std::vector<fs::path> header_folders() {
   std::vector<fs::path> roots = toolkits(), folders;
   std::ranges::copy(wheels(), std::back_inserter(roots));
   for (const fs::path& root : roots)
-    for (const char* const folder : {"include", "include/cccl"})  // the C++ library is in its own folder since CUDA 13
+    // since CUDA 13 the C++ library has a folder of its own
+    for (const char* const folder : {"include", "include/cccl"})
       if (std::error_code error; fs::is_directory(root / folder, error)) folders.push_back(root / folder);
   return folders;
 }

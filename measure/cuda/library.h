@@ -9,18 +9,19 @@
 
 namespace deplo::measure::cuda {
 
-/// A library of CUDA: its file names, newest first, and how a user gets it.
+/// A CUDA library: its file names, newest first, and how to get it.
 struct LibraryName {
-  std::string title;               // "NVRTC"
-  std::vector<std::string> files;  // "libnvrtc.so.13", …
-  std::string advice;              // "comes with the CUDA toolkit, …"
+  std::string title;               // for example "NVRTC"
+  std::vector<std::string> files;  // for example "libnvrtc.so.13", …
+  std::string advice;              // how to get it: "it comes with the CUDA toolkit, …"
 };
 
 /// An open library. It stays open until the process ends, because NVIDIA's libraries do not close cleanly.
 class Library {
  public:
-  /// Opens the first that it finds: next to the program, on the loader's path, in the toolkit's usual folders or in a
-  /// wheel. Throws Error(environment) in one line: the names it looked for, and how to get the library.
+  /// Opens the first file that it finds: next to the program, on the loader's path, in the toolkit's usual folders or
+  /// in a Python wheel. Throws a one-line Error(environment) that says which names it looked for, and how to get the
+  /// library.
   explicit Library(const LibraryName&);
   /// Opens exactly this file. Throws Error(environment).
   Library(const LibraryName&, const std::filesystem::path& file);
@@ -31,7 +32,7 @@ class Library {
     function = reinterpret_cast<F>(symbol(name));
     if (function == nullptr) lacks(name);
   }
-  /// The same, but `function` becomes null if there is none.
+  /// The same, but sets `function` to null if the library does not have it.
   template <class F>
   void find_optional(const char* name, F& function) const {
     function = reinterpret_cast<F>(symbol(name));
@@ -45,15 +46,16 @@ class Library {
   std::string title_, file_;
 };
 
-/// The folders that may have a toolkit's libraries, in the order in which they are tried. "" stands for the loader's
-/// own folders. The last ones are those of NVIDIA's wheels for a Python on the shell's path.
+/// Returns the folders that may have a toolkit's libraries, in the order in which they are tried. "" stands for the
+/// loader's own folders. The last folders are those of NVIDIA's wheels for each Python on the shell's path.
 std::vector<std::filesystem::path> library_folders();
 
-/// The folders of CUDA's headers: of toolkits, the newest first, then of such wheels. Only those that exist.
+/// Returns the existing folders with CUDA's headers: those of toolkits, the newest first, then those of NVIDIA's
+/// wheels.
 std::vector<std::filesystem::path> header_folders();
 
-/// A program of the toolkit: next to this one, on the shell's path, in the toolkit's usual folders, or in such a wheel.
-/// nullopt: there is none.
+/// Finds a program of the toolkit: next to this program, on the shell's path, in the toolkit's usual folders, or in one
+/// of NVIDIA's wheels. Returns nullopt if there is none.
 std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace deplo::measure::cuda

@@ -12,7 +12,7 @@ const LibraryName nvml_library{
     {"libnvidia-ml.so.1"},
     "it comes with the driver of an NVIDIA GPU; a container gets it from its NVIDIA runtime, as a part of 'utility'"};
 
-// nvml.h, by hand.
+// The functions of nvml.h that are used, declared by hand.
 using NvmlDevice = struct OpaqueNvmlDevice*;
 struct NvmlTable {
   int (*init)();
@@ -30,7 +30,7 @@ NvmlTable nvml_table(const Library& library) {
   return table;
 }
 
-/// NVML stays started until the process ends.
+/// Reads the counter through NVML, which stays initialized until the process ends.
 class Nvml final : public EnergyCounter {
  public:
   Nvml(const Library& library, const Driver& driver, int device) : table_(nvml_table(library)) {
@@ -49,7 +49,7 @@ class Nvml final : public EnergyCounter {
       return Failure{Status::no_energy, fmt::format("NVML cannot read the energy any more: {}", error(code))};
     return static_cast<double>(energy);
   }
-  // Measured on an H200: every 70 to 125 ms.
+  // Measured on an H200: the counter is updated every 70 to 125 ms.
   double step_us() const override { return 125e3; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace deplo::measure::cuda {
 
-/// The counter of the whole GPU that has this device of the driver. Throws Error(environment) in one line if there is
-/// no NVML, or if the GPU has no counter.
+/// Opens the energy counter of the whole GPU that contains this device of the driver. Throws a one-line
+/// Error(environment) if there is no NVML, or if the GPU has no counter.
 std::unique_ptr<EnergyCounter> open_nvml(const Driver&, int device);
 std::unique_ptr<EnergyCounter> open_nvml(const Driver&, int device, const std::filesystem::path& library);
 

@@ -3,7 +3,8 @@
 namespace deplo::measure::cuda {
 namespace {
 
-// CUtensorMapSwizzle, CUtensorMapL2promotion.
+// Values of CUtensorMapSwizzle; below, values of CUtensorMapInterleave, CUtensorMapL2promotion and
+// CUtensorMapFloatOOBfill.
 int swizzle_of(int bytes) {
   CHECK(bytes == 0 || bytes == 32 || bytes == 64 || bytes == 128);
   return bytes == 0 ? 0 : bytes == 32 ? 1 : bytes == 64 ? 2 : 3;
@@ -17,12 +18,13 @@ EncodeTiled find_encode_tiled(const Driver& driver) {
   if (driver.get_proc_address == nullptr) return nullptr;
   void* function = nullptr;
   int found = 0;                     // CU_GET_PROC_ADDRESS_SUCCESS
-  constexpr int since_cuda = 12000;  // the version of this signature
+  constexpr int since_cuda = 12000;  // the CUDA version that introduced this signature
   const int code = driver.get_proc_address("cuTensorMapEncodeTiled", &function, since_cuda, 0, &found);
   return code == 0 && found == 0 ? reinterpret_cast<EncodeTiled>(function) : nullptr;
 }
 
-// The driver's order is innermost first; it takes the innermost stride for granted, and the others in bytes.
+// The driver expects the innermost dimension first. It assumes that the innermost stride is 1 and takes the other
+// strides in bytes.
 TiledArguments tiled_arguments(const ir::KernelSource::TensorMap& map, ir::DType dtype, Address address) {
   const std::size_t rank = map.shape.size();
   CHECK(rank >= 1 && rank <= TiledArguments::most_rank && map.strides.size() == rank && map.box.size() == rank);

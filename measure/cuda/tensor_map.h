@@ -1,4 +1,4 @@
-// Private to measure/cuda: the descriptors of TMA's copies.
+// Private to measure/cuda: the descriptors for TMA copies.
 #pragma once
 #include <array>
 
@@ -13,8 +13,8 @@ using EncodeTiled = int (*)(TensorMap*, int type, std::uint32_t rank, void* addr
                             const std::uint32_t* element_strides, int interleave, int swizzle, int promotion, int fill);
 EncodeTiled find_encode_tiled(const Driver&);
 
-/// The arguments that describe the tensor: innermost dimension first, strides in bytes and without that of the
-/// innermost.
+/// The arguments of cuTensorMapEncodeTiled that describe a tensor: the innermost dimension first, the strides in bytes
+/// and without the stride of the innermost dimension.
 struct TiledArguments {
   static constexpr std::size_t most_rank = 5;
   int type = 0;
@@ -26,7 +26,8 @@ struct TiledArguments {
 };
 TiledArguments tiled_arguments(const ir::KernelSource::TensorMap&, ir::DType dtype, Address address);
 
-/// The descriptor of a buffer of `dtype` at an address. Fails with load_error if the driver refuses it.
+/// Creates the descriptor of a buffer with elements of `dtype` at an address. Fails with load_error if the driver
+/// refuses.
 Result<TensorMap> encode_tensor_map(const Driver&, EncodeTiled, const ir::KernelSource::TensorMap&, ir::DType dtype,
                                     Address address);
 

@@ -12,7 +12,7 @@ namespace deplo::measure {
 namespace cuda {
 namespace {
 
-constexpr int tileiras_driver = 13000;  // Driver::version; tileiras comes with CUDA 13.1 and later
+constexpr int tileiras_driver = 13000;  // as in Driver::version(); tileiras comes with CUDA 13.1 and later
 
 std::vector<std::size_t> sizes_of(const std::vector<KernelArgument>& arguments) {
   std::vector<std::size_t> sizes;
@@ -36,12 +36,12 @@ class TileLaunches final : public Launches {
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       const auto* const bytes = std::get_if<std::vector<std::uint8_t>>(&arguments_[i]);
       if (bytes == nullptr) addresses[i] = arrays.address(std::get<std::size_t>(arguments_[i]));
-      // The driver reads them, although it asks for pointers to what may change.
+      // The driver only reads the values, although its interface takes pointers to non-const data.
       parameters.push_back(bytes == nullptr ? static_cast<void*>(&addresses[i])
                                             : const_cast<std::uint8_t*>(bytes->data()));
     }
-    // One thread a block and no dynamic memory: the driver takes both from the cubin, as cuTile Python's launcher has
-    // it.
+    // One thread per block and no dynamic memory: the driver takes both from the cubin. cuTile Python's launcher does
+    // the same.
     const int code = context_.driver().launch(kernel_->function(), static_cast<unsigned>(grid_[0]),
                                               static_cast<unsigned>(grid_[1]), static_cast<unsigned>(grid_[2]), 1, 1, 1,
                                               0, context_.stream(), parameters.data(), nullptr);
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Executable>> load_tile_kernel(Device& device, const TileK
   const cuda::CudaDevice& on = cuda::cuda_device(device);
   const auto facts = cuda::inspect_cubin(tile.cubin, tile.entry);
   if (!facts) return Failure{Status::load_error, "expected a cubin, found other bytes"};
-  // What the driver reads behind each pointer has the cubin's size.
+  // The driver reads as many bytes through each pointer as the cubin says, so the sizes must agree.
   const std::vector<std::size_t> given = cuda::sizes_of(tile.arguments);
   if (facts->parameters != given)
     return Failure{Status::load_error, fmt::format("entry {}: expected parameters of {} bytes, found {} in the cubin",

@@ -35,7 +35,7 @@ std::vector<std::string> environment_of(const fs::path& program) {
   return all;
 }
 
-/// "": it went well.
+/// Runs the program and waits for it. Returns "" if it succeeds, else what went wrong.
 std::string run(const fs::path& program, std::vector<std::string> words, const fs::path& output,
                 const fs::path& messages) {
   const int how = O_WRONLY | O_CREAT | O_TRUNC;

@@ -9,14 +9,15 @@ namespace deplo::measure::cuda {
 
 struct ToolRun {
   std::filesystem::path program;
-  std::vector<std::string> arguments;  // followed by the input's file
+  std::vector<std::string> arguments;  // the path of the input file follows
   std::string_view input;              // bytes
-  std::string output_option;  // the option for the output's file, such as "-o"; "": it writes to standard output
+  // option that names the output file, such as "-o"; "": the output is what the program writes to standard output
+  std::string output_option;
 };
 
-/// Returns the program's output. CUDA_HOME is set to the toolkit that contains the program, because another toolkit's
-/// libraries may be older. Throws Error(environment) in one line if the program cannot be run, fails, or no temporary
-/// file can be written.
+/// Runs the program and returns its output. CUDA_HOME is set to the toolkit that contains the program, because the
+/// libraries of another toolkit may be older. Throws a one-line Error(environment) if the program cannot be run or
+/// fails, or if no temporary file can be written.
 std::string run_tool(const ToolRun&);
 
 }  // namespace deplo::measure::cuda

@@ -19,7 +19,7 @@ namespace {
 
 const Nvrtc& nvrtc_of(const CompileOptions& options) { return options.nvrtc ? *options.nvrtc : Nvrtc::get(); }
 
-// Those of NVRTC, then the user's.
+// Returns NVRTC's options, then the user's.
 std::vector<std::string> words_of(const Nvrtc& nvrtc, const std::string& architecture, const CompileOptions& options) {
   std::vector<std::string> words = nvrtc.options(architecture);
   std::istringstream more(options.more);
@@ -27,13 +27,13 @@ std::vector<std::string> words_of(const Nvrtc& nvrtc, const std::string& archite
   return words;
 }
 
-// Everything that the machine code depends on.
+// Returns a digest of everything that the machine code depends on.
 std::string key_of(const std::string& source, const std::vector<std::string>& options, const Nvrtc& nvrtc) {
   return digest(
       fmt::format("NVRTC {}\n{}\n{}{}", nvrtc.version(), join(options, " "), source, headers_of(source).text()));
 }
 
-// An entry of the cache: the size of the log, the log, the code.
+// An entry of the cache consists of the size of the log, the log, and the code.
 std::string pack(const std::string& log, const std::string& code) {
   return fmt::format("{}\n{}{}", log.size(), log, code);
 }
@@ -47,18 +47,19 @@ std::optional<std::pair<std::string, std::string>> unpack(const std::string& ent
   return std::pair(std::string(stop + 1, size), std::string(stop + 1 + size, end));
 }
 
-/// An instance of a template, or a kernel in a namespace: its name in the machine code is mangled.
+/// True if the kernel is an instance of a template or in a namespace, so that its name in the machine code is mangled.
 bool is_mangled(const std::string& entry) { return entry.find_first_of("<:") != std::string::npos; }
 
-constexpr std::string_view entry_line = "\nentry of the template: ";  // the last line of the log in the cache
+// the last line of the log in the cache begins with this
+constexpr std::string_view entry_line = "\nentry of the template: ";
 
-// The mangled name, if it has one.
+// Returns the mangled name if the log has one, else the name in the source.
 std::string entry_of(const std::string& log, const ir::KernelSource& source) {
   const std::size_t at = log.rfind(entry_line);
   return at == std::string::npos ? source.entry : log.substr(at + entry_line.size());
 }
 
-// nullopt where the code is no machine code.
+// Returns nullopt if the code is not machine code.
 std::optional<Cubin> describe(const std::string& log, std::string code, const ir::KernelSource& source) {
   const std::string entry = entry_of(log, source);
   const auto facts = inspect_cubin(code, entry);
@@ -68,8 +69,8 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
   cubin.entry = entry;
   cubin.code = std::move(code);
   cubin.warnings = said.warnings;
-  // What the code itself says is what the driver goes by; spills are known to the log alone, and from sm_90 on the
-  // code's shared memory has the system's part in it.
+  // The driver uses the values in the code, so they take precedence over the log. Only the log has the spills, and from
+  // sm_90 on the shared memory in the code includes the system's part.
   cubin.resources.registers = facts->registers >= 0 ? facts->registers : said.registers;
   cubin.resources.stack_bytes = facts->stack_bytes >= 0 ? facts->stack_bytes : said.stack_bytes;
   cubin.resources.spill_bytes = said.spill_bytes;
@@ -81,14 +82,14 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
   return cubin;
 }
 
-// From the first error on: warnings stand before it.
+// The message starts at the first error, because the log lists warnings before it.
 Failure failure_of(const Nvrtc::Output& output, double seconds) {
   if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC did not finish within {:g} s", seconds)};
   const std::size_t error = output.log.find("error");
   const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
   std::string text = first_lines(output.log.substr(line));
   if (const auto advice = advice_on_header(output.log)) text += "; " + *advice;
-  // ptxas: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
+  // ptxas says: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
   const bool too_much = text.find("uses too much") != std::string::npos;
   return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC gave no code and no log" : text};
 }
@@ -99,7 +100,8 @@ std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architec
                                                   nvrtc.version(), join(nvrtc.architectures(), ", "), architecture)};
 }
 
-// "sm_90a" of "sm_90" where the kernel may ask for what only this architecture has. Before sm_90 there is nothing such.
+// Returns "sm_90a" for "sm_90" if the kernel may use features that only this architecture has. Before sm_90 there are
+// no such features.
 std::string variant_of(const Nvrtc& nvrtc, std::string_view architecture, const ir::KernelSource& source) {
   const std::string variant = std::string(architecture) + 'a';
   return source.architecture_specific && nvrtc.supports(variant) ? variant : std::string(architecture);
@@ -135,7 +137,7 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(nvrtc, target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
-  // Of a virtual architecture NVRTC makes no machine code.
+  // For a virtual architecture NVRTC produces PTX but no machine code.
   std::vector<std::string> words = words_of(nvrtc, "compute_" + architecture.substr(3), options);
   if (options.lines) words.emplace_back("--generate-line-info");
   const std::string name = is_mangled(source.entry) ? source.entry : "";

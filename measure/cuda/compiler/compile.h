@@ -1,5 +1,5 @@
-// Compiles CUDA C++ to machine code of an exact architecture, and reports its resources. Needs only NVRTC, no GPU and
-// no driver.
+// Compiles CUDA C++ to machine code for one architecture, and reports the kernel's resources. Needs only NVRTC, no GPU
+// and no driver.
 #pragma once
 #include <limits>
 #include <string>
@@ -16,31 +16,31 @@ namespace deplo::measure::cuda {
 
 struct CompileOptions {
   double seconds =
-      std::numeric_limits<double>::infinity();  // limit, after which it is a build_timeout (Nvrtc::compile)
-  DiskCache* cache = &DiskCache::of_user();     // null: always build
+      std::numeric_limits<double>::infinity();  // limit; after it the build fails with build_timeout (Nvrtc::compile)
+  DiskCache* cache = &DiskCache::of_user();     // null: build without a cache
   const Nvrtc* nvrtc = nullptr;                 // null: Nvrtc::get()
-  std::string more = {};                        // further options, separated by blanks: of a user's own kernel
-  bool lines = false;                           // of PTX: name the line of the source before each instruction (.loc)
+  std::string more = {};                        // further options of a user's kernel, separated by blanks
+  bool lines = false;                           // for PTX: say which source line each instruction comes from (.loc)
 };
 
 struct Cubin {
   std::string code;      // an ELF file
-  Resources resources;   // without the occupancy, which depends on the target: with_occupancy()
-  std::string entry;     // the kernel's name in the code: of an instance of a template it is mangled
-  std::string warnings;  // of the compiler; "": none
-  bool cached = false;   // found on disk
+  Resources resources;   // without the occupancy, which depends on the target (see with_occupancy())
+  std::string entry;     // the kernel's name in the code; mangled if it is an instance of a template or in a namespace
+  std::string warnings;  // warnings of the compiler; "": none
+  bool cached = false;   // found in the cache on disk
 };
 
-/// `architecture`: "sm_90"; a kernel that needs architecture-specific features is built for "sm_90a" (docs/cuda.md).
-/// Fails with build_error (the first lines of the log), resource (more than a block may have) or build_timeout. Throws
-/// Error(environment) if there is no NVRTC. The entry may be an instance of a template and in a namespace, such as
-/// "space::k<float, 4>". May be called from any thread and process; all of them share the cache, which has one entry
-/// for the same source, options and NVRTC.
+/// Compiles a kernel to machine code. `architecture`: "sm_90"; a kernel that needs architecture-specific features is
+/// built for "sm_90a" (docs/cuda.md). The entry may be an instance of a template and in a namespace, such as
+/// "space::k<float, 4>". Fails with build_error (the first lines of the log), resource (more than a block may have) or
+/// build_timeout. Throws Error(environment) if there is no NVRTC. May be called from any thread and process; all of
+/// them share the cache, which has one entry for the same source, options and NVRTC.
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
-/// The PTX that the machine code is made from. Not cached.
+/// Compiles a kernel to the PTX that the machine code is made from. The PTX is not cached.
 Result<std::string> compile_ptx(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 
-/// Adds the occupancy on a target, and its limiter. Fails with resource if not even one block fits a unit.
+/// Adds the occupancy on a target and what limits it. Fails with resource if not even one block fits a unit.
 Result<Resources> with_occupancy(Resources, const ir::KernelSource&, const Target&);
 
 }  // namespace deplo::measure::cuda

@@ -6,12 +6,13 @@
 namespace deplo::measure::cuda {
 namespace {
 
-// Sections .nv.info and .nv.info.ENTRY: attributes of 4 bytes (format, attribute, value), in format 4 the value is the
-// size of what follows. Not documented; the names are those that cuobjdump -elf prints.
+// The sections .nv.info and .nv.info.ENTRY consist of attributes of 4 bytes: format, attribute and a 2-byte value. In
+// format 4 the value is the size of the data that follows. NVIDIA does not document this; the names are those that
+// `cuobjdump -elf` prints.
 constexpr std::uint8_t sized = 4, frame_size = 0x11, register_count = 0x2f;
-constexpr std::uint8_t kernel_parameter = 0x17, kernel_parameter_v2 = 0x45;  // the latter from sm_90 on
+constexpr std::uint8_t kernel_parameter = 0x17, kernel_parameter_v2 = 0x45;  // the second one from sm_90 on
 
-/// `take` is given each attribute, and the bytes that follow it.
+/// Calls take(attribute, value) for each attribute; `value` is the data that follows it.
 template <class F>
 void each_attribute(std::string_view info, F take) {
   while (info.size() >= 4) {
@@ -33,7 +34,8 @@ void read_attributes(const std::vector<ElfSection>& sections, std::string_view i
   });
 }
 
-/// Of each: 4 bytes, then its number, its place and its size, which is in the upper 14 bits of a word, or its lower 16.
+/// Reads the parameters' sizes. Each parameter's data are 4 bytes, then 2 bytes with its number, 2 bytes with its
+/// offset, and a word with its size: in the lower 16 bits (v2), or in the upper 14 bits.
 void read_parameters(std::string_view info, CubinFacts& facts) {
   each_attribute(info, [&](std::uint8_t attribute, std::string_view value) {
     const bool v2 = attribute == kernel_parameter_v2;
@@ -54,7 +56,7 @@ std::optional<CubinFacts> inspect_cubin(std::string_view cubin, std::string_view
   CubinFacts facts;
   std::string code;
   for (const ElfSection& section : *sections) {
-    // Cubins name their command line and the time that they took elsewhere.
+    // Other sections contain the command line and the compile time, so they are not part of the digest.
     if (section.name.starts_with(".text") || section.name.starts_with(".nv.constant")) {
       const std::uint64_t size = section.bytes.size();
       code.append(reinterpret_cast<const char*>(&size), sizeof size).append(section.bytes);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // NVRTC itself declares printf, assert, malloc, memcpy, size_t and the functions of math.h.
 constexpr const char* nothing = "";
 
-// The types are those of CUDA's <cuda/std/cstdint>, which a source may include, too.
+// The types are the same as in CUDA's <cuda/std/cstdint>, which a source may include as well.
 constexpr const char* stdint_h = R"(#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t;
 typedef short int16_t; typedef unsigned short uint16_t;
@@ -132,13 +132,13 @@ using ::size_t; using ::ptrdiff_t;
 }
 )";
 
-// glibc's has these, by <sys/types.h>, and so has CUDA C++ for nvcc.
+// glibc's <stdlib.h> has these types through <sys/types.h>, and with nvcc CUDA C++ has them, too.
 constexpr const char* stdlib_h = R"(#pragma once
 typedef unsigned int uint; typedef unsigned short ushort; typedef unsigned long ulong;
 )";
 
-// CUB's own <cub/cub.cuh> includes functions of the host as well, which NVRTC refuses. These are the parts for device
-// code.
+// CUB's own <cub/cub.cuh> also includes host functions, which NVRTC refuses. This version includes only the parts for
+// device code.
 constexpr const char* cub_cuh = R"(#pragma once
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
@@ -168,8 +168,8 @@ constexpr Header replaced_headers[] = {
     {"sys/types.h", stdlib_h}, {"time.h", nothing},  {"cub/cub.cuh", cub_cuh},
 };
 
-// nvcc includes the first three by itself, and NVRTC has built in what device code needs of them. cuda.h is the
-// driver's interface to the host.
+// nvcc includes the first three headers automatically, and NVRTC has built in what device code needs from them. cuda.h
+// is the driver's interface for the host.
 constexpr const char* built_in_headers[] = {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
                                             "vector_types.h", "vector_functions.h", "cuda.h"};
 

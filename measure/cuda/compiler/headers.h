@@ -1,5 +1,5 @@
-// Headers that users' CUDA C++ includes and that NVRTC has none of: those of the host's C library, of which device code
-// needs little, and those of CUDA, which the toolkit and NVIDIA's wheels have.
+// Headers that users' CUDA C++ includes and that NVRTC does not have: headers of the host's C library, of which device
+// code needs little, and CUDA's headers, which come with the toolkit and NVIDIA's wheels.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,17 +13,17 @@ struct Header {
   const char* text;
 };
 
-/// What NVRTC needs for the source's #include lines. Empty if it has none.
+/// What NVRTC needs for the #include lines of a source. Empty if the source has no #include lines.
 struct Headers {
-  std::vector<Header> texts;         // found before those on disk
-  std::vector<std::string> options;  // the folders of CUDA's headers, as --include-path=FOLDER
+  std::vector<Header> texts;         // found before the headers on disk
+  std::vector<std::string> options;  // folders of CUDA's headers, as --include-path=FOLDER
 
-  /// The texts and options: machine code depends on them.
+  /// The texts and options as one string, for cache keys: the machine code depends on them.
   std::string text() const;
 };
 Headers headers_of(std::string_view source);
 
-/// How to get the header that NVRTC's log says it cannot open. nullopt: the log does not say so.
+/// Returns how to get the header that NVRTC could not open according to its log; nullopt if the log does not say so.
 std::optional<std::string> advice_on_header(std::string_view log);
 
 }  // namespace deplo::measure::cuda

@@ -31,7 +31,7 @@ struct Deadline {
   bool passed = false;
 };
 
-// Called by NVRTC now and then; 1: give up.
+// NVRTC calls this from time to time; a result of 1 asks it to stop.
 int give_up(void* deadline, void*) {
   auto& d = *static_cast<Deadline*>(deadline);
   d.passed = d.passed || Clock::now() > d.end;
@@ -41,7 +41,7 @@ int give_up(void* deadline, void*) {
 }  // namespace
 
 const Nvrtc& Nvrtc::get() {
-  static const Nvrtc nvrtc(library_name);  // where this throws, the next call tries again
+  static const Nvrtc nvrtc(library_name);  // if the constructor throws, the next call tries again
   return nvrtc;
 }
 
@@ -116,7 +116,7 @@ bool Nvrtc::supports(std::string_view architecture) const {
   int number = 0;
   const char* const end = architecture.data() + architecture.size();
   const auto [stop, error] = std::from_chars(architecture.data() + 3, end, number);
-  const bool variant = end - stop == 1 && (*stop == 'a' || *stop == 'f');  // since compute capability 9.0
+  const bool variant = end - stop == 1 && (*stop == 'a' || *stop == 'f');  // exist since compute capability 9.0
   if (error != std::errc() || (stop != end && !(variant && number >= 90))) return false;
   return std::find(architectures_.begin(), architectures_.end(), number) != architectures_.end();
 }
@@ -134,7 +134,7 @@ std::vector<std::string> Nvrtc::code_options(std::string_view architecture) {
 
 std::vector<std::string> Nvrtc::options(std::string_view architecture) const {
   std::vector<std::string> options = code_options(architecture);
-  if (major_ >= 13) options.emplace_back("--no-cache");  // NVRTC 12.8 refuses it
+  if (major_ >= 13) options.emplace_back("--no-cache");  // NVRTC 12.8 does not know this option
   options.emplace_back("--ptxas-options=-v");
   return options;
 }
@@ -166,7 +166,8 @@ Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::s
   if (!name.empty()) add_name_(program, name.c_str());
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
-  for (const std::string& option : headers.options) words.push_back(option.c_str());  // after the user's folders
+  // after the user's options, so that the user's folders come first
+  for (const std::string& option : headers.options) words.push_back(option.c_str());
   const int status = compile_(program, static_cast<int>(words.size()), words.data());
   Output output;
   output.log = text(program, log_size_, log_);
@@ -174,7 +175,7 @@ Nvrtc::Output Nvrtc::compile(const std::string& source, const std::vector<std::s
   if (status == 0) {
     output.cubin = text(program, cubin_size_, cubin_);
     output.ptx = text(program, ptx_size_, ptx_);
-    if (!output.ptx.empty()) output.ptx.pop_back();  // its final 0
+    if (!output.ptx.empty()) output.ptx.pop_back();  // the terminating null character
     const char* lowered = nullptr;
     if (!name.empty() && lowered_name_(program, name.c_str(), &lowered) == 0) output.lowered = lowered;
   }

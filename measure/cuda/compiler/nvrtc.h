@@ -1,4 +1,4 @@
-// NVRTC, NVIDIA's library that compiles CUDA C++, opened at run time. Needs no GPU and no driver.
+// NVRTC, NVIDIA's library that compiles CUDA C++. It is opened at run time and needs no GPU and no driver.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -9,40 +9,41 @@
 
 namespace deplo::measure::cuda {
 
-/// Immutable once opened. Several threads may use it at a time (NVRTC User Guide, "Thread Safety").
+/// Immutable once opened. Several threads may use it at the same time (NVRTC User Guide, "Thread Safety").
 class Nvrtc {
  public:
-  /// The newest NVRTC, opened by the first call. If there is none, each call throws Error(environment) in one line.
+  /// Returns the newest NVRTC, which the first call opens. If there is none, each call throws a one-line
+  /// Error(environment).
   static const Nvrtc& get();
   static bool available();
-  /// The newest NVRTC whose machine code a driver of this version (Driver::version) loads. A driver of CUDA 12 does not
-  /// load code of NVRTC 13. Opened by the first call. Throws Error(environment) in one line if there is none, or none
-  /// that is old enough.
+  /// Returns the newest NVRTC whose machine code a driver of this version (Driver::version) can load. For example, a
+  /// driver of CUDA 12 does not load code of NVRTC 13. The first call opens the library. Throws a one-line
+  /// Error(environment) if there is no NVRTC, or none that is old enough.
   static const Nvrtc& for_driver(int version);
-  /// The same for the driver of this machine; get() if there is no driver.
+  /// Returns for_driver() of this machine's driver, or get() if there is no driver.
   static const Nvrtc& for_machine();
   explicit Nvrtc(const std::filesystem::path& file);
 
-  /// "13.0"
+  /// The version, such as "13.0".
   const std::string& version() const { return version_; }
-  /// True if it can compile for this architecture: "sm_90" or "sm_90a".
+  /// True if this NVRTC can compile for an architecture, such as "sm_90" or "sm_90a".
   bool supports(std::string_view architecture) const;
-  /// All architectures that it can compile for, ascending: "sm_75", …
+  /// Returns all architectures that this NVRTC can compile for, in ascending order: "sm_75", …
   std::vector<std::string> architectures() const;
-  /// The options that affect the machine code, for exactly this architecture.
+  /// Returns the options that affect the machine code, for exactly this architecture.
   static std::vector<std::string> code_options(std::string_view architecture);
-  /// code_options(), and further options that this version of NVRTC takes. Part of the cache's keys.
+  /// Returns code_options() and further options that this version of NVRTC accepts. They are part of the cache keys.
   std::vector<std::string> options(std::string_view architecture) const;
 
   struct Output {
     std::string cubin, ptx;  // "" if compilation failed
-    std::string log;         // of NVRTC and of ptxas -v
-    std::string lowered;     // the name of the name expression in the machine code; "" without one
+    std::string log;         // the log of NVRTC and of ptxas -v
+    std::string lowered;     // the mangled name of `name` in the machine code; "" if no name was given
     bool timed_out = false;
   };
-  /// `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s (docs/cuda.md). NVRTC
-  /// before 12.8 cannot be asked. `name`: an instance of a template that the code shall have, such as "k<float, 4>";
-  /// "": none. Headers that the source includes are found as headers.h says. Throws Error only if memory runs out.
+  /// Compiles a source. `seconds`: the time after which the compiler is asked to stop, which it does within 0.6 s
+  /// (docs/cuda.md); NVRTC before 12.8 cannot be asked. `name`: an instance of a template to instantiate, such as
+  /// "k<float, 4>"; "": none. headers.h says where included headers are found. Throws Error only if memory runs out.
   Output compile(const std::string& source, const std::vector<std::string>& options,
                  double seconds = std::numeric_limits<double>::infinity(), const std::string& name = "") const;
 

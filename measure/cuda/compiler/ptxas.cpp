@@ -11,7 +11,8 @@
 namespace deplo::measure::cuda {
 namespace {
 
-// "Used 30 registers, 4096 bytes smem": the number before " registers"; -1 where there is none.
+// Returns the number before `words`, such as 30 before " registers" in "Used 30 registers, 4096 bytes smem"; -1 if
+// there is none.
 std::int64_t number_before(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos || at == 0) return -1;
@@ -21,7 +22,7 @@ std::int64_t number_before(std::string_view line, std::string_view words) {
   return error == std::errc() && end == line.data() + at ? value : -1;
 }
 
-// Calls visit(line) for each, without its end.
+// Calls visit(line) for each line, without its line break.
 template <class Visit>
 void for_each_line(std::string_view text, const Visit& visit) {
   while (!text.empty()) {
@@ -41,11 +42,13 @@ void read_line(std::string_view line, PtxasLog& result) {
   const std::int64_t registers = number_before(line, " registers");
   if (registers < 0) return;
   result.registers = registers;
-  result.static_shared_bytes = std::max<std::int64_t>(number_before(line, " bytes smem"), 0);  // left out where 0
+  // the log omits it if it is 0
+  result.static_shared_bytes = std::max<std::int64_t>(number_before(line, " bytes smem"), 0);
 }
 
-// Of "ptxas info    : (C7519) warpgroup.arrive is injected in around line 397 by compiler to allow use of registers in
-// GMMA in function 'k'" the code and the text, without the line of the assembly; "" for other lines and kernels.
+// Returns the code and the text of a message such as "ptxas info    : (C7519) warpgroup.arrive is injected in around
+// line 397 by compiler to allow use of registers in GMMA in function 'k'", without the assembly line. Returns "" for
+// other lines and other kernels.
 std::string note(std::string_view line, std::string_view entry) {
   const std::size_t open = line.find(": (C"), close = line.find(") ", open);
   if (!line.starts_with("ptxas ") || open == std::string_view::npos || close == std::string_view::npos) return "";
@@ -76,7 +79,7 @@ PtxasLog parse_log(std::string_view log, std::string_view entry) {
       ours = name.substr(0, name.find('\'')) == entry;
     }
     if (ours) read_line(line, result);
-    // #177: a name that is not used, such as an axis of extent 1.
+    // #177: an unused name, such as an axis of extent 1.
     if (line.find("warning #") != std::string_view::npos && line.find("warning #177-D") == std::string_view::npos)
       result.warnings += std::string(line) + "\n";
     if (std::string said = note(line, entry); !said.empty() && std::ranges::find(notes, said) == notes.end())

@@ -22,7 +22,7 @@ std::string compile_tile_bytecode(std::string_view bytecode, std::string_view ar
 }
 
 std::string tileiras_version(const std::filesystem::path& program) {
-  // "Cuda compilation tools, release 13.5, V13.5.37"
+  // The output has a line such as "Cuda compilation tools, release 13.5, V13.5.37".
   const std::string said = run_tool({program, {"--version"}, "", ""});
   const std::size_t start = said.find(", V");
   if (start == std::string::npos)

@@ -18,10 +18,10 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-/// Where an instruction may go on.
+/// Where control may go after an instruction.
 struct Ways {
-  std::vector<std::size_t> targets;  // instructions of the same function
-  bool next = true;                  // the one behind it
+  std::vector<std::size_t> targets;  // indices of instructions in the same function
+  bool next = true;                  // the next instruction is possible, too
 };
 
 Ways ways_of(const Instruction& instruction, const std::map<std::string, std::size_t, std::less<>>& labels) {
@@ -37,13 +37,13 @@ Ways ways_of(const Instruction& instruction, const std::map<std::string, std::si
                             instruction.opcode, instruction.operands));
   for (const std::string& name : names)
     if (const auto label = labels.find(name); label != labels.end()) ways.targets.push_back(label->second);
-  // `BRA !P2, `(.L_x_1)` has its condition among the operands.
+  // A branch such as `BRA !P2, `(.L_x_1)` has its condition among the operands.
   if (branch) ways.next = !always || instruction.operands.find(',') != std::string::npos;
   return ways;
 }
 
-/// For each block the one that is passed last on all ways to it; `none` of those that nobody comes to. Cooper, Harvey,
-/// Kennedy, "A Simple, Fast Dominance Algorithm".
+/// The immediate dominator of each block: the last block that is on all paths to it. It is `none` for unreachable
+/// blocks. Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm".
 class Dominators {
  public:
   explicit Dominators(const std::vector<Block>& blocks)
@@ -73,7 +73,8 @@ class Dominators {
   }
 
  private:
-  // Reverse postorder of what can be reached, without recursion: a kernel may have thousands of blocks in a row.
+  // Computes the reverse postorder of the reachable blocks, without recursion, because a kernel may have thousands of
+  // blocks in a row.
   void order(const std::vector<Block>& blocks) {
     std::vector<bool> seen(blocks.size(), false);
     std::vector<std::pair<std::size_t, std::size_t>> path{{0, 0}};
@@ -103,7 +104,7 @@ class Dominators {
   std::vector<std::size_t> order_, number_, dominator_;
 };
 
-/// A loop, and the blocks that jump back to its header.
+/// A loop, and its latches: the blocks that jump back to its header.
 struct Candidate {
   Loop loop;
   std::vector<std::size_t> latches;
@@ -133,7 +134,7 @@ std::vector<std::size_t> body(const std::vector<Block>& blocks, const Dominators
 
 std::vector<Candidate> natural_loops(const Function& function, const std::vector<Block>& blocks) {
   const Dominators dominators(blocks);
-  std::map<std::size_t, std::vector<std::size_t>> latches;  // by header
+  std::map<std::size_t, std::vector<std::size_t>> latches;  // header → latches
   for (std::size_t i = 0; i < blocks.size(); ++i)
     for (const std::size_t next : blocks[i].successors)
       if (dominators.dominates(next, i)) latches[next].push_back(i);
@@ -155,7 +156,7 @@ bool makes_uniform(const Function& function, const std::vector<Block>& blocks, c
   });
 }
 
-/// It asks a barrier again and again, and does nothing else.
+/// True if the loop only polls a barrier and does nothing else.
 bool waits(const Function& function, const Candidate& loop) {
   bool asks = false;
   for (const std::size_t i : loop.loop.instructions) {
@@ -180,7 +181,8 @@ bool waits(const Function& function, const Candidate& loop) {
 std::vector<Block> basic_blocks(const Function& function) {
   const auto& instructions = function.instructions;
   std::map<std::string, std::size_t, std::less<>> labels(function.labels.begin(), function.labels.end());
-  std::erase_if(labels, [&](const auto& label) { return label.second == instructions.size(); });  // nothing is there
+  // no instruction follows
+  std::erase_if(labels, [&](const auto& label) { return label.second == instructions.size(); });
   std::vector<Ways> ways;
   std::vector<bool> first(instructions.size() + 1, false);
   if (!instructions.empty()) first[0] = true;

@@ -6,12 +6,12 @@
 
 namespace deplo::measure::cuda::sass {
 
-/// The path of nvdisasm. If there is none, throws Error(environment) in one line: the folders searched, and how to get
-/// it.
+/// Returns the path of nvdisasm. If there is none, throws a one-line Error(environment) that says which folders were
+/// searched and how to get nvdisasm.
 std::filesystem::path nvdisasm();
 
-/// The output of `nvdisasm --print-code` for a cubin. Throws Error(environment) if the program cannot be run, or
-/// refuses the cubin because it is older than the architecture.
+/// Returns the output of `nvdisasm --print-code` for a cubin. Throws Error(environment) if the program cannot be run,
+/// or if it refuses the cubin because nvdisasm is older than the architecture.
 std::string disassemble(std::string_view cubin, const std::filesystem::path& program = nvdisasm());
 
 }  // namespace deplo::measure::cuda::sass

@@ -13,7 +13,7 @@ namespace {
 using enum InstructionClass;
 
 // Names: CUDA Binary Utilities, "Instruction Set Reference", Turing to Blackwell. Pipes: Nsight Compute, Profiling
-// Guide, "Pipelines"; a U in front is the uniform datapath, which each scheduler has for itself.
+// Guide, "Pipelines". A leading U stands for the uniform datapath, of which each scheduler has its own.
 constexpr Opcode table[] = {
     {"FADD", fp32, Pipe::fma},
     {"FADD2", fp32, Pipe::fma},
@@ -59,7 +59,7 @@ constexpr Opcode table[] = {
 
     {"MUFU", special, Pipe::special},
 
-    {"FCHK", compare, Pipe::issue},  // may a division be done by the short way?
+    {"FCHK", compare, Pipe::issue},  // checks if a division can take the fast path
     {"FMNMX", compare, Pipe::alu},
     {"FMNMX3", compare, Pipe::alu},
     {"FSEL", compare, Pipe::alu},
@@ -264,9 +264,9 @@ bool has_width(InstructionClass what) {
   }
 }
 
-// Bits of a modifier: "128", "U8", "S16".
+// Returns the bytes that one thread moves, from a modifier in bits: "128", "U8", "S16".
 int width_of(const Instruction& instruction) {
-  if (instruction.mnemonic() == "LDSM")  // of each matrix a word
+  if (instruction.mnemonic() == "LDSM")  // one word per matrix
     return instruction.has_modifier("4") ? 16 : instruction.has_modifier("2") ? 8 : 4;
   for (const auto& [modifier, bytes] :
        {std::pair("U8", 1), {"S8", 1}, {"U16", 2}, {"S16", 2}, {"64", 8}, {"128", 16}, {"256", 32}})
@@ -274,7 +274,7 @@ int width_of(const Instruction& instruction) {
   return 4;
 }
 
-// 0 and a constant, added: how a register is set without the ALU.
+// True for an instruction that adds 0 and a constant, which is a way to set a register without the ALU.
 bool sets_a_constant(const Instruction& instruction) {
   return instruction.mnemonic() == "HFMA2" && instruction.operands.find(", -RZ, RZ, ") != std::string::npos;
 }

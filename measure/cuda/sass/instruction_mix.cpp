@@ -9,19 +9,20 @@
 namespace deplo::measure::cuda::sass {
 namespace {
 
-// Results per cycle of a multiprocessor, from this compute capability on. CUDA C++ Programming Guide 12.9 and Best
-// Practices Guide 13.4, "Throughput of Native Arithmetic Instructions": 32-bit floating-point add, multiply,
-// multiply-add; 32-bit integer add, compare, minimum. Where rows of the ALU differ (10.0: 128 for floating-point
-// minimum; 12.0: 128 for integer addition, 64 for shifts) the larger stands here: it is a bound.
+// Results per cycle of a multiprocessor, from a compute capability (`since`) on. CUDA C++ Programming Guide 12.9 and
+// Best Practices Guide 13.4, "Throughput of Native Arithmetic Instructions": 32-bit floating-point add, multiply,
+// multiply-add (`fma`); 32-bit integer add, compare, minimum (`alu`). If rows for the ALU differ (10.0: 128 for
+// floating-point minimum; 12.0: 128 for integer addition, 64 for shifts), the table has the larger value, because it is
+// used as a bound.
 struct Throughput {
   int since, fma, alu;
 };
 constexpr Throughput throughputs[] = {{80, 64, 64}, {86, 128, 64}, {100, 128, 128}};
-// The same for every architecture since: 32-bit integer multiply-add, reciprocal and its like, warp shuffle.
+// The same values for every architecture: 32-bit integer multiply-add, reciprocal and similar functions, warp shuffle.
 constexpr int imad_rate = 64, special_rate = 16, shuffle_rate = 32;
 constexpr int schedulers = ir::gpu::schedulers, warps_of_group = ir::gpu::warps_of_group;
-constexpr int lanes = schedulers * ir::gpu::warp;  // that are issued in a cycle
-static_assert(shuffle_rate == ir::gpu::warp);      // one transfer, as a load of 4 bytes a thread
+constexpr int lanes = schedulers * ir::gpu::warp;  // lanes for which instructions are issued per cycle
+static_assert(shuffle_rate == ir::gpu::warp);      // a shuffle is one transfer, like a load of 4 bytes per thread
 
 Throughput throughput_of(std::string_view architecture) {
   Throughput found = throughputs[0];
@@ -30,17 +31,18 @@ Throughput throughput_of(std::string_view architecture) {
   return found;
 }
 
-/// Transfers of 128 bytes between memory and registers for one warp. Lanes that load the same 8 or 16 bytes share a
-/// transfer in pairs, so that a load takes half as many at best; stores have bytes of their own.
+/// Returns the number of transfers of 128 bytes between memory and registers for one warp. Pairs of lanes that load the
+/// same 8 or 16 bytes share a transfer, so a load takes half as many transfers at best. Lanes store different bytes, so
+/// stores share none.
 std::int64_t transfers(const Kind& kind) {
   const bool shares = kind.what == InstructionClass::shared_load || kind.what == InstructionClass::global_load ||
                       kind.what == InstructionClass::generic_load;
   return std::max(1, kind.width / (shares ? 8 : 4));
 }
 
-/// Multiply-adds of a warp, or what takes as long: HMMA.16816 is a product of 16 x 8 x 16 by one, HMMA.1688 of half as
-/// deep, which of tf32 takes as long (NVIDIA A100 Tensor Core GPU Architecture, table 1); HGMMA.64x256x16 is one of
-/// what it says by four warps.
+/// Returns the multiply-adds of a warp, or a number that takes as long. HMMA.16816 is a product of 16 x 8 x 16 by one
+/// warp. HMMA.1688 has half the depth, but takes as long for tf32 (NVIDIA A100 Tensor Core GPU Architecture, table 1).
+/// HGMMA.64x256x16 is a product of that shape by four warps.
 std::int64_t multiply_adds(const Instruction& instruction) {
   const bool shallow = instruction.has_modifier("1688") && !instruction.has_modifier("TF32");
   if (instruction.mnemonic() != "HGMMA") return std::int64_t{16} * 8 * (shallow ? 8 : 16);
@@ -54,7 +56,7 @@ std::int64_t multiply_adds(const Instruction& instruction) {
   return product * side / warps_of_group;
 }
 
-/// What an instruction asks of its pipe. ldmatrix shares nothing.
+/// Returns the load of an instruction on its pipe. The lanes of ldmatrix share no transfers.
 std::int64_t load_of(const Instruction& instruction, const Kind& kind, Pipe pipe) {
   if (pipe == Pipe::memory) return instruction.mnemonic() == "LDSM" ? kind.width / 4 : transfers(kind);
   if (pipe == Pipe::tensor) return multiply_adds(instruction);
@@ -126,7 +128,7 @@ const LoopMix* hot_loop(const KernelMix& kernel) {
   for (std::size_t i = 0; i < kernel.loops.size(); ++i) {
     const LoopMix& loop = kernel.loops[i];
     std::pair own(loop.mix.arithmetic(), loop.mix.instructions);
-    // A loop within another comes behind it, in the order of their headers.
+    // Loops are in the order of their headers, so an inner loop comes after the loop around it.
     for (std::size_t k = i + 1; k < kernel.loops.size() && kernel.loops[k].depth > loop.depth; ++k)
       if (kernel.loops[k].depth == loop.depth + 1) {
         own.first -= kernel.loops[k].mix.arithmetic();

@@ -19,7 +19,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(0, text.find_last_not_of(space) + 1);
 }
 
-/// Takes the first word away.
+/// Removes the first word from the text and returns it.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(space));
   text = trim(text.substr(word.size()));
@@ -82,7 +82,7 @@ class Reader {
     function.labels.emplace_back(name, function.instructions.size());
   }
 
-  // `/*0050*/ @P1 BRA `(.L_x_1) ;`, and behind it the encoding where that was asked for.
+  // Reads a line such as `/*0050*/ @P1 BRA `(.L_x_1) ;`. The encoding may follow, if nvdisasm was asked for it.
   void read_instruction(std::string_view text) {
     const std::size_t start = text.find("*/");
     const std::size_t end = text.find(';');
@@ -99,7 +99,7 @@ class Reader {
     listing_.functions.back().instructions.push_back(std::move(instruction));
   }
 
-  // A branch to itself and NOPs: nobody comes there.
+  // Removes the padding after the code: NOPs and a branch to itself, which are never reached.
   static void leave_out_padding(Function& function) {
     auto& all = function.instructions;
     while (!all.empty() && all.back().opcode == "NOP") all.pop_back();
@@ -128,7 +128,7 @@ class Reader {
   std::size_t number_ = 0;
 };
 
-/// Operands without the quotes around labels: "`(.L_x_1)" is ".L_x_1".
+/// Returns operands without the quotes around labels: "`(.L_x_1)" becomes ".L_x_1".
 std::string unquoted(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; (at = text.find("`(")) != std::string_view::npos;) {
