@@ -16,7 +16,7 @@ void require(cl_int code, const std::string& what) {
 
 namespace {
 
-// The bytes between the red zones from `offset` on.
+// Returns a sub-buffer of `size` bytes, from `offset` on after the first red zone.
 Memory part(const Memory& whole, std::size_t offset, std::size_t size, const std::string& what) {
   const cl_buffer_region region{red_zone_bytes + offset, size};
   cl_int code = CL_SUCCESS;
@@ -25,7 +25,7 @@ Memory part(const Memory& whole, std::size_t offset, std::size_t size, const std
   return memory;
 }
 
-// Another owner of the same memory.
+// Returns another owner of the same memory.
 Memory shared(const Memory& memory) {
   require(clRetainMemObject(memory.get()), "share a buffer");
   return Memory(memory.get());
@@ -129,7 +129,7 @@ void* OpenclArrays::host_memory(std::size_t buffer) {
   return host ? static_cast<std::byte*>(host.get()) + red_zone_bytes : nullptr;
 }
 
-// A pattern of one byte is a memset in PoCL; one of four takes longer.
+// PoCL fills with a pattern of one byte by memset; a pattern of four bytes takes longer.
 cl_int OpenclArrays::fill(std::size_t buffer, cl_uchar byte, cl_event* done) const {
   const Slot& slot = slots_.at(buffer);
   return clEnqueueFillBuffer(queue_, slot.memory.get(), &byte, sizeof byte, 0, slot.size, 0, nullptr, done);

@@ -1,4 +1,4 @@
-// Private to measure/opencl: owners of cl_ objects, and a kernel's buffers.
+// Private to measure/opencl: owners of cl_ objects, and the buffers of a kernel.
 #pragma once
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -37,7 +37,7 @@ void require(cl_int code, const std::string& what);
 
 class OpenclArrays final : public Arrays {
  public:
-  /// On a CPU the buffers are in the host's memory, in large pages.
+  /// On a CPU the buffers are in host memory, in large pages.
   OpenclArrays(cl_context, cl_command_queue, bool cpu, const std::vector<ir::Buffer>&);
   void write(std::size_t buffer, const ir::Numbers& values) override;
   ir::Numbers read(std::size_t buffer) override;
@@ -47,7 +47,7 @@ class OpenclArrays final : public Arrays {
   void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
   std::optional<std::string> overrun() override;
-  /// PoCL's CPU device works on these bytes themselves (CL_MEM_USE_HOST_PTR). If a driver copied them, the check of the
+  /// PoCL's CPU device works directly on these bytes (CL_MEM_USE_HOST_PTR). If a driver copied them, the check of the
   /// outputs would fail.
   void* host_memory(std::size_t buffer) override;
 
@@ -63,10 +63,10 @@ class OpenclArrays final : public Arrays {
   struct Slot;
   Slot allocate(cl_context, bool cpu, const ir::Buffer&) const;
   struct Slot {
-    HostMemory host;           // the memory of `whole`, which it must outlive; null on GPUs
-    Memory whole, memory;      // the buffer with its red zones; the buffer alone
+    HostMemory host;           // the memory of `whole`; must outlive it; null on GPUs
+    Memory whole, memory;      // the buffer with its red zones, and the buffer alone
     std::size_t capacity = 0;  // bytes between the red zones
-    std::size_t offset = 0;    // where it begins between them, in bytes; not 0 in views only
+    std::size_t offset = 0;    // where the buffer begins between the red zones, in bytes; 0 except in views
     std::size_t size = 0;      // in bytes
     ir::DType dtype = ir::DType::f32;
     std::string name;

@@ -1,4 +1,4 @@
-// What a user can look up: the names of OpenCL's error codes, the first lines of a compiler's log.
+// Text that a user can look up: the names of OpenCL's error codes, and the first lines of a compiler's log.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -77,8 +77,8 @@ std::string opencl_error_name(int code) {
 }
 
 std::string first_lines(const std::string& log) {
-  constexpr int max_lines = 6;           // an error, its source line and its caret, twice
-  constexpr std::size_t max_size = 600;  // one row of the store stays readable
+  constexpr int max_lines = 6;           // two errors, each with its source line and its caret
+  constexpr std::size_t max_size = 600;  // keeps a row of the store readable
   std::string text;
   int lines = 0;
   for (std::size_t at = 0; at < log.size() && lines < max_lines;) {

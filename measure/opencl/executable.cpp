@@ -13,7 +13,7 @@
 namespace deplo::measure::opencl {
 namespace {
 
-/// Start and end of a command that is done, in nanoseconds of the device's clock.
+/// The start and end of a finished command, in nanoseconds of the device's clock.
 struct Interval {
   double start = 0, end = 0;
 };
@@ -84,7 +84,7 @@ std::optional<Failure> OpenclExecutable::run(const OpenclArrays& memory, std::in
   return finish(enqueue_kernel(memory, blocks, commands));
 }
 
-// Also when enqueueing failed: what runs must be done before the events and the arrays go.
+// Waits even if enqueueing failed: what runs must be done before the events and the arrays are freed.
 std::optional<Failure> OpenclExecutable::finish(cl_int enqueued) {
   const cl_int finished = clFinish(queue_);
   if (enqueued != CL_SUCCESS) return failure(enqueued);
@@ -108,7 +108,7 @@ cl_int OpenclExecutable::enqueue_preparation(const OpenclArrays& memory, Command
   return CL_SUCCESS;
 }
 
-/// The buffers in their order, and between them the values at their own places.
+/// Sets the kernel's arguments: the buffers in order, with the scalars at their positions among them.
 cl_int OpenclExecutable::set_arguments(const OpenclArrays& memory) {
   const std::size_t scalars = launch_ ? launch_->scalars.size() : 0;
   std::size_t scalar = 0, buffer = 0;
@@ -146,8 +146,9 @@ cl_int OpenclExecutable::enqueue_kernel(const OpenclArrays& memory, std::int64_t
   return code;
 }
 
-// Microseconds from the first start to the last end: what lies between the launches counts, copies apart. A fill is of
-// the whole buffer also where a part of the blocks runs: of its time their part is taken.
+// Returns the microseconds from the first start to the last end. The time between launches counts; copies do not. A
+// fill always covers the whole buffer, even if only some of the blocks run, so only these blocks' share of its time
+// counts.
 Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t blocks) const {
   cl_int code = CL_SUCCESS;
   double first = std::numeric_limits<double>::infinity(), last = -first, fills = 0, copies = 0;
@@ -164,7 +165,8 @@ Result<double> OpenclExecutable::span_of(const Commands& commands, std::int64_t 
   return (last - first - copies - fills * (1 - part)) * 1e-3;
 }
 
-/// "; the kernel requires 32 x 1 x 1 (reqd_work_group_size)"; "" if it requires no size.
+/// Returns the work-group size that the kernel requires, as text for a message: "; the kernel requires 32 x 1 x 1
+/// (reqd_work_group_size)". Returns "" if the kernel requires no size.
 std::string OpenclExecutable::required_block() const {
   cl_device_id device = nullptr;
   std::array<std::size_t, 3> size{};

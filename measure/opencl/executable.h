@@ -16,14 +16,14 @@ class OpenclExecutable final : public Executable {
   Result<double> launch(Arrays&, std::int64_t blocks) override;
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch) override;
   std::optional<Failure> execute(Arrays&, std::int64_t blocks) override;
-  /// With the size of the machine code once it was launched, because PoCL makes it then.
+  /// Includes the size of the machine code after the first launch, because PoCL generates the code then.
   const Resources& resources() const override { return resources_; }
 
-  /// Runs only the blocks: does not fill the outputs and does not read a clock.
+  /// Runs only the blocks, without filling the outputs and without reading a clock.
   std::optional<Failure> run(const OpenclArrays&, std::int64_t blocks);
 
  private:
-  /// The commands of some launches. The queue runs them in order.
+  /// The events of some launches' commands. The queue runs the commands in order.
   struct Commands {
     std::vector<Event> copies, fills, kernels;
   };
@@ -36,7 +36,7 @@ class OpenclExecutable final : public Executable {
   std::string required_block() const;
 
   cl_command_queue queue_;
-  PoclFiles files_;  // declared first, so that the files are stored after the program is released
+  PoclFiles files_;  // declared before program_, so that the files are stored after the program is released
   Program program_;
   Kernel kernel_;
   std::int64_t blocks_;
@@ -46,7 +46,7 @@ class OpenclExecutable final : public Executable {
   std::string entry_;
   Resources resources_;
   bool launched_ = false;
-  int refused_argument_ = -1;  // the one that the driver did not take; -1: none
+  int refused_argument_ = -1;  // index of the argument that the driver refused; -1: none
 };
 
 }  // namespace deplo::measure::opencl

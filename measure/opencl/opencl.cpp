@@ -1,4 +1,5 @@
-// The OpenCL backend: build from source, hold the arrays, launch, time by the device's own events.
+// The OpenCL backend: builds kernels from source, holds the arrays, launches kernels, and times them by the device's
+// events.
 #include "measure/opencl/opencl.h"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ T number_of(cl_device_id device, cl_device_info key) {
 
 std::string platform_of(cl_device_id device) {
   const auto platform = number_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
-  char name[256] = "", version[256] = "";  // both far shorter; a longer one is left empty by the driver
+  char name[256] = "", version[256] = "";  // both are far shorter; if one is longer, the driver leaves the text empty
   clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr);
   clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, nullptr);
   return fmt::format("{}, {}", name, version);
@@ -54,12 +55,12 @@ bool is_cpu(cl_device_id device) {
 
 bool is_pocl_platform(std::string_view platform) { return platform.starts_with("Portable Computing Language"); }
 
-/// Is it a version of PoCL that pocl_builtins.h was tried with?
+/// True for the version of PoCL that pocl_builtins.h was tested with.
 bool has_known_header(std::string_view platform) {
   return is_pocl_platform(platform) && platform.find("PoCL 3.1") != std::string_view::npos;
 }
 
-// The names by which Linux lists the CPU's features ("avx512f"). It leaves out what it does not let programs use.
+// Returns the CPU's features by Linux's names ("avx512f"). Linux does not list features that programs may not use.
 const std::set<std::string>& cpu_features() {
   static const std::set<std::string> features = [] {
     std::ifstream cpus("/proc/cpuinfo");
@@ -73,7 +74,8 @@ const std::set<std::string>& cpu_features() {
   return features;
 }
 
-// A CPU is the host. PoCL's compiler takes inline assembly.
+// Returns the architecture for the emitter; "" if none is known. A CPU device is the host itself. AVX512-BF16 needs
+// inline assembly, which PoCL's compiler accepts.
 std::string architecture_of(cl_device_id device) {
 #if defined(__x86_64__)
   if (!is_cpu(device)) return "";
@@ -99,9 +101,10 @@ DeviceInfo describe(cl_device_id device) {
           .memory_bytes = static_cast<std::int64_t>(number_of<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
 }
 
-// PoCL binds worker i to CPU i when this is set before its device starts (PoCL's manual, "Environment variables"), for
-// which the process must be allowed all of them. Unbound, both workers of a short kernel often wait for one core: half
-// the speed, by the chance of a process (docs/performance.md). What the user set stays.
+// Lets PoCL bind worker i to CPU i. PoCL reads this variable before its device starts (PoCL's manual, "Environment
+// variables"), and the process must be allowed to use all CPUs. If workers are not bound, both workers of a short
+// kernel often wait for the same core; by chance, a process then has half the speed (docs/performance.md). A value that
+// the user has set is kept.
 void bind_pocl_workers() {
   if (is_library()) return;
   cpu_set_t allowed;
@@ -190,7 +193,7 @@ class OpenclDevice final : public Device {
   }
 
  private:
-  /// A user's own choice of the language's version replaces ours.
+  /// Returns the build options. If a user's options choose the version of the language, that choice replaces ours.
   static std::string options_of(const KernelCode& candidate) {
     if (!candidate.launch || candidate.launch->options.empty()) return opencl_build_options;
     const std::string& own = candidate.launch->options;
@@ -201,8 +204,8 @@ class OpenclDevice final : public Device {
     Program program;
     PoclFiles files;
   };
-  /// A kernel of ours needs few of the functions that the compiler declares. If it does not compile with these, the
-  /// compiler's header has the last word.
+  /// deplo's own kernels need few of the functions that the compiler's header declares, so they are first compiled with
+  /// declarations of these functions only. If that fails, the kernel is compiled with the header.
   Result<Compiled> compile(const KernelCode& candidate) {
     const std::string options = options_of(candidate);
     const std::string& text = candidate.source.text;
@@ -239,9 +242,9 @@ class OpenclDevice final : public Device {
     return Failure{Status::build_error, log.empty() ? opencl_error_name(code) : log};
   }
 
-  /// -1: the driver does not tell it.
+  /// Returns the size of the program's binary; -1 if the driver does not report it.
   static std::int64_t binary_bytes(cl_program program) {
-    std::size_t size = 0;  // of the one device
+    std::size_t size = 0;  // for the one device
     const cl_int code = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
     return code == CL_SUCCESS && size > 0 ? static_cast<std::int64_t>(size) : -1;
   }
@@ -258,7 +261,8 @@ class OpenclDevice final : public Device {
     return static_cast<std::int64_t>(local);
   }
 
-  /// What a launch would trip over. PoCL does not check local memory: a kernel that asks for too much would overrun it.
+  /// Returns why a launch would fail, or nullopt. PoCL does not check the size of local memory, so a kernel that asks
+  /// for too much would write beyond it.
   std::optional<Failure> unlaunchable(cl_kernel kernel, const KernelCode& candidate) const {
     cl_uint arguments = 0;
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
@@ -283,9 +287,9 @@ class OpenclDevice final : public Device {
     return std::nullopt;
   }
 
-  /// CPU drivers (PoCL) make the work-group function at the first launch with a local size, for up to 0.6 s: one block
-  /// on arrays that nothing else touches (their pages are never committed beyond what the block reads) does it here, so
-  /// that it counts as build time.
+  /// Runs one block, so that PoCL's compilation counts as build time: CPU drivers (PoCL) compile the work-group
+  /// function at the first launch with a local size, which takes up to 0.6 s. The block runs on scratch arrays; of
+  /// their pages, only those that the block touches are ever committed.
   std::optional<Failure> specialise(OpenclExecutable& executable, const std::vector<ir::Buffer>& buffers) {
     OpenclArrays scratch(context_.get(), queue_.get(), info_.cpu, buffers);
     return executable.run(scratch, 1);
@@ -295,10 +299,11 @@ class OpenclDevice final : public Device {
   DeviceInfo info_;
   Context context_;
   Queue queue_;
-  std::unique_ptr<EnergyCounter> energy_;  // null: nobody has asked
+  std::unique_ptr<EnergyCounter> energy_;  // null until the first call of energy()
 };
 
-// A driver that finds no device for itself says no more than one that is not there.
+// Throws Error with the reason. If drivers are installed but find no device, OpenCL does not say more than if there
+// were none.
 [[noreturn]] void no_device() {
   cl_uint drivers = 0;
   if (clGetPlatformIDs(0, nullptr, &drivers) != CL_SUCCESS || drivers == 0)

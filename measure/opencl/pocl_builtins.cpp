@@ -1,4 +1,5 @@
-// After Clang 15's opencl-c.h: `const` and `pure` say what a function reads, `convergent` that no branch may move it.
+// The declarations follow Clang 15's opencl-c.h. `const` and `pure` say what a function reads; `convergent` means that
+// no branch may be moved around the function.
 #include "measure/opencl/pocl_builtins.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ std::string vector(std::string_view type, int count) {
   return count == 1 ? std::string(type) : fmt::format("{}{}", type, count);
 }
 
-/// "float4 fma(float4, float4, float4);" for all vectors of these types.
+/// Returns declarations such as "float4 fma(float4, float4, float4);" for all scalars and vectors of these types.
 std::string of_one_type(std::string_view name, int arguments, std::span<const std::string_view> types) {
   std::string text;
   for (const std::string_view type : types)
@@ -42,7 +43,7 @@ std::string of_one_type(std::string_view name, int arguments, std::span<const st
   return text;
 }
 
-/// The second argument of vectors may be a scalar.
+/// The same for functions of two arguments, of which the second may be a scalar if the first is a vector.
 std::string with_scalar(std::string_view name, std::span<const std::string_view> types) {
   std::string text = of_one_type(name, 2, types);
   for (const std::string_view type : types)
@@ -68,14 +69,14 @@ std::string select_functions() {
 }
 
 std::string isnan_functions() {
-  std::string text = fmt::format("int {} isnan(double);\n", of_values);  // of scalars it is an int
+  std::string text = fmt::format("int {} isnan(double);\n", of_values);  // for scalars the result is an int
   for (const int n : lanes) text += fmt::format("{} {} isnan({});\n", vector("int", n), of_values, vector("float", n));
   for (const int n : vectors)
     text += fmt::format("{} {} isnan({});\n", vector("long", n), of_values, vector("double", n));
   return text;
 }
 
-/// "convert_uint16", "convert_int_rtz": from all types.
+/// Returns the declarations of a conversion such as "convert_uint16" or "convert_int_rtz", from all types.
 std::string conversions(std::string_view name) {
   std::string_view to = name.substr(name.find('_') + 1);
   to = to.substr(0, to.find('_'));
@@ -87,7 +88,7 @@ std::string conversions(std::string_view name) {
   return text;
 }
 
-/// "vload2", "vstore16"
+/// Returns the declarations of a vector load or store such as "vload2" or "vstore16".
 std::string moves(std::string_view name) {
   const bool loads = name.starts_with("vload");
   const std::string_view n = name.substr(loads ? 5 : 6);
@@ -101,7 +102,7 @@ std::string moves(std::string_view name) {
   return text;
 }
 
-/// "vload_half", "vload_half8", "vstore_half16_rte"
+/// Returns the declarations of a load or store of halves such as "vload_half", "vload_half8" or "vstore_half16_rte".
 std::string half_moves(std::string_view name) {
   const bool loads = name.starts_with("vload");
   std::string_view n = name.substr(loads ? 10 : 11);
@@ -116,7 +117,7 @@ std::string half_moves(std::string_view name) {
   return text;
 }
 
-/// "atomic_add", "atom_cmpxchg"
+/// Returns the declarations of an atomic operation such as "atomic_add" or "atom_cmpxchg".
 std::string atomics(std::string_view name) {
   const bool two = name.ends_with("_cmpxchg"), floats_too = name == "atomic_xchg", wide = name.starts_with("atom_");
   std::vector<std::string_view> types = {"int", "uint"};
@@ -134,7 +135,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Of a function that the emitter calls (ir/emit); "": it is not known here.
+/// Returns the declarations of a function that the emitter calls (ir/emit); "" if the function is not known here.
 std::string declarations(std::string_view name) {
   constexpr std::array<std::string_view, 16> of_one = {"ceil", "cos",  "cosh",  "erf", "exp",  "exp2", "fabs", "floor",
                                                        "log",  "log2", "rsqrt", "sin", "sinh", "sqrt", "tan",  "tanh"};
@@ -161,7 +162,7 @@ std::string declarations(std::string_view name) {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// The name that ends before `end`, but for spaces; "": there is none.
+/// Returns the name that ends at `end` or is separated from it only by spaces; "" if there is none.
 std::string_view name_before(std::string_view source, std::size_t end) {
   while (end > 0 && source[end - 1] == ' ') --end;
   std::size_t begin = end;
@@ -172,7 +173,8 @@ std::string_view name_before(std::string_view source, std::size_t end) {
 struct Names {
   std::set<std::string_view> called, defined;
 };
-/// Names before a parenthesis. Those are defined that stand behind another name, which is their type, and macros.
+/// Finds the names in front of a parenthesis. A name counts as defined if it follows another name, which is its type,
+/// or if it is a macro.
 Names names_of(std::string_view source) {
   Names names;
   constexpr std::string_view define = "#define ";
@@ -191,7 +193,8 @@ Names names_of(std::string_view source) {
   return names;
 }
 
-/// Keywords, attributes, numbers, Clang's own functions, and those of opencl-c-base.h, which is read anyway.
+/// True for keywords, attributes, numbers, Clang's own functions, and the functions of opencl-c-base.h, which is always
+/// included.
 bool needs_no_declaration(std::string_view name) {
   constexpr std::array<std::string_view, 9> words = {
       "aligned", "defined", "for", "if", "printf", "reqd_work_group_size", "sizeof", "switch", "while"};

@@ -1,5 +1,5 @@
-// Declares the functions of OpenCL C that a source calls, in place of all that there are. PoCL's header has 18,000
-// lines of declarations, which Clang reads in two thirds of the time of a small kernel's build (docs/performance.md).
+// Declares only those functions of OpenCL C that a source calls. PoCL's header declares all of them in 18,000 lines,
+// and reading it takes Clang two thirds of the build time of a small kernel (docs/performance.md).
 #pragma once
 #include <optional>
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace deplo::measure::opencl {
 
-/// The option of a build that leaves out Clang's `opencl-c.h`: what guards it against a second inclusion.
+/// A build option that leaves out Clang's `opencl-c.h`: it defines the macro that guards the header against a second
+/// inclusion.
 inline constexpr const char* without_header = "-D_OPENCL_H_";
 
-/// To stand before a source of ours in a program with this option: each overload of the functions that the source
-/// calls, with the attributes of Clang's header, so that the machine code is the same. nullopt: it calls one that is
-/// not known here.
+/// Returns text to put in front of a source of deplo's that is built with this option: each overload of the functions
+/// that the source calls, with the attributes of Clang's header, so that the machine code is the same. Returns nullopt
+/// if the source calls a function that is not known here.
 std::optional<std::string> builtins_of(std::string_view source);
 
 }  // namespace deplo::measure::opencl

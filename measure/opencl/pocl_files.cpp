@@ -30,7 +30,7 @@ std::string bytes_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// All files of a folder, each behind a line with its path below `root` and its size.
+/// Packs all files of a folder into one string: each file follows a line with its path relative to `root` and its size.
 std::string pack(const fs::path& root, const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder))
@@ -40,7 +40,7 @@ std::string pack(const fs::path& root, const fs::path& folder) {
   return text;
 }
 
-/// The size of the instructions in a shared library; 0: it has none.
+/// Returns the size of the instructions in a shared library; 0 if it has none.
 std::int64_t text_bytes(const std::string& library) {
   const auto sections = elf_sections(library);
   if (!sections) return 0;
@@ -48,7 +48,8 @@ std::int64_t text_bytes(const std::string& library) {
   return text == nullptr ? 0 : static_cast<std::int64_t>(text->size);
 }
 
-/// The folder of the program, two levels down; nullopt: it is not what pack() makes.
+/// Unpacks what pack() has made below `root`. Returns the folder of the program, which is two levels deep, or nullopt
+/// if the text has another form.
 std::optional<std::string> unpack(std::string_view text, const fs::path& root) {
   std::string folder;
   while (!text.empty()) {
@@ -69,7 +70,7 @@ std::optional<std::string> unpack(std::string_view text, const fs::path& root) {
   return folder.empty() ? std::nullopt : std::optional(folder);
 }
 
-/// PoCL's folder of this process.
+/// The cache folder that PoCL uses in this process.
 class OwnFolder {
  public:
   static OwnFolder& get() {
@@ -78,7 +79,7 @@ class OwnFolder {
   }
 
   void begin(const std::string& key) {
-    if (programs_.contains(key)) return;  // its files are in use
+    if (programs_.contains(key)) return;  // its files are in use already
     const auto text = DiskCache::of_user().get(key);
     if (!text) return;
     if (const auto folder = unpack(*text, root())) programs_[key] = {*folder, digest(*text)};
@@ -103,7 +104,8 @@ class OwnFolder {
       found->second.kept = now;
   }
 
-  /// PoCL's library for each block size is PROGRAM/KERNEL/SIZE/KERNEL.so. A candidate has one size.
+  /// Returns the size of the instructions of a kernel. PoCL stores a library for each block size as
+  /// PROGRAM/KERNEL/SIZE/KERNEL.so. A candidate has only one block size.
   std::int64_t code_bytes(const std::string& key, const std::string& kernel) const {
     const auto found = programs_.find(key);
     if (found == programs_.end() || found->second.folder.empty()) return 0;
@@ -124,19 +126,19 @@ class OwnFolder {
   const fs::path& root() const { return work_.path(); }
 
   struct Program {
-    std::string folder, kept;  // below root(); the digest of what is kept of it
+    std::string folder, kept;  // the folder relative to root(), and the digest of what the cache has of it
   };
   WorkFolder work_;
   std::map<std::string, Program> programs_;  // by key
-  std::set<std::string> seen_;               // folders of programs
+  std::set<std::string> seen_;               // folders of programs that are known already
 };
 
-/// What cannot be kept or found is compiled again.
+/// Does the work and ignores failures: what cannot be stored or found is compiled again.
 template <class F>
 void try_to(F work) {
   try {
     if (is_library() || !OwnFolder::get().exists()) return;
-    static std::mutex mutex;  // several threads build
+    static std::mutex mutex;  // because several threads build
     const std::lock_guard lock(mutex);
     work(OwnFolder::get());
   } catch (const std::exception&) {
