@@ -8,7 +8,7 @@
 namespace deplo::measure {
 namespace {
 
-/// The loops around the sum and what stands in them; null where the kernel is of another form.
+/// The parts of a matmul's loop nest: the free loops, the loop of the sum, the loads and the write.
 struct Parts {
   std::vector<ir::Axis> free;
   ir::Axis sum;
@@ -21,7 +21,7 @@ bool is_arg(const ir::Arg& arg, const std::string& name) {
   return value != nullptr && *value == name;
 }
 
-/// load, load, multiply, add to the accumulator.
+/// Reads a sum's body: load, load, multiply, add to the accumulator. Returns false if the body has another form.
 bool read_sum(const ir::Body& body, Parts& parts, std::string& accumulator) {
   if (body.size() != 4) return false;
   parts.loads = {body[0].as<ir::Load>(), body[1].as<ir::Load>()};
@@ -55,13 +55,13 @@ std::optional<Parts> read_parts(const ir::Program& loop) {
   return parts;
 }
 
-/// The steps of an access in memory, in elements: one for each axis, all others 0.
+/// An access to a buffer. `steps`: by how many elements the address moves per step of each axis.
 struct Access {
   std::size_t buffer = 0;
   std::vector<std::int64_t> steps;
 };
 
-/// nullopt: not an affine function of the axes from 0 on.
+/// Returns nullopt if the address is not an affine function of the axes that starts at 0.
 std::optional<Access> read_access(const ir::Program& loop, const std::string& name, const std::vector<ir::Expr>& index,
                                   const std::vector<ir::Axis>& axes) {
   const ir::Buffer* buffer = loop.find(name);
@@ -80,7 +80,8 @@ std::optional<Access> read_access(const ir::Program& loop, const std::string& na
   return access;
 }
 
-/// What walks the output alone with one operand, with both, or not at all: at most one axis of each kind.
+/// Finds the axes m and n (which the output shares with one operand) and the batch axis (shared with both operands). A
+/// matmul has at most one axis of each kind.
 class Shaper {
  public:
   Shaper(std::vector<ir::Axis> axes, Access a, Access b, Access c)
@@ -96,7 +97,8 @@ class Shaper {
       if (kind || (!in_a && !in_b)) return std::nullopt;
       kind = i;
     }
-    // The operand that walks along the output's rows is the second one, whatever the product's order.
+    // The operand that moves along the output's rows becomes the second operand, whatever the order of the product's
+    // factors.
     if ((n && c_.steps[*n] != 1) || (!n && m && c_.steps[*m] == 1)) {
       std::swap(a_, b_);
       std::swap(m, n);
@@ -122,7 +124,7 @@ class Shaper {
     return std::nullopt;
   }
 
-  std::vector<ir::Axis> axes_;  // the sum's last
+  std::vector<ir::Axis> axes_;  // the axis of the sum is last
   Access a_, b_, c_;
 };
 

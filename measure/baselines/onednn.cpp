@@ -14,7 +14,7 @@ namespace {
 const cuda::LibraryName library_name{
     "oneDNN", {"libdnnl.so.3", "libdnnl.so.2"}, "it is the distribution's package libdnnl2 or libdnnl3"};
 
-// dnnl.h and dnnl_types.h, by hand.
+// The parts of dnnl.h and dnnl_types.h that are used, declared by hand.
 struct Version {
   int major, minor, patch;
 };
@@ -26,14 +26,14 @@ struct Table {
   int (*threads)();
 };
 
-/// Opened once.
+/// Returns the functions of the library, which the first call opens. Throws Error(environment) if there is none.
 const Table& open() {
   static const Table table = [] {
     const cuda::Library library(library_name);
     Table found{};
     library.find("dnnl_sgemm", found.sgemm);
     library.find("dnnl_version", found.version);
-    library.find_optional("omp_get_max_threads", found.threads);  // of what it is linked with
+    library.find_optional("omp_get_max_threads", found.threads);  // from the OpenMP library that oneDNN is linked with
     return found;
   }();
   return table;
@@ -59,7 +59,8 @@ class OnednnMatmul final : public Executable {
       if (const int status = multiply(*sets[static_cast<std::size_t>(i) % sets.size()]); status != 0)
         return Failure{Status::launch_error, fmt::format("oneDNN's sgemm: status {}", status)};
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // until its threads have stopped spinning (process.cpp)
+    // wait until its threads have stopped spinning (process.cpp)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return Sample{time.count() / batch, 0};
   }
 

@@ -5,8 +5,8 @@
 
 namespace deplo::measure {
 
-/// Works on arrays in the host's memory (Arrays::host_memory). It is timed by the host's clock, and uses all threads
-/// that OpenMP offers. Throws Error(environment) in one line if oneDNN is missing.
+/// The oneDNN baseline of a matmul. It works on arrays in host memory (Arrays::host_memory), is timed by the host's
+/// clock, and uses all threads that OpenMP offers. Throws a one-line Error(environment) if oneDNN is missing.
 Baseline onednn_matmul(const MatmulShape&);
 
 }  // namespace deplo::measure

@@ -20,7 +20,7 @@ KernelArgument argument_of(const TileCall::Argument& argument, const std::vector
   return static_cast<std::size_t>(found - buffers.begin());
 }
 
-/// The narrowest of its floats, as baselines say it.
+/// Returns the narrowest float type of the buffers, as Baseline::precision names it.
 std::string precision_of(const std::vector<ir::Buffer>& buffers) {
   std::string_view narrowest = "fp32";
   for (const ir::Buffer& buffer : buffers)

@@ -1,4 +1,4 @@
-// The kernel that NVIDIA's compiler builds from a tile program, as a baseline for deplo's.
+// The kernel that NVIDIA's compiler builds from a tile program, as a baseline for deplo's kernel.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,8 @@
 
 namespace deplo::measure {
 
-/// Compiles the program for the device, which must be a CUDA device, with tileiras. Its arrays are `buffers`; before
-/// each launch those with an index in `zeroed` are filled with 0. Throws Error(environment) in one line, `tileiras: …`,
-/// if that is not possible.
+/// Compiles the program with tileiras for a CUDA device. `buffers` are its arrays; before each launch, those with an
+/// index in `zeroed` are filled with 0. Throws a one-line Error(environment), "tileiras: …", if that is not possible.
 Baseline tile_baseline(const TileCall&, const std::vector<ir::Buffer>& buffers, const std::vector<std::size_t>& zeroed,
                        Device&);
 
