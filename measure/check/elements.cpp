@@ -18,7 +18,7 @@ std::size_t size_in_bytes(const ir::Buffer& buffer) {
 namespace {
 
 void store(std::span<const float> values, ir::DType dtype, std::byte* to) {
-  constexpr double values_of_thread = 1 << 21;  // some milliseconds
+  constexpr double values_of_thread = 1 << 21;  // takes some milliseconds
   in_parts(values.size(), threads_for(static_cast<double>(values.size()), values_of_thread),
            [&](std::size_t first, std::size_t end) {
              ir::store_float16(values.subspan(first, end - first), dtype, to + first * sizeof(std::uint16_t));

@@ -28,15 +28,16 @@ void for_each_element(const ir::Buffer& buffer, const Visit& visit, std::size_t 
   }
 }
 
-/// The bytes from the first to the last element's end; at least those of one element.
+/// Returns the number of bytes from the start of the first element to the end of the last; at least the size of one
+/// element.
 std::size_t size_in_bytes(const ir::Buffer&);
 
-/// Converts numbers to elements of a type that has bytes, and back. Integers are rounded to the nearest; a bool is a
-/// byte, 1 if the number is not 0.
+/// These convert numbers to elements of a type that has whole bytes, and back. Integers are rounded to the nearest; a
+/// bool is a byte that is 1 if the number is not 0.
 void encode(const ir::Numbers& values, ir::DType, std::byte* to);
 ir::Numbers decode(std::span<const std::byte> from, ir::DType);
 
-/// The elements of a buffer as they are in memory.
+/// The elements of a buffer as they are stored in memory.
 class StoredElements {
  public:
   StoredElements(ir::DType dtype, std::vector<std::uint8_t> bytes)
@@ -45,7 +46,7 @@ class StoredElements {
   double operator[](std::size_t i) const;
   /// The bits of an element.
   std::uint64_t word(std::size_t i) const;
-  /// True for a poisoned element: all its bits are 1. In an integer output that may be a result.
+  /// True for a poisoned element, which has all bits 1. In an integer output that may also be a result.
   bool is_poison(std::size_t i) const;
 
  private:
@@ -57,7 +58,8 @@ class StoredElements {
   std::vector<std::uint8_t> bytes_;
 };
 
-/// Calls write(bytes) with the numbers as elements. Numbers that are already stored as such elements are not copied.
+/// Calls write(bytes) with the numbers as elements. Numbers that are already stored in the form of such elements are
+/// not copied.
 template <class Write>
 void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& write) {
   if (ir::is_held_as_stored(dtype))
@@ -66,7 +68,7 @@ void write_elements(const ir::Numbers& values, ir::DType dtype, const Write& wri
   encode(values, dtype, elements.data());
   write(elements.data());
 }
-/// Calls read(bytes) to fetch `size` bytes of elements, and returns their numbers.
+/// Calls read(bytes), which must fetch `size` bytes of elements, and returns the elements' numbers.
 template <class Read>
 ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
   if (ir::is_held_as_stored(dtype)) {
@@ -79,15 +81,15 @@ ir::Numbers read_elements(std::size_t size, ir::DType dtype, const Read& read) {
   return decode(elements, dtype);
 }
 
-/// True for a poisoned element (all bits 1), which reads as a NaN, -1, or the largest unsigned number. In an integer
-/// output that may be that number, it cannot be distinguished from a result.
+/// True for a poisoned element (all bits 1), which reads as a NaN, as -1, or as the largest unsigned number. In an
+/// integer output it cannot be distinguished from a result with that number.
 bool is_poison(double value, ir::DType);
 
-/// The sum, in double, of the elements that were written. Integers all count, because -1 looks like a poisoned element.
+/// The sum, in double, of the elements that were written. All integers count, because -1 looks like a poisoned element.
 struct Sum {
   double value = 0;
   double magnitude = 0;   // the sum of the absolute values
-  std::size_t count = 0;  // of the elements that count
+  std::size_t count = 0;  // number of elements that count
 };
 Sum sum_of(const ir::Numbers& values, ir::DType);
 

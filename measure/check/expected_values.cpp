@@ -26,7 +26,8 @@ void check(std::int64_t elements, const ir::Buffer& buffer, const char* what, co
                           buffer.name, elements));
 }
 
-/// Loop IR has no unsigned integers: signed ones of their width stand for them, as far as these have their values.
+/// True if type `own` of a program can stand for type `of_kernel`. Loop IR has no unsigned integers, so signed integers
+/// of the same width stand for them, as long as the values fit.
 bool stands_for(ir::DType own, ir::DType of_kernel) {
   return own == of_kernel ||
          (ir::is_unsigned(of_kernel) && ir::is_integer(own) && ir::width(own) == ir::width(of_kernel));

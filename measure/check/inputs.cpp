@@ -23,14 +23,15 @@
 namespace deplo::measure {
 namespace {
 
-constexpr double values_per_thread = 1 << 18;  // some milliseconds
+constexpr double values_per_thread = 1 << 18;  // takes some milliseconds
 
 bool names(const ir::Expr& e, const std::string& value) {
   if (e.kind() == ir::Expr::Kind::variable) return e.name() == value;
   return e.kind() == ir::Expr::Kind::binary && (names(e.lhs(), value) || names(e.rhs(), value));
 }
 
-/// How many values, from 0, differ in an index expression: one more than the constant that min() clamps it to.
+/// Returns how many values, from 0 on, an index expression distinguishes: one more than the constant to which min()
+/// clamps the value; nullopt if there is no clamp.
 std::optional<std::int64_t> clamped_to(const ir::Expr& e, const std::string& value) {
   if (e.kind() != ir::Expr::Kind::binary) return std::nullopt;
   for (const auto& [inner, other] : {std::pair(e.lhs(), e.rhs()), std::pair(e.rhs(), e.lhs())}) {
@@ -41,7 +42,7 @@ std::optional<std::int64_t> clamped_to(const ir::Expr& e, const std::string& val
   return std::nullopt;
 }
 
-/// Extents of what the values of each integer input point into, by the input's name.
+/// Finds, for each integer input by its name, the extents of the dimensions that its values index.
 class IndexExtents {
  public:
   explicit IndexExtents(const ir::Program& loop) {
@@ -63,7 +64,7 @@ class IndexExtents {
     });
   }
   const std::map<std::string, std::int64_t>& extents() const { return extents_; }
-  /// Of those that choose what is written.
+  /// The extents for inputs whose values select the elements that are written.
   const std::map<std::string, std::int64_t>& targets() const { return targets_; }
 
  private:
@@ -85,8 +86,9 @@ class IndexExtents {
     }
   }
 
-  std::map<std::string, std::string> inputs_;  // value → the buffer that it is loaded from
-  std::map<std::string, Inputs> made_of_;      // integers, by calculations, too
+  std::map<std::string, std::string> inputs_;  // value → the buffer from which it is loaded
+  // integer value → the inputs that it is computed from, directly or through calculations
+  std::map<std::string, Inputs> made_of_;
   std::map<std::string, std::int64_t> extents_, targets_;
 };
 
@@ -127,18 +129,18 @@ ir::Numbers input_values(const ir::Program& loop, std::size_t index, std::uint64
 namespace {
 
 Rng rng_of(std::size_t index, std::uint64_t seed) {
-  return Rng(Rng(seed).next() + index);  // hashed first, so that (seed, 1) is not (seed + 1, 0)
+  return Rng(Rng(seed).next() + index);  // the seed is hashed first, so that (seed, 1) is not (seed + 1, 0)
 }
 
-/// The distribution of values that are drawn independently, each from the same number of random numbers; nullopt: they
-/// are not.
+/// Returns the distribution of an input whose values are drawn independently, each from the same number of random
+/// numbers; nullopt if they are not.
 std::optional<ir::Fill> independent_fill(const ir::Buffer& buffer) {
   if (buffer.fill && buffer.fill->draw == ir::Fill::Draw::distinct) return std::nullopt;
   if (!buffer.fill && !ir::is_float(buffer.dtype)) return std::nullopt;
   return buffer.fill.value_or(ir::Fill{ir::Fill::Draw::uniform, -1, 1});
 }
 
-/// Draws elements of a buffer from `first` on, to values[at] and the following.
+/// Draws elements of a buffer, from element `first` on, into values[at] and the following ones.
 void draw_part(const ir::Fill& fill, ir::DType dtype, Rng rng, std::size_t first, ir::Numbers& values, std::size_t at,
                std::size_t count) {
   rng.skip(first * ir::numbers_of_one(fill));
@@ -179,7 +181,8 @@ ir::ComputeElements input_elements(const ir::Program& loop, std::size_t index, s
 
 namespace {
 
-/// Reals about 0, of a size at which nothing overflows or becomes subnormal: no time depends on which.
+/// True for a distribution of real numbers around 0 whose size causes neither overflow nor subnormal numbers: times do
+/// not depend on such a distribution.
 bool is_usual(const ir::Fill& fill) {
   constexpr double least = 1e-3, most = 1;
   const bool about_0 = (fill.draw == ir::Fill::Draw::uniform && fill.a == -fill.b) ||

@@ -83,7 +83,7 @@ class NpyFile {
     if (static_cast<std::size_t>(stream_.gcount()) != count) fail(fmt::format("{} more bytes", count), "the end");
   }
 
-  // "\x93NUMPY", the version, the length of the header, the header: a Python dictionary as text.
+  // Reads "\x93NUMPY", the version, the length of the header, and the header, which is a Python dictionary as text.
   void read_header() {
     std::array<char, 8> magic = {};
     get(magic.data(), magic.size());
@@ -96,7 +96,7 @@ class NpyFile {
     get(header_.data(), length);
   }
 
-  /// The text behind `'key':` up to the comma or brace that ends it, parentheses whole.
+  /// Returns the text after `'key':` up to the comma or brace that ends it. A tuple in parentheses is returned whole.
   std::string field(std::string_view key) const {
     std::size_t at = header_.find(fmt::format("'{}':", key));
     if (at == std::string::npos) fail(fmt::format("'{}' in the header", key), "none");
@@ -107,7 +107,7 @@ class NpyFile {
     if (end == std::string::npos) fail(fmt::format("'{}' in the header", key), "no end of it");
     std::string text = header_.substr(at, end - at + (list ? 1 : 0));
     text.resize(text.find_last_not_of(' ') + 1);
-    for (char& c : text)  // for messages
+    for (char& c : text)  // keep messages printable
       if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
     return text;
   }
@@ -151,8 +151,8 @@ class NpyFile {
     if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end after the elements", "more");
   }
 
-  /// `value` of the file as a tensor's element; of every type whose numbers a double holds the comparison is exact, and
-  /// 64-bit integers are compared as such.
+  /// Converts a `value` of the file to a tensor's element. Throws Error if the type cannot hold the value. The
+  /// comparison is exact for every type whose numbers a double can hold; 64-bit integers are compared as integers.
   template <class To, class From>
   To element(From value, ir::DType dtype) const {
     bool holds = true;
@@ -165,7 +165,7 @@ class NpyFile {
     else if (dtype == ir::DType::boolean)
       holds = value == From{0} || value == From{1};
     else if constexpr (sizeof(From) == 8 &&
-                       sizeof(To) < 8)  // infinities and NaN are as they are; a finite number stays one
+                       sizeof(To) < 8)  // infinities and NaN stay as they are; a finite number must stay finite
       holds = !std::isfinite(static_cast<double>(value)) ||
               std::abs(static_cast<double>(value)) <= double{std::numeric_limits<float>::max()};
     if (!holds) {
@@ -196,7 +196,7 @@ std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   const ir::DType stored = own ? type.dtype : ir::DType::f32;
   const std::string_view element = ir::row(stored).numpy;
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", element, extents);
-  // The elements begin at a multiple of 64 bytes, behind the magic, the version, the length and a newline.
+  // The elements begin at a multiple of 64 bytes, after the magic, the version, the length, the header and a newline.
   constexpr std::size_t before = 10, alignment = 64;
   header.resize((before + header.size() + 1 + alignment - 1) / alignment * alignment - before - 1, ' ');
   header += '\n';

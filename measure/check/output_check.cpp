@@ -19,7 +19,7 @@
 namespace deplo::measure {
 namespace {
 
-/// The elements of a buffer that meet a condition: their number, and the first offset.
+/// The elements of a buffer that meet a condition: their number, and the offset of the first one.
 struct Matches {
   std::int64_t count = 0, first = -1;
 };
@@ -32,8 +32,8 @@ Matches find_all(const ir::Buffer& buffer, const Condition& condition) {
   return found;
 }
 
-/// An element that nothing wrote, which a prefix of the grid excuses, or a bool that is neither 0 nor 1. An integer may
-/// be anything. `nans` are counted in the whole array; gaps between elements are among them.
+/// Finds elements that were not written (allowed after a prefix of the grid) and bools that are neither 0 nor 1. An
+/// integer may have any value. `nans`: the special floats of the whole array, including the gaps between elements.
 std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const StoredElements& found,
                                       const ir::SpecialFloats& nans, Coverage coverage) {
   const bool excused = coverage == Coverage::prefix;
@@ -51,7 +51,7 @@ std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const StoredElem
                                                    what, wrong.count, ir::element_count(buffer))};
 }
 
-/// The bits of 64-bit integers; none of other types.
+/// Returns the bits of 64-bit integers; nothing for other types.
 std::vector<std::uint64_t> words_of(const ir::Numbers& numbers) {
   return numbers.visit([](const auto& values) {
     using Value = std::decay_t<decltype(values[0])>;
@@ -62,7 +62,7 @@ std::vector<std::uint64_t> words_of(const ir::Numbers& numbers) {
   });
 }
 
-/// As many digits as tell it apart from its neighbours.
+/// Returns the number with as many digits as distinguish it from its neighbours.
 std::string text_of(double value, ir::DType dtype) {
   if (ir::is_integral(dtype)) return fmt::format("{:.0f}", value);
   return dtype == ir::DType::f64 ? fmt::format("{:.15g}", value) : fmt::format("{:.7g}", value);
@@ -72,8 +72,8 @@ std::string text_of(std::uint64_t word, ir::DType dtype) {
   return ir::is_unsigned(dtype) ? fmt::format("{}", word) : fmt::format("{}", static_cast<std::int64_t>(word));
 }
 
-/// True only if error_of() is within the limit. It is true for most right floats and takes less time. `close`: half of
-/// the largest difference that is allowed, because error_of() rounds.
+/// True only if error_of() is within the limit. It is true for most right floats and takes less time than error_of().
+/// `close`: half of the largest allowed difference; half, because error_of() rounds.
 bool is_surely_right(double found, double expected, double close, ir::DType dtype) {
   if (!ir::is_float(dtype)) return false;
   if (std::abs(found - expected) <= close && std::abs(expected) <= std::numeric_limits<float>::max()) return true;
@@ -99,7 +99,7 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
     ++wrong;
     if (worst == nullptr || error > worst_error) worst = &element, worst_error = error;
   }
-  // A whole output of integers that are -1 looks like none.
+  // Integers are excluded, because an output that is -1 everywhere looks as if nothing was written.
   if (covered == 0 && !expected.elements.empty() && !ir::is_integer(buffer.dtype))
     return Failure{Status::wrong_result, fmt::format("{}: none of the compared elements was written", buffer.name)};
   if (worst == nullptr) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<Failure> compare(const ir::Buffer& buffer, const Reference::Output
                   wrong, covered)};
 }
 
-/// Of any shape with as many elements.
+/// Reads an array from a file, which may have any shape with the same number of elements.
 ir::Numbers read_array(const std::string& file, const ir::Buffer& buffer) {
   const ir::Shape shape = read_npy_header(file).shape;
   return read_npy(file, {buffer.dtype, ir::element_count(shape) == ir::element_count(buffer) ? shape : buffer.shape});
@@ -156,13 +156,15 @@ void OutputCheck::poison_outputs() {
     if (loop_.buffers[i].role == ir::Role::output) arrays_.poison(i);
 }
 
-// The inputs are drawn again rather than kept: they may be hundreds of megabytes, and the reference is made once.
+// The inputs are drawn again instead of being kept, because they may have hundreds of megabytes and the reference is
+// made only once.
 const Reference& OutputCheck::reference() {
   if (!reference_) reference_ = expectation_.empty() ? make_reference(loop_, seed_, files_) : expected_outputs();
   return *reference_;
 }
 
-/// Those of the expression and of the files; the others are what the expected kernel writes into the first set.
+/// Returns the outputs that the expectation gives: those of its program, or else those of its expression and its files;
+/// for the other outputs, what the expected kernel writes into the arrays.
 Reference OutputCheck::expected_outputs() {
   const ir::Program computes = compared_outputs(loop_, expectation_.ignored, expectation_.summed);
   if (!expectation_.program.empty()) {
@@ -191,7 +193,7 @@ Reference OutputCheck::expected_outputs() {
     const auto file = expectation_.files.find(buffer.name);
     const auto value = computed.find(buffer.name);
     const bool in_file = file != expectation_.files.end();
-    if (value == computed.end() && !in_file && !expectation_.kernel) continue;  // nothing is expected of it
+    if (value == computed.end() && !in_file && !expectation_.kernel) continue;  // nothing is expected of this output
     reference.outputs.push_back(
         value != computed.end()
             ? expected_output(i, value->second, false)
@@ -203,7 +205,7 @@ Reference OutputCheck::expected_outputs() {
   return reference;
 }
 
-/// As its elements are compared.
+/// Returns the buffer of an output in the form in which its elements are compared.
 ir::Buffer OutputCheck::seen_output(std::size_t index) const {
   ir::Buffer buffer = loop_.buffers[index];
   const auto element = expectation_.elements.find(buffer.name);
@@ -235,8 +237,9 @@ Reference::Output OutputCheck::expected_output(std::size_t index, const ir::Numb
     if (sum.count == 0) nothing_written(buffer);
     return {index, {{{sum.value, 0}, 0}}, sum.magnitude > 0 ? sum.magnitude : 1, false, true};
   }
-  constexpr std::size_t max_elements = std::size_t{1} << 22;                       // 24 bytes each
-  const std::size_t step = (values.size() + max_elements - 1) / max_elements | 1;  // odd, so that it meets all columns
+  constexpr std::size_t max_elements = std::size_t{1} << 22;  // 24 bytes per element
+  // odd, so that the compared elements are in all columns
+  const std::size_t step = (values.size() + max_elements - 1) / max_elements | 1;
   Reference::Output output{index, {}, 1};
   Scale scale;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -286,7 +289,7 @@ std::optional<Failure> OutputCheck::check(Coverage coverage, double least) {
       if (auto failure = find_nan(i, found)) return failure;
     auto failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
     if (failure && expectation_.empty() &&
-        !std::exchange(rounding_, true)) {  // only now: ordinary kernels need not pay for it
+        !std::exchange(rounding_, true)) {  // only now, because it takes time that most kernels do not need
       reference_ = make_reference(loop_, seed_, files_, true);
       failure = compare(buffer, reference().outputs[i], found, coverage, largest_error);
     }
@@ -297,7 +300,7 @@ std::optional<Failure> OutputCheck::check(Coverage coverage, double least) {
   return std::nullopt;
 }
 
-/// NaN in an element that is not compared, where the kernel does not give NaN.
+/// Finds a NaN in an element that the reference does not have, if the right value of that element is not NaN.
 std::optional<Failure> OutputCheck::find_nan(std::size_t output, const StoredElements& found) {
   const Reference::Output& reference = this->reference().outputs[output];
   const ir::Buffer& buffer = loop_.buffers[reference.buffer];
@@ -308,7 +311,7 @@ std::optional<Failure> OutputCheck::find_nan(std::size_t output, const StoredEle
     const auto at = static_cast<std::size_t>(offset);
     if (std::isnan(found[at]) && !found.is_poison(at)) offsets.push_back(offset);
   });
-  constexpr std::size_t looked_at = 8;  // each is computed as long as an element of the reference
+  constexpr std::size_t looked_at = 8;  // computing one takes as long as computing an element of the reference
   const std::size_t step = std::max<std::size_t>(offsets.size() / looked_at, 1);
   for (std::size_t i = 0; i < offsets.size(); i += step) {
     const auto expected = reference_at(loop_, seed_, files_, reference.buffer, offsets[i]);

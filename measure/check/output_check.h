@@ -1,4 +1,4 @@
-// Whether the outputs of a kernel are right.
+// Checks if the outputs of a kernel are right.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,32 +15,33 @@
 
 namespace deplo::measure {
 
-/// The part of the grid that ran since the outputs were poisoned. After a prefix, poisoned elements are allowed.
+/// The part of the grid that has run since the outputs were poisoned. After a prefix of the grid, poisoned elements are
+/// allowed.
 enum class Coverage : std::uint8_t { whole, prefix };
 
-/// Checks arrays that kernels wrote. The device and the arrays must outlive it.
+/// Checks arrays that kernels have written. The device and the arrays must outlive the check.
 class OutputCheck {
  public:
-  /// `loop` must be verified Loop IR. `arrays`: those that are checked. `expectation`: instead of the loop's
-  /// statements.
+  /// `loop` must be verified Loop IR. `arrays`: the arrays to check. `expectation`: if not empty, it replaces the
+  /// loop's statements as the source of the expected outputs.
   OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
               InputFiles files, Expectation expectation);
 
   void poison_outputs();
-  /// Returns guard_hit, or wrong_result with index, expected, found and error; nullopt: they are right.
-  /// measure/check/verdict.h judges each element. The tolerance is the larger of the check's and `least`. The first
-  /// call computes the reference; throws Error if an output of the reference has no finite element.
+  /// Returns guard_hit, or wrong_result with index, expected value, found value and error; nullopt if the outputs are
+  /// right. measure/check/verdict.h judges each element. The tolerance is the larger of the constructor's and `least`.
+  /// The first call computes the reference; it throws Error if an output of the reference has no finite element.
   std::optional<Failure> check(Coverage, double least = 0);
-  /// A hash of all bits of the outputs that were checked last, for comparing two runs in one process.
+  /// A hash of all bits of the outputs that were checked last, to compare two runs in one process.
   std::uint64_t checked_bits() const { return checked_bits_; }
   const Reference& reference();
 
  private:
   Reference expected_outputs();
-  /// `exact`: all digits of 64-bit integers count.
+  /// `exact`: 64-bit integers are compared bit by bit, not as doubles.
   Reference::Output expected_output(std::size_t buffer, const ir::Numbers& values, bool exact) const;
   ir::Buffer seen_output(std::size_t buffer) const;
-  /// Is only the sum of the output compared?
+  /// True if only the sum of the output is compared.
   bool is_summed(std::size_t buffer) const;
   [[noreturn]] void nothing_written(const ir::Buffer&) const;
   StoredElements found_output(std::size_t buffer);
@@ -54,7 +55,7 @@ class OutputCheck {
   InputFiles files_;
   Expectation expectation_;
   std::optional<Reference> reference_;
-  bool rounding_ = false;  // the reference includes rounding
+  bool rounding_ = false;  // true once the reference includes rounding
   std::uint64_t checked_bits_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace deplo::measure {
 
 ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                        const InputFiles& files) {
-  constexpr std::int64_t most_elements = 80'000'000;  // 0.6 GB if all are read
+  constexpr std::int64_t most_elements = 80'000'000;  // takes 0.6 GB if all elements are read
   std::int64_t elements = 0;
   for (const ir::Buffer& buffer : loop.buffers) elements += ir::span(buffer);
   if (elements > most_elements)

@@ -19,7 +19,7 @@ std::vector<std::byte> red_zone() {
 std::optional<std::string> damage(std::span<const std::byte> before, std::span<const std::byte> behind,
                                   const std::string& buffer) {
   const std::vector<std::byte> intact = red_zone();
-  // The damage next to the buffer is named: the zone before it is searched from its end.
+  // The message names the damage that is closest to the buffer, so the zone before the buffer is searched from its end.
   if (const auto at = std::mismatch(before.rbegin(), before.rend(), intact.rbegin()).first; at != before.rend())
     return fmt::format("wrote outside of '{}': {} bytes before its start", buffer, at - before.rbegin() + 1);
   if (const auto at = std::mismatch(behind.begin(), behind.end(), intact.begin()).first; at != behind.end())

@@ -20,7 +20,7 @@ namespace {
 
 using Points = std::vector<std::vector<std::int64_t>>;
 
-/// Collects distinct points, in order.
+/// Collects distinct points, in order of their addition.
 class PointSet {
  public:
   PointSet(std::span<const std::int64_t> extents, std::uint64_t seed) : extents_(extents), rng_(seed) {}
@@ -29,7 +29,8 @@ class PointSet {
     if (seen_.insert(point).second) points_.push_back(std::move(point));
   }
 
-  /// `window(axis, extent)` gives the half-open range that each coordinate is drawn from.
+  /// Adds `count` random points. `window(axis, extent)` returns the half-open range from which each coordinate is
+  /// drawn.
   template <class Window>
   void add_random(int count, Window window) {
     for (int i = 0; i < count; ++i) {
@@ -51,7 +52,7 @@ class PointSet {
   Points points_;
 };
 
-/// With no finite element there is nothing to tell right from wrong by.
+/// Throws Error if no element is finite, because right and wrong outputs could then not be distinguished.
 void require_finite(const ir::Program& loop, const Reference::Output& output) {
   const ir::DType dtype = loop.buffers[output.buffer].dtype;
   const auto finite = [&](const Expected& element) { return is_finite(element, dtype); };
@@ -69,15 +70,15 @@ void require_finite(const ir::Program& loop, const Reference::Output& output) {
       std::isnan(first.value) ? std::abs(first.value) : first.value, inputs.empty() ? "no inputs" : inputs));
 }
 
-/// Errors that rounding explains count as if they were so many times as large: schedules add in other orders than the
-/// reference, and its bound is one of standard deviations where sums are long. An integer or a truth value is turned or
-/// not.
+/// Returns the rounding error to allow. For floats it is larger than the computed one by a margin, because schedules
+/// add in orders that differ from the reference's, and because for long sums the computed bound consists of standard
+/// deviations. An integer or a truth value either changes or does not, so it has no margin.
 double explained(double rounding, ir::DType dtype) {
   constexpr double margin = 4;
   return ir::is_float(dtype) ? margin * rounding : rounding;
 }
 
-/// The inputs of a loop, as evaluate_at takes them.
+/// The inputs of a loop, in the form that evaluate_at() accepts.
 using Inputs = std::map<std::string, ir::Numbers, std::less<>>;
 Inputs inputs_of(const ir::Program& loop, std::uint64_t seed, const InputFiles& files) {
   Inputs inputs;
@@ -86,7 +87,7 @@ Inputs inputs_of(const ir::Program& loop, std::uint64_t seed, const InputFiles& 
   return inputs;
 }
 
-/// Values of whole buffers → elements to compare, for every output.
+/// Computes whole buffers, and returns all elements of every output.
 Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
   ir::Memory memory;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
@@ -119,7 +120,7 @@ Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles
 }
 
 Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles& files, bool rounding) {
-  std::map<std::string, std::size_t, std::less<>> outputs;  // buffer → index in the reference
+  std::map<std::string, std::size_t, std::less<>> outputs;  // buffer → index in the reference's outputs
   Reference reference;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     if (loop.buffers[i].role != ir::Role::output) continue;
@@ -145,9 +146,10 @@ Reference sampled(const ir::Program& loop, std::uint64_t seed, const InputFiles&
 }  // namespace
 
 Points sample_points(std::span<const std::int64_t> extents, std::uint64_t seed) {
-  constexpr std::int64_t near_by = 16, tail = 32;  // about a register tile; about the part that a shifted block repeats
+  // about the size of a register tile; about the part that a shifted block repeats
+  constexpr std::int64_t near_by = 16, tail = 32;
   PointSet points(extents, seed);
-  const std::size_t corner_axes = std::min<std::size_t>(extents.size(), 5);  // 32 corners, further axes at 0
+  const std::size_t corner_axes = std::min<std::size_t>(extents.size(), 5);  // 32 corners; further axes stay at 0
   for (std::size_t corner = 0; corner < std::size_t{1} << corner_axes; ++corner) {
     std::vector<std::int64_t> point(extents.size(), 0);
     for (std::size_t axis = 0; axis < corner_axes; ++axis)
@@ -160,7 +162,7 @@ Points sample_points(std::span<const std::int64_t> extents, std::uint64_t seed) 
   points.add_random(16, [&](std::size_t axis, std::int64_t n) {
     return Window{0, axis == 0 ? std::min(n, near_by) : n};
   });
-  // Tries, not points: a problem with fewer elements than that ends too.
+  // The number of tries is limited, so that this also ends for a problem with fewer elements than points.
   for (int tries = 0; points.size() < 64 && tries < 1000; ++tries)
     points.add_random(1, [](std::size_t, std::int64_t n) { return Window{0, n}; });
   return points.take();
@@ -203,7 +205,7 @@ std::optional<Reference::Element> reference_at(const ir::Program& loop, std::uin
 }
 
 std::string element_name(const ir::Buffer& buffer, std::int64_t offset) {
-  std::vector<std::size_t> order(buffer.shape.size());  // dimensions by falling stride
+  std::vector<std::size_t> order(buffer.shape.size());  // dimensions by descending stride
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return buffer.strides[a] > buffer.strides[b]; });

@@ -37,7 +37,7 @@ std::vector<double> rounding_of(const std::vector<double>& reference, const std:
     squares += (exact[i] - reference[i]) * (exact[i] - reference[i]);
     ++count;
   }
-  // Five standard deviations of two independent roundings, the program's and ours.
+  // Five standard deviations of the difference between two independent roundings, the program's and the reference's.
   const double deviation = count == 0 ? 0 : 5 * std::sqrt(2 * squares / count);
   std::vector<double> most;
   for (std::size_t i = 0; i < exact.size(); ++i)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// As an element of `dtype` has it: infinite beyond the range.
+/// Returns the value that an element of `dtype` has: an infinity if `value` is beyond the range of `dtype`.
 double in_range(double value, ir::DType dtype) {
   return std::isinf(ir::rounded(value, dtype)) ? std::copysign(infinity, value) : value;
 }
@@ -38,7 +38,7 @@ double error_of(double found, const Expected& expected, double scale, ir::DType 
   if (std::isnan(found)) return infinity;
   if (std::isinf(expected.rounding)) return 0;
   if (!ir::is_float(dtype)) return std::abs(found - value) <= expected.rounding ? 0 : infinity;
-  // A number near the edge of the range of 16 bits may be stored as the infinity or as the largest number.
+  // A number near the limit of a 16-bit type's range may be stored as infinity or as the largest number.
   const double near = ir::is_float16(dtype) ? expected.value : value;
   if (!std::isfinite(near)) return infinity;
   const double difference =
