@@ -15,18 +15,18 @@ struct Expectation {
   std::optional<KernelCode> kernel = {};  // a kernel that runs once; its outputs are expected
   InputFiles files = {};                  // files with expected outputs, by the output's name
   InputFiles rounding = {};  // for some of these outputs: files with the differences that rounding explains
-  /// Outputs whose buffers are 32-bit words that hold elements of another type.
+  /// Outputs that are stored in buffers of 32-bit words, with elements of another type.
   std::map<std::string, ir::DType, std::less<>> elements = {};
   std::string expression = {};  // a PyTorch expression for all outputs (expected_values.h); "": none
   std::string program = {};     // Loop IR that computes all outputs (expected_values.h); "": none
   std::set<std::string, std::less<>> ignored = {};  // outputs that are not compared
-  std::set<std::string, std::less<>> summed = {};   // outputs of which only the sum is compared
+  std::set<std::string, std::less<>> summed = {};   // outputs that are compared only by their sum
   std::string name = {};                            // name of the kernel, for messages
   bool empty() const { return !kernel && files.empty() && expression.empty() && program.empty(); }
 };
 
 /// Returns the kernel in the form in which an expression or a program computes it: outputs that are not compared become
-/// inputs, and outputs of which only the sum is compared have one element.
+/// inputs, and outputs that are compared only by their sum have one element.
 ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
                              const std::set<std::string, std::less<>>& summed);
 

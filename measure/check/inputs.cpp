@@ -64,7 +64,7 @@ class IndexExtents {
     });
   }
   const std::map<std::string, std::int64_t>& extents() const { return extents_; }
-  /// The extents for inputs whose values select the elements that are written.
+  /// The same for inputs that select the elements to write.
   const std::map<std::string, std::int64_t>& targets() const { return targets_; }
 
  private:
@@ -132,8 +132,8 @@ Rng rng_of(std::size_t index, std::uint64_t seed) {
   return Rng(Rng(seed).next() + index);  // the seed is hashed first, so that (seed, 1) is not (seed + 1, 0)
 }
 
-/// Returns the distribution of an input whose values are drawn independently, each from the same number of random
-/// numbers; nullopt if they are not.
+/// Returns the distribution of an input if its values are drawn independently, each from the same number of random
+/// numbers; else nullopt.
 std::optional<ir::Fill> independent_fill(const ir::Buffer& buffer) {
   if (buffer.fill && buffer.fill->draw == ir::Fill::Draw::distinct) return std::nullopt;
   if (!buffer.fill && !ir::is_float(buffer.dtype)) return std::nullopt;
@@ -181,8 +181,8 @@ ir::ComputeElements input_elements(const ir::Program& loop, std::size_t index, s
 
 namespace {
 
-/// True for a distribution of real numbers around 0 whose size causes neither overflow nor subnormal numbers: times do
-/// not depend on such a distribution.
+/// True for a distribution of real numbers around 0 that causes neither overflow nor subnormal numbers. Times do not
+/// depend on such a distribution.
 bool is_usual(const ir::Fill& fill) {
   constexpr double least = 1e-3, most = 1;
   const bool about_0 = (fill.draw == ir::Fill::Draw::uniform && fill.a == -fill.b) ||

@@ -13,10 +13,9 @@
 
 namespace deplo::measure {
 
-/// Adds a range to each integer input that has no fill and whose values are used as an index. The range is the
-/// positions that the clamps around the index and the indexed extents allow. If the input selects the elements that are
-/// written, its numbers are distinct; if it has more numbers than there are positions, the numbers beyond the extent
-/// are padding.
+/// Adds a range to each integer input that is used as an index and has no fill. The range is the positions that the
+/// clamps around the index and the indexed extents allow. If the input selects the elements to write, its numbers are
+/// distinct; if it has more numbers than there are positions, the numbers beyond the extent are padding.
 ir::Program with_index_ranges(ir::Program loop);
 /// Returns the loop without the fills of its inputs. The text of this loop identifies the kernel in a store.
 ir::Program without_fills(ir::Program loop);

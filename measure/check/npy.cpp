@@ -152,7 +152,7 @@ class NpyFile {
   }
 
   /// Converts a `value` of the file to a tensor's element. Throws Error if the type cannot hold the value. The
-  /// comparison is exact for every type whose numbers a double can hold; 64-bit integers are compared as integers.
+  /// comparison is exact for every type that fits in a double; 64-bit integers are compared as integers.
   template <class To, class From>
   To element(From value, ir::DType dtype) const {
     bool holds = true;

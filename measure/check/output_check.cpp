@@ -163,8 +163,8 @@ const Reference& OutputCheck::reference() {
   return *reference_;
 }
 
-/// Returns the outputs that the expectation gives: those of its program, or else those of its expression and its files;
-/// for the other outputs, what the expected kernel writes into the arrays.
+/// Returns the outputs that the expectation gives. They come from its program, or else from its expression and its
+/// files. Outputs that have neither are what the expected kernel writes into the arrays.
 Reference OutputCheck::expected_outputs() {
   const ir::Program computes = compared_outputs(loop_, expectation_.ignored, expectation_.summed);
   if (!expectation_.program.empty()) {

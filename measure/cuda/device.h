@@ -20,7 +20,7 @@ class CudaDevice final : public Device {
   const ClockProbe& clock() const { return clock_; }
 
  private:
-  const Nvrtc& nvrtc_;  // a version of NVRTC whose code the driver can load
+  const Nvrtc& nvrtc_;  // its version is old enough that the driver can load its code
   DeviceInfo info_;
   Target target_;
   Context context_;

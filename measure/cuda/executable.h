@@ -72,7 +72,7 @@ class CudaExecutable final : public Executable {
 
   const Context& context_;
   const ClockProbe& clock_;
-  std::unique_ptr<const Launches> launches_;  // must outlive the graphs, whose nodes use its code
+  std::unique_ptr<const Launches> launches_;  // must outlive the graphs, because their nodes use its code
   std::int64_t blocks_;
   Preparation preparation_;
   Resources resources_;
@@ -102,7 +102,7 @@ class LoadedKernel {
   Function function_ = nullptr;
 };
 
-/// A variable of the code, and the buffer whose contents are copied to it.
+/// A variable of the code, and the buffer that is copied to it.
 struct ConstantSymbol {
   std::size_t buffer = 0;
   Address address = 0;

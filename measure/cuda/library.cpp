@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the entries of `folder` whose names begin with `beginning`, sorted by name.
+// Returns the entries of `folder` that begin with `beginning`, sorted by name.
 std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginning) {
   std::vector<fs::path> found;
   std::error_code error;

@@ -302,8 +302,7 @@ class OpenclDevice final : public Device {
   std::unique_ptr<EnergyCounter> energy_;  // null until the first call of energy()
 };
 
-// Throws Error with the reason. If drivers are installed but find no device, OpenCL does not say more than if there
-// were none.
+// Throws Error. The message says if drivers are installed; OpenCL does not say why a driver finds no device.
 [[noreturn]] void no_device() {
   cl_uint drivers = 0;
   if (clGetPlatformIDs(0, nullptr, &drivers) != CL_SUCCESS || drivers == 0)

@@ -43,7 +43,7 @@ std::string of_one_type(std::string_view name, int arguments, std::span<const st
   return text;
 }
 
-/// The same for functions of two arguments, of which the second may be a scalar if the first is a vector.
+/// The same for functions of two arguments. If the first argument is a vector, the second may also be a scalar.
 std::string with_scalar(std::string_view name, std::span<const std::string_view> types) {
   std::string text = of_one_type(name, 2, types);
   for (const std::string_view type : types)

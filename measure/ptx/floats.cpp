@@ -16,7 +16,7 @@ constexpr std::uint16_t half_sign = 0x8000, half_nan = 0x7fff;
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-/// The patterns in use are the NaNs whose lower half is not 0, without the sign bit, except the canonical NaN.
+/// The patterns in use are NaNs with a lower half other than 0 and without the sign bit. The canonical NaN is excluded.
 constexpr std::uint32_t patterns_in_a_block = 0xffff, blocks = 0x80;
 constexpr std::uint32_t most_patterns = patterns_in_a_block * blocks - 1;
 constexpr std::uint32_t pattern_of(std::uint32_t number) {

@@ -1,5 +1,5 @@
-// Registers and memory whose floats are not numbers: an f32, f16 or bf16 is a bit pattern that stands for an element of
-// an ir::Arithmetic.
+// Floats in registers and memory that are not numbers: an f32, f16 or bf16 is a bit pattern that stands for an element
+// of an ir::Arithmetic.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -35,8 +35,8 @@ class Unproved : public Error {
 /// Not thread-safe. Throws Unproved if the patterns run out.
 class Floats {
  public:
-  /// `constants`: the float constants of the program whose text is executed. The text has them rounded to f32. Throws
-  /// Unproved if two constants are the same f32 but different elements.
+  /// `constants`: the float constants of the executed program. Its text has them rounded to f32. Throws Unproved if two
+  /// constants are the same f32 but different elements.
   Floats(const ir::Arithmetic&, std::span<const double> constants);
 
   /// Reserves the 16-bit patterns in the text of a function for numbers. Must be called before the first element is

@@ -27,8 +27,8 @@ class Kernel {
   /// Parses and decodes the text. `buffers`: the buffers of the program. They are the first parameters; the tensor maps
   /// follow. Throws a one-line Error if the machine does not execute the text, or if the kernel has other parameters.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers);
-  /// The same with given parameters, in the order of the kernel's parameters. `symbols`: arrays whose contents
-  /// initialize `__constant__` variables.
+  /// The same with given parameters, in the order of the kernel's parameters. `symbols`: arrays that are copied to
+  /// `__constant__` variables.
   Kernel(const std::string& text, const ir::KernelSource&, std::vector<ir::Buffer> buffers,
          std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols = {});
 
@@ -44,7 +44,7 @@ class Kernel {
 
  private:
   struct Run;
-  /// A `__constant__` variable of the module, and the array whose contents are copied to it before each launch.
+  /// A `__constant__` variable of the module, and the array that is copied to it before each launch.
   struct Constant {
     std::size_t buffer = 0, variable = 0;  // indices into buffers_ and Program::globals
   };

@@ -30,7 +30,7 @@ class LaneGroups {
   void merge(std::size_t current) {
     if (all_.size() > 1) join(current);
   }
-  /// Splits off the lanes whose guard is false, so that they go on while the active lanes may wait for the instruction.
+  /// Splits off the lanes with a false guard, so that they go on while the active lanes may wait for the instruction.
   void split(std::size_t current, Lanes active);
   /// Moves the active lanes to `target`, and the other lanes of the group to the next instruction.
   void branch(std::size_t current, std::uint32_t target, Lanes active);

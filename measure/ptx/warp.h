@@ -25,8 +25,8 @@ class Warp : public Registers {
   std::int64_t run(std::int64_t budget);
   bool has_ended() const { return alive_ == 0; }
   std::int64_t take_thread_instructions();
-  /// Describes lanes that wait at an instruction which all lanes must execute together, while the other lanes wait at
-  /// another such instruction, so that they never meet. Returns "" if there are none.
+  /// Describes a warp that is stuck: all its groups of lanes wait at instructions that must be executed together, each
+  /// group at a different one, so they never meet. Returns "" if the warp is not stuck in this way.
   std::string parted_lanes() const;
   /// Describes where each group of lanes is, for reports of deadlocks, as in "warp 2 (lanes 0xf) at bar.warp.sync of
   /// PTX line 120 (CUDA line 45)".

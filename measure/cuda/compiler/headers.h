@@ -1,5 +1,5 @@
-// Headers that users' CUDA C++ includes and that NVRTC does not have: headers of the host's C library, of which device
-// code needs little, and CUDA's headers, which come with the toolkit and NVIDIA's wheels.
+// Headers that users' CUDA C++ includes and that NVRTC does not have: headers of the host's C library (device code
+// needs little of them), and CUDA's headers, which come with the toolkit and NVIDIA's wheels.
 #pragma once
 #include <optional>
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 using enum InstructionClass;
 
 // Names: CUDA Binary Utilities, "Instruction Set Reference", Turing to Blackwell. Pipes: Nsight Compute, Profiling
-// Guide, "Pipelines". A leading U stands for the uniform datapath, of which each scheduler has its own.
+// Guide, "Pipelines". A leading U stands for the uniform datapath; each scheduler has its own.
 constexpr Opcode table[] = {
     {"FADD", fp32, Pipe::fma},
     {"FADD2", fp32, Pipe::fma},

@@ -26,7 +26,7 @@ enum class InstructionClass : std::uint8_t {
   shared_store,   //
   global_load,    //
   global_store,   //
-  generic_load,   // from addresses in any memory, for example in another block's shared memory
+  generic_load,   // loads from addresses in any memory, for example in another block's shared memory
   generic_store,  //
   local,          // loads and stores of a thread's local memory: spilled registers
   async_copy,     // copies from global to shared memory; each thread copies a part

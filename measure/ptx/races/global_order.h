@@ -31,7 +31,7 @@ struct GlobalConflict {
 
 class GlobalOrder {
  public:
-  /// Numbers of the allocations whose reads are remembered from the beginning.
+  /// Numbers of allocations. All reads of these allocations are remembered from the beginning.
   using Tracked = std::set<std::uint64_t>;
 
   GlobalOrder(std::size_t granule, std::int64_t cluster_blocks, Tracked tracked);

@@ -4,7 +4,7 @@
 
 namespace deplo::measure::ptx {
 
-/// Returns the entry with each call replaced by the statements of the called function, whose names are made distinct.
+/// Returns the entry with each call replaced by the statements of the called function; their names are made distinct.
 /// Calls of functions without a body stay. Throws a one-line Error if functions call each other recursively, or if
 /// arguments are missing.
 Function inline_calls(const Module&, const Function& entry);
