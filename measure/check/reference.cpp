@@ -162,7 +162,7 @@ Points sample_points(std::span<const std::int64_t> extents, std::uint64_t seed) 
   points.add_random(16, [&](std::size_t axis, std::int64_t n) {
     return Window{0, axis == 0 ? std::min(n, near_by) : n};
   });
-  // The number of tries is limited, so that this also ends for a problem with fewer elements than points.
+  // The number of tries is limited, so that the loop also ends for a problem that has fewer points.
   for (int tries = 0; points.size() < 64 && tries < 1000; ++tries)
     points.add_random(1, [](std::size_t, std::int64_t n) { return Window{0, n}; });
   return points.take();

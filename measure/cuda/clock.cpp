@@ -9,7 +9,7 @@
 namespace deplo::measure::cuda {
 namespace {
 
-// PTX ISA, "Special Registers".
+// Waits `hold` cycles and then reads the counters (PTX ISA, "Special Registers").
 constexpr const char* source =
     R"(extern "C" __global__ void clock_probe(unsigned long long* readings, const long long hold) {
   const long long start = clock64();

@@ -20,9 +20,9 @@ const LibraryName driver_library{
 constexpr int out_of_memory = 2, stub_library = 34, device_unavailable = 46, no_device = 100, invalid_device = 101,
               ecc_uncorrectable = 214, nvlink_uncorrectable = 220, contained = 226, launch_out_of_resources = 701,
               launch_timeout = 702, context_is_destroyed = 709, unknown_error = 999;
-// After these codes "the process must be terminated and relaunched". They mean a fault of the kernel …
+// Codes for a fault of the kernel, after which "the process must be terminated and relaunched".
 constexpr int illegal[] = {700, 710, 714, 715, 716, 717, 718, 719, 721};
-// … or of the device.
+// Codes that mean that the device is lost.
 constexpr int lost[] = {device_unavailable,
                         invalid_device,
                         ecc_uncorrectable,

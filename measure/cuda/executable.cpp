@@ -35,8 +35,8 @@ Failure CudaExecutable::failure(int code) const {
   return context_.driver().failure(code, Status::launch_error, launches_->what());
 }
 
-// A fill always covers the whole buffer, even if only some of the blocks run. Only the part of the fill's time that
-// belongs to these blocks counts; this is the other part.
+// Returns the share of a fill's time that does not count. A fill always covers the whole buffer; if only some of the
+// blocks run, only their share of its time counts.
 double CudaExecutable::part_left_out(std::int64_t blocks) const {
   return 1 - static_cast<double>(blocks) / static_cast<double>(blocks_);
 }
@@ -133,8 +133,8 @@ std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std
   if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return failed;
   const Plan plan{sets, blocks, batch, Plan::Part::whole};
   // Short batches are enqueued without a graph. A short batch begins with a different set of arrays each time, so its
-  // graph would have to be built again each time. And launches that are so long that few make a batch are enqueued
-  // faster than they run.
+  // graph would have to be built again each time. A batch is short if its launches are long; long launches are enqueued
+  // faster than they run, so they need no graph.
   constexpr int least_graph = 64;
   std::optional<Failure> failed;
   if (batch < least_graph) {

@@ -1,5 +1,5 @@
 // The declarations follow Clang 15's opencl-c.h. `const` and `pure` say what a function reads; `convergent` means that
-// no branch may be moved around the function.
+// a call may not be moved into or out of a branch.
 #include "measure/opencl/pocl_builtins.h"
 
 #include <fmt/format.h>

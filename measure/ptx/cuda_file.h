@@ -32,8 +32,8 @@ struct CudaLaunch {
   Arguments arguments;
 };
 
-/// Compiles the text with NVRTC. Throws Error with the first error of the compiler, with an instruction that the
-/// machine does not execute, or if the arguments do not match the parameters of the kernel.
+/// A kernel that NVRTC compiles from the text. The constructor throws Error if NVRTC fails (with its first error), if
+/// the machine does not execute an instruction, or if the arguments do not match the kernel's parameters.
 class CudaFile {
  public:
   explicit CudaFile(const CudaLaunch&);

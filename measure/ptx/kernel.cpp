@@ -151,7 +151,7 @@ struct Kernel::Run {
 };
 
 /// Returns the bytes of the parameters: addresses of arrays, numbers of tensor maps, and values. Also adds the arrays
-/// to the memory and fills in the tensor maps. Throws Finding if the driver would refuse a tensor map.
+/// to `memory` and the tensor maps to `maps`. Throws Finding if the driver would refuse a tensor map.
 std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory& memory,
                                           std::vector<TensorMap>& maps) const {
   for (const ir::KernelSource::TensorMap& map : source_.tensor_maps) {

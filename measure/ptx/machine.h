@@ -29,7 +29,7 @@ struct LaunchOptions {
   /// Dimensions of the grid and of a block, which number the blocks and threads. If the x extent is 0, all are along x.
   std::int64_t grid_x = 0, grid_y = 1, block_x = 0, block_y = 1;
   std::int64_t dynamic_shared_bytes = 0;
-  std::uint64_t seed = 0;                    // of the interleaving and of the Timing
+  std::uint64_t seed = 0;                    // determines the interleaving and the Timing
   std::int64_t most_resident_blocks = 1024;  // further blocks begin when one has ended
   std::byte fill{0xcd};                      // initial bytes of shared memory
   // Number of warp instructions without progress after which the launch counts as a hang; 0: 100 million.
@@ -44,8 +44,8 @@ struct LaunchResult {
   std::string printed;            // output of vprintf
 };
 
-/// One launch. Not thread-safe. One half of the methods are what the instructions need from the launch. The other half
-/// belong to the single loop that gives the warps their turns.
+/// One launch. Not thread-safe. Half of the methods are what the instructions need from the launch; the other half
+/// belongs to the loop that gives the warps their turns.
 class Machine {
  public:
   /// `parameters`: the bytes of the kernel's parameters, as the driver passes them. A tensor map takes 128 bytes; the

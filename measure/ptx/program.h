@@ -122,7 +122,7 @@ struct Program {
   std::uint32_t register_bytes = 0;
   std::vector<Preset> presets;
   std::vector<SpecialPlace> specials;
-  std::vector<Variable> parameters;  // in declaration order; their offsets follow
+  std::vector<Variable> parameters;  // in declaration order; parameter_offsets has their offsets in bytes
   std::vector<std::uint64_t> parameter_offsets;
   std::uint64_t parameter_bytes = 0;
   std::uint64_t shared_bytes = 0;  // static shared memory, from the first byte of the window on

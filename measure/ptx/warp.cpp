@@ -50,7 +50,7 @@ std::int64_t Warp::run(std::int64_t budget) {
     if (groups_.one()) {
       while (executed < budget && groups_.one() && step(0)) ++executed;
       if (!groups_.none() && groups_.one() && groups_[0].waiting) continue;
-      if (executed < budget) ++executed;  // the branch or the end of lanes that left the loop
+      if (executed < budget) ++executed;  // count the branch or the end that left the loop above
       continue;
     }
     // Run a few instructions of this group, then pick again by which group is furthest behind.

@@ -15,7 +15,7 @@ struct Operation {
   Use use = Use::read;
   MemoryOrder order = {};
   const std::byte* written = nullptr;  // for Use::write: the bytes
-  std::uint32_t used = 0;              // how many of the first bytes read the kernel uses; 0: all
+  std::uint32_t used = 0;  // number of bytes that the kernel uses, from the first on, of those that it reads; 0: all
 };
 
 /// Returns the bytes at an address of a space. Throws Finding if they are misaligned or out of bounds, or if nothing

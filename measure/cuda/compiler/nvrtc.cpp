@@ -116,7 +116,8 @@ bool Nvrtc::supports(std::string_view architecture) const {
   int number = 0;
   const char* const end = architecture.data() + architecture.size();
   const auto [stop, error] = std::from_chars(architecture.data() + 3, end, number);
-  const bool variant = end - stop == 1 && (*stop == 'a' || *stop == 'f');  // exist since compute capability 9.0
+  // variants exist since compute capability 9.0
+  const bool variant = end - stop == 1 && (*stop == 'a' || *stop == 'f');
   if (error != std::errc() || (stop != end && !(variant && number >= 90))) return false;
   return std::find(architectures_.begin(), architectures_.end(), number) != architectures_.end();
 }

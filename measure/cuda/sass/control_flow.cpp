@@ -21,7 +21,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 /// Where control may go after an instruction.
 struct Ways {
   std::vector<std::size_t> targets;  // indices of instructions in the same function
-  bool next = true;                  // the next instruction is possible, too
+  bool next = true;                  // control may also go to the next instruction
 };
 
 Ways ways_of(const Instruction& instruction, const std::map<std::string, std::size_t, std::less<>>& labels) {
@@ -181,7 +181,7 @@ bool waits(const Function& function, const Candidate& loop) {
 std::vector<Block> basic_blocks(const Function& function) {
   const auto& instructions = function.instructions;
   std::map<std::string, std::size_t, std::less<>> labels(function.labels.begin(), function.labels.end());
-  // no instruction follows
+  // Labels at the end of the code are dropped, because no instruction follows them.
   std::erase_if(labels, [&](const auto& label) { return label.second == instructions.size(); });
   std::vector<Ways> ways;
   std::vector<bool> first(instructions.size() + 1, false);

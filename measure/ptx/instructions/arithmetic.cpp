@@ -271,7 +271,7 @@ struct FieldInsert {
   template <class T>
   static T insert(T a, T b, std::uint32_t position, std::uint32_t length) {
     constexpr std::uint32_t bits = bits_in<T>;
-    position &= 0xff, length &= 0xff;  // PTX ISA, "bfi"
+    position &= 0xff, length &= 0xff;  // PTX ISA, "bfi": only the lower 8 bits count
     T result = b;
     for (std::uint32_t i = 0; i < length && position + i < bits && i < bits; ++i) {
       const T bit = static_cast<T>(T{1} << (position + i));

@@ -114,8 +114,8 @@ void commit(Binder& b) {
   b.to().run = run_commit;
 }
 
-// i.number: number of groups that may stay open. -1: wait for all copies; those without a group are first committed as
-// one.
+// i.number: number of groups that may stay open. -1: wait for all copies; copies that belong to no group yet are first
+// committed as a group.
 Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
   if (i.number < 0) run_commit(w, i, active);
   const std::int64_t open = std::max<std::int64_t>(i.number, 0);

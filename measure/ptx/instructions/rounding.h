@@ -22,7 +22,7 @@ inline float rounded_f32(double sum, double rest, Rounding rounding) {
   return nearest;
 }
 
-/// a * b + c with a rounding mode. The product is exact in double; the error of the sum is computed by Knuth's method
+/// Computes a * b + c and rounds it. The product is exact in double; the error of the sum is computed by Knuth's method
 /// (The Art of Computer Programming 2, 4.2.2, theorem B).
 inline float fma_rounded(float a, float b, float c, Rounding rounding) {
   const double product = static_cast<double>(a) * b, sum = product + c;

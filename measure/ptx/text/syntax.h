@@ -64,7 +64,7 @@ struct Function {
 
 struct Module {
   std::string version, target;
-  std::vector<Variable> variables;  // of the module
+  std::vector<Variable> variables;  // variables of the module
   std::vector<Function> functions;  // entries
   std::vector<Function> callees;    // other functions that have a body
 };
