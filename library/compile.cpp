@@ -183,8 +183,8 @@ void Compiler::read_module() {
   const Target for_fusion = engine::fusion_target(options_.target, options_.device);
   if (own_source_.kernel_file() != nullptr) return read_file();
   if (cache_ && own_source_.is_graph()) {
-    engine::GraphSchedule schedule = cache_->find_graph(own_source_, for_fusion);
-    own_source_.fusion = schedule.trail;
+    engine::GraphSchedule schedule = cache_->find_graph({own_source_, for_fusion});
+    own_source_.decisions = schedule.trail;
     program_.graph_trail = print(schedule.trail);
     program_.graph_note = std::move(schedule.note);
   }

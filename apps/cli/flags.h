@@ -23,7 +23,6 @@ void add_inputs(Command command, std::string& file);
 void add_tolerance(Command command, double& tolerance);
 /// --nearest, for schedules from a store.
 void add_nearest(Command command, bool& nearest);
-/// --blocks, which needs --tile: that was added before.
 
 /// --objective of recorded spaces, for search::parse_objective().
 void add_objective(Command command, std::string& objective);

@@ -20,6 +20,7 @@
 #include "engine/source/experiment.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_program/block_program.h"
+#include "engine/source/tile_program/form.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/tile_program/program.h"
 #include "measure/check/prove.h"
@@ -252,7 +253,8 @@ std::string print_opaque(const std::string& name, const measure::KernelCode& cod
 }
 
 /// The one kernel of a launch that is lowered block by block to Kernel IR.
-std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options) {
+std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options,
+                           Backend backend) {
   const auto refuse = [&](bool given, const std::string& flag) {
     if (given) throw Error(fmt::format("{} needs kernels, but this program is lowered block by block: {}", flag, why));
   };
@@ -261,7 +263,6 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
   refuse(options.level != "kernel" && !is_source(options.level), "--ir " + options.level);
   refuse(options.nearest, "--nearest");
   refuse(options.selection.only.has_value(), "--only");
-  Backend backend(options);
   const Target& target = backend.target;
   std::optional<engine::TunedCache>& cache = backend.cache;
   const engine::BlockProgram program(std::move(launch), target);
@@ -307,15 +308,24 @@ std::string compile_file(CompileOptions options) {
   return print_opaque(file.name(), code, backend.target, options, about);
 }
 
+/// The form of a launch. Unless --form fixes it, the launch becomes elements if a flag is about kernels of Loop IR.
+engine::LaunchForm form_of(const engine::TileLaunch& launch, const CompileOptions& options, Backend& backend) {
+  const engine::Source& source = options.selection.source;
+  const bool wants_elements = options.smem || options.prove || options.summary || options.nearest ||
+                              options.selection.only || (options.level != "kernel" && !is_source(options.level));
+  if (engine::find_fixed(source.options, "form") != nullptr) return choose_form(launch, source.options, {});
+  if (wants_elements)
+    return choose_form(launch, source.options, {{std::string(engine::form_knob), std::string(engine::by_elements)}});
+  return choose_form(launch, source.options,
+                     backend.cache ? backend.cache->find_graph({source, backend.target}).trail : Trail{});
+}
+
 std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
   engine::TileLaunch launch = read_launch(source);
-  if (options.selection.source.options.blocks.value_or(false))
-    return compile_blocks(std::move(launch), "--blocks asks for it", options);
-  const auto raised = try_raise(launch);
-  if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
-    return compile_blocks(std::move(launch), refused->why, options);
-  return compile_kernels(engine::pick_kernels(std::get<ir::Module>(raised), options.selection.only), true, options,
-                         Backend(options));
+  Backend backend(options);
+  engine::LaunchForm form = form_of(launch, options, backend);
+  if (!form.module) return compile_blocks(std::move(launch), form.why_blocks, options, std::move(backend));
+  return compile_kernels(engine::pick_kernels(*form.module, options.selection.only), true, options, std::move(backend));
 }
 
 std::string compile_graph(const engine::Source& source, const CompileOptions& options) {
@@ -338,7 +348,7 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
   }
   Backend backend(options);
   const engine::GraphSchedule schedule =
-      backend.cache ? backend.cache->find_graph(graph, passes) : engine::GraphSchedule{};
+      backend.cache ? backend.cache->find_graph({graph, passes}) : engine::GraphSchedule{};
   if (backend.cache && options.level != "cubin") text += remark(schedule, *backend.cache, options);
   const ir::Module module = engine::lower_by_trail(graph, passes, schedule.trail, observer).value_or_throw().module;
   return text + (options.summary ? print_summary(module, options.width)
@@ -380,8 +390,8 @@ std::string compile(CompileOptions options) {
   if (options.level.empty() && source.kernel_file() == nullptr) options.level = options.summary ? "loop" : "opencl";
   if (!options.level.empty()) check_options(options);
   if (source.kernel_file() != nullptr) return compile_file(std::move(options));
-  if (source.options.blocks.value_or(false) && !launched)
-    throw Error("--blocks: expected --tile with --arg and --grid, found no --grid");
+  if (engine::find_fixed(source.options, "form") != nullptr && !launched)
+    throw Error("--form: expected --tile with --arg and --grid, found no --grid");
   if (options.level == "tile-program") return print_tile_program(*tile);
   if (tile != nullptr && !launched)
     throw Error(fmt::format("--tile: expected --arg and --grid with --ir {}, found none", options.level));

@@ -55,13 +55,13 @@ struct Listed {
   std::size_t first = 0;
 };
 
-using FusionOf = std::function<Trail(const engine::Source&, const Target&)>;
+using DecisionsOf = std::function<Trail(const engine::Source&, const Target&)>;
 
-std::vector<Listed> read_kernels(const BenchOptions& options, const FusionOf& fusion_of) {
+std::vector<Listed> read_kernels(const BenchOptions& options, const DecisionsOf& decisions_of) {
   std::vector<Listed> listed;
   if (options.config) {
     for (engine::KernelCase& kernel : engine::load_experiment(*options.config, options.inputs, options.source_options,
-                                                              {options.target, options.device, fusion_of})
+                                                              {options.target, options.device, decisions_of})
                                           .kernels) {
       const std::size_t first = listed.size();
       const std::vector<std::string> same = std::move(kernel.same);
@@ -72,7 +72,8 @@ std::vector<Listed> read_kernels(const BenchOptions& options, const FusionOf& fu
   }
   const Target for_fusion = engine::fusion_target(options.target, options.device);
   engine::KernelSelection selection = options.selection;
-  if (selection.source.is_graph()) selection.source.fusion = fusion_of(selection.source, for_fusion);
+  if (engine::Alternatives::exist_for(selection.source))
+    selection.source.decisions = decisions_of(selection.source, for_fusion);
   std::vector<engine::LoadedKernel> kernels = engine::load(selection, for_fusion, options.inputs);
   std::vector<ir::Program> programs;
   for (const engine::LoadedKernel& kernel : kernels) programs.push_back(kernel.loop);
@@ -111,7 +112,7 @@ class Bencher {
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<Listed> kernels =
         read_kernels(options_, [this](const engine::Source& graph, const Target& for_fusion) {
-          engine::GraphSchedule schedule = cache_.find_graph(graph, for_fusion);
+          engine::GraphSchedule schedule = cache_.find_graph({graph, for_fusion});
           if (!schedule.note.empty()) progress_.line("warning: " + schedule.note);
           return std::move(schedule.trail);
         });

@@ -71,11 +71,7 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
 
 RunReport run_blocks(const RunOptions& options, const std::string& why, Progress& progress) {
   check_options(options, why);
-  const engine::TileSource& source = *options.source.tile();
-  engine::TileLaunch launch = read_launch(source);
-  engine::Inputs inputs = options.inputs;
-  give(inputs, launch);
-  check_met(inputs);
+  engine::TileLaunch launch = read_tile_launch(*options.source.tile(), options);
   const std::vector<tiles::Array> before = make_arrays(launch, options.seed);
 
   // The interpreter comes first: it checks what nothing checks on a device.

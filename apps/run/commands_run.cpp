@@ -13,6 +13,7 @@
 #include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
+#include "engine/source/tile_program/form.h"
 #include "measure/ptx/device.h"
 
 namespace deplo::apps {
@@ -62,8 +63,9 @@ int run_source(RunFlags& flags) {
   }
   if (flags.prove && !options.device.starts_with("ptx:"))
     throw Error("--prove requires a device of the PTX machine, such as ptx:sm_90, found " + options.device);
-  if (options.source.options.blocks.value_or(false) && interpreted)
-    throw Error("--blocks requires a device of OpenCL or CUDA");
+  const Value* const form = engine::find_fixed(options.source.options, "form");
+  if (interpreted && form != nullptr && *form == Value{std::string(engine::by_blocks)})
+    throw Error("--form blocks requires a device of OpenCL or CUDA");
   if (const engine::TileSource* tile = options.source.tile(); tile != nullptr && interpreted && !flags.as_kernels)
     return run_on_interpreter(flags, *tile);
   Progress progress(stderr, flags.json);

@@ -72,7 +72,7 @@ class GraphSubject : public Subject {
   }
 
   engine::GraphSchedule lower(engine::TunedCache& cache) override {
-    engine::GraphSchedule schedule = cache.find_graph(whole_, passes_);
+    engine::GraphSchedule schedule = cache.find_graph({whole_, passes_});
     module_ = engine::lower_by_trail(whole_, passes_, schedule.trail).value_or_throw().module;
     return schedule;
   }

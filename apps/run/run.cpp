@@ -15,6 +15,8 @@
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
 #include "engine/compile/target.h"
+#include "engine/source/alternatives.h"
+#include "engine/source/tile_program/form.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "engine/tune/adoption.h"
 #include "ir/types/float16.h"
@@ -414,14 +416,42 @@ void Runner::fill_report() {
 
 }  // namespace
 
+namespace {
+
+/// What tuning on the device decided about the launch; empty: nothing.
+Trail stored_decisions(const RunOptions& options, Progress& progress) {
+  const measure::DeviceInfo info = measure::find_device(options.device);
+  const Target target = options.target == "auto" ? measure::target_of(info) : load_target(options.target);
+  engine::TunedCache cache(options.tuned, info, target, options.nearest, options.tolerance);
+  engine::GraphSchedule schedule =
+      cache.find_graph({options.source, engine::fusion_target(options.target, options.device)});
+  if (!schedule.note.empty()) progress.line("warning: " + schedule.note);
+  return std::move(schedule.trail);
+}
+
+/// If a flag is about kernels of Loop IR, the launch becomes such kernels, if it can.
+engine::LaunchForm form_of(const RunOptions& options, const engine::TileLaunch& launch, Progress& progress) {
+  const engine::SourceOptions& about = options.source.options;
+  const bool is_fixed = engine::find_fixed(about, "form") != nullptr;
+  const bool wants_elements =
+      options.device == "interpreter" || options.reference || options.whole || options.nearest || options.fingerprint;
+  if (is_fixed || !wants_elements)
+    return choose_form(launch, about, is_fixed ? Trail{} : stored_decisions(options, progress));
+  return choose_form(launch, about, {{std::string(engine::form_knob), std::string(engine::by_elements)}});
+}
+
+}  // namespace
+
 RunReport run(const RunOptions& options, Progress& progress) {
-  if (options.source.options.blocks.value_or(false)) return run_blocks(options, "--blocks asks for it", progress);
   if (options.source.kernel_file() != nullptr) return run_file(options, progress);
   const engine::TileSource* const tile = options.source.tile();
   if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).run();
-  auto subject = read_tile_subject(*tile, options);
-  if (const auto* refused = std::get_if<rules::NotRaised>(&subject)) return run_blocks(options, refused->why, progress);
-  return Runner(options, std::get<std::unique_ptr<Subject>>(std::move(subject)), progress).run();
+  engine::TileLaunch launch = read_tile_launch(*tile, options);
+  engine::LaunchForm form = form_of(options, launch, progress);
+  if (form.module)
+    return Runner(options, tile_subject(std::move(launch), std::move(*form.module), options), progress).run();
+  if (options.device == "interpreter") throw Error(form.why_blocks + "; without --as-kernels its blocks run");
+  return run_blocks(options, form.why_blocks, progress);
 }
 
 bool ProofReport::refuted() const {
@@ -432,10 +462,12 @@ bool ProofReport::refuted() const {
 ProofReport prove_emitted(const RunOptions& options, Progress& progress) {
   const engine::TileSource* const tile = options.source.tile();
   if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).prove();
-  auto subject = read_tile_subject(*tile, options);
-  if (const auto* refused = std::get_if<rules::NotRaised>(&subject))
+  engine::TileLaunch launch = read_tile_launch(*tile, options);
+  auto raised = try_raise(launch);
+  if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
     throw Error("--prove: expected a tile program that becomes kernels, found: " + refused->why);
-  return Runner(options, std::get<std::unique_ptr<Subject>>(std::move(subject)), progress).prove();
+  return Runner(options, tile_subject(std::move(launch), std::get<ir::Module>(std::move(raised)), options), progress)
+      .prove();
 }
 
 std::string print_lines(const ProofReport& report) {

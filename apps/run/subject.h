@@ -3,15 +3,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "apps/run/run.h"
 #include "engine/compile/tuned.h"
+#include "engine/source/tile_program/tile_launch.h"
 #include "ir/module.h"
 #include "ir/torch/evaluate.h"
 #include "measure/baselines/tile_call.h"
-#include "rules/raise/raise.h"
 
 namespace deplo::apps {
 
@@ -55,10 +54,11 @@ class Subject {
 std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference);
 
-/// Each throws Error if there is no such source, or if its inputs are wrong.
+/// Throws Error if there is no such source, or if its inputs are wrong.
 std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
-/// NotRaised: the program cannot become kernels; a device may run its blocks instead.
-std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource&,
-                                                                           const RunOptions&);
+/// The launch with the inputs of the options. Throws Error like read_graph_subject().
+engine::TileLaunch read_tile_launch(const engine::TileSource&, const RunOptions&);
+/// `module`: the kernels of the launch.
+std::unique_ptr<Subject> tile_subject(engine::TileLaunch, ir::Module, const RunOptions&);
 
 }  // namespace deplo::apps

@@ -17,13 +17,6 @@ namespace {
 
 namespace tiles = ir::tile_program;
 
-engine::TileLaunch read_given(const engine::TileSource& source, engine::Inputs inputs) {
-  engine::TileLaunch launch = read_launch(source);
-  give(inputs, launch);
-  check_met(inputs);
-  return launch;
-}
-
 /// The expression's statement that declares the array.
 std::string declaration(const engine::TileLaunch::Array& array) {
   std::string shape;
@@ -134,15 +127,16 @@ class TileSubject : public Subject {
 
 }  // namespace
 
-std::variant<std::unique_ptr<Subject>, rules::NotRaised> read_tile_subject(const engine::TileSource& source,
-                                                                           const RunOptions& options) {
-  engine::TileLaunch launch = read_given(source, options.inputs);
-  auto raised = try_raise(launch);
-  if (auto* refused = std::get_if<rules::NotRaised>(&raised)) {
-    if (options.device != "interpreter") return std::move(*refused);
-    throw Error(fmt::format("{}; without --as-kernels its blocks run", refused->why));
-  }
-  return std::make_unique<TileSubject>(std::move(launch), std::get<ir::Module>(std::move(raised)), options);
+engine::TileLaunch read_tile_launch(const engine::TileSource& source, const RunOptions& options) {
+  engine::TileLaunch launch = read_launch(source);
+  engine::Inputs inputs = options.inputs;
+  give(inputs, launch);
+  check_met(inputs);
+  return launch;
+}
+
+std::unique_ptr<Subject> tile_subject(engine::TileLaunch launch, ir::Module module, const RunOptions& options) {
+  return std::make_unique<TileSubject>(std::move(launch), std::move(module), options);
 }
 
 }  // namespace deplo::apps

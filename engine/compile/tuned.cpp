@@ -448,29 +448,23 @@ OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   return untuned(stale(best->id, kernel.signature().name, true));
 }
 
-GraphSchedule TunedCache::find_graph(const ir::torch::Graph& graph, const Passes& passes) {
-  const auto stored =
-      store_ && device_ ? store_->graph(graph_key(graph, passes), *device_) : std::optional<measure::GraphRecord>();
+GraphSchedule TunedCache::find_graph(const Alternatives& source) {
+  const auto stored = store_ && device_ ? store_->graph(source.key(), *device_) : std::optional<measure::GraphRecord>();
   if (!stored) return {};
   try {
     Trail trail = parse_trail(stored->trail);
-    const Result<rules::Fused> fused = lower_by_trail(graph, passes, trail);
-    if (fused.ok() && kernels_digest(fused.value().module) == stored->digest)
-      return {Origin::tuned, std::move(trail), ""};
+    const Result<Alternative> now = source.follow(trail);
+    if (now.ok() && now.value().digest == stored->digest) return {Origin::tuned, std::move(trail), ""};
     graph_fault_ = fmt::format(
         "stale: the graph's trail of row {} of {} now gives {}, because deplo or the target "
         "changed; run `deplo tune --store {}` to choose its kernels again",
         stored->id, file_,
-        fused.ok() ? "other kernels than the measured ones" : fmt::format("no kernels ({})", fused.failure().message),
+        now.ok() ? "other kernels than the measured ones" : fmt::format("no kernels ({})", now.failure().message),
         file_);
   } catch (const Error& error) {
     graph_fault_ = fmt::format("damaged: the graph's trail of row {} of {}: {}", stored->id, file_, error.what());
   }
   return {Origin::heuristic, {}, graph_fault_};
-}
-
-GraphSchedule TunedCache::find_graph(const Source& source, const Target& for_fusion) {
-  return find_graph(read_graph(source), passes_of(source.options, for_fusion));
 }
 
 void TunedCache::require_tuned(std::string_view place) {

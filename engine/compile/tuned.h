@@ -12,7 +12,7 @@
 
 #include "engine/compile/compiled.h"
 #include "engine/foreign/opaque_kernel.h"
-#include "engine/source/graph.h"
+#include "engine/source/alternatives.h"
 #include "engine/source/source.h"
 #include "ir/canonical/canonical.h"
 #include "measure/store/store.h"
@@ -50,7 +50,7 @@ struct OpaqueSchedule {
   std::string note;        // as of Schedule
 };
 
-/// The decisions of fusion that a graph is lowered with.
+/// The decisions that a graph, or another source with alternatives, is lowered with.
 struct GraphSchedule {
   Origin origin = Origin::heuristic;  // or tuned
   Trail trail;                        // empty: the heuristic's
@@ -94,10 +94,9 @@ class TunedCache {
   /// `kernel` must be verified Loop IR.
   Schedule find(const ir::Program& kernel);
   OpaqueSchedule find(const OpaqueKernel&);
-  /// The decisions that a tuning run on this device chose for the graph, or for the source, which must be one. They
-  /// count only if they still lead to exactly the kernels that were measured.
-  GraphSchedule find_graph(const ir::torch::Graph&, const Passes&);
-  GraphSchedule find_graph(const Source&, const Target& for_fusion);
+  /// The decisions that a tuning run on this device chose for the source as a whole. They count only if they still lead
+  /// to exactly the kernels that were measured.
+  GraphSchedule find_graph(const Alternatives&);
   /// Throws Error if find() returned a schedule that was not measured on this device, or if find_graph() returned a
   /// note. A foreign schedule that decide_foreign() returned counts as measured. The Error begins with `place` and
   /// names each such kernel, the nearest entry of the store, and why that entry does not fit.

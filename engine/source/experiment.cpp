@@ -15,6 +15,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/opaque_kernel.h"
+#include "engine/source/alternatives.h"
 #include "engine/source/experiment_kernels.h"
 #include "measure/check/inputs.h"
 
@@ -217,7 +218,8 @@ Experiment parse_experiment(std::string text, const std::string& file, const std
   for (const Config& item : kernels.items()) {
     Entry entry = read_entry(item, folder, all);
     entry.restrictions.insert(entry.restrictions.begin(), restrictions.begin(), restrictions.end());
-    if (place.fusion && entry.source.is_graph()) entry.source.fusion = place.fusion(entry.source, for_fusion);
+    if (place.decisions && Alternatives::exist_for(entry.source))
+      entry.source.decisions = place.decisions(entry.source, for_fusion);
     if (entry.shapes.empty())
       add(experiment, entry, inputs, for_fusion);
     else

@@ -44,8 +44,8 @@ struct KernelCase {
   std::int64_t count() const { return 1 + static_cast<std::int64_t>(same.size()); }
 };
 
-/// A graph among the sources of an experiment. Other decisions of fusion may give it other kernels
-/// (engine/tune/kernel_sets.h).
+/// A graph, or a launch of a tile program, among the sources of an experiment. Other decisions about it may give it
+/// other kernels (engine/tune/kernel_sets.h).
 struct GraphCase {
   std::string name, place;
   Source source;
@@ -105,8 +105,8 @@ std::string experiment_name(const std::string& text);
 /// Where the experiment runs, overriding what it says itself, and as what kernels.
 struct Place {
   std::optional<std::string> target = {}, device = {};
-  /// The decisions of fusion of a graph; empty: the heuristic's.
-  std::function<Trail(const Source&, const Target&)> fusion = {};
+  /// The decisions about a source as a whole (engine/source/alternatives.h); empty: the heuristic's.
+  std::function<Trail(const Source&, const Target&)> decisions = {};
 };
 /// `inputs` go to every kernel and graph that has inputs of these names, and override what their entries say. `options`
 /// and `place` override the experiment's own. Throws Error `file:line: expected …, found …`.

@@ -11,6 +11,7 @@
 #include "engine/foreign/kernel_file.h"
 #include "engine/foreign/opaque_kernel.h"
 #include "engine/loop/kernel.h"
+#include "engine/source/alternatives.h"
 #include "engine/source/load.h"
 #include "ir/canonical/canonical.h"
 
@@ -210,7 +211,7 @@ std::vector<KernelCase> kernels_of(Entry entry, Inputs& inputs, const Target& ta
 
 void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Target& target) {
   std::vector<KernelCase> kernels = kernels_of(entry, inputs, target);
-  if (entry.source.is_graph()) {
+  if (Alternatives::exist_for(entry.source)) {
     GraphCase& graph = experiment.graphs.emplace_back(
         GraphCase{entry.name, entry.place, entry.source, {entry.inputs, inputs}, entry.restrictions, {}});
     graph.objectives = entry.objectives.value_or(measure::Objectives{});

@@ -11,6 +11,7 @@
 #include "engine/foreign/kernel_file.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_program/block_program.h"
+#include "engine/source/tile_program/form.h"
 #include "engine/source/tile_program/tile_launch.h"
 
 namespace deplo::engine {
@@ -66,8 +67,8 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
       give(*one, launch);
       if (one == inputs.front()) add_files(launch, *one);
     }
-    auto raised = at_place(place, [&] { return try_to_measure(launch); });
-    if (source.options.blocks.value_or(false) || std::holds_alternative<rules::NotRaised>(raised)) {
+    LaunchForm form = at_place(place, [&] { return choose_form(launch, source.options, source.decisions); });
+    if (!form.module) {
       auto blocks = at_place(place, [&] {
         auto made = std::make_shared<const BlockProgram>(std::move(launch), target);
         made->check_tunable();
@@ -75,14 +76,14 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
       });
       return {{blocks->signature()}, {}, blocks};
     }
-    auto& module = std::get<ir::Module>(raised);
-    measure::TileCall call = kernel_tile_call(launch, module);
-    return {std::move(module.kernels), std::move(call)};
+    give_inputs(launch, *form.module);
+    measure::TileCall call = kernel_tile_call(launch, *form.module);
+    return {std::move(form.module->kernels), std::move(call)};
   }
   ir::torch::Graph graph = at_place(place, [&] { return read_graph(source); });
   for (Inputs* const one : inputs) give(*one, graph);
   return {at_place(place, [&] {
-            return lower_to_measure(graph, passes_of(source.options, target), source.fusion);
+            return lower_to_measure(graph, passes_of(source.options, target), source.decisions);
           }).kernels};
 }
 

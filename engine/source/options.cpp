@@ -25,6 +25,11 @@ Value parse_attention(std::string_view text, std::string_view place) {
   throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, text));
 }
 
+Value parse_form(std::string_view text, std::string_view place) {
+  if (text == "auto" || text == "elements" || text == "blocks") return std::string(text);
+  throw Error(fmt::format("{}: expected auto, elements or blocks, found '{}'", place, text));
+}
+
 Value parse_key_parts(std::string_view text, std::string_view place) {
   if (text == "auto") return std::string(text);
   std::int64_t parts = 0;
@@ -34,18 +39,19 @@ Value parse_key_parts(std::string_view text, std::string_view place) {
   throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
 }
 
-const Value* find_fixed(const SourceOptions& options, std::string_view knob) {
-  const auto found = std::ranges::find(options.fusion, knob, &Choice::knob);
-  return found == options.fusion.end() ? nullptr : &found->value;
+/// The value that was set, even if it is "auto".
+const Value* find_set(const SourceOptions& options, std::string_view kind) {
+  const auto found = std::ranges::find(options.fixed, kind, &Choice::knob);
+  return found == options.fixed.end() ? nullptr : &found->value;
 }
 
-void fix(SourceOptions& options, std::string_view knob, Value value) {
-  std::erase_if(options.fusion, [&](const Choice& choice) { return choice.knob == knob; });
-  options.fusion.push_back({std::string(knob), std::move(value)});
+void fix(SourceOptions& options, std::string_view kind, Value value) {
+  std::erase_if(options.fixed, [&](const Choice& choice) { return choice.knob == kind; });
+  options.fixed.push_back({std::string(kind), std::move(value)});
 }
 
-std::optional<std::string> print_fixed(const SourceOptions& options, std::string_view knob) {
-  const Value* const value = find_fixed(options, knob);
+std::optional<std::string> print_fixed(const SourceOptions& options, std::string_view kind) {
+  const Value* const value = find_set(options, kind);
   return value == nullptr ? std::nullopt : std::optional(deplo::print(*value));
 }
 
@@ -97,15 +103,16 @@ constexpr std::array<SourceOption, 5> options = {{
      .read = [](std::string_view text, std::string_view place,
                 SourceOptions& to) { fix(to, "key_parts", parse_key_parts(text, place)); },
      .print = [](const SourceOptions& of) { return print_fixed(of, "key_parts"); }},
-    {.name = "blocks",
-     .words = "",
-     .help = "With --tile: lower block by block, as the program says, not element by element.",
+    {.name = "form",
+     .words = "auto|elements|blocks",
+     .help = "With --tile: let the program become kernels of Loop IR, element by element, or one kernel that runs it "
+             "block by block; auto: as tuning chose, else elements unless they repeat work [auto].",
      .seldom = true,
      .taken_by = [](SourceKind kind) { return kind == SourceKind::tile; },
      .refusal = "which is not a tile program",
      .read = [](std::string_view text, std::string_view place,
-                SourceOptions& to) { to.blocks = read_switch(text, place); },
-     .print = [](const SourceOptions& of) { return printed(of.blocks, switch_text); }},
+                SourceOptions& to) { fix(to, "form", parse_form(text, place)); },
+     .print = [](const SourceOptions& of) { return print_fixed(of, "form"); }},
 }};
 
 }  // namespace
@@ -141,6 +148,11 @@ const SourceOption* find_refused(const SourceOptions& given, SourceKind kind) {
   for (const SourceOption& option : options)
     if (option.print(given) && !option.taken_by(kind)) return &option;
   return nullptr;
+}
+
+const Value* find_fixed(const SourceOptions& options, std::string_view kind) {
+  const Value* const value = find_set(options, kind);
+  return value == nullptr || *value == Value{"auto"} ? nullptr : value;
 }
 
 std::string_view contradiction(const SourceOptions& given) {

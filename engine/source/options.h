@@ -16,8 +16,7 @@ namespace deplo::engine {
 struct SourceOptions {
   std::optional<ir::DType> dtype = {};  // of floats for which the source names no type
   std::optional<bool> allow_tf32 = {};  // in kernels that multiply f32 (ir/program.h)
-  Trail fusion = {};  // decisions of fusion that are fixed (FuseOptions::fixed); the value "auto": that one is not
-  std::optional<bool> blocks = {};  // a tile program runs block by block, even if it can be raised
+  Trail fixed = {};  // decisions about the kernels that are fixed, by their kinds; the value "auto": that one is not
   bool operator==(const SourceOptions&) const = default;
 };
 
@@ -46,6 +45,8 @@ SourceOptions joined(const SourceOptions& first, const SourceOptions& second);
 SourceOptions taken(const SourceOptions&, SourceKind);
 /// An option that is set although such a source does not take it, or nullptr.
 const SourceOption* find_refused(const SourceOptions&, SourceKind);
+/// The value that the options fix for a decision such as "attention"; nullptr: none, or "auto".
+const Value* find_fixed(const SourceOptions&, std::string_view kind);
 /// Why two of the options cannot be combined, or "".
 std::string_view contradiction(const SourceOptions&);
 

@@ -72,7 +72,7 @@ Target fusion_target(const std::string& target, std::string_view device) {
 Passes passes_of(const SourceOptions& options, const Target& target) {
   Passes passes;
   passes.target = target;
-  for (const Choice& choice : options.fusion)
+  for (const Choice& choice : options.fixed)
     if (choice.value != Value{"auto"}) passes.fixed.push_back(choice);
   return passes;
 }
@@ -111,7 +111,9 @@ ir::Module module_of(const ir::Program& kernel) {
 ir::Module read_module(const Source& source, const Target& target) {
   if (source.kind() == SourceKind::kernel) return module_of(read_kernel(source));
   if (const TileSource* tile = source.tile()) return raise(read_launch(*tile));
-  return lower_by_trail(read_graph(source), passes_of(source.options, target), source.fusion).value_or_throw().module;
+  return lower_by_trail(read_graph(source), passes_of(source.options, target), source.decisions)
+      .value_or_throw()
+      .module;
 }
 
 }  // namespace deplo::engine

@@ -47,8 +47,8 @@ struct Source {
   std::variant<Expression, ExpressionFile, Pt2File, ModelBlock, LoopKernel, TileSource, foreign::Files>
       from;  // as SourceKind
   SourceOptions options = {};
-  Trail fusion =
-      {};  // of a graph: decisions of fusion that tuning took (engine/compile/tuned.h); the heuristic: the others
+  Trail decisions = {};  // about the source as a whole, taken by tuning (engine/source/alternatives.h); the heuristic
+                         // takes the others
 
   SourceKind kind() const { return static_cast<SourceKind>(from.index()); }
   bool is_graph() const { return kind() < SourceKind::kernel; }

@@ -11,7 +11,6 @@
 #include "engine/source/experiment_kernels.h"
 #include "engine/source/load.h"
 #include "engine/tune/ties.h"
-#include "rules/fusion/decisions.h"
 
 namespace deplo::engine {
 namespace {
@@ -41,27 +40,25 @@ std::optional<Trail> joined(Trail changes, const Trail& more) {
 }  // namespace
 
 KernelSets::KernelSets(const GraphCase& graph, const Target& target, Experiment& experiment)
-    : case_(graph),
-      target_(target),
-      passes_(passes_of(graph.source.options, target)),
-      graph_(read_graph(graph.source)),
-      name_(graph.name),
-      key_(graph_key(graph_, passes_)) {
+    : case_(graph), target_(target), source_(graph.source, target), name_(graph.name), key_(source_.key()) {
   for (const KernelCase& kernel : experiment.kernels) names_.try_emplace(identity(kernel), kernel.name);
-  for (const Variation& variation : vary_decisions(graph_, passes_))
-    if (allows(graph.restrictions, variation.changes)) add(variation, experiment);
+  for (Alternative& alternative : source_.all())
+    if (allows(graph.restrictions, alternative.changes)) add(std::move(alternative), experiment);
 }
 
 std::vector<KernelCase> KernelSets::kernels_of(const Trail& trail) const {
   Source source = case_.source;
-  source.fusion = trail;
+  source.decisions = trail;
   std::vector<Inputs> inputs = case_.inputs;
   std::vector<Inputs*> given;
   for (Inputs& one : inputs) given.push_back(&one);
   std::vector<KernelCase> kernels;
   for (LoadedKernel& loaded : load(source, target_, given, case_.place)) {
-    KernelCase kernel{case_.name + "." + loaded.loop.name, case_.place, std::move(loaded.loop), case_.restrictions};
+    const std::string name = loaded.opaque ? case_.name : case_.name + "." + loaded.loop.name;
+    KernelCase kernel{name, case_.place, std::move(loaded.loop), case_.restrictions};
     kernel.files = std::move(loaded.files);
+    kernel.tile = std::move(loaded.tile);
+    kernel.opaque = std::move(loaded.opaque);
     kernel.objectives = case_.objectives;
     kernel.alternative = true;
     kernels.push_back(std::move(kernel));
@@ -69,23 +66,24 @@ std::vector<KernelCase> KernelSets::kernels_of(const Trail& trail) const {
   return kernels;
 }
 
-void KernelSets::add(const Variation& variation, Experiment& experiment) {
-  const auto& [changes, fused] = variation;
-  KernelSet set{changes, fused.trail, kernels_digest(fused.module), {}};
-  for (KernelCase& kernel : kernels_of(fused.trail)) {
-    constexpr std::size_t group = rules::fusion::decision_group.size() + 1;
-    for (const Choice& choice : changes) kernel.name += "." + print(Trail{choice}).substr(group);
+void KernelSets::add(Alternative alternative, Experiment& experiment) {
+  std::vector<std::string> names;
+  for (KernelCase& kernel : kernels_of(alternative.trail)) {
+    for (const Choice& choice : alternative.changes) {
+      const std::string text = print(Trail{choice});
+      kernel.name += text.substr(text.find('.'));  // without the group
+    }
     const auto [known, is_new] = names_.try_emplace(identity(kernel), kernel.name);
-    set.kernels.push_back(known->second);
+    names.push_back(known->second);
     if (is_new) experiment.kernels.push_back(std::move(kernel));
   }
-  sets_.push_back(std::move(set));
+  sets_.push_back({std::move(alternative), std::move(names)});
 }
 
 std::optional<KernelSet> KernelSets::known(const Trail& changes) const {
-  const Result<rules::Fused> fused = lower_by_trail(graph_, passes_, changes);
-  if (!fused.ok()) return std::nullopt;
-  KernelSet set{changes, fused.value().trail, kernels_digest(fused.value().module), {}};
+  Result<Alternative> alternative = source_.follow(changes);
+  if (!alternative.ok()) return std::nullopt;
+  KernelSet set{std::move(alternative.value()), {}};
   for (const KernelCase& kernel : kernels_of(set.trail)) {
     const auto found = names_.find(identity(kernel));
     if (found == names_.end()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The sets of kernels that a graph may become, by the decisions of fusion (rules/fusion/fuse.h). Tuning measures them
-// and chooses the one whose kernels take the least time together.
+// The sets of kernels that a source may become, by decisions about it as a whole (engine/source/alternatives.h). Tuning
+// measures them and chooses the one whose kernels take the least time together.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,21 +10,18 @@
 
 #include "core/target.h"
 #include "core/trail.h"
+#include "engine/source/alternatives.h"
 #include "engine/source/experiment.h"
-#include "engine/source/graph.h"
 
 namespace deplo::engine {
 
-struct KernelSet {
-  Trail changes;                     // the decisions that are not the heuristic's
-  Trail trail;                       // all decisions
-  std::string digest;                // kernels_digest()
+struct KernelSet : Alternative {
   std::vector<std::string> kernels;  // by the names in the experiment, one for each launch
 };
 
 class KernelSets {
  public:
-  /// Varies each decision of the graph once, with the heuristic's options for the others, and adds to the experiment
+  /// Varies each decision about the source once, with the heuristic's options for the others, and adds to the experiment
   /// the kernels that it does not have yet. It must have the kernels of the graph. Throws Error with the graph's place.
   KernelSets(const GraphCase&, const Target&, Experiment&);
 
@@ -50,14 +47,13 @@ class KernelSets {
   static constexpr double max_behind = 3;
 
  private:
-  void add(const Variation&, Experiment&);
+  void add(Alternative, Experiment&);
   std::optional<KernelSet> known(const Trail& changes) const;
   std::vector<KernelCase> kernels_of(const Trail& trail) const;
 
   GraphCase case_;
   Target target_;
-  Passes passes_;
-  ir::torch::Graph graph_;
+  Alternatives source_;
   std::string name_, key_;
   std::map<std::string, std::string> names_;  // of kernels, by identity()
   std::vector<KernelSet> sets_;

@@ -61,8 +61,8 @@ TEST(ExperimentText, ReadsAsTheSameExperiment) {
       "F.scaled_dot_product_attention(torch.randn(1, 2, 64, 16), torch.randn(1, 2, 512, 16), torch.randn(1, 2, 512, "
       "16))",
       "expression"};
-  expect_the_same({attention, {.fusion = {{"attention", "split"}}}});
-  expect_the_same({attention, {.fusion = {{"attention", "fused"}, {"key_parts", std::int64_t{4}}}}});
+  expect_the_same({attention, {.fixed = {{"attention", "split"}}}});
+  expect_the_same({attention, {.fixed = {{"attention", "fused"}, {"key_parts", std::int64_t{4}}}}});
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class GraphTrail : public ::testing::Test {
   }
   GraphSchedule find(const std::string& require = "") {
     TunedCache cache(file(), device(), load_target("opencl-cpu"), false);
-    GraphSchedule found = cache.find_graph(graph_, passes_);
+    GraphSchedule found = cache.find_graph({graph_, passes_});
     if (!require.empty()) cache.require_tuned(require);
     return found;
   }
@@ -180,12 +180,12 @@ TEST_F(GraphTrail, OfAnotherGraphOrDeviceDoesNotCount) {
   Passes fixed = passes_;
   fixed.fixed = {{"attention", "fused"}};
   TunedCache cache(file(), device(), load_target("opencl-cpu"), false);
-  EXPECT_EQ(cache.find_graph(graph_, fixed).origin, Origin::heuristic);
+  EXPECT_EQ(cache.find_graph({graph_, fixed}).origin, Origin::heuristic);
   EXPECT_EQ(cache.find_graph(read_graph({Expression{"torch.randn(3) * 2", "-c"}}), passes_).note, "");
   measure::DeviceInfo elsewhere = device();
   elsewhere.name = "that";
   measure::Store::open(file()).add_device(elsewhere);
-  EXPECT_EQ(TunedCache(file(), elsewhere, load_target("opencl-cpu"), false).find_graph(graph_, passes_).note, "");
+  EXPECT_EQ(TunedCache(file(), elsewhere, load_target("opencl-cpu"), false).find_graph({graph_, passes_}).note, "");
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/hash.h"
-#include "ir/tile_program/text/text.h"
 #include "measure/check/npy.h"
 #include "measure/check/tile_arrays.h"
 
@@ -132,21 +131,7 @@ measure::KernelCode BlockProgram::code(const search::Position& candidate) const 
   return block_code(lower(std::move(schedule)));
 }
 
-std::string BlockProgram::identity() const {
-  std::string text = fmt::format("tile program block by block, entry {}, {} x {} x {} blocks\n", launch_.entry,
-                                 launch_.grid[0], launch_.grid[1], launch_.grid[2]);
-  for (const tiles::Argument& argument : launch_.arguments) {
-    if (const auto* array = std::get_if<tiles::ArrayArgument>(&argument)) {
-      const TileLaunch::Array& given = launch_.arrays[array->array];
-      text += fmt::format("array {} {}{}\n", given.name, ir::tile_name(given.element), ir::print(given.shape));
-    } else if (const auto* whole = std::get_if<std::int64_t>(&argument)) {
-      text += fmt::format("number {}\n", *whole);
-    } else {
-      text += fmt::format("number {}\n", std::get<double>(argument));
-    }
-  }
-  return text + tiles::print(launch_.program);
-}
+std::string BlockProgram::identity() const { return "tile program block by block, " + engine::identity(launch_); }
 
 std::string BlockProgram::space_text() const {
   std::string text;

@@ -19,6 +19,7 @@
 #include "engine/source/fill_kernels.h"
 #include "engine/source/tile_program/tile_grid.h"
 #include "ir/emit/reserved.h"
+#include "ir/tile_program/text/text.h"
 #include "measure/check/npy.h"
 #include "rules/raise/raise.h"
 
@@ -313,6 +314,22 @@ tiles::Launch launch_of(const TileLaunch& launch, std::uint64_t seed) {
   return {.entry = launch.entry, .arguments = launch.arguments, .grid = launch.grid, .seed = seed};
 }
 
+std::string identity(const TileLaunch& launch) {
+  std::string text =
+      fmt::format("entry {}, {} x {} x {} blocks\n", launch.entry, launch.grid[0], launch.grid[1], launch.grid[2]);
+  for (const tiles::Argument& argument : launch.arguments) {
+    if (const auto* array = std::get_if<tiles::ArrayArgument>(&argument)) {
+      const TileLaunch::Array& given = launch.arrays[array->array];
+      text += fmt::format("array {} {}{}\n", given.name, ir::tile_name(given.element), ir::print(given.shape));
+    } else if (const auto* whole = std::get_if<std::int64_t>(&argument)) {
+      text += fmt::format("number {}\n", *whole);
+    } else {
+      text += fmt::format("number {}\n", std::get<double>(argument));
+    }
+  }
+  return text + tiles::print(launch.program);
+}
+
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch& launch) {
   rules::TileLaunch raised{.entry = launch.entry, .arguments = {}, .grid = launch.grid};
   for (const tiles::Argument& argument : launch.arguments) {
@@ -370,15 +387,11 @@ measure::TileCall kernel_tile_call(const TileLaunch& launch, const ir::Module& m
                                  counted(std::ssize(module.kernels), "kernel"))};
 }
 
-std::variant<ir::Module, rules::NotRaised> try_to_measure(const TileLaunch& launch) {
-  auto raised = try_raise(launch);
-  if (std::holds_alternative<rules::NotRaised>(raised)) return raised;
-  auto& module = std::get<ir::Module>(raised);
+void give_inputs(const TileLaunch& launch, ir::Module& module) {
   for (const TileLaunch::Array& array : launch.arrays)
     for (ir::Tensor& tensor : module.tensors)
       if (tensor.name == array.name && tensor.kind == ir::Tensor::Kind::input) give_source(array, tensor);
   fill_kernels(module);
-  return raised;
 }
 
 }  // namespace deplo::engine

@@ -46,6 +46,9 @@ void set_file(TileLaunch::Array&, const std::string& file);
 /// uniform(-1, 1) and integers from 0 to 99. Throws Error if an array is too large for the host.
 std::vector<ir::tile_program::Array> make_arrays(const TileLaunch&, std::uint64_t seed);
 
+/// Equal for launches that are equal except for the values of their arrays.
+std::string identity(const TileLaunch&);
+
 /// The launch in the form that the interpreter and the block-by-block lowering take.
 ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 
@@ -55,8 +58,9 @@ ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
 /// The same, but throws Error if the launch cannot be raised.
 ir::Module raise(const TileLaunch&);
-/// The same as try_raise(), with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
-std::variant<ir::Module, rules::NotRaised> try_to_measure(const TileLaunch&);
+/// Sets the inputs of the launch's kernels for measurements: the values of arrays from files, and the distributions of
+/// the others (engine/source/fill_kernels.h).
+void give_inputs(const TileLaunch&, ir::Module&);
 /// The array that a tensor of the launch's module stands for. `Y_out` is Y after the launch, unless there is an array
 /// called `Y_out`.
 std::size_t array_of(const TileLaunch&, std::string tensor);

@@ -152,7 +152,7 @@ TEST_F(TileBlocks, AProgramThatHasKernelsMayBeRunSo) {
   EXPECT_FALSE(run_json(vector_add()).contains("blocks"));
   for (const Case& one : chapter()) {
     if (one.file.ends_with("gemm_square_4096.tile")) continue;  // minutes
-    const Json report = run_json(one, {"--blocks", "--outputs", folder_.file("out")});
+    const Json report = run_json(one, {"--form", "blocks", "--outputs", folder_.file("out")});
     ASSERT_TRUE(report.contains("blocks")) << one.file;
     EXPECT_TRUE(report["right"]) << one.file << ": " << report.dump(2);
   }
@@ -211,9 +211,9 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   expect_error(command("run", hello(), {"--reference", "A"}), "--reference" + no_kernels);
   expect_error(command("run", hello(), {"--device", "interpreter", "--as-kernels"}),
                "; without --as-kernels its blocks");
-  expect_error(command("run", hello(), {"--device", "interpreter", "--blocks"}),
-               "--blocks requires a device of OpenCL or CUDA");
-  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--blocks"}, "which is not a tile program");
+  expect_error(command("run", hello(), {"--device", "interpreter", "--form", "blocks"}),
+               "--form blocks requires a device of OpenCL or CUDA");
+  expect_error({"deplo", "run", "-c", "torch.randn(3)", "--form", "blocks"}, "which is not a tile program");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
   Case wide = vector_add();  // a launch that is wrong does not run block by block
   wide.arguments.front() = "a=f32[100000000,100000000]";
@@ -232,21 +232,22 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
                "expected the knob blocks.threads, found register_tile.tm");
   expect_error(command("compile", hello(), {"--tuned", folder_.file("no.db")}), "found no file");
   expect_error(command("compile", hello(), {"--only", "1"}), "--only" + lowered);
-  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--blocks"}, "which is not a tile program");
-  expect_error({"deplo", "compile", "--tile", root + "/experiments/tile/hello.tile", "--blocks"}, "found no --grid");
+  expect_error({"deplo", "compile", "-c", "torch.randn(3)", "--form", "blocks"}, "which is not a tile program");
+  expect_error({"deplo", "compile", "--tile", root + "/experiments/tile/hello.tile", "--form", "blocks"},
+               "found no --grid");
 }
 
 TEST(TileBlocksCompile, TheChapterForEachTarget) {
   for (const Case& one : chapter())
     for (const char* target : {"sm_80", "sm_90", "sm_120"}) {
-      for (const Words& more : {Words{}, Words{"--blocks"}}) {
+      for (const Words& more : {Words{}, Words{"--form", "blocks"}}) {
         Words words = command("compile", one, {"--target", target, "--ir", "cuda"});
         words.insert(words.end(), more.begin(), more.end());
         const Ran ran = run_program(words);
         EXPECT_EQ(ran.code, 0) << one.file << ": " << ran.err;
         EXPECT_THAT(ran.out, HasSubstr("__global__")) << one.file;
         if (!more.empty()) {
-          EXPECT_THAT(ran.out, HasSubstr(" block by block, because of this: --blocks asks for it\n")) << one.file;
+          EXPECT_THAT(ran.out, HasSubstr(" block by block, because of this: --form blocks asks for it\n")) << one.file;
         }
       }
     }

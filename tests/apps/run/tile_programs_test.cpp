@@ -257,7 +257,7 @@ TEST_F(TileProgram, RoundingOnTheWayIsNoMistake) {
                        {"q=f16[100,16]", "k=f16[77,16]", "v=f16[77,16]", "out=f16[100,16]", "lse=f32[100]", "0.25"},
                        "7"};
   expect_right(attention);
-  expect_right(attention, {"--blocks"});
+  expect_right(attention, {"--form", "blocks"});
 }
 
 TEST(RoundingOfTilePrograms, IsThatOfTheProgramAlone) {

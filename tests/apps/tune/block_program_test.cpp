@@ -82,8 +82,8 @@ TEST_F(BlockProgram, IsTunedAndReplayed) {
   const Ran compiled = run("compile", locked_norm(), {"--tuned", store(), "--target", "auto"});
   EXPECT_THAT(compiled.out, HasSubstr("// schedule: tuned, measured ")) << compiled.err;
   const Ran other = run("compile",
-                        {"--tile", exported + "softmax.tileirbc", "--blocks", "--grid", "4", "--arg", "x=f32[4,16]",
-                         "--arg", "y=f32[4,16]"},
+                        {"--tile", exported + "softmax.tileirbc", "--form", "blocks", "--grid", "4", "--arg",
+                         "x=f32[4,16]", "--arg", "y=f32[4,16]"},
                         {"--tuned", store(), "--require-tuned", "--target", "auto"});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.err, HasSubstr("softmax: not tuned for this launch"));
@@ -102,7 +102,7 @@ TEST_F(BlockProgram, AScheduleOfAnotherProgramIsStale) {
 TEST_F(BlockProgram, IsChosenByAKey) {
   const std::string softmax = exported + "softmax.tileirbc, grid: 4, arguments: ['x=f32[4,16]', 'y=f32[4,16]']";
   const Ran ran = tune("device: opencl\nkernels:\n  - {tile: " + softmax + ", name: raised}\n  - {tile: " + softmax +
-                           ", name: blocks, blocks: true}\n",
+                           ", name: blocks, form: blocks}\n",
                        {"--trials", "2"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json kernels = Json::parse(ran.out)["kernels"];
@@ -125,7 +125,7 @@ entry @twice(%x: tile<ptr<i8>>) {
 }
 )");
   const Ran ran =
-      tune("device: opencl\nkernels: [{tile: " + program + ", grid: 1, blocks: true, arguments: ['x=i8[9]']}]\n",
+      tune("device: opencl\nkernels: [{tile: " + program + ", grid: 1, form: blocks, arguments: ['x=i8[9]']}]\n",
            {"--trials", "2"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(Json::parse(ran.out)["kernels"][0]["confirmed"]) << ran.out;
