@@ -23,8 +23,8 @@ const ir::Assign* find_product(const ir::Body& body, const ir::Accum& accum) {
   return nullptr;
 }
 
-// Every accumulation of the loop is acc <- add(acc, v) with v = multiply(x, y) in the same body, and beside them stand
-// values only.
+// Returns whether the body has accumulations, each of them acc <- add(acc, v) with v = multiply(x, y) in the same body,
+// and otherwise only statements that define values.
 bool is_product_sum(const ir::Body& body) {
   bool accumulates = false;
   for (const ir::Stmt& stmt : body) {
@@ -36,7 +36,7 @@ bool is_product_sum(const ir::Body& body) {
   return accumulates;
 }
 
-// One of the two axes of outputs and what depends on it. Along an axis of one element nothing shows it.
+// One of the two output axes, and the names that depend on it. If the axis has extent 1, no name depends on it.
 struct Side {
   const ir::Axis& axis;
   Names names;
@@ -49,8 +49,9 @@ struct Side {
   }
 };
 
-// Every product is of a value that walks m and not n and one that walks n and not m. Elements of a thread that both
-// values walk, as the channels of a depthwise convolution, are sums of their own.
+// Returns whether each product multiplies a value that depends on m but not on n by one that depends on n but not on m.
+// If both values depend on the same register or lane axis (the channels of a depthwise convolution), each element of
+// that axis is a separate sum, and the result is false.
 bool multiplies(const ir::Body& body, const Side& m, const Side& n, const std::vector<Side>& elements) {
   return std::all_of(body.begin(), body.end(), [&](const ir::Stmt& stmt) {
     const auto* accum = stmt.as<ir::Accum>();
@@ -62,7 +63,7 @@ bool multiplies(const ir::Body& body, const Side& m, const Side& n, const std::v
   });
 }
 
-// The body of a product sum; a guarded tail is the whole body of its loop. nullptr: another loop.
+// Returns the body of a product sum; nullptr if the loop is not one. A tail guard around the whole body is skipped.
 const ir::Body* product_sum(const ir::Loop& loop) {
   if (loop.axis.bind != ir::Bind::reduce || !loop.start.is_constant(0) || loop.step != 1) return nullptr;
   const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
@@ -88,7 +89,7 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (threads.size() < 2) return std::nullopt;
   result.m = threads[threads.size() - 2];
   result.n = threads.back();
-  if (has_online_softmax(tile.body)) return std::nullopt;  // its rule has dealt out rows and columns
+  if (has_online_softmax(tile.body)) return std::nullopt;  // its rule has already distributed rows and columns
   if (has_products(tile.body)) return std::nullopt;        // warps multiply: no thread has rows or columns to arrange
   std::vector<const ir::Loop*> candidates;
   find_product_sums(tile.body, candidates);
@@ -109,7 +110,7 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
 
 namespace {
 
-// The loads of a matmul's sum that walk n: visit(load, its buffer, the axis).
+// Calls visit(load, its buffer, the name of axis n) for each load in the matmul's loop that depends on n.
 template <class Visit>
 void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Visit&& visit) {
   const std::string& columns = tile_of(program).axes[matmul.n].name;
@@ -133,7 +134,7 @@ bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const
 }
 
 bool multiplies_matrices_by_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target) {
-  constexpr std::int64_t rows = 64;  // of a warpgroup's instruction
+  constexpr std::int64_t rows = 64;  // rows that one instruction of a warpgroup takes
   return target.wgmma && tile_of(program).axes[matmul.m].extent >= rows &&
          multiplies_matrices(program, matmul, target) && columns_bytes(program, matmul) == ir::bytes(ir::DType::f16);
 }
@@ -193,7 +194,7 @@ std::int64_t columns_bytes(const ir::Program& program, const Matmul& matmul) {
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     widest = std::max(widest, ir::bytes(buffer.dtype));
   });
-  return widest == 0 ? ir::bytes(ir::DType::f32) : widest;  // 0: each column has a value that is computed
+  return widest == 0 ? ir::bytes(ir::DType::f32) : widest;  // 0: no load walks n, the columns' values are computed
 }
 
 }  // namespace deplo::rules

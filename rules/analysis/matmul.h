@@ -16,38 +16,41 @@ struct Matmul {
   std::size_t m = 0, n = 0;  // positions in the tile's axes
 };
 std::optional<Matmul> find_matmul(const ir::Program&);  // nullopt also if matrix instructions execute the loop
-/// Can the target's matrix instructions multiply the operands? They must be inputs of one type: a float of 16 bits, or
-/// f32 if the program allows tf32.
+/// Returns whether the target's matrix instructions can multiply the operands. The operands must be inputs of one type:
+/// a 16-bit float, or f32 if the program allows tf32.
 bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);
-/// The same for instructions of warpgroups, which take 64 rows and elements of 16 bits.
+/// Returns the same for warpgroup instructions, which take 64 rows and 16-bit elements.
 bool multiplies_matrices_by_warpgroups(const ir::Program&, const Matmul&, const Target&);
-/// Is n not the contiguous axis of an operand that walks n? Vector loads of such an operand need a copy in shared
-/// memory.
+/// Returns whether n is not the contiguous axis of an operand that walks n. Vector loads of such an operand need a copy
+/// in shared memory.
 bool is_transposed(const ir::Program&, const Matmul&);
-/// If a block on a CPU has at most this many rows, they reuse a panel too rarely to pay for its copy or for its place
-/// in the cache. The value lies between two measured sizes: this is true of blocks of 32 rows, but not of 128
-/// (docs/performance.md, "TinyLlama's matmuls").
+/// If a block on a CPU has at most this many rows, the rows reuse a panel too rarely to pay for copying the panel or
+/// for its place in the cache. The value lies between two measured sizes: this is true of blocks of 32 rows, but not of
+/// blocks of 128 rows (docs/performance.md, "TinyLlama's matmuls").
 inline constexpr std::int64_t few_rows = 64;
-/// An axis of a batch of products that all read the same columns, or whose columns loaded numbers choose (the blocks of
-/// a routed MLP, where neighbours use one expert). Returns its position in the tile's axes; the last one of several.
+/// Returns the position in the tile's axes of a batch axis whose products all read the same columns, or whose columns
+/// are chosen by loaded numbers (the blocks of a routed MLP, where neighbours use one expert). If there are several
+/// such axes, returns the last one.
 std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
-/// On CPUs: does the matmul read the operand along n in place, without copying a panel of it? It does if the operand is
-/// not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
+/// Returns whether a CPU kernel reads the operand along n in place, without copying a panel of it. It does if the
+/// operand is not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
 /// - `rows` is at most `most` (rows_in_place() of the target), and the panel's rows are less than a page apart
 ///   (docs/performance.md, "TinyLlama's matmuls").
-/// - `rows` is at most `most`, and the elements have 16 bits: a copy would be f32, as large as what it saves ("Matmuls of
-///   few rows and 16 bits").
+/// - `rows` is at most `most`, and the elements have 16 bits: a copy would be f32, as large as what it saves
+///   ("Matmuls of few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows, std::int64_t most);
-/// Where the rows of a convolution go along lines of its images (a1 / 28 and a1 % 28): the places of a line. A thread
-/// whose rows are within a line, or whole lines, divides nothing. 0: no index divides the rows.
+/// If the rows of a convolution follow the lines of its images (a1 / 28 and a1 % 28), returns the number of pixels in a
+/// line (28). A thread needs no divisions if its rows lie within one line or are whole lines. Returns 0 if no index
+/// divides the rows.
 std::int64_t line_of_rows(const ir::Program&, const Matmul&);
-/// Does the sum walk each operand in constant steps? Then a slab can have its rows, in lines or not.
+/// Returns whether the sum walks each operand in constant steps. If so, a slab can hold the operand's rows, even if the
+/// rows follow the lines of an image.
 bool walks_evenly(const ir::Program&, const Matmul&);
 inline bool are_in_lines(std::int64_t rows, std::int64_t line) {
   return line == 0 || line % rows == 0 || rows % line == 0;
 }
-/// Bytes per element, in memory, of the operand that the matmul reads along n.
+/// Returns the bytes per element, in memory, of the operand that the matmul reads along n.
 std::int64_t columns_bytes(const ir::Program&, const Matmul&);
 
 }  // namespace deplo::rules

@@ -15,7 +15,7 @@ bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
   return found;
 }
 
-// `around`: what holds the body depends on the axis, so whatever it defines does.
+// `around`: whether the statement that holds the body depends on the axis. If so, all names defined in the body do.
 bool spread(const ir::Body& body, bool around, const Names& except, Names& names) {
   bool grown = false;
   for (const ir::Stmt& stmt : body) {
@@ -35,7 +35,7 @@ bool spread(const ir::Body& body, bool around, const Names& except, Names& names
 
 Names dependent_names(const ir::Body& body, const std::string& axis, const Names& except) {
   Names names = {axis};
-  // Again: an accumulator may be read before what makes it depend on the axis.
+  // Repeat until nothing changes: an accumulator may be read before the statement that makes it depend on the axis.
   while (spread(body, false, except, names)) {
   }
   return names;
@@ -90,7 +90,7 @@ std::set<std::int64_t> divisors_of(const ir::Body& body, const std::string& axis
 std::int64_t turns_of_element(const ir::Load& load, const std::string& axis) {
   const std::set<std::int64_t> divisors = divisors_of({load}, axis);
   for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor) {
-    const std::string turn = "turn of " + axis;  // no axis and no value is called so
+    const std::string turn = "turn of " + axis;  // no axis or value has this name
     const ir::Ranges turns = {{turn, ir::Interval{0, *divisor - 1}}};
     const auto changes = [&](const ir::Expr& e) {
       return ir::depends_on(ir::simplify(ir::substitute(e, {{axis, ir::var(axis) * *divisor + ir::var(turn)}}), turns),

@@ -1,4 +1,4 @@
-// Names in a program: those that depend on an axis, those that are read, and fresh ones.
+// Queries about the names in a program: which ones depend on an axis, which ones are read, and which ones are free.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -9,25 +9,27 @@
 
 namespace deplo::rules {
 
-/// The axis and everything in the body that depends on it: values through their indices or through other values, axes
-/// through their start. Values in `except` are left out, and so is what depends on the axis only through them.
+/// Returns the axis and everything in the body that depends on it: values through their indices or through other
+/// values, axes through their start. Values in `except` are left out, and so is what depends on the axis only through
+/// them.
 std::set<std::string, std::less<>> dependent_names(const ir::Body&, const std::string& axis,
                                                    const std::set<std::string, std::less<>>& except = {});
-/// Does the statement, or a statement inside it, read one of the names?
+/// Returns whether the statement, or a statement inside it, reads one of the names.
 bool depends(const ir::Stmt&, const std::set<std::string, std::less<>>& names);
-/// Does the index name a value, as in a gather?
+/// Returns whether the index contains a value, as in a gather.
 inline bool gathers(const ir::Program& program, const std::vector<ir::Expr>& index) {
   return ir::names_value(program.body, index);
 }
-/// What the index expressions that statements of the body read divide the axis by, alone or in a sum: 28 of
+/// Returns the numbers by which index expressions in the body divide the axis, or a sum that contains it: {28} for
 /// `x[(a1 / 28), (a1 % 28)]`.
 std::set<std::int64_t> divisors_of(const ir::Body&, const std::string& axis);
-/// How many turns of the axis one element that the load reads serves: 8 of `q[(a1 / 8), a0]`, 1 if each turn has another.
+/// Returns how many consecutive iterations of the axis load the same element: 8 for `q[(a1 / 8), a0]`; 1 if each
+/// iteration loads another element.
 std::int64_t turns_of_element(const ir::Load&, const std::string& axis);
-/// The names that a new value or buffer must not have.
+/// Returns all names that the program already uses, which a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
-/// Return a name that is not in `names`, and add it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab of
-/// x.
+/// Return a name that is not in `names`, and insert it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab
+/// of x.
 std::string fresh_name(std::set<std::string, std::less<>>& names, const std::string& stem, int n = 0);
 std::string slab_name(std::set<std::string, std::less<>>& names, const std::string& source);
 

@@ -1,4 +1,5 @@
-// One pass over the graph: every node is made again of the nodes that its arguments became, or is one of them.
+// Composes the graph in one pass. Each node is rebuilt from the new nodes of its arguments, or replaced by an existing
+// node.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -24,7 +25,7 @@ using tensor::Node;
 
 bool is_given(const Node& n) { return n.as<tensor::Input>() != nullptr || n.as<tensor::Parameter>() != nullptr; }
 
-// What `roots` need, themselves included; and the inputs.
+// Marks the nodes that `roots` need, the roots themselves, and all inputs.
 std::vector<bool> needed(const tensor::Graph& graph, const std::vector<int>& roots) {
   std::vector<bool> keep(graph.nodes.size(), false);
   for (const int r : roots) keep[static_cast<std::size_t>(r)] = true;
@@ -36,7 +37,7 @@ std::vector<bool> needed(const tensor::Graph& graph, const std::vector<int>& roo
   return keep;
 }
 
-/// A function for each kind of node, all of which add to one graph, in which equal nodes are one.
+/// Has one function for each kind of node. All of them add nodes to one graph, in which equal nodes are merged.
 class Composer {
  public:
   explicit Composer(const tensor::Graph& graph) : graph_(graph), equal_(graph.nodes.size()) {
@@ -62,7 +63,7 @@ class Composer {
     if (n.as<tensor::Elementwise>() != nullptr) return elementwise(std::move(n));
     if (n.as<tensor::IndexMap>() != nullptr) return map(std::move(n));
     if (n.as<tensor::Coordinate>() != nullptr) return coordinate(std::move(n));
-    // A reduction of one element is that element.
+    // A reduction over a single element is that element.
     if (n.as<tensor::Reduction>() != nullptr && node(n.args[0]).type == n.type) return n.args[0];
     if (const std::optional<int> reduced = with_columns_last(n)) return *reduced;
     const bool sums = n.as<tensor::Reduction>() != nullptr && n.as<tensor::Reduction>()->op == Op::add;
@@ -85,7 +86,7 @@ class Composer {
     return id;
   }
 
-  // The Scalar that the node is at every place; nullopt where it is not one.
+  // Returns the Scalar that the node equals everywhere; nullopt if there is none.
   std::optional<int> uniform(int id) const {
     const Node& n = node(id);
     if (n.as<tensor::Scalar>() != nullptr) return id;
@@ -106,8 +107,8 @@ class Composer {
     const auto is_scalar = [&](int a) { return node(a).as<tensor::Scalar>() != nullptr; };
     if (std::all_of(n.args.begin(), n.args.end(), is_scalar))
       if (const std::optional<int> scalar = fold(n, op)) return fill(*scalar, std::move(n));
-    // A choice between integers by a condition that is known, such as whether a shift leaves any bits. A choice between
-    // floats stays: by a mask that hides all, scores are still those of an attention.
+    // A choice between integers whose condition is known, such as whether a shift leaves any bits. A choice between
+    // floats stays, so that scores under a mask that hides all of them are still recognized as an attention's.
     if (const auto* c = as_coordinate(n.args[0]);
         op == Op::select && ir::is_integer(n.type.dtype) && c != nullptr && c->value.kind() == Expr::Kind::constant) {
       const int chosen = n.args[c->value.value() != 0 ? 1 : 2];
@@ -125,9 +126,9 @@ class Composer {
     return id;
   }
 
-  // An operation on a transposed product is done before the transposition, which would take the product's rows and
-  // columns apart: relu(conv[i, l, j, k])  →  relu(conv)[i, l, j, k]. nullopt where there is no such argument. Of several
-  // products in different orders the first one counts; the others are read in its order.
+  // Applies an operation before its argument's transposition if the transposition would separate the rows and columns
+  // of a product: relu(conv[i, l, j, k]) → relu(conv)[i, l, j, k]. nullopt if there is no such argument. If several
+  // arguments are products in different orders, the first one determines the order, and the others are read in it.
   std::optional<int> before_transposition(const Node& n) {
     for (const int arg : n.args) {
       const Node view = node(arg);
@@ -143,8 +144,8 @@ class Composer {
     return std::nullopt;
   }
 
-  // A reduction of windows of a product, along the last dimension, has the product's columns last, too: the pooling of
-  // a convolution has its channels last. nullopt for other reductions.
+  // Reduces windows of a product along the last dimension so that the product's columns stay last: the pooling of a
+  // convolution has its channels last, too. nullopt for other reductions.
   std::optional<int> with_columns_last(const Node& n) {
     const auto* reduction = n.as<tensor::Reduction>();
     if (reduction == nullptr || static_cast<std::size_t>(reduction->axis) + 1 != n.type.shape.size())
@@ -165,7 +166,8 @@ class Composer {
     return map({n.name, n.type, tensor::IndexMap{{{0, std::move(back), 1}}}, {reduced}});
   }
 
-  // The Scalar that an operation on Scalars gives; nullopt where that is no number (0 / 0), which no text has.
+  // Returns the Scalar that an operation on Scalars gives; nullopt if the result is NaN (0 / 0), which the text cannot
+  // express.
   std::optional<int> fold(const Node& n, Op op) {
     std::vector<double> args;
     for (const int a : n.args) args.push_back(node(a).as<tensor::Scalar>()->value);
@@ -178,7 +180,7 @@ class Composer {
     return intern({name, {n.type.dtype, {}}, tensor::Scalar{value}, {}});
   }
 
-  // The Scalar at every place of `n`.
+  // Returns a node of n's type whose elements all equal the Scalar.
   int fill(int scalar, Node n) {
     if (n.type.shape.empty()) return scalar;
     n.op = tensor::Elementwise{Op::copy};
@@ -186,12 +188,12 @@ class Composer {
     return intern(std::move(n));
   }
 
-  // An expression of the coordinates alone; nullptr where it is another.
+  // Returns the node if it is an expression of coordinates alone, otherwise nullptr.
   const tensor::Coordinate* as_coordinate(int id) const {
     return node(id).args.empty() ? node(id).as<tensor::Coordinate>() : nullptr;
   }
 
-  // Of whole numbers that are made of coordinates themselves: arange(n) // 2 is one, too.
+  // If all arguments are expressions of coordinates, the result is one, too: arange(n) // 2.
   int coordinate(Node n) {
     ir::Substitution known;
     for (std::size_t a = 0; a < n.args.size(); ++a)
@@ -204,7 +206,8 @@ class Composer {
     return intern(std::move(n));
   }
 
-  // The index of a gather, where it is a constant or made of coordinates: embedding(weight, arange(n)) is a slice.
+  // Returns the index of a gather if it is constant or computed from coordinates: embedding(weight, arange(n)) is a
+  // slice. nullopt otherwise.
   std::optional<Expr> known_index(int index) const {
     if (const auto* c = as_coordinate(index)) return c->value;
     const std::optional<int> scalar = uniform(index);
@@ -212,7 +215,7 @@ class Composer {
     return Expr(static_cast<std::int64_t>(node(*scalar).as<tensor::Scalar>()->value));
   }
 
-  // Puts the indices that are known into the coordinates; false where none is.
+  // Substitutes the known indices into the coordinates. Returns false if no index is known.
   bool resolve(Node& n) const {
     ir::Substitution values;
     std::vector<int> args = {n.args[0]};
@@ -247,7 +250,7 @@ class Composer {
         return intern(std::move(n));
       }
     }
-    // The indices of a gather stay behind its source.
+    // The indices of a gather follow its source in the arguments.
     std::vector<int> args = gather ? std::move(n.args) : std::vector<int>{};
     if (gather) args.front() = reads.front().source;
     tensor::IndexMap composed;
@@ -267,8 +270,8 @@ class Composer {
     return static_cast<int>(found - args.begin());
   }
 
-  // An output is computed, so that a kernel writes it: what is given, or a Scalar, is copied. It keeps its name, unless
-  // another output has the node already.
+  // An output must be computed, so that a kernel writes it: an input, a parameter or a Scalar is copied. The node takes
+  // the output's name, unless it already is another output.
   void output(int old) {
     const std::string& wanted = graph_.nodes[static_cast<std::size_t>(old)].name;
     int id = at_[static_cast<std::size_t>(old)];
@@ -290,7 +293,7 @@ class Composer {
     return name;
   }
 
-  // What is only read through gives its name to its source: `linear = linear_reduce[i, na, j]`.
+  // A view that is removed passes its name to its source: `linear = linear_reduce[i, na, j]`.
   void pass_names_on(const std::vector<bool>& keep) {
     for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
       const Node& view = result_.nodes[i];
@@ -320,7 +323,7 @@ class Composer {
 
   const tensor::Graph& graph_;
   tensor::Graph result_;
-  std::vector<int> at_;  // by old node: what it became
+  std::vector<int> at_;  // the new node of each old node
   EqualNodes equal_;
   std::set<int> products_;  // sums of products, and operations on them
 };

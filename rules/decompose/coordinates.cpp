@@ -15,7 +15,7 @@ namespace tensor = ir::tensor;
 
 namespace {
 
-constexpr int most_terms_of_index = 32;  // a mask has about ten
+constexpr int most_terms_of_index = 32;  // a mask has about ten terms
 
 bool is_whole(DType dtype) { return dtype == DType::i32 || dtype == DType::boolean; }
 

@@ -1,4 +1,4 @@
-// Private to compose: operations on coordinates become coordinates.
+// Private to compose: turns operations on coordinates into expressions of coordinates.
 #pragma once
 #include <optional>
 
@@ -6,7 +6,7 @@
 
 namespace deplo::rules {
 
-/// The value of an Elementwise node as an expression of coordinates, if its arguments, nodes of `graph`, are
+/// Returns the value of an Elementwise node as an expression of coordinates, if its arguments (nodes of `graph`) are
 /// Coordinates and integer Scalars. nullopt if there is no such expression, or only a large one.
 ///
 ///   less_equal(j, i)  ->  (j < (i + 1))

@@ -10,7 +10,7 @@ namespace {
 namespace tensor = ir::tensor;
 namespace torch = ir::torch;
 
-// The result has the call's name: a node that is an argument at the same time (a sum over no dimension) is copied.
+// The result gets the call's name. If the result is also an argument (a sum over no dimension), it is copied.
 int decompose_call(tensor::Emitter& e, const torch::Graph& graph, const torch::Node& node,
                    const std::vector<int>& ids) {
   const torch::Operation* operation = torch::find_operation(node.op);

@@ -1,4 +1,4 @@
-// Torch IR → Tensor IR, as the rows of the operations say; then passes that make the graph smaller.
+// Lowers Torch IR to Tensor IR by the rows of the operations. Further passes then simplify the graph.
 #pragma once
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"
@@ -7,7 +7,7 @@ namespace deplo::rules {
 
 /// Inputs and parameters keep their name, order and source, even if nothing reads them. Tensors without elements have
 /// no nodes, even if they are outputs, because there is nothing to compute (ir/torch/operations/empty.h). Throws Error
-/// if Tensor IR cannot express a node (a dtype that is not supported).
+/// if Tensor IR cannot express a node (for example an unsupported dtype).
 ir::tensor::Graph decompose(const ir::torch::Graph&);
 
 /// Merges chains of index maps, removes identities, merges equal nodes, folds elementwise operations on scalars, and

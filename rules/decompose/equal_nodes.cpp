@@ -13,7 +13,7 @@ namespace {
 
 class Hash {
  public:
-  // Fowler-Noll-Vo's step on whole words, and a shift so that high bits reach the low ones.
+  // A step of the Fowler-Noll-Vo hash on whole words. The shift lets high bits affect the low ones.
   void add(std::uint64_t word) {
     state_ = (state_ ^ word) * 0x100000001b3ULL;
     state_ ^= state_ >> 29;
@@ -68,7 +68,8 @@ std::size_t hash(const tensor::Node& node) {
 bool computes_the_same(const tensor::Node& a, const tensor::Node& b) {
   if (a.type != b.type || a.args != b.args || a.op.index() != b.op.index()) return false;
   if (a.as<tensor::Input>() != nullptr || a.as<tensor::Parameter>() != nullptr) return false;
-  const auto *s = a.as<tensor::Scalar>(), *t = b.as<tensor::Scalar>();  // 0 is not -0, NaN is NaN
+  // by bits: 0 differs from -0, and NaN equals NaN
+  const auto *s = a.as<tensor::Scalar>(), *t = b.as<tensor::Scalar>();
   return s != nullptr ? std::bit_cast<std::uint64_t>(s->value) == std::bit_cast<std::uint64_t>(t->value) : a.op == b.op;
 }
 

@@ -1,4 +1,4 @@
-// Private to compose: finds nodes that compute the same.
+// Private to compose: finds nodes that compute the same values.
 #pragma once
 #include <optional>
 #include <unordered_map>
@@ -7,7 +7,7 @@
 
 namespace deplo::rules {
 
-/// A hash of what the node computes: operation, arguments and type, not its name.
+/// Returns a hash of the operation, arguments and type, but not of the name.
 std::size_t hash(const ir::tensor::Node&);
 bool computes_the_same(const ir::tensor::Node&, const ir::tensor::Node&);
 

@@ -14,7 +14,7 @@ using tensor::IndexMap;
 
 namespace {
 
-// g1, g2, … are the only variables with more than a letter.
+// Returns whether the expression contains the value of an argument: g1, g2, … Other variables have a single letter.
 bool reads_value(const Expr& e) {
   if (e.kind() == Expr::Kind::variable) return e.name().size() > 1;
   return e.kind() == Expr::Kind::binary && (reads_value(e.lhs()) || reads_value(e.rhs()));
@@ -28,7 +28,7 @@ bool gathers(const IndexMap& map) {
   });
 }
 
-// A coordinate alone is replaced by an expression that is simple already: most maps only permute.
+// A single variable is replaced without simplification: its replacement is already simple, and most maps only permute.
 Expr at(const Expr& e, const Coordinates& coordinates, const ir::Ranges& ranges) {
   if (e.kind() == Expr::Kind::constant) return e;
   if (e.kind() == Expr::Kind::variable) return coordinates[static_cast<std::size_t>(e.name()[0] - 'i')];
@@ -41,7 +41,8 @@ Expr at(const Expr& e, const Coordinates& coordinates, const ir::Ranges& ranges)
 
 namespace {
 
-// The ranges where the condition, x < c or c < x or several of them, holds or does not.
+// Narrows the ranges to where the condition holds, or to where it does not hold. The condition is x < c, c < x or, if
+// it holds, a conjunction of these. Other conditions change nothing.
 void narrow(ir::Ranges& ranges, const Expr& condition, bool holds) {
   if (condition.kind() != Expr::Kind::binary) return;
   const Expr &l = condition.lhs(), &r = condition.rhs();
@@ -58,7 +59,7 @@ void narrow(ir::Ranges& ranges, const Expr& condition, bool holds) {
   }
 }
 
-// Where the one condition holds, the other may be decided.
+// Returns the conjunction of the two conditions. Where one of them holds, the other may already be decided.
 Expr both(const Expr& outer, const Expr& inner, const ir::Ranges& ranges) {
   if (inner.is_constant(1)) return outer.is_constant(1) ? outer : ir::simplify(outer, ranges);
   ir::Ranges where = ranges;
@@ -71,7 +72,7 @@ Expr both(const Expr& outer, const Expr& inner, const ir::Ranges& ranges) {
   return first.is_constant(1) ? rest : Expr(ExprOp::land, outer, rest);
 }
 
-// The coordinate of a dimension of extent 1 is 0, so that equal maps are found to be equal.
+// Replaces the coordinate of each dimension of extent 1 by 0, so that equal maps compare equal.
 Coordinates normal(const Coordinates& coordinates, const Shape& shape) {
   Coordinates result = coordinates;
   for (Expr& e : result)
@@ -81,21 +82,21 @@ Coordinates normal(const Coordinates& coordinates, const Shape& shape) {
   return result;
 }
 
-// The index map that a branch may read past: nullptr where there is none.
+// Returns the source's index map if a branch can be merged with it, otherwise nullptr.
 const IndexMap* passable(const tensor::Node& source, bool gather) {
   const auto* map = source.as<IndexMap>();
   if (map == nullptr || gathers(*map)) return nullptr;
   return gather && map->branches.size() > 1 ? nullptr : map;
 }
 
-// The branches so far, and the ranges of the coordinates that none of them takes.
+// Collects branches, and the ranges of the coordinates that no branch so far covers.
 class Reads {
  public:
   explicit Reads(ir::Ranges ranges) : open_(std::move(ranges)) {}
 
   std::size_t size() const { return reads_.size(); }
 
-  // The read happens where its condition and the one around it hold.
+  // Adds a read that happens where both its own condition and `outer` hold.
   void add(Read read, const Expr& outer) {
     if (closed_) return;
     read.condition = both(outer, read.condition, open_);
@@ -124,8 +125,8 @@ class Reads {
 
 namespace {
 
-// Chains of reshapes could double an expression at each step, concatenations the branches; what is larger stays a map
-// of its own.
+// Chains of reshapes could double an expression at each step, and chains of concatenations the branches. A map that
+// would exceed this limit is not merged.
 constexpr int most_terms = 64;
 
 bool is_small(const Coordinates& coordinates) {
@@ -133,7 +134,7 @@ bool is_small(const Coordinates& coordinates) {
                      [](const Expr& e) { return terms(e, most_terms) <= most_terms; });
 }
 
-// Is the node an input of the graph whose last dimension is another one in the node?
+// Returns whether the node reorders an input of the graph so that the input's last dimension is not the node's last.
 bool reorders_input(const tensor::Graph& graph, const tensor::Node& node) {
   const tensor::Node& source = graph.nodes[static_cast<std::size_t>(node.args[0])];
   const auto& coordinates = node.as<IndexMap>()->branches.front().coordinates;
@@ -142,12 +143,12 @@ bool reorders_input(const tensor::Graph& graph, const tensor::Node& node) {
          !ir::depends_on(coordinates.back(), tensor::coordinate(node.type.shape.size() - 1).name());
 }
 
-// Do the coordinates read windows: elements several times, at the sum of two coordinates?
+// Returns whether the coordinates read windows: some elements several times, at the sum of two coordinates.
 bool reads_windows(const Coordinates& coordinates, const Shape& shape, const Shape& source) {
   return ir::element_count(shape) > ir::element_count(source) && std::ranges::any_of(coordinates, tensor::sums_axes);
 }
 
-// What is read through the branches of `inner` at `here`; none where that is too large.
+// Returns the reads through the branches of `inner` at `here`; empty if an expression becomes too large.
 std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const Coordinates& here,
                        const ir::Ranges& ranges) {
   std::vector<Read> reads;
@@ -161,7 +162,8 @@ std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const 
   return reads;
 }
 
-// A slice of a join of many may read few of them.
+// Returns whether the reads stay within the limit on branches. A slice of many joined tensors may read only few of
+// them.
 bool fits(Reads reads, const std::vector<Read>& more, const Expr& outer) {
   for (const Read& read : more) reads.add(read, outer);
   return reads.size() <= tensor::max_composed_branches;
@@ -187,7 +189,8 @@ std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& n
     const IndexMap* inner = passable(source, gather);
     std::vector<Read> passed;
     const bool grows = inner != nullptr && inner->branches.size() > 1 && map.branches.size() > 1;
-    // Windows of a padded tensor, or of an input in another order: whether it is in memory is for fusion to decide.
+    // Fusion decides whether a padded tensor, or an input in another order, is in memory before windows are read from
+    // it.
     const bool windows = inner != nullptr && (inner->branches.size() > 1 || reorders_input(graph, source)) &&
                          reads_windows(here, node.type.shape, source.type.shape);
     if (inner != nullptr && !windows &&

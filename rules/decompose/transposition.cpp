@@ -13,7 +13,7 @@ namespace tensor = ir::tensor;
 
 namespace {
 
-// The last two dimensions with more than one element; fewer if there are none.
+// Returns the last two dimensions with more than one element, or fewer if the shape has fewer.
 std::set<std::size_t> last_two(const Shape& shape) {
   std::set<std::size_t> result;
   for (std::size_t d = shape.size(); d-- > 0 && result.size() < 2;)

@@ -7,20 +7,22 @@
 
 namespace deplo::rules {
 
-/// The map that reads a tensor of the node's shape in the order of the node's source, if the node is an index map that
-/// takes the last two dimensions of its source apart, those of extent 1 aside: they are not its own last two, and the
-/// last one is not its own. nullopt otherwise.
+/// Returns the inverse of the node's index map if the map separates the last two dimensions of its source (dimensions
+/// of extent 1 are ignored): they are not both among the node's last two dimensions, and the source's last dimension is
+/// not the node's last. The inverse reads a tensor of the node's shape in the order of the node's source. nullopt
+/// otherwise.
 std::optional<ir::tensor::IndexMap> parting_inverse(const ir::tensor::Graph& graph, const ir::tensor::Node&);
 
-/// Does the map repeat the elements of a transposed input along its last dimension, as a matmul reads its rows? Whether
-/// a kernel copies such an input first is for the fusion to decide, so the transposition stays a node of its own.
+/// Returns whether the map repeats the elements of a transposed input along its last dimension, as a matmul reads its
+/// rows. The fusion decides whether a kernel first copies such an input, so the transposition stays a separate node.
 bool repeats_transposed_rows(const ir::tensor::Graph& graph, const ir::tensor::Node& map);
 
-/// The dimension of the index map that walks the last one of a node in `products`, which the map reads itself or
-/// through another map. nullopt: there is none.
+/// Returns the dimension of the index map that walks the last dimension of a node in `products`. The map may read that
+/// node directly or through other maps. nullopt if there is no such dimension.
 std::optional<std::size_t> walks_columns(const ir::tensor::Graph& graph, const ir::tensor::Node& map,
                                          const std::set<int>& products);
-/// The map with its dimension `from` moved to before its last one. `shape`: the map's; it is changed, too.
+/// Returns the map with its dimension `from` moved to just before the last one. `shape` is the map's shape, and is
+/// updated.
 ir::tensor::IndexMap with_columns_late(const ir::tensor::IndexMap& map, ir::Shape& shape, std::size_t from);
 
 }  // namespace deplo::rules
