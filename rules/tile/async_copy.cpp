@@ -1,4 +1,4 @@
-// async_copy: the threads start copies to shared memory (cp.async, sm_80 on) and do not hold the data in registers.
+// async_copy: threads start copies to shared memory (cp.async, sm_80 on) that do not pass through registers.
 //   input_smem = Stage(input, …) buffers=2@(a5 % 2)
 //     →   input_smem = Stage(input, …) lanes=4 buffers=2@(a5 % 2) async
 //         AsyncWait(keep=0)
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t narrowest = 4, widest = 16;  // bytes: PTX ISA, cp.async copies 4, 8 or 16
 
-// Widest first, the narrowest where they help. A slab of 4-byte elements that lies across the rows of its source still
-// goes element by element.
+// Returns the widest copy, the narrowest one if it helps, and 0. A slab of 4-byte elements that lies across the rows of
+// its source is still copied element by element.
 std::vector<Value> sizes(const ir::Program& program, const ir::Stage& stage, const ir::Loop& loop,
                          const Target& target) {
   std::vector<Value> result;

@@ -1,13 +1,13 @@
-// blockify_launch: thread axes become blocks of threads.
+// blockify_launch: turns thread axes into blocks of threads.
 //   Tile(axes=(a0:32=THREAD, a1:18944=THREAD)): … [a0, a1] …
 //     →   Tile(axes=(a0:32=BLOCK, a1:74=BLOCK, a2:256=THREAD)): … [a0, ((a1 * 256) + a2)] …
-// A matmul takes a bm x bn block of outputs: Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)); more
-// threads than a block may have are what register_tile folds into registers. Other kernels take `threads` threads along
-// the last axis, each with `elements` outputs (a REG axis). What is read along another axis than it is written, as a
-// transposed matrix, has `rows` of them, too: Tile(axes=(a0:128=BLOCK, a1:4=BLOCK, a2:4=THREAD, a3:8=REG, a4:8=REG)).
-// A CPU's block of short lines has `rows` times as many threads, along the axes before the last; a thread that reads
-// windows has `rows` lines.
-// A last block that would reach over the edge is shifted inwards.
+// A block of a matmul takes bm x bn outputs: Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)). If that
+// is more threads than a block may have, register_tile turns some of them into registers. Other kernels take `threads`
+// threads along the last axis, each with `elements` outputs (a REG axis). If a kernel reads along another axis than it
+// writes (a transposed matrix), each thread also has `rows` outputs along that axis: Tile(axes=(a0:128=BLOCK,
+// a1:4=BLOCK, a2:4=THREAD, a3:8=REG, a4:8=REG)). A CPU's block of short lines has `rows` times as many threads, along
+// the axes before the last. A thread that reads windows has `rows` lines.
+// If the last block would exceed the axis, it is shifted inwards.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -28,22 +28,25 @@
 namespace deplo::rules {
 namespace {
 
-// Fraction of the work that a tile of `size` does twice over `extent`, by the last block shifted inwards.
+// Returns the fraction of the work that tiles of `size` do twice over `extent`, because the last block is shifted
+// inwards.
 double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
-// What the sides of a block tile along one axis are: `least`, multiples of it that divide the extent, and multiples of
-// `unit`, up to `high`; some of them cut to blocks of the extent by these multiples.
+// Limits the sides of a block tile along one axis to `least`, the multiples of `least` that divide the extent, and the
+// multiples of `unit`, up to `high`. Sides that cut the extent into a few even blocks are rounded up to one of
+// `multiples`.
 struct Sides {
   std::int64_t least, unit, high;
   std::span<const std::int64_t> multiples;
-  std::int64_t line = 0;  // of rows (line_of_rows): some whole lines are sides, too
+  std::int64_t line = 0;  // places in a line of rows (line_of_rows): some multiples of it are sides, too
 };
 
-// Powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of deplodock's fastest
-// matmuls; sizes that cut the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in two); and
-// the extent itself. A tile that does a third of its work twice only where it is the least.
+// Returns powers of two, and those times 3, 5, 7 and 13, for the register tiles 6, 10, 12, 14 and 26 of deplodock's
+// fastest matmuls; sizes that cut the extent into a few even blocks of such a multiple (264 = 22 * 12 covers 512 in
+// two); and the extent itself. A tile that does a third or more of its work twice is left out, unless it is the
+// smallest.
 std::vector<std::int64_t> tile_sizes(std::int64_t extent, const Sides& sides) {
   const std::int64_t high = sides.high;
   std::vector<std::int64_t> sizes;
@@ -67,10 +70,11 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, const Sides& sides) {
 
 constexpr std::array<std::int64_t, 5> register_multiples = {6, 10, 12, 14, 26};
 
-// Columns are read and written as vectors; two rows share what is loaded of a column. On GPUs a warp of 8 rows of 4
-// threads with 2 x 8 outputs each takes 16 x 32, and 32 columns of a slab are a line of the cache; the articles'
-// example has 16 x 16. Axes that are short of four such warps keep the finer sizes. Instead of a side above 256, half
-// of it beside twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the rest.
+// Columns are read and written as vectors, and two rows share each loaded value of a column. On GPUs a warp of 8 x 4
+// threads with 2 x 8 outputs each takes 16 x 32, and 32 columns of a slab fill a cache line; the articles' example has
+// 16 x 16. Axes that are shorter than four such warps keep the finer sizes. Sides above 256 are left out, because half
+// of such a side with twice the other side loads less. All block tiles of deplodock's fastest matmuls are among the
+// remaining ones.
 std::vector<std::int64_t> row_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t m = tile_of(program).axes[matmul.m].extent;
   const bool fine = target.cpu || m < std::int64_t{4} * 16;
@@ -83,7 +87,7 @@ std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
   return tile_sizes(n, fine ? Sides{unit, unit, 512, register_multiples} : Sides{16, 32, 256, {}});
 }
 
-// Of K, in all chunks.
+// Returns the number of iterations over K, in all chunks.
 std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
   std::int64_t chunks = 1;
   ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
@@ -96,7 +100,7 @@ std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
   return chunks * reduce.axis.extent;
 }
 
-// The block of matrix instructions of warpgroups that is the fastest; of those with `rows` rows if they are given.
+// Returns the fastest block for warpgroup instructions or, if `rows` is given, the fastest one with `rows` rows.
 WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& matmul, const Target& target,
                                    std::optional<std::int64_t> rows = std::nullopt) {
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
@@ -106,10 +110,10 @@ WarpgroupBlock block_of_warpgroups(const ir::Program& program, const Matmul& mat
                        rows);
 }
 
-// Nearest to the wanted size first. GPU: 64 x 128, as the articles. CPU: all rows of a column panel in one block, so
-// that all of them read its copy of the panel, and as many columns as fill the block with threads of cpu_rows x
-// cpu_columns outputs. Matrix instructions read less for each product from blocks of 128 x 128, where as many fill the
-// units; those of warpgroups have times.
+// Returns the preferred number of rows in a block; the nearest size comes first. GPU: 64 x 128, as in the articles.
+// CPU: all rows of a column panel in one block, so that all of them read the same copy of the panel, and as many
+// columns as fill the block with threads of cpu_rows x cpu_columns outputs. Matrix instructions read less per product
+// from blocks of 128 x 128, if these are enough to fill the units. Blocks of warpgroups are chosen by measured times.
 std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (target.cpu) return cpu_rows(target) * target.max_threads;
   if (multiplies_matrices_by_warpgroups(program, matmul, target))
@@ -120,17 +124,19 @@ std::int64_t wanted_rows(const ir::Program& program, const Matmul& matmul, const
   return large && multiplies_matrices(program, matmul, target) ? 128 : 64;
 }
 
-// Columns of a CPU's block. A copy of the panel takes at most half of the cache, with few registers the 96 of 512 KiB of
-// chunk_matmul_k.cpp; what is read in place takes an eighth, because its rows share sets. And every core has a block.
+// Returns the preferred number of columns in a CPU's block. A copied panel takes at most half of the cache or, with few
+// registers, 96 of 512 KiB (chunk_matmul_k.cpp). A panel that is read in place takes an eighth, because its rows share
+// cache sets. Each core gets a block.
 std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
                                const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
   const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)), few = has_few_registers(target);
-  // What a batch shares stays in the cache from block to block: as wide as one thread takes with all its registers.
+  // A panel that a batch shares stays in the cache from block to block. It is as wide as all registers of one thread
+  // allow.
   if (in_place && sharing_axis(program, matmul))
     return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
-  // A transposed panel is copied element by element, fastest if one thread's columns are all of it.
+  // A transposed panel is copied element by element. The copy is fastest if one thread's columns are the whole panel.
   if (few && is_transposed(program, matmul)) return cpu_columns(target);
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
   const std::int64_t columns = in_place ? 2 * target.vector_lanes : cpu_columns(target);
@@ -153,20 +159,20 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
 }
 
-// Part of a CPU's time that threads lose with two vectors of columns in a block that has no whole threes of them. Three
-// waste as much in an axis of less than three times three.
+// Returns the fraction of a CPU's time that threads lose with two vectors of columns, if the block is not a multiple of
+// three vectors. In an axis of less than three times three vectors, three waste as much, so the result is 0.
 double narrow(std::int64_t bn, std::int64_t bm, const ir::Program& program, const Matmul& matmul,
               const Target& target) {
   const std::int64_t columns = cpu_columns(target);
   const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
   if (!has_few_registers(target) || in_place || tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
-  return bn % columns == 0 ? 0 : 0.3;  // 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
+  return bn % columns == 0 ? 0 : 0.3;  // a thread's 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
 }
 
-// Part of a CPU's time that its cores wait for the last blocks, if that is much: three blocks take two cores as long as
-// four. `others`: blocks along the other axes.
+// Returns the fraction of a CPU's time that its cores wait for the last blocks, or 0 if it is small. For example, three
+// blocks take two cores as long as four. `others`: number of blocks along the other axes.
 double idle(std::int64_t size, std::int64_t extent, std::int64_t others, const Target& target) {
-  constexpr double least = 0.25;  // a smaller part is less than what an unusual width of the panel loses
+  constexpr double least = 0.25;  // a smaller fraction is less than what an unusual panel width loses
   if (!target.cpu) return 0;
   const std::int64_t blocks = others * ceil_div(extent, size);
   const double part =
@@ -179,7 +185,7 @@ double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
   return std::max(ratio, 1 / ratio) + 4 * waste(size, extent);
 }
 
-/// `lost(size)`: the part of the time that a size loses elsewhere.
+/// `lost(size)`: the fraction of the time that a size loses for other reasons.
 template <class Lost>
 std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent, const Lost& lost) {
   const auto far = [&](std::int64_t size) { return distance(size, wanted, extent) + 4 * lost(size); };
@@ -197,14 +203,15 @@ ir::Program in_blocks(ir::Program program, const Matmul& matmul, std::int64_t bm
   return program;
 }
 
-// Does an index divide the axis? Within a small block a quotient may be the same for all, and the block no matmul.
+// Returns whether an index divides the axis. Within a small block the quotient may be constant, and the block no
+// matmul.
 bool divides(const ir::Program& program, std::size_t axis) {
   return !divisors_of(tile_of(program).body, tile_of(program).axes[axis].name).empty();
 }
 
 // The block tiles on offer. GPUs run whole warps, and overlap the copies of one slab with the arithmetic on another,
-// for which two slabs of each operand fit shared memory; where no block tile has both, or none either, the rest is
-// offered.
+// which requires that two slabs of each operand fit in shared memory. If no block tile meets both conditions, whole
+// warps suffice; if no tile has whole warps, all legal tiles are on offer.
 class BlockTiles {
  public:
   BlockTiles(const ir::Program& program, const Matmul& matmul, const Target& target)
@@ -235,7 +242,7 @@ class BlockTiles {
  private:
   bool has(std::int64_t bm, std::int64_t bn) const {
     if (grade_ == 2 && !target_.cpu && 2 * (bm + bn) * chunk_ * element_ > target_.shared_bytes) return false;
-    // More threads than a block may have become registers, of a matmul alone.
+    // Only in a matmul can threads that exceed a block's limit become registers.
     if (divided_ && bm * bn > target_.max_threads && !find_matmul(in_blocks(program_, matmul_, bm, bn))) return false;
     return grade_ > 0 ? block_tile_of_warps(bm, bn, target_) : legal_block_tile(bm, bn, target_);
   }
@@ -243,11 +250,11 @@ class BlockTiles {
   const ir::Program& program_;
   const Matmul& matmul_;
   const Target& target_;
-  const std::int64_t chunk_, element_;  // turns; bytes
+  const std::int64_t chunk_, element_;  // iterations of a chunk; bytes of an element
   std::vector<std::int64_t> rows_;
   const std::vector<std::int64_t> columns_;
   const bool divided_;
-  int grade_ = 2;  // 2: whole warps and two slabs, 1: whole warps, 0: what is legal
+  int grade_ = 2;  // 2: whole warps and two slabs, 1: whole warps, 0: all legal tiles
 };
 
 Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Target& target, const Pins& pins) {
@@ -257,7 +264,7 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   if (bm && pins.integer("bn")) return Apply{};
   const BlockTiles tiles(program, matmul, target);
   const bool exactly =
-      multiplies_matrices_by_warpgroups(program, matmul, target);  // other rows are no whole warpgroups
+      multiplies_matrices_by_warpgroups(program, matmul, target);  // other numbers of rows are not whole warpgroups
   const auto near_wanted = [&](std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent,
                                const auto& lost) {
     std::vector<Value> values = near(std::move(sizes), wanted, extent, lost);
@@ -268,8 +275,9 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   if (!bm) {
     std::vector<Value> rows =
         near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m, [](std::int64_t) { return 0.0; });
-    // Rows that a slab of a GPU's block can have may lie in any lines. Parts of a line that are fewer rows than a
-    // thread's, as 2 of 514, cost more than divisions do: each block copies its columns.
+    // On GPUs, rows of which a slab can be copied may lie in any lines. Otherwise, sizes within lines or of whole lines
+    // come first. On CPUs, parts of a line shorter than half of a thread's rows, such as 2 of 514, cost more than
+    // divisions, because each block copies its columns.
     const std::int64_t line = line_of_rows(program, matmul), least = std::min(m, target.cpu ? cpu_rows(target) / 2 : 1);
     if (target.cpu || !walks_evenly(program, matmul))
       std::stable_partition(rows.begin(), rows.end(), [&](const Value& size) {
@@ -288,8 +296,8 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
 
 bool accumulates(const ir::Body& body) { return has_reduce(body) || has_scan(body); }
 
-// By how many elements an index moves from the middle of the axis to its next place: in the middle, because an index of
-// a padded tensor stands still at the edges.
+// Returns by how many elements an index moves from the middle of the axis to the next position. The middle is used
+// because an index of a padded tensor does not move at the edges.
 std::int64_t step(const ir::Expr& offset, const std::vector<ir::Axis>& axes, std::size_t axis) {
   std::vector<std::pair<std::string, std::int64_t>> place;
   for (const ir::Axis& a : axes) place.emplace_back(a.name, (a.extent - 1) / 2);
@@ -298,9 +306,10 @@ std::int64_t step(const ir::Expr& offset, const std::vector<ir::Axis>& axes, std
   return ir::evaluate(offset, place) - here;
 }
 
-// The axis along which an access meets neighbours, where that is not the last one, as others do: a transposed tensor. A
-// thread that takes some of both reads and writes each line of the cache once; others take a single element of a line
-// of each row, and rows whose distance is a power of two push each other out of the cache.
+// Returns the axis along which an access reads or writes neighbours in memory, if that is not the last axis: the tensor
+// is transposed. A thread that takes several elements along both axes accesses each cache line once. Otherwise a thread
+// takes a single element of a cache line in each row, and rows whose distance is a power of two evict each other from
+// the cache.
 std::optional<std::size_t> transposed_axis(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu || accumulates(tile.body) || tile.axes.back().extent == 1) return std::nullopt;
@@ -320,8 +329,8 @@ std::optional<std::size_t> transposed_axis(const ir::Program& program, const Tar
   return std::nullopt;
 }
 
-constexpr std::int64_t most_summed = 256;  // elements of a thread, whose sums fill half of the registers
-// Two elements of 8 rows: docs/performance.md, "Functions and transposed copies".
+constexpr std::int64_t most_summed = 256;  // elements of a thread; their sums fill half of the registers
+// A thread takes two elements in each of 8 rows: docs/performance.md, "Functions and transposed copies".
 constexpr std::int64_t transposed_elements = 2;
 std::int64_t transposed_threads(std::int64_t extent) {
   std::int64_t threads = 64;
@@ -333,7 +342,7 @@ std::vector<Value> row_options(const ir::Tile& tile, std::size_t axis) {
   return options({8, 16, 4, 2, 1}, 1, tile.axes[axis].extent);
 }
 
-// Do outputs along the axis read windows? Where they must overlap, the next one begins before the first ends.
+// Returns whether outputs along the axis read windows. If `overlap`, the windows of neighbouring outputs must overlap.
 bool reads_windows(const ir::Tile& tile, const ir::Axis& axis, bool overlap) {
   return std::ranges::any_of(tile.body, [&](const ir::Stmt& stmt) {
     if (!is_sweep(stmt)) return false;
@@ -353,12 +362,12 @@ bool reads_windows(const ir::Tile& tile, const ir::Axis& axis, bool overlap) {
   });
 }
 
-// Are the last axis channels, whose sums of a window are the lanes of vectors?
+// Returns whether the last axis walks channels, so that the lanes of vectors are the channels' sums of a window.
 bool has_channels(const ir::Tile& tile) { return !reads_windows(tile, tile.axes.back(), false); }
 
-// The axis along which neighbouring outputs read windows that overlap, beside the last one: the lines of a convolution
-// or of pooling, or the places of a line whose channels are the last axis. A CPU's thread that has several of them loads
-// what they share once.
+// Returns the axis, other than the last one, along which neighbouring outputs read overlapping windows: the lines of a
+// convolution or pooling, or the positions in a line if the last axis walks channels. A CPU's thread that has several
+// of these outputs loads what their windows share once.
 std::optional<std::size_t> window_axis(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return std::nullopt;
@@ -368,8 +377,8 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
     if (tile.axes[i].extent > 1 && reads_windows(tile, tile.axes[i], channels)) return i;
   return std::nullopt;
 }
-// docs/performance.md, "Depthwise convolutions": one line is up to 1.7 times as slow as two, and so are four. Of places
-// with channels the more, up to eight vectors of sums, the fewer loads.
+// In docs/performance.md, "Depthwise convolutions", one line is up to 1.7 times as slow as two lines, and so are four.
+// With channels as lanes, more positions need fewer loads each, up to eight vectors of sums.
 std::vector<Value> window_row_options(const ir::Tile& tile, std::size_t axis) {
   const std::int64_t extent = tile.axes[axis].extent;
   if (!has_channels(tile)) return options({2, 1, 4, 8}, 1, extent);
@@ -379,16 +388,16 @@ std::vector<Value> window_row_options(const ir::Tile& tile, std::size_t axis) {
   return options({wanted, 1, 2, 4, 7, 8}, 1, extent);
 }
 
-// On CPUs: are there several short lines, such as those of a padded copy or of sums of a few? Blocks of longer ones
-// take 0.6 to 0.8 of the time without threads along other axes, which divide.
+// Returns whether a CPU's kernel has several short lines, such as those of a padded copy or of short sums. Blocks of
+// longer lines take 0.6 to 0.8 of the time without threads along other axes, because such threads divide.
 bool has_short_lines(const ir::Tile& tile, const Target& target) {
   const std::int64_t last = tile.axes.back().extent;
   constexpr std::int64_t vectors = 8;
   const bool sums_or_copies = longest_sum(tile) > 0 || !accumulates(tile.body);
   return target.cpu && last <= vectors * target.vector_lanes && output_count(tile) > last && sums_or_copies;
 }
-// Threads along the other axes: a block of a thread costs as much as some sums (docs/performance.md, "Scans").
-// `outputs`: of a line in a block.
+// Returns numbers of threads along the other axes. Starting a block of a single thread costs as much as some sums
+// (docs/performance.md, "Scans"). `outputs`: outputs of one line in a block.
 std::vector<Value> line_options(const ir::Tile& tile, std::int64_t threads, std::int64_t outputs,
                                 const Target& target) {
   const std::int64_t count = output_count(tile) / tile.axes.back().extent;
@@ -398,8 +407,8 @@ std::vector<Value> line_options(const ir::Tile& tile, std::int64_t threads, std:
   return options({wanted, 1, 2, 4, 8, 16, 32, 64}, 1, high);
 }
 
-// CPU: as many as leave each a whole vector, up to 64; where they sum, one that reads a wide part of each row at a
-// time. GPU: 256 first, as the articles.
+// CPU: as many threads as leave each a whole vector, up to 64. If threads sum, one thread that reads a wide part of
+// each row at a time. GPU: 256 first, as in the articles.
 std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, const Target& target) {
   const std::int64_t extent = tile.axes.back().extent;
   const std::int64_t high = std::min(extent, target.max_threads);
@@ -413,7 +422,8 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
   return options({wanted, 16, 32, 64, 8, 4, 2, 1}, 1, high);
 }
 
-// Bytes of an element of the rows that sums read, without those of which many turns share an element: scales of groups.
+// Returns the bytes per element of the rows that sums read. Elements that many iterations share are ignored, such as
+// the scales of groups.
 std::int64_t bytes_of_rows(const ir::Program& program) {
   constexpr std::int64_t many = 16;
   const ir::Tile& tile = tile_of(program);
@@ -432,7 +442,8 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
   return bytes;
 }
 
-// Does the last axis walk neighbours in an output? Else a scan has a line of memory for each of its values.
+// Returns whether the last axis walks neighbours in an output. Otherwise each value of a scan lies in another cache
+// line.
 bool writes_neighbours(const ir::Program& program) {
   const std::string& last = tile_of(program).axes.back().name;
   bool found = false;
@@ -444,7 +455,7 @@ bool writes_neighbours(const ir::Program& program) {
   return found;
 }
 
-// Does each output of the last axis read elements that its own data choose, such as in a binary search?
+// Returns whether each output along the last axis reads elements that its own data select, as in a binary search.
 bool searches(const ir::Tile& tile) {
   const std::string& last = tile.axes.back().name;
   std::set<std::string, std::less<>> values = dependent_names(tile.body, last);
@@ -458,21 +469,22 @@ bool searches(const ir::Tile& tile) {
   return found;
 }
 
-// An addition waits 4 cycles for the one before it (parallel_sums.cpp), so a CPU's thread scans several lines at once.
-// Eight and their results push each other out of a cache of eight ways if they are a power of two apart: 256 x 32,768
-// took 5 times as long (docs/performance.md, "Scans").
+// An addition waits 4 cycles for the previous one (parallel_sums.cpp), so a CPU's thread scans several lines at once.
+// Eight lines and their results evict each other from a cache of eight ways if they are a power of two apart: 256 x
+// 32,768 took 5 times as long (docs/performance.md, "Scans").
 constexpr std::int64_t scanned_lines = 4;
 
 // CPU: one vector, because a thread that computes several at once spills (the constants of an exponential alone take 10
-// registers): silu(g) * u took 1.5 times as long with four of AVX-512 and with eight of AVX2. A thread that sums reads
-// 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), less where that leaves cores without
-// a block. One that searches has no rows and no vectors: each element is another copy of the text (128 of a merge of
-// sorted runs took 15 s to build), and a vector of them hides how long loads take (8 took 1.3 times as long, 32 as long).
+// registers): silu(g) * u took 1.5 times as long with four vectors of AVX-512 and with eight of AVX2. A thread that
+// sums reads 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), or less if cores would
+// otherwise have no block. A thread that searches has no rows and no vectors: each element is another copy of the code
+// (128 elements of a merge of sorted runs took 15 s to build). As many elements as a vector has lanes hide the latency
+// of loads (8 took 1.3 times as long, 32 the same time).
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
                                    const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const bool scans = has_scan(tile.body);
-  if (!target.cpu && scans) return options({1, 2, 4, 8}, 1, high);  // its lines are few
+  if (!target.cpu && scans) return options({1, 2, 4, 8}, 1, high);  // a scan has few lines
   if (!target.cpu) return options({4, 1, 2, 8, 16}, 1, high);
   const std::int64_t first = is_transposed ? transposed_elements : target.vector_lanes;
   if (!accumulates(tile.body)) return options({first, target.vector_lanes, 64, 32, 16, 128, 8, 4, 2, 1}, 1, high);
@@ -505,7 +517,7 @@ Verdict decide_blockify_launch(const ir::Program& program, const Target& target,
   return Apply{};
 }
 
-// A thread has neighbours along both axes.
+// Gives each thread neighbouring elements along both axes.
 ir::Program in_squares(ir::Program program, std::size_t axis, std::int64_t rows, std::int64_t threads,
                        std::int64_t elements) {
   const std::size_t last = tile_of(program).axes.size() - 1;
@@ -518,7 +530,7 @@ ir::Program in_squares(ir::Program program, std::size_t axis, std::int64_t rows,
   return program;
 }
 
-// A thread has `rows` lines of elements.
+// Gives each thread `rows` lines of elements.
 ir::Program in_lines(ir::Program program, std::size_t axis, std::int64_t rows, std::int64_t threads,
                      std::int64_t elements) {
   const std::size_t last = tile_of(program).axes.size() - 1;
@@ -534,13 +546,14 @@ ir::Program in_lines(ir::Program program, std::size_t axis, std::int64_t rows, s
   return program;
 }
 
-// All axes but the last two, which are blocks and threads already, become blocks, of `rows` threads if those are several.
+// Makes all axes before the last two into blocks, which have `rows` threads if rows > 1. The last two are blocks and
+// threads already.
 void take_rows(ir::Program& program, std::int64_t rows) {
   std::size_t end = tile_of(program).axes.size() - 2;
   if (rows > 1) {
     std::size_t begin = end - 1;
     std::int64_t extent = tile_of(program).axes[begin].extent;
-    constexpr std::int64_t blocks = 8;  // so many at least, of which the last one may do its work twice
+    constexpr std::int64_t blocks = 8;  // minimum number of blocks; the last one may do its work twice
     while (extent < blocks * rows && begin > 0) extent *= tile_of(program).axes[--begin].extent;
     join(program, begin, end);
     split_into_blocks(program, begin, rows);
@@ -563,7 +576,7 @@ ir::Program apply_blockify_launch(ir::Program program, const Target& target, con
   take_rows(program, pins.integer("rows").value_or(1));
   ir::Tile& tile = tile_of(program);
   if (elements == 1) return program;
-  // Element r of thread t is r * threads + t: neighbours in a warp read neighbours in memory.
+  // Element r of thread t is r * threads + t, so that neighbours in a warp read neighbours in memory.
   ir::Axis& thread = tile.axes.back();
   const std::string name = thread.name;
   thread.extent = threads;

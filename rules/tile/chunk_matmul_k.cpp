@@ -1,8 +1,8 @@
-// chunk_matmul_k: the K reduce of a matmul becomes a loop over chunks of bk, the boundary that staging works on.
+// chunk_matmul_k: splits the K reduce of a matmul into chunks of bk iterations. Staging copies one chunk at a time.
 //   for a2 in 0..3584: # reduce         for a2 in 0..224: # free
 //     S(a2)                       →       for a3 in 0..16: # reduce
 //                                           S(((a2 * 16) + a3))
-// A chunk that does not divide K guards its tail: if (((a2 * bk) + a3) < K).
+// If bk does not divide K, the last chunk guards its tail: if (((a2 * bk) + a3) < K).
 #include <algorithm>
 #include <array>
 
@@ -18,31 +18,33 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 first, as the articles do
-// Slices of a chunk (slice_matmul_k) shall be as long as the chunks of others.
+constexpr std::array<std::int64_t, 5> gpu_chunks = {16, 32, 8, 64, 128};  // 16 first, as in the articles
+// Chunks that slice_matmul_k splits: each slice should be as long as an ordinary chunk.
 constexpr std::array<std::int64_t, 5> gpu_few_rows = {32, 16, 64, 8, 128};
 
-// Of matrix instructions: rows of 64 or 128 bytes (of tf32 128), and some products between two barriers.
+// For matrix instructions: rows of 64 or 128 bytes (tf32: 128), and several products between two barriers.
 constexpr std::array<std::int64_t, 5> product_chunks = {32, 64, 16, 128, 8};
-// Of warpgroups: rows of TMA's widest pattern.
+// For warpgroups: rows as wide as TMA's widest pattern.
 constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 
-// On CPUs long chunks pay: the accumulators of every thread of a block are spilled and reloaded once per chunk. Best is
-// one chunk, while a panel of it as wide as a thread takes no more than three fourths of the cache (measured with AVX2:
-// of 512 x 2048 x 5632 it takes 0.81 of the time of chunks of 256); with few rows there is little to reuse, and short
-// chunks of wide panels read longer rows between TLB misses, unless the products of a batch reuse them.
+// On CPUs long chunks pay off: the accumulators of every thread of a block are spilled and reloaded once per chunk. One
+// chunk is best as long as its panel, as wide as a thread's columns, takes no more than three fourths of the cache
+// (measured with AVX2: one chunk of 512 x 2048 x 5632 takes 0.81 of the time of chunks of 256). With few rows there is
+// little to reuse, and short chunks of wide panels read longer rows between TLB misses, unless the products of a batch
+// reuse the panels.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
                                       cpu_few_rows = {64, 128, 32, 256, 512, 16};
-// With few rows, too, one chunk is faster than two halves (64 x 2048 x 96 takes 0.66 of the time); two of cpu_few_rows'
-// first size are the longest such sum.
+// One chunk is also faster than two halves with few rows (64 x 2048 x 96 takes 0.66 of the time). The longest such sum
+// is two chunks of cpu_few_rows' first size.
 constexpr std::int64_t short_sum = 128;
-// With few registers the panel that a block copies shall be of 96 KiB (AVX2, 512 KiB of cache): 96 columns of 256 rows,
-// 48 of 512 or 24 of 1,024, the wider the fewer rows of outputs share it. A transposed one is read along K: 24 columns.
+// With few registers, the panel that a block copies should have 96 KiB (AVX2, 512 KiB of cache): 96 columns of 256
+// rows, 48 of 512 or 24 of 1,024. The panel is wider if fewer rows of outputs share it. A transposed panel is read
+// along K: 24 columns.
 constexpr std::array<std::int64_t, 5> few_registers_few_rows = {256, 512, 128, 64, 32},
                                       few_registers_some_rows = {512, 1024, 256, 128, 64},
                                       few_registers_many_rows = {1024, 512, 256, 128, 64};
 constexpr std::int64_t some_rows = 256;
-constexpr std::int64_t copied_columns = 256;  // of an operand that has to be copied: as many as a block takes
+constexpr std::int64_t copied_columns = 256;  // a transposed operand is copied: as many of its columns as a block takes
 
 std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {
   const auto distance = [&](std::int64_t size) {
@@ -54,10 +56,11 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
 
 bool is_near(std::int64_t size, std::int64_t wanted) { return 2 * size <= 3 * wanted && 3 * size >= 2 * wanted; }
 
-// Further divisors from 8 to 128, those first whose rows are read in the widest accesses: of 3584 also 28, 56, 112.
-// Narrower ones only where few are wide.
+// Adds further divisors from 8 to 128, first those whose rows are read in the widest accesses: for 3584 also 28, 56,
+// 112. Divisors that need narrower accesses are added only if there are few others.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
-  constexpr std::size_t most = 12;  // options, with the guarded ones: more would say little more of the same choice
+  // maximum number of options, including the guarded ones; more would add little choice
+  constexpr std::size_t most = 12;
   for (const std::int64_t wide : {4, 2, 1}) {
     if (wide < 4 && options.size() >= gpu_chunks.size()) return;
     for (const std::int64_t size : chunks)
@@ -66,11 +69,11 @@ void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& 
   }
 }
 
-// Where loads read K by its parts (k / 64 and k % 64, an element of a convolution's kernel and its channels), a chunk
-// of the inner part divides nothing, and reads in order. The least such part that is worth a loop; 0: K is read whole.
-// A GPU takes chunks of its usual size that divide it, so that a slab lies within it.
+// If loads read K by its parts (k / 64 and k % 64: an element of a convolution's kernel, and its channels), a chunk of
+// the inner part needs no divisions and reads in order. Returns the smallest such part that is worth a loop; 0 if K is
+// read whole. A GPU takes chunks of its usual size that divide this part, so that a slab lies within it.
 std::int64_t inner_part(const Matmul& matmul) {
-  constexpr std::int64_t short_loop = 16;  // steps: shorter ones cost more than the divisions
+  constexpr std::int64_t short_loop = 16;  // iterations; shorter loops cost more than the divisions
   const ir::Axis& k = matmul.reduce->axis;
   std::set<std::int64_t> divisors = divisors_of(matmul.reduce->body, k.name);
   std::erase_if(divisors, [&](std::int64_t d) { return d < short_loop || k.extent % d != 0 || d == k.extent; });
@@ -86,7 +89,7 @@ std::span<const std::int64_t> cpu_sizes(const ir::Program& program, const Matmul
   return rows > few_rows ? few_registers_some_rows : few_registers_few_rows;
 }
 
-// Is one chunk the best on a CPU?
+// Returns whether one chunk is best on a CPU.
 bool is_one_chunk(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
   const bool transposed = is_transposed(program, matmul), few = has_few_registers(target);
@@ -96,7 +99,8 @@ bool is_one_chunk(const ir::Program& program, const Matmul& matmul, const Target
   return (reused || is_short) && k * 4 * columns <= target.shared_bytes / 4 * 3;
 }
 
-// Divisors near what is wanted; where there is none within a factor of 1.5, the wanted size with a guarded tail.
+// Returns the divisors near the wanted sizes. If there is none within a factor of 1.5, returns the wanted size, which
+// needs a guarded tail.
 std::vector<Value> chunk_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
   std::vector<Value> result;

@@ -1,11 +1,12 @@
-// chunk_reduce: the sweeps over a row become loops over chunks of it, so that a chunk can be staged, and the next one
-// while this one is reduced.
+// chunk_reduce: splits the sweeps over a row into chunks, so that one chunk can be staged while the previous one is
+// reduced.
 //   StridedLoop(a2 = a0; < 16384; += 256): # reduce       for a2 in 0..16: # free
 //     in0 = load x[a1, a2]                          →       StridedLoop(a3 = a0; < 1024; += 256): # reduce
 //     acc0 <- add(acc0, in0)                                  in0 = load x[a1, ((a2 * 1024) + a3)]
 //   Combine(acc0, op=add, over=(a0))                          acc0 <- add(acc0, in0)
 //                                                         Combine(acc0, op=add, over=(a0))
-// All reduce sweeps of the row are chunked alike. A row that fits is better staged whole, once for all its sweeps.
+// All reduce sweeps of the row are chunked in the same way. A row that fits in shared memory is better staged whole,
+// once for all its sweeps.
 #include <algorithm>
 #include <bit>
 
@@ -20,12 +21,12 @@ namespace deplo::rules {
 namespace {
 
 struct Sweeps {
-  std::vector<std::size_t> at;  // in the tile's body; of one extent and step
+  std::vector<std::size_t> at;  // positions in the tile's body of sweeps with the same extent and step
   std::int64_t extent = 0, threads = 1;
-  std::int64_t bytes = 0;  // of all that the sweeps read for an element of the row, in all rows of a block
+  std::int64_t bytes = 0;  // bytes that all sweeps read per element of the row, in all rows of a block
 };
 
-// From 0 on, by one thread or by all along an axis.
+// Returns whether the statement is a reduce loop that starts at 0, or is shared by all threads along an axis.
 bool is_shared_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
   if (loop == nullptr || loop->axis.bind != ir::Bind::reduce) return false;
@@ -35,8 +36,8 @@ bool is_shared_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
   });
 }
 
-// Bytes that one step of the loop's axis reads of staged inputs in all rows of the block: the threads that an index
-// depends on, beside those that share the sweep, read elements of their own.
+// Returns the bytes of staged inputs that one step of the loop's axis reads in all rows of the block. Threads along an
+// axis on which an index depends read separate elements, except along the axis that shares the sweep.
 std::int64_t bytes_per_step(const ir::Program& program, const ir::Loop& sweep) {
   std::int64_t total = 0;
   std::set<std::string, std::less<>> seen;
@@ -52,7 +53,7 @@ std::int64_t bytes_per_step(const ir::Program& program, const ir::Loop& sweep) {
   return total;
 }
 
-// The longest reduce sweeps at the top of the tile's body.
+// Finds the longest reduce sweeps at the top level of the tile's body.
 Sweeps find_sweeps(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   Sweeps found;
@@ -71,12 +72,12 @@ Sweeps find_sweeps(const ir::Program& program) {
   return found;
 }
 
-// Divisors of the row of at least an element a thread and at most a quarter of shared memory, so that three of them can
-// be on their way while one is read. First those that every thread reads as whole accesses of 16 bytes, and of those
-// powers of two.
+// Returns divisors of the row that give each thread at least one element, and take at most a quarter of shared memory,
+// so that three chunks can be in flight while one is read. Chunks that every thread reads in whole accesses of 16 bytes
+// come first, and among these powers of two.
 std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
   constexpr std::size_t most = 8;
-  constexpr std::int64_t low = 8;  // below it a barrier a chunk costs more than the chunk
+  constexpr std::int64_t low = 8;  // with shorter chunks, the barrier of a chunk costs more than the chunk
   const std::int64_t high = target.shared_bytes / 4 / sweeps.bytes;
   std::vector<std::int64_t> sizes =
       divisors(sweeps.extent, std::max(sweeps.threads, low), std::min(high, sweeps.extent - 1));
@@ -98,8 +99,8 @@ Verdict decide_chunk_reduce(const ir::Program& program, const Target& target, co
   if (sweeps.at.empty()) return Skip{"no reduce sweep that reads along it"};
   std::vector<Value> chunks = chunk_sizes(sweeps, target);
   if (chunks.empty()) return Skip{"no part of the row divides it, keeps the threads busy and fits"};
-  // Whole rows first. They are read in vectors, and staged where they fit; the sweeps of a chunk are scalar, because the
-  // last sweep, which writes the row, has another extent.
+  // Whole rows come first. They are read in vectors, and staged if they fit. The sweeps of a chunk are scalar, because
+  // the last sweep, which writes the row, has a different extent.
   chunks.insert(chunks.begin(), Value{std::int64_t{0}});
   return Fork{"chunk", std::move(chunks)};
 }

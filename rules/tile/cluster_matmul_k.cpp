@@ -1,5 +1,5 @@
-// cluster_matmul_k: the blocks of a cluster take a part of a matmul's K each, and merge their sums through each other's
-// shared memory: no addition in global memory, and so the same bits every time.
+// cluster_matmul_k: splits a matmul's K over the blocks of a cluster, which merge their sums through each other's
+// shared memory. Nothing is added in global memory, so the result has the same bits every time.
 //   Tile(axes=(a0:28=BLOCK, …, a4:8=REG, …)):     Tile(axes=(a0:28=BLOCK, a1:4=CLUSTER, …, a5:8=REG, …)):
 //     for a8 in 0..112: # free                      for a8 in 0..28: # free
 //       a_smem = Stage(a, origin=(0, (a8 * 32)),      a_smem = Stage(a, origin=(0, ((a1 * 896) + (a8 * 32))),
@@ -7,7 +7,7 @@
 //     c[…] = acc0                                   Combine(acc0, op=add, over=(a1), to=(a5 / 2))
 //                                                   if (a1 == (a5 / 2)):
 //                                                     c[…] = acc0
-// Matrix instructions of warps may multiply the chunks.
+// Threads or matrix instructions may multiply the chunks.
 #include <algorithm>
 #include <span>
 
@@ -26,7 +26,7 @@
 namespace deplo::rules {
 namespace {
 
-// The loop of products, by threads or by matrix instructions; nullptr: there is none.
+// Returns the loop of products, which threads or matrix instructions execute; nullptr if there is none.
 const ir::Loop* product_loop(const ir::Program& program) {
   if (const auto matmul = find_matmul(program)) return matmul->reduce;
   const ir::Loop* found = nullptr;
@@ -37,15 +37,15 @@ const ir::Loop* product_loop(const ir::Program& program) {
   return found;
 }
 
-// The loop over the chunks of K; nullptr: there is none.
+// Returns the loop over the chunks of K; nullptr if there is none.
 const ir::Loop* chunk_loop(const ir::Program& program, const ir::Loop& products, const SplitSums& sums) {
   const auto* loop = tile_of(program).body[sums.at].as<ir::Loop>();
   return loop == nullptr || loop == &products || loop->axis.bind != ir::Bind::free ? nullptr : loop;
 }
 
-// The fewest blocks that fill the target, where those of the grid do not; or more, where the busiest unit then has a
-// fifth less to do. On an H200 clusters of 4 take 0.76 of the time of clusters of 2 for 128 x 5632 x 2048 in f32: of
-// 352 blocks a unit has at most 3, which are 0.75 of the work of the 2 blocks of 176.
+// Returns the smallest cluster with which the grid fills the target, or a larger one if the busiest unit then has at
+// least a fifth less work. On an H200 clusters of 4 take 0.76 of the time of clusters of 2 for 128 x 5632 x 2048 in
+// f32: a unit has at most 3 of 352 blocks, which are 0.75 of the work of 2 of 176 blocks.
 std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t grid, std::int64_t units) {
   const auto most_work = [&](std::int64_t blocks) {
     return static_cast<double>((grid * blocks + units - 1) / units) / static_cast<double>(blocks);
@@ -56,8 +56,9 @@ std::int64_t filling_blocks(std::span<const std::int64_t> legal, std::int64_t gr
   return wanted;
 }
 
-// Of matrix instructions of warps, which wait for memory: as many that two share a unit. On an H200 the best of 1 to 8
-// for 32 rows: 4 of 88 blocks with 32 chunks, 4 of 32 with 32, and 8 of 32 with 88 (docs/performance.md, "On an H200").
+// Returns the cluster size for matrix instructions of warps. They wait for memory, so two blocks should share a unit.
+// On an H200 this is the best of 1 to 8 for 32 rows: 4 for 88 blocks with 32 chunks, 4 for 32 blocks with 32 chunks,
+// and 8 for 32 blocks with 88 chunks (docs/performance.md, "On an H200").
 std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t chunks, std::int64_t grid,
                             std::int64_t units) {
   std::int64_t wanted = 1;
@@ -66,7 +67,7 @@ std::int64_t waiting_blocks(std::span<const std::int64_t> legal, std::int64_t ch
   return wanted;
 }
 
-// Of matrix instructions of warpgroups.
+// Returns the fastest cluster size for matrix instructions of warpgroups.
 std::int64_t fastest_blocks(std::span<const std::int64_t> legal, const ir::Program& program, const ir::Loop& chunks,
                             const ir::Loop& products, std::int64_t grid, const Target& target) {
   ir::mma::Product product;
@@ -80,7 +81,7 @@ std::int64_t fastest_blocks(std::span<const std::int64_t> legal, const ir::Progr
   return fastest_cluster(rows, columns, grid, chunks.axis.extent * products.axis.extent, legal, target);
 }
 
-// The wanted one first.
+// Returns the legal cluster sizes, the preferred one first.
 std::vector<Value> block_options(const ir::Program& program, const ir::Loop& loop, const ir::Loop& products,
                                  const SplitSums& sums, const Target& target) {
   if (!has_room(program, sums, 1, target)) return {Value{std::int64_t{1}}};
@@ -124,7 +125,7 @@ ir::Program apply_cluster_matmul_k(ir::Program program, const Target&, const Pin
   const auto last = std::find_if(axes.rbegin(), axes.rend(), [](const auto& a) { return a.bind == ir::Bind::block; });
   axes.insert(last.base(), cluster);
   ir::substitute_axes(program, {{chunk, first + ir::var(chunk)}});
-  // The phases of a block's barriers count its own chunks.
+  // The phases of a block's barriers count only the block's own chunks.
   for (const std::size_t place : chunk_loops(tile_of(program)))
     if (has_wait(loop_at(tile_of(program), place))) put_wait(tile_of(program), place);
   merge_sums(program, sums, cluster);

@@ -5,8 +5,9 @@
 //     … y[a0, a1] = …                                       Combine(acc0, op=add, over=(a0))
 //                                                           StridedLoop(a3 = a0; < 2048; += 256): # free
 //                                                             … y[a1, a3] = …
-// With rows > 1 a block takes several rows, one group of threads each. One thread a row is what CPUs want. Where the
-// neighbours in memory are the rows (a sum over columns), they come last: Tile(axes=(a0:8=THREAD, a1:32=THREAD, …)).
+// With rows > 1 a block takes several rows, and each row has its own group of threads. CPUs use one thread per row. If
+// the rows are neighbours in memory (a sum over columns), their axis comes last: Tile(axes=(a0:8=THREAD, a1:32=THREAD,
+// …)).
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -38,10 +39,10 @@ bool writes_along(const ir::Program& program, const std::string& row) {
   return along;
 }
 
-// Whether the sweeps read neighbours in memory along the rows and none along themselves. Loads that all rows share do not
-// count, as the vector does not that a matrix is multiplied with: a thread of a CPU loads them once for all of its rows,
-// threads of a GPU together. Rows that share all, as those of a scan do, are columns on CPUs if they are written next to
-// each other. Windows that begin next to each other are columns there.
+// Returns whether the sweeps read neighbours in memory along the rows, but not along themselves. Loads that all rows
+// share are ignored, such as the vector in a matrix-vector product: a thread of a CPU loads them once for all of its
+// rows, and threads of a GPU load them together. On CPUs, rows that share all loads, such as those of a scan, are
+// columns if they are written next to each other. Windows that begin next to each other are columns, too.
 bool walks_columns(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::string& row = tile.axes[tile.axes.size() - (has_column_axis(tile) ? 2 : 1)].name;
@@ -53,7 +54,7 @@ bool walks_columns(const ir::Program& program, const Target& target) {
       const auto* load = s.as<ir::Load>();
       if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
       const auto step = ir::coefficient(load->index.back(), row);
-      const bool on_row = step == 1 || (target.cpu && step == 2);  // as vectorize.cpp reads vectors
+      const bool on_row = step == 1 || (target.cpu && step == 2);  // vectorize.cpp reads both kinds as vectors
       along_rows |= on_row;
       along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && depends(s, {row}) && !on_row;
       shares &= !depends(s, {row});
@@ -62,7 +63,8 @@ bool walks_columns(const ir::Program& program, const Target& target) {
   return (along_rows || (shares && writes_along(program, row))) && !along_sweep;
 }
 
-// Does a load of a sweep walk neighbours in memory along the sweep, other ones for each row?
+// Returns whether a load of a sweep walks neighbours in memory along the sweep, and reads different elements for each
+// row.
 bool walks_rows(const ir::Program& program) {
   const std::string& row = tile_of(program).axes[row_axes(tile_of(program)) - 1].name;
   bool along = false;
@@ -78,8 +80,9 @@ bool walks_rows(const ir::Program& program) {
   return along;
 }
 
-// Of a sum of fewer elements than a warp has threads. A thread has up to four neighbours of a row. Windows and the runs of
-// a scan lie beside those of other rows, so one thread sums each. Stored trails have a warp.
+// Options for a sum of fewer elements than a warp has threads. A thread takes up to four neighbours of a row. Windows,
+// and the runs of a scan, are adjacent to those of other rows, so one thread sums each of them. The warp's size is an
+// option for stored trails.
 std::vector<Value> few_thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
   const auto quarter = static_cast<std::uint64_t>(ceil_div(sweep, 4));
   const std::int64_t rows = row_extent(tile_of(program));
@@ -92,9 +95,9 @@ std::vector<Value> few_thread_options(const ir::Program& program, std::int64_t s
   return result;
 }
 
-// On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads, or 32 elements with
-// up to 1024: a block of a long row has a unit for itself, as its row fills shared memory. No option has more threads
-// than elements, because some would idle.
+// On GPUs the first option gives each thread four elements (one wide access) with at most 256 threads, or 32 elements
+// with up to 1024 threads: the block of a long row has a unit to itself, because its row fills shared memory. No option
+// has more threads than elements, because some would be idle.
 std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep, const Target& target) {
   if (target.cpu) return options({1}, 1, 1);
   const std::int64_t columns = has_column_axis(tile_of(program)) ? tile_of(program).axes.back().extent : 0;
@@ -107,8 +110,9 @@ std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep
   return options({wanted, 256, 128, 64, 512, 32, 1024}, 1, high);
 }
 
-// Rows of `threads` threads, fewer than a warp: 256 threads in a block, fewer where that leaves units without one. Threads
-// that share a row are in whole warps. Powers of two: they fit neighbouring extents, too.
+// Options for rows with `threads` threads, fewer than a warp. The first option has 256 threads in a block, or fewer if
+// some units would have no block. If threads share a row, a block has whole warps. The options are powers of two, which
+// also fit neighbouring extents.
 std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::int64_t high, const Target& target) {
   const std::int64_t count = output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
   std::int64_t wanted = 256 / threads;
@@ -120,11 +124,11 @@ std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::
   return result;
 }
 
-// For a sum over columns: a warp reads neighbouring columns, and 8 warps share a sweep, unless it is short. More of them
-// where that leaves a GPU's units few warps, whose loads alone hide the memory's latency.
+// Options for a sum over columns. A warp reads neighbouring columns, and 8 warps share a sweep unless it is short. More
+// warps share it if a GPU's units would have few warps otherwise, because their loads alone hide the memory's latency.
 std::vector<Value> column_thread_options(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
-  constexpr std::int64_t warps_of_unit = 16;  // a quarter of those that it holds; not measured
-  constexpr std::int64_t turns = 16;          // of a thread, as many as mark_unroll takes at once
+  constexpr std::int64_t warps_of_unit = 16;  // a quarter of the warps that a unit holds; not measured
+  constexpr std::int64_t turns = 16;          // iterations of a thread, as many as mark_unroll unrolls
   const auto least = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)));
   std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, least);
   const std::int64_t blocks = target.cpu ? 1 : ceil_div(output_count(tile), target.warp);

@@ -1,7 +1,7 @@
-// dot_pairs: the sum of a matmul by dot products of pairs, two turns at once (ir/hardware/pairs.h).
+// dot_pairs: computes the sum of a matmul by dot products of pairs, two iterations at once (ir/hardware/pairs.h).
 //   b_smem = Stage(b, …) lanes=16                 →   b_smem = Stage(b, …) lanes=16 pairs, of bf16
 //   for a7 in 0..256: # reduce                        for a7 in 0..256: # reduce pairs
-// The slabs keep their 16 bits: what the instruction multiplies need not be converted.
+// The slabs keep their 16-bit elements, because the instruction multiplies them without conversion.
 #include "ir/hardware/pairs.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using ir::pairs::Product;
 
-// The Stages of a buffer.
+// Calls edit(stage) for each Stage of the buffer.
 template <class Edit>
 void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
   ir::for_each(program.body, [&](ir::Stmt& stmt) {
@@ -25,7 +25,8 @@ void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
   });
 }
 
-// Can the slab have its elements in pairs? Two rows are copied at once: none may reach over the source's end.
+// Returns whether the slab can store its elements in pairs. Two rows are copied at once, so no row may exceed the
+// source.
 bool takes_pairs(ir::Stage stage, const ir::Buffer& source, const ir::Ranges& scope) {
   stage.dtype = source.dtype;
   const auto over = [&](const ir::SlabAxis& axis) {
@@ -34,7 +35,7 @@ bool takes_pairs(ir::Stage stage, const ir::Buffer& source, const ir::Ranges& sc
   return ir::pairs::fault(stage, source).empty() && std::ranges::none_of(stage.slab, over);
 }
 
-// The program with dot products; nullopt, with the reason in `why`, where it has none to make.
+// Returns the program with dot products. If there are none to make, returns nullopt and sets `why` to the reason.
 std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   const auto matmul = find_matmul(program);
   if (!matmul) return why = "no matmul-shaped reduce loop", std::nullopt;

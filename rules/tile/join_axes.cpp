@@ -1,8 +1,8 @@
-// join_axes: the last axes of a GPU's threads become one, where a block along the last one alone would be small.
+// join_axes: joins the last thread axes of a GPU's kernel if a block along the last axis alone would be small.
 //   Tile(axes=(a0:512=THREAD, a1:28=THREAD, a2:28=THREAD)):   →   Tile(axes=(a0:512=THREAD, a1:784=THREAD)):
 //     … y[a0, a1, a2] = …                                             … y[a0, (a1 / 28), (a1 % 28)] = …
-// Of a reduction these are the axes of its rows, if one thread sums a row. (Where many threads share a row, a block needs
-// one row only.)
+// In a reduction, the joined axes are those of its rows, if one thread sums a row. (If many threads share a row, a
+// block needs only one row.)
 #include "rules/analysis/matmul.h"
 #include "rules/analysis/tile.h"
 #include "rules/rule.h"
@@ -13,10 +13,10 @@
 namespace deplo::rules {
 namespace {
 
-// A block of half of blockify_launch's 256 threads fills a GPU's unit as well.
+// A block with half of blockify_launch's 256 threads fills a GPU's unit just as well.
 constexpr std::int64_t enough_threads = 128, wanted_threads = 256;
 
-// The least number of axes that have the wanted threads together.
+// Returns the smallest number of axes that together have the wanted number of threads.
 std::int64_t wanted_axes(const ir::Tile& tile, std::size_t rows) {
   std::int64_t threads = tile.axes[rows - 1].extent;
   std::size_t first = rows - 1;

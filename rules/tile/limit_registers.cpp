@@ -11,10 +11,10 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t few_values = 16;  // values of a thread; below, its registers limit nothing
+constexpr std::int64_t few_values = 16;  // values of a thread; with fewer, the thread's registers limit nothing
 
-// Numbers of blocks whose register limit is between one and two times the thread's need. A higher limit hardly has an
-// effect. Of several numbers with the same limit, the largest is on offer.
+// Returns the numbers of blocks whose register limit is between one and two times the thread's need. A higher limit
+// hardly has an effect. If several numbers have the same limit, only the largest is on offer.
 std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t threads = launched_threads(tile), least = least_registers(thread_values(tile)),

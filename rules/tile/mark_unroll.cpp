@@ -1,6 +1,6 @@
-// mark_unroll: small loops get an unroll mark.
+// mark_unroll: marks small loops to be unrolled.
 //   for a6 in 0..16: # reduce   →   for a6 in 0..16: # reduce unroll
-// The loops on a pipeline's last slabs are copies of those in its steady state and share their marks.
+// The loops over a pipeline's last slabs are copies of those in its steady state, and share their marks.
 #include <algorithm>
 #include <deque>
 
@@ -19,7 +19,7 @@ namespace {
 using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
 constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
-constexpr std::int64_t most_copies = 16;  // in a part: what a trip costs beside its body is lost in more
+constexpr std::int64_t most_copies = 16;  // of a body in a partial unroll; a loop's overhead is negligible with more
 
 bool computes_only(const ir::Loop& loop) {
   bool good = true;
@@ -39,7 +39,8 @@ void collect_innermost(const ir::Stmt& stmt, Loops& found) {
     for (const ir::Stmt& s : *inner) collect_innermost(s, found);
 }
 
-// A pipeline's whose last slabs are peeled: it waits for a slab and always stages a later one.
+// Returns whether the loop is the steady state of a pipeline whose last slabs are peeled: the loop waits for a slab and
+// always stages a later one.
 bool is_steady_state(const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
   if (loop == nullptr || loop->body.size() < 2 || loop->body[0].as<ir::AsyncWait>() == nullptr) return false;
@@ -47,10 +48,10 @@ bool is_steady_state(const ir::Stmt& stmt) {
   return stage != nullptr && stage->when.is_constant(1);
 }
 
-// In order, copies with their first. What follows a steady state on its last slabs has as many loops.
+// Returns the loops in order, each with its copies. After a steady state, its last slabs have the same number of loops.
 std::vector<Loops> decisions(const ir::Body& body) {
   std::vector<Loops> result;
-  std::deque<std::size_t> to_come;  // whose copies come next
+  std::deque<std::size_t> to_come;  // positions in `result` of the loops whose copies come next
   for (const ir::Stmt& stmt : body) {
     Loops found;
     collect_innermost(stmt, found);
@@ -68,14 +69,15 @@ std::vector<Loops> decisions(const ir::Body& body) {
   return result;
 }
 
-// A sweep of a row on a CPU, whose sums do not fill the registers.
+// Returns whether the loop is a sweep of a row on a CPU. Its sums do not fill the registers.
 bool is_row_sweep(const ir::Loop& loop, const ir::Program& program, const Target& target) {
   const ir::Body& body = tile_of(program).body;
   const bool sweeps = std::ranges::any_of(body, [&](const ir::Stmt& stmt) { return stmt.as<ir::Loop>() == &loop; });
   return target.cpu && sweeps && !find_matmul(program);
 }
 
-// A long sum of single elements of memory: a GPU's thread has as many loads under way as turns are unrolled.
+// Returns whether the loop sums single elements of global memory. A GPU's thread has as many loads in flight as
+// iterations are unrolled.
 bool sums_elements_of_memory(const ir::Loop& loop, const ir::Program& program) {
   const auto loads = [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
@@ -85,23 +87,23 @@ bool sums_elements_of_memory(const ir::Loop& loop, const ir::Program& program) {
          std::ranges::any_of(loop.body, loads);
 }
 
-// 0 stands for a full unroll. The compilers for CPUs unroll by themselves, but for what hides the number of trips from
-// PoCL; on GPUs a loop over shared memory wants it. Short sweeps of a CPU's rows as a whole take 0.6 to 0.9 of the time
-// of softmax (rows of 32 to 256), sums of longer ones by 8 trips 0.8 to 0.97 of that of rmsnorm (AVX2, PoCL).
+// 0 stands for a full unroll. Compilers for CPUs unroll loops themselves, unless PoCL cannot see the number of
+// iterations. On GPUs a loop over shared memory should be unrolled. On CPUs, softmax takes 0.6 to 0.9 of the time with
+// its short sweeps fully unrolled (rows of 32 to 256), and rmsnorm 0.8 to 0.97 with its longer sums unrolled by 8
+// (AVX2, PoCL).
 std::vector<Value> factors(const Loops& loops, const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const ir::Loop& loop = *loops.front();
-  // The sums must stay in their registers from the fence to the end of the group. In a loop that remains ptxas
-  // serialises the products of warpgroups (its messages C7519 and C7520).
+  // The sums must stay in their registers from the fence to the end of the group. If a loop remains, ptxas serialises
+  // the products of warpgroups (its messages C7519 and C7520).
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup())
     return {Value{std::int64_t{0}}};
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
   const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;
   const bool small = ir::mma::trips(loop) <= std::min(full_trips, most);
-  constexpr std::int64_t short_sweep = 32;  // trips; longer ones are compiled for longer than they gain
-  const bool divides =
-      !divisors_of(loop.body, loop.axis.name).empty();  // no turn of a window does, if all are unrolled
+  constexpr std::int64_t short_sweep = 32;  // iterations; unrolling longer sweeps costs more compile time than it gains
+  const bool divides = !divisors_of(loop.body, loop.axis.name).empty();  // an unrolled window needs no divisions
   const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
   if (small && (!target.cpu || (sweep && is_short))) add_option(result, 0);
   if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % most_copies == 0)

@@ -1,14 +1,15 @@
-// mma: the sum of a matmul by matrix instructions. `warps_m` x `warps_n` warps share the block's outputs, and each
-// thread has those that the instruction leaves in its registers (ir/hardware/mma.h): so the rest of the kernel stays as
-// it is.
+// mma: computes the sum of a matmul with matrix instructions. `warps_m` x `warps_n` warps share the block's outputs.
+// Each thread has the outputs that the instruction leaves in its registers (ir/hardware/mma.h), so the rest of the
+// kernel stays unchanged.
 //   Tile(…, a1:128=THREAD, …, a3:128=THREAD): … for k in 0..32: # reduce … a1 … a3 …
 //     →   Tile(…, a1:2=THREAD, …, a3:2=THREAD, a6:8=THREAD, a7:4=THREAD, a8:4=REG, a9:2=REG, a10:8=REG, a11:2=REG):
 //           … for k in 0..32: # reduce mma=m16n8k16
 //             … (((a1 * 64) + (a8 * 16)) + (a9 * 8)) + a6 … (((a3 * 64) + (a10 * 8)) + (a7 * 2)) + a11 …
-// Instructions of a warpgroup (m64nNk16) share rows with a THREAD axis of four warps, and their slabs travel by TMA.
-// `a=registers`, or b: the threads load the elements of that operand from memory to their registers, without a slab:
+// Instructions of a warpgroup (m64nNk16) distribute rows over a THREAD axis of four warps, and TMA copies their slabs.
+// `a=registers` or `b=registers`: the threads load the elements of that operand from memory to registers, without a
+// slab:
 //   a_smem = Stage(a, …) … in0 = load a_smem[a1, k]   →   … in0 = load a[((a0 * 128) + a1), ((a4 * 32) + k)]
-// What says which row an operand is gathered from is loaded in the loop then, for the rows of each register:
+// If an operand is gathered, the index of its row is then loaded in the loop, for the rows of each register:
 //   in0 = load at[a1] … for k in 0..32: … in1 = load x[in0, k]
 //     →   for k in 0..32: … in2 = load at[…] … in1 = load x[in2, k]
 #include "ir/hardware/mma.h"
@@ -44,20 +45,20 @@ Block block_of(const ir::Program& program, const Matmul& matmul) {
   return {axes[matmul.m].extent, axes[matmul.n].extent};
 }
 
-// What one instruction's warps, 1 or 4, have of the block in `rows` x `columns` warps.
+// Returns the part of the block that the warps of one instruction (1 or 4) have in a grid of `rows` x `columns` warps.
 Block part_of(const Block& block, const Atom& atom, std::int64_t rows, std::int64_t columns) {
   return {block.m * atom.warps / rows, block.n / columns};
 }
 
-// Fragments of an operand a that threads make for warpgroups: one for each turn of a chunk, because a product reads it
-// late. Elements that are computed are f32 before they are packed, two for each register.
+// Returns the number of fragments of operand a that threads make for warpgroups: one for each instruction along K,
+// because a product reads its fragment late. Computed elements are f32 before they are packed, two to a register.
 std::int64_t fragments_made(const ir::Loop& reduce, const ir::mma::Factor& a, const Atom& atom) {
   const bool loaded = a.in_slab() || a.made_by.back()->as<ir::Load>() != nullptr;
   return reduce.axis.extent / atom.k * (loaded ? 1 : 1 + atom.packed());
 }
 
-// A warp's fragments, besides the sums: each row and column of atoms has registers of operands. A warpgroup has
-// `made` of operand a.
+// Returns whether a warp's accumulators and operand fragments fit in its registers. Each row and column of atoms has
+// registers of operands. A warpgroup has `made` fragments of operand a for each row of atoms.
 bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_t made, const Target& target) {
   const std::int64_t sums = part.m * part.n / (ir::gpu::warp * atom.warps);
   const std::int64_t rows = atom.a_matrices() * (part.m / atom.m);
@@ -67,14 +68,15 @@ bool fits(const Block& part, std::int64_t threads, const Atom& atom, std::int64_
              thread_registers(threads, target);
 }
 
-using Grid = std::pair<std::int64_t, std::int64_t>;  // of warps
+using Grid = std::pair<std::int64_t, std::int64_t>;  // numbers of warps along the rows and along the columns
 
 bool fits(const Block& block, const Grid& grid, const Atom& atom, std::int64_t made, const Target& target) {
   return fits(part_of(block, atom, grid.first, grid.second), grid.first * grid.second * ir::gpu::warp, atom, made,
               target);
 }
 
-// A value of the tile's body, outside of the loop, by which a statement of the loop's body loads; "": there is none.
+// Returns a value that the tile's body defines outside of the loop, and that indexes a load in the loop's body; "" if
+// there is none.
 std::string gathered_outside(const ir::Tile& tile, const ir::Body& body) {
   const auto is_made_in = [](const ir::Body& in, const std::string& value) {
     return std::ranges::any_of(in, [&](const ir::Stmt& s) { return is_scalar(s) && ir::defined(s) == value; });
@@ -88,7 +90,8 @@ std::string gathered_outside(const ir::Tile& tile, const ir::Body& body) {
   return "";
 }
 
-// The program where the loop finds itself what it loads by: each thread does so for its registers.
+// Moves the statements that define these index values into the loop, so that each thread executes them for its
+// registers.
 ir::Program with_gathers_inside(ir::Program program) {
   const auto matmul = find_matmul(program);
   if (!matmul) return program;
@@ -109,7 +112,7 @@ ir::Program with_gathers_inside(ir::Program program) {
   return program;
 }
 
-// What the loop multiplies, rows first.
+// Returns the two factors that the loop multiplies, the one of the rows first.
 ir::mma::Factors factors_of(const ir::Program& program, const Matmul& matmul) {
   const ir::Tile& tile = tile_of(program);
   auto factors = ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name);
@@ -117,7 +120,7 @@ ir::mma::Factors factors_of(const ir::Program& program, const Matmul& matmul) {
   return *std::move(factors);
 }
 
-// Legal grids of warps, best first: the fewest fragments for each product, in blocks of 4 to 8 warps.
+// Returns legal grids of warps, best first: those with the fewest fragments per product, in blocks of 4 to 8 warps.
 std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   const Block block = block_of(program, matmul);
   const ir::mma::Factor a = factors_of(program, matmul).a;
@@ -139,8 +142,8 @@ std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const 
   return result;
 }
 
-// Does one warp alone, or one of a row of warpgroups, read each element of the operand? Then its threads may load them
-// to registers as well.
+// Returns whether only one warp, or only one of a row of warpgroups, reads each element of the operand. Then its
+// threads may also load the elements to registers.
 bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Grid& grid,
                          bool rows, const Target& target) {
   const ir::mma::Factors factors = factors_of(program, matmul);
@@ -151,7 +154,7 @@ bool may_be_in_registers(const ir::Program& program, const Matmul& matmul, const
          fits(block_of(program, matmul), grid, atom, fragments_made(*matmul.reduce, factors.a, atom), target);
 }
 
-// The operand is read where it lies in memory.
+// Removes the operand's slab. Loads then read the operand directly from memory.
 ir::Program without_slab(ir::Program program, const ir::Stage& stage) {
   ir::for_each(program.body, [&](ir::Stmt& stmt) {
     if (ir::Body* body = ir::inner_body(stmt))
@@ -197,7 +200,8 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// The slabs of warpgroups travel by TMA, rows in lines by cp.async; false where one cannot.
+// Lets TMA copy the slabs of warpgroups, or cp.async if their rows are in lines. Returns false if a slab cannot be
+// copied so.
 bool stage_for_warpgroups(ir::Program& program, const Target& target) {
   ir::mma::Product product;
   CHECK(ir::mma::find_product(tile_of(program), *products_loop(tile_of(program).body), product).empty());
@@ -221,8 +225,8 @@ bool stage_for_warpgroups(ir::Program& program, const Target& target) {
   return missing == 0;
 }
 
-// Why the products of a matmul are none for an atom; "" where they are. Rows of 16 bytes, which ldmatrix reads, begin
-// at multiples of that in the slabs.
+// Returns why the atom cannot compute the products of a matmul; "" if it can. ldmatrix reads rows of 16 bytes, which
+// must begin at multiples of 16 bytes in the slabs.
 std::string obstacle(const ir::Program& program, const Matmul& matmul, const Atom& atom, const Target& target) {
   if (atom.of_warpgroup() && !target.wgmma) return "no matrix instructions of warpgroups on this target";
   if (matmul.reduce->axis.extent % atom.k != 0) return "the chunk's depth is not a multiple of the atom's";
@@ -267,7 +271,8 @@ Verdict decide_mma(const ir::Program& given, const Target& target, const Pins& p
       if (fault.empty()) (atom.of_warpgroup() ? groups : atoms).emplace_back(atom.name);
       if (!atom.of_warpgroup() && (why.empty() || program.allow_tf32)) why = std::move(fault);  // what it is made for
     }
-    std::ranges::move(atoms, std::back_inserter(groups));  // warpgroups read their operands once, where they lie
+    // before warps: warpgroups read operands once, directly from the slabs
+    std::ranges::move(atoms, std::back_inserter(groups));
     if (groups.empty()) return Skip{std::move(why)};
     groups.emplace_back(std::string(none));
     return Fork{"atom", std::move(groups)};

@@ -1,10 +1,11 @@
-// multicast: neighbouring blocks that read the same slab are a cluster, and load it once: each a part of it, for all.
+// multicast: neighbouring blocks that read the same slab become a cluster and load the slab once. Each block loads a
+// part of it for all blocks.
 //   Tile(axes=(a0:8=BLOCK, …)):                       Tile(axes=(a0:4=BLOCK, a1:2=CLUSTER, …)):
 //     for a5 in 0..64: # free producers=128             for a6 in 0..64: # free producers=128
 //       a_smem = Stage(a, origin=((a0 * 64), …      →     a_smem = Stage(a, origin=(((a0 * 128) + (a1 * 64)), …
 //       b_smem = Stage(b, origin=((a5 * 64), …            b_smem = Stage(b, origin=((a6 * 64), …
-// Shared is what does not depend on the CLUSTER axis, here b (sharers() in rules/cost/resources.h). A slot is filled
-// again when all blocks are done with it, so they go on together.
+// Slabs that do not depend on the CLUSTER axis are shared, here b (sharers() in rules/cost/resources.h). A slot is
+// filled again after all blocks have finished with it, so the blocks advance together.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -16,15 +17,16 @@
 namespace deplo::rules {
 namespace {
 
-// The stages of the loop whose slots producers fill.
+// Returns the stages of loops whose slots are filled by producers.
 std::vector<ChunkStage> filled_stages(const ir::Tile& tile) {
   std::vector<ChunkStage> result = chunk_stages(tile);
   std::erase_if(result, [&](const ChunkStage& stage) { return loop_at(tile, stage.loop).producers == 0; });
   return result;
 }
 
-// The axis whose blocks become clusters that share the stage's slab: the last one that they fit, whose blocks are the
-// nearest; they go through as many slabs. Other slabs that do not depend on it are shared, too. nullptr: there is none.
+// Returns the axis whose blocks become clusters that share the stage's slab: the last axis with a fitting extent,
+// because its blocks are the nearest. The blocks of a cluster must go through the same number of slabs. Other slabs
+// that do not depend on the axis are shared, too. nullptr if there is no such axis.
 const ir::Axis* shared_along(const ir::Tile& tile, const ChunkStage& at, std::int64_t blocks) {
   const ir::Stage& stage = stage_at(tile, at);
   const std::optional<ir::Expr>& end = loop_at(tile, at.loop).end;
@@ -44,7 +46,7 @@ std::vector<Value> slab_options(const ir::Tile& tile, std::int64_t blocks) {
   return result;
 }
 
-// One first: what the slower pace of a cluster costs, only a device can say.
+// 1 comes first: only a device can tell how much the slower pace of a cluster costs.
 std::vector<Value> block_options(const ir::Tile& tile, const Target& target) {
   std::vector<Value> result = {Value{std::int64_t{1}}};
   for (std::int64_t blocks = 2; blocks <= target.cluster; blocks *= 2)

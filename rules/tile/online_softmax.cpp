@@ -9,21 +9,23 @@
 //         for a3 in 0..2: # free
 //           k_smem = Stage(k, …, slab=(s0:64@2, s1:256@1)) panel=32
 //           for a11 in 0..8: # free { for a4 in 0..64: # reduce { … acc0 <- … }   p_smem[…] = acc0 }
-//           for a12 in 0..16: # reduce { … acc4 <- maximum(acc4, …) }   Combine(acc4, …)     the greatest of a row
+//           for a12 in 0..16: # reduce { … acc4 <- maximum(acc4, …) }   Combine(acc4, …)     the maximum of a row
 //           for a13 in 0..16: # reduce { … v5 = exp(…)   p_smem[…] = v5 }
 //           acc3 <- scale(acc3, v4)
 //           for a14 in 0..256: # reduce { … p_smem[…, a14] … v[a0, ((a3 * 256) + a14), …] … acc3 <- … }
-// On GPUs scores stay in registers up to their exponentials, which the threads of a row exchange.
-// `by=warps`, or warpgroups: matrix instructions make both products, and deal out rows and keys as their sums lie
-// (mma).
+// On GPUs the scores stay in registers until their exponentials are computed. The threads of a row exchange the
+// exponentials.
+// `by=warps` or `by=warpgroups`: matrix instructions compute both products. Rows and keys are distributed like their
+// accumulators (mma).
 //           Smem p_smem[128, 64] (bf16) registers
-//           for a3 in 0..min(8, ((a1 * 2) + 2)): # free                  where a causal mask hides the chunks behind
+//           for a3 in 0..min(8, ((a1 * 2) + 2)): # free                  if a causal mask hides the later chunks
 //             for a11 in 0..128: # reduce mma=m16n8k16 { … q_smem[…, a11] … k_smem[…, a11] … acc0 <- … }
 //             … v10 = exp2(…)   p_smem[…] = v10
 //             for a12 in 0..64: # reduce mma=m16n8k16 { … p_smem[…, a12] … v_smem[a12, …] … acc3 <- … }
-// A block has `rows` rows, `fm` x 16 of them a warp (x 64 a warpgroup); `a` says where the rows of queries are.
-// `keys=0`: one key after the other, by the steps of ir/softmax.h. Dao, FlashAttention-2, arXiv 2307.08691, has the
-// order of the loops: a block keeps its rows, and the keys pass by.
+// A block has `rows` rows. A warp has `fm` x 16 of them, a warpgroup `fm` x 64. `a` says where the rows of queries are
+// kept.
+// `keys=0`: one key after the other, by the steps of ir/softmax.h. The order of the loops is that of Dao,
+// FlashAttention-2, arXiv 2307.08691: a block keeps its rows, and loops over the keys.
 #include <algorithm>
 #include <map>
 
@@ -41,7 +43,7 @@
 namespace deplo::rules {
 namespace {
 
-// The lowering to one key after the other, in each thread.
+// Lowers the sweep to one key after the other, in each thread.
 class Steps {
  public:
   explicit Steps(ir::Program program)
@@ -57,7 +59,7 @@ class Steps {
   }
 
  private:
-  // Inner bodies come first, because the starts point to bodies that are not changed yet.
+  // Inner bodies are expanded first, because the starts point to the original bodies.
   void expand(ir::Body& body) {
     ir::Body result;
     for (std::size_t i = 0; i < body.size(); ++i) {
@@ -79,7 +81,8 @@ class Steps {
   std::map<std::string, ir::Stmt> openings_;  // by accumulator
 };
 
-// The options, the heuristic's first. For each option there is an option of the next knob that gives a legal kernel.
+// The options of each knob, the heuristic's choice first. For each option, the next knob has an option that gives a
+// legal kernel.
 class Choices {
  public:
   Choices(const ir::Program& program, const KeySweep& sweep, const Target& target)
@@ -94,18 +97,18 @@ class Choices {
     std::vector<Value> result;
     if (target_.cpu && gathers_by_key(loop_of(tile_of(program_), sweep_))) return {Value(std::int64_t{0})};
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
-    // On CPUs the cost of a row's chunk besides its sums falls with its length (docs/performance.md, "Attention").
+    // On CPUs a row's overhead, besides its sums, falls with the length of a chunk (docs/performance.md, "Attention").
     const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
                                                  : options({64, 128, 32, 256, 16, 8}, 1, extent_);
     for (const Value& size : sizes) {
       const auto keys = std::get<std::int64_t>(size);
       if (keys % lanes == 0 && may_be(keys, 1, least_rows())) result.push_back(size);
     }
-    // With few keys, less than a vector, CPUs take one key after the other: compilers take minutes for that many
-    // scalars.
+    // If there are fewer keys than lanes in a vector, CPUs take one key after the other: compilers take minutes for
+    // that many scalars.
     if (result.empty() && !target_.cpu && may_be(extent_, 1, least_rows())) add_option(result, extent_);
-    // On a CPU one key after the other takes 500 to 1,500 times as long. These are seconds in which a tuner tries
-    // nothing else.
+    // On a CPU, one key after the other takes 500 to 1,500 times as long. A tuner would spend seconds on it in which it
+    // tries nothing else.
     if (!target_.cpu || result.empty()) add_option(result, 0);
     return result;
   }
@@ -129,7 +132,7 @@ class Choices {
     return result;
   }
 
-  // With few rows, reordering a slab of keys does not pay.
+  // Returns the options of `dots`. With few rows, reordering a slab of keys does not pay off.
   std::vector<Value> dots(const ChunkShape& shape) const {
     constexpr std::int64_t few = 8;
     const ir::Loop* loop = dots_loop(program_, sweep_);
@@ -156,7 +159,7 @@ class Choices {
       return threads(std::get<std::int64_t>(option)) >= ir::gpu::schedulers * target_.warp;
     });
   }
-  // With more rows a block reuses each slab of keys more often.
+  // With more rows, a block reuses each slab of keys more often.
   std::vector<Value> row_sizes() const {
     std::vector<Value> sizes =
         target_.cpu ? options({128, 64, 256, 32, 16, 8}, 1, rows_) : options({64, 32, 128, 16, 8}, 1, rows_);
@@ -187,14 +190,16 @@ class Choices {
 
 constexpr const char *weights_in_registers = "registers", *weights_shared = "shared";
 
-// The same for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp or warpgroup.
+// The options for matrix instructions: chunks of keys, rows of a block, and rows of instructions in a warp or
+// warpgroup.
 class ProductChoices {
  public:
   ProductChoices(const ir::Program& program, const KeySweep& sweep, By by, const Target& target)
       : program_(program), sweep_(sweep), by_(by), target_(target) {}
 
   // Longer chunks have fewer maxima to compare and fewer sums to scale. But warps with two rows of instructions fetch
-  // half as much of the slabs, and with one row they wait for that (docs/performance.md, "Attention on tensor cores").
+  // half as much from the slabs, while warps with one row wait for the fetches (docs/performance.md, "Attention on
+  // tensor cores").
   std::vector<Value> keys() const {
     const std::int64_t extent = loop_of(tile_of(program_), sweep_).axis.extent;
     std::vector<Value> result;
@@ -225,7 +230,7 @@ class ProductChoices {
     return result;
   }
 
-  // Where the rows, which are operand a, are kept. Warps with enough registers keep them there.
+  // Returns where the rows, which are operand a, can be kept: in registers, if there are enough, or in shared memory.
   std::vector<Value> places(std::int64_t keys, std::int64_t rows, std::int64_t fm) const {
     std::vector<Value> result;
     if (is(keys, rows, fm, true)) result.emplace_back(std::string(weights_in_registers));
@@ -253,8 +258,8 @@ class ProductChoices {
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
     if (each + others > thread_registers(threads, target_)) return false;
     const ir::Program made = with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_);
-    // A phase of TMA is one trip of the loop. A block that skips trips before its first one would wait for another
-    // block's.
+    // Each iteration of the loop is a phase of TMA. A block that skips iterations before its first one would wait for
+    // the wrong phase.
     if (by_ == By::warpgroups && chunk_loops(tile_of(made)).empty()) return false;
     return fits_shared(made, target_);
   }

@@ -1,10 +1,11 @@
-// order_slab: the rows of a slab that a matmul's threads walk across lie in shared memory as they do in memory, not
-// turned so that what the columns walk comes last.
+// order_slab: keeps the order of the source in a slab whose rows a matmul's threads walk across. Otherwise the slab is
+// transposed so that the dimension that the columns walk comes last.
 //   k_smem = Stage(k, …, slab=(s0:16@1, s1:128@0)): … load k_smem[a6, a4] …
 //     →   k_smem = Stage(k, …, slab=(s0:128@0, s1:16@1)): … load k_smem[a4, a6] …
-// In this order TMA copies it, with a pattern against bank conflicts, and cp.async in pieces of 16 bytes; a thread then
-// loads along the reduce axis. Turned, each element is copied by itself, and a thread loads vectors of columns. Matrix
-// instructions take either order, and so the one that is copied in wide pieces comes first.
+// In the source's order, TMA copies the slab with a swizzle pattern against bank conflicts, and cp.async in pieces of
+// 16 bytes; a thread then loads along the reduce axis. In a transposed slab, each element is copied by itself, and a
+// thread loads vectors of columns. Matrix instructions take either order, so for them the order that is copied in wide
+// pieces comes first.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +20,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr const char *columns = "columns", *source = "source";  // what comes last, or whose order it is
+constexpr const char *columns = "columns", *source = "source";  // the dimension that comes last, or whose order is kept
 
 bool precedes(const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim < b.dim; }
 
@@ -28,9 +29,9 @@ Verdict decide_order_slab(const ir::Program& program, const Target& target, cons
   if (has_online_softmax(tile_of(program).body)) return Skip{"vectors of scores lie along the keys"};
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
-    if (has_rows_in_lines(stage)) continue;  // rows first, as they come
+    if (has_rows_in_lines(stage)) continue;  // the rows always come first
     if (std::ranges::is_sorted(stage.slab, precedes) || pins.text(stage.source)) continue;
-    // Matrix instructions read rows of either order, and TMA and cp.async copy wide pieces of the source's.
+    // Matrix instructions read rows in either order, and TMA and cp.async copy wide pieces in the source's order.
     const bool factors = ir::is_float16(stage.dtype) || (program.allow_tf32 && stage.dtype == ir::DType::f32);
     if (target.mma && factors && find_matmul(program)) return Fork{stage.source, {Value{source}, Value{columns}}};
     return Fork{stage.source, {Value{columns}, Value{source}}};
@@ -39,7 +40,7 @@ Verdict decide_order_slab(const ir::Program& program, const Target& target, cons
   return Apply{};
 }
 
-// The places of the slab's axes in the order of the source's dimensions.
+// Returns the positions of the slab's axes in the order of the source's dimensions.
 std::vector<std::size_t> order_of(const ir::Stage& stage) {
   std::vector<std::size_t> order(stage.slab.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,8 +1,9 @@
-// pack_smem: the columns of a staged matmul operand lie in panels, each what a thread's register tile reads together.
+// pack_smem: stores the columns of a staged matmul operand in panels. A thread's register tile reads a panel's width at
+// once.
 //   b_smem = Stage(b, …, slab=(s0:776@0, s1:64@1)); load b_smem[a6, ((a3 * 32) + …)] of 32 columns
 //     →   b_smem = Stage(b, …, slab=(s0:776@0, s1:64@1)) panel=32
-// So the inner loop streams through whole cache lines of one panel (the packing of Goto and van de Geijn, "Anatomy of
-// High-Performance Matrix Multiplication", 2008) instead of a part of each row.
+// The inner loop then streams through whole cache lines of one panel, instead of a part of each row (the packing of
+// Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -14,7 +15,8 @@
 namespace deplo::rules {
 namespace {
 
-// Columns that one thread's register tile reads of the buffer; 0: it is not read along n, or not in one piece.
+// Returns the number of the buffer's columns that one thread's register tile reads; 0 if it is not read along n, or not
+// in one piece.
 std::int64_t columns_read(const ir::Program& program, const ir::Stage& stage, const std::string& n) {
   const ir::Tile& tile = tile_of(program);
   std::int64_t columns = 0;
@@ -27,7 +29,7 @@ std::int64_t columns_read(const ir::Program& program, const ir::Stage& stage, co
     for (const ir::Axis& axis : tile.axes)
       if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) && ir::depends_on(column, axis.name))
         together *= axis.extent;
-    // A thread's columns begin where those of the one before end.
+    // A thread's columns begin where those of the previous thread end.
     fits &= ir::coefficient(column, n) == together && (columns == 0 || columns == together);
     columns = together;
   });
@@ -39,7 +41,7 @@ struct Panel {
   std::int64_t columns;
 };
 
-// More than one panel, each of whole vectors and whole copies.
+// Returns the stages that can have several panels, each of whole vectors and whole copies.
 std::vector<Panel> panels(const ir::Program& program) {
   std::vector<Panel> result;
   const auto matmul = find_matmul(program);
@@ -54,9 +56,9 @@ std::vector<Panel> panels(const ir::Program& program) {
   return result;
 }
 
-// Rows of less than two lines of the cache, as AVX2's two or three vectors are, come first as panels: a part of a longer
-// row lies in few sets of the level 1 cache. With panels of two vectors 32 and 128 rows x 2048 x 2048 took 0.80 and 0.79
-// of the time (Zen 3).
+// Panels come first if their rows have less than two cache lines, such as the two or three vectors of AVX2: the same
+// columns of a wider row would lie in few sets of the level 1 cache. With panels of two vectors, 32 and 128 rows x 2048
+// x 2048 took 0.80 and 0.79 of the time (Zen 3).
 std::vector<Value> widths(const Panel& panel) {
   constexpr std::int64_t two_lines = 128;  // bytes
   const Value whole = std::int64_t{0}, columns = panel.columns;

@@ -1,8 +1,8 @@
-// pad_smem: rows of a staged slab get a pad, so that threads which walk down a column meet different banks.
+// pad_smem: adds a pad to the rows of a staged slab, so that threads that walk down a column access different banks.
 //   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) lanes=1 async: 16 t is in bank 0 or 16 for all threads t
 //     →   b_smem = Stage(b, …, slab=(s0:128@0, s1:16@1)) pad=1 lanes=1 async: 17 t is in another bank for each
-// One knob per staged buffer: 0 and each pad with fewer wavefronts than all smaller ones, as rules/cost/banks.h counts
-// them.
+// Each staged buffer has a knob. Its options are 0 and each pad with fewer wavefronts than all smaller pads (counted by
+// rules/cost/banks.h).
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -18,7 +18,8 @@
 namespace deplo::rules {
 namespace {
 
-// Wider pads repeat what narrower ones do: the banks of neighbouring rows differ by the pad in units of its step.
+// Wider pads have the same effects as narrower ones: the banks of neighbouring rows differ by the pad in units of its
+// step.
 constexpr std::int64_t max_steps = 8;
 
 void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
@@ -27,7 +28,7 @@ void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
   });
 }
 
-// What a pad must be a multiple of: rows start where the widest access may.
+// Returns the number that a pad must be a multiple of, so that rows start where the widest access may start.
 std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& stage) {
   std::int64_t step = std::max(1, stage.lanes);
   for (const WarpAccess& access : accesses)
@@ -35,7 +36,7 @@ std::int64_t pad_step(const std::vector<WarpAccess>& accesses, const ir::Stage& 
   return step;
 }
 
-// The fewest wavefronts first.
+// Returns the pads, the one with the fewest wavefronts first.
 std::vector<Value> pads(const ir::Program& program, const ir::Stage& stage, const Target& target) {
   const std::vector<WarpAccess> accesses = without_repeats(warp_accesses(program, Unrolled::all, stage.buffer));
   const std::int64_t step = pad_step(accesses, stage);
@@ -56,14 +57,15 @@ std::vector<Value> pads(const ir::Program& program, const ir::Stage& stage, cons
   return result;
 }
 
-// What may have a pad, each with its knob: its source, or where that is staged once more its buffer.
+// Returns the stages that may have a pad, each with its knob: its source or, if the source is staged again, its buffer.
 std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Program& program) {
   std::vector<std::pair<std::string, const ir::Stage*>> result;
   std::set<std::string> sources;
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     const bool first = sources.insert(stage.source).second;
-    if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;  // whole rows, or a pattern of them
+    // copied in whole rows, or stored in a swizzle pattern
+    if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;
     result.emplace_back(first ? stage.source : stage.buffer, &stage);
   }
   return result;

@@ -20,12 +20,12 @@ void guard_adds(ir::Body& body, const ir::Expr& condition) {
 
 void renumber(ir::Program& program, const std::string& outer, const std::string& inner, std::int64_t count,
               const ir::Expr& to) {
-  const std::string whole = ir::lane_variable;  // no axis and no value is called so
+  const std::string whole = ir::lane_variable;  // no axis or value has this name
   const ir::Substitution together = {{whole, to}}, apart = {{outer, to / count}, {inner, to % count}};
   ir::Ranges scope;
   ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
     if (!ir::depends_on(index, outer) && !ir::depends_on(index, inner)) return index;
-    // Most indices hold the two as outer * count + inner.
+    // Most indices contain the two axes as outer * count + inner.
     const ir::Expr by_number = ir::simplify(ir::substitute(index, {{inner, ir::var(whole) - ir::var(outer) * count}}));
     return ir::simplify(
         ir::depends_on(by_number, outer) ? ir::substitute(index, apart) : ir::substitute(by_number, together), ranges);
@@ -48,7 +48,7 @@ void guard_overlap(ir::Program& program, const std::string& block, const std::st
                    std::int64_t extent) {
   if (extent % size == 0) return;
   const ir::Ranges ranges = {{block, {0, ceil_div(extent, size) - 1}}, {inner, {0, size - 1}}};
-  // Only the last block starts before its own first element, by block * size - (extent - size).
+  // Only the last block starts before the end of its predecessor, by block * size - (extent - size) elements.
   const ir::Expr own = ir::simplify(ir::less(ir::var(block) * size - (extent - size), ir::var(inner) + 1), ranges);
   guard_adds(tile_of(program).body, own);
 }

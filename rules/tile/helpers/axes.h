@@ -1,4 +1,4 @@
-// Edits of a tile's axes: splits and renumbers them.
+// Edits of a tile's axes: splitting, joining and renumbering.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace deplo::rules {
 
-/// Element ((outer * count) + inner) of a block becomes element `to`, an expression of axes that the program has or
-/// will have. Indices may also hold the two axes apart, such as (outer / 2) and ((outer % 2) * 8) + inner of an output
-/// in groups of 16.
+/// Replaces element ((outer * count) + inner) of a block by element `to`, an expression of axes that the program has or
+/// will have. An index may also hold the two axes separately, such as (outer / 2) and ((outer % 2) * 8) + inner of an
+/// output in groups of 16.
 void renumber(ir::Program&, const std::string& outer, const std::string& inner, std::int64_t count, const ir::Expr& to);
-/// The sum of each axis times its step; an axis "" is left out.
+/// Returns the sum of each axis times its step. An axis "" is left out.
 ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps);
 
-/// The origin of block `block` if an axis of `extent` is split into blocks of `size`, the last one shifted inwards
-/// (docs/ir.md, Tails).
+/// Returns the origin of block `block` of an axis of `extent` that is split into blocks of `size`. The last block is
+/// shifted inwards (docs/ir.md, Tails).
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
-/// For an axis that was split so: lets a `+=` Write add only elements that the previous block did not cover, under
+/// For an axis that was split with shifted_origin(): lets a `+=` Write add only elements that the previous block did
+/// not cover, under
 ///   if ((block * size) - (extent - size)) < (inner + 1)
 /// Other Writes may write an element twice. Does nothing if `size` divides `extent`, because then no blocks overlap.
 void guard_overlap(ir::Program&, const std::string& block, const std::string& inner, std::int64_t size,
                    std::int64_t extent);
-/// The tile's axes [begin, end) become one, with the bind of the last of them.
+/// Joins the tile's axes [begin, end) into one, with the bind of the last of them.
 void join(ir::Program&, std::size_t begin, std::size_t end);
 /// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size`
 /// threads.

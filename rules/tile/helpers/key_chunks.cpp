@@ -9,7 +9,7 @@
 
 namespace deplo::rules {
 
-// A mask has rows of all keys, in which a language may ask for aligned vectors.
+// A mask has rows that span all keys. A dialect may require vectors in these rows to be aligned.
 std::int64_t chunk_lanes(const ir::Program& program, const KeySweep& sweep, std::int64_t keys, std::int64_t columns,
                          const Target& target) {
   const ir::Tile& tile = tile_of(program);

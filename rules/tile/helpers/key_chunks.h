@@ -11,17 +11,17 @@ namespace deplo::rules {
 /// The shape of a chunk, and who computes it.
 struct ChunkShape {
   By by = By::threads;
-  std::int64_t keys = 0;          // of a chunk
+  std::int64_t keys = 0;          // keys in a chunk
   std::int64_t columns = 1;       // threads that share a row
-  std::int64_t rows = 1, fm = 1;  // rows: of a block; fm: rows of a thread, or row tiles of a warp or warpgroup
-  bool rows_in_registers = true;  // operand a's rows stay in registers for all chunks; else in shared memory
-  bool dots = false;              // lanes lie along the axis that scores sum over, not along the keys
+  std::int64_t rows = 1, fm = 1;  // rows: rows of a block; fm: rows of a thread, or row tiles of a warp or warpgroup
+  bool rows_in_registers = true;  // whether the rows of operand a stay in registers for all chunks, or in shared memory
+  bool dots = false;              // whether lanes lie along the axis that a score sums over, instead of along the keys
 };
 
-/// The number of lanes along a row's keys, and along its values.
+/// Returns the number of lanes along a row's keys, which is also the number of lanes along its values.
 std::int64_t chunk_lanes(const ir::Program&, const KeySweep&, std::int64_t keys, std::int64_t columns, const Target&);
 
-/// has_chunks() must hold for the sweep.
+/// Rewrites the sweep. has_chunks() must hold for the sweep.
 ir::Program with_key_chunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);
 
 }  // namespace deplo::rules

@@ -12,11 +12,12 @@
 namespace deplo::rules {
 namespace {
 
-constexpr const char* key_in_chunk = "key in the chunk";  // no program has such a name
+constexpr const char* key_in_chunk = "key in the chunk";  // no name in a program is the same
 
 bool is_and(const ir::Expr& e) { return e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land; }
 
-// For some row of the block, and some key of the chunk; 1 where that is not known.
+// Returns a condition that is true if `condition` can hold for some row of the block and some key of the chunk. Returns
+// 1 if that is not known.
 ir::Expr may_hold(const ir::Expr& condition, const std::vector<std::pair<std::string, std::int64_t>>& varying) {
   if (is_and(condition)) return ir::both(may_hold(condition.lhs(), varying), may_hold(condition.rhs(), varying));
   if (condition.kind() != ir::Expr::Kind::binary || condition.op() != ir::ExprOp::lt) return 1;
@@ -30,7 +31,7 @@ ir::Expr may_hold(const ir::Expr& condition, const std::vector<std::pair<std::st
   return ir::less(left, right);
 }
 
-// What bounds the chunk from above becomes the end; returns the rest of the condition.
+// Moves upper bounds on the chunk from the condition to `end`, and returns the rest of the condition.
 ir::Expr end_early(const ir::Expr& condition, const std::string& chunk, std::optional<ir::Expr>& end) {
   if (is_and(condition))
     return ir::both(end_early(condition.lhs(), chunk, end), end_early(condition.rhs(), chunk, end));

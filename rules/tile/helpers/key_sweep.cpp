@@ -11,14 +11,14 @@
 namespace deplo::rules {
 namespace {
 
-// Does the statement define the name, itself or inside it?
+// Returns whether the statement, or a statement inside it, defines the name.
 bool makes(const ir::Stmt& stmt, const std::string& name) {
   if (ir::defined(stmt) == name) return true;
   const ir::Body* inner = ir::inner_body(stmt);
   return inner != nullptr && std::ranges::any_of(*inner, [&](const ir::Stmt& s) { return makes(s, name); });
 }
 
-// All statements of the body that the value follows from, in order.
+// Adds the positions of all statements of the body that the value depends on, in order.
 void add_slice(const ir::Body& body, const ir::Arg& value, std::vector<std::size_t>& slice) {
   std::vector<std::string> wanted;
   if (const auto* name = std::get_if<std::string>(&value)) wanted.push_back(*name);
@@ -36,7 +36,7 @@ void add_slice(const ir::Body& body, const ir::Arg& value, std::vector<std::size
   slice.erase(std::unique(slice.begin(), slice.end()), slice.end());
 }
 
-// The axis n: the last one that weights depend on and scores do not; false where there is none.
+// Finds axis n: the last axis that the weights depend on and the scores do not. Returns false if there is none.
 bool find_values(const ir::Tile& tile, const ir::Body& body, KeySweep& sweep) {
   const auto both = [&](std::size_t s) { return std::ranges::count(sweep.weights, s) > 0; };
   if (std::ranges::any_of(sweep.scores, both)) return false;
@@ -51,7 +51,7 @@ bool find_values(const ir::Tile& tile, const ir::Body& body, KeySweep& sweep) {
   return false;
 }
 
-// The axis m.
+// Finds axis m: the axis along which the most neighbouring rows share their keys.
 void find_rows(const ir::Program& program, KeySweep& sweep) {
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
   std::int64_t most = 0;
@@ -129,12 +129,12 @@ std::optional<KeySlab> find_key_slab(const ir::Program& program, const KeySweep&
       const auto walks = [&](const auto& axis) { return ir::depends_on(first, axis.first); };
       if (along || ir::coefficient(e, keys.axis.name) != 1 || std::ranges::any_of(inner, walks)) return std::nullopt;
       along = d;
-      slab.stage.origin.push_back(first);  // of a part of the keys; the chunk's is added later
+      slab.stage.origin.push_back(first);  // origin of the first chunk; the origin of each chunk is added later
     } else if (inside != inner.end()) {
       const ir::Expr rest = ir::simplify(ir::substitute(e, {{inside->first, ir::Expr(0)}}), {});
       const auto in_rest = [&](const auto& axis) { return ir::depends_on(rest, axis.first); };
       if (ir::coefficient(e, inside->first) != 1 || std::ranges::any_of(inner, in_rest)) return std::nullopt;
-      slab.stage.origin.push_back(rest);  // a head of a projection begins anywhere in its row
+      slab.stage.origin.push_back(rest);  // a head of a projection may begin anywhere in its row
       slab.stage.slab.push_back(
           {"s" + std::to_string(slab.stage.slab.size()), inside->second.high + 1, static_cast<int>(d)});
       slab.index.push_back(ir::var(inside->first));
@@ -158,7 +158,8 @@ std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& loa
   };
   KeySlab slab = {{load.buffer, load.buffer, source->dtype, {}, {}}, {}};
   for (std::size_t d = 0; d < load.index.size(); ++d) {
-    ir::Expr rest = load.index[d];  // that the slab does not walk: a head of a projection begins anywhere in its row
+    // the part that the slab does not walk: a head of a projection may begin anywhere in its row
+    ir::Expr rest = load.index[d];
     if (is_walked(rest)) {
       const auto along =
           std::ranges::find_if(walks, [&](const Walk& w) { return !is_walked(ir::simplify(load.index[d] - w.at)); });

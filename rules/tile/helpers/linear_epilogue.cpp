@@ -18,7 +18,7 @@ struct Sum {
   std::optional<ir::Arg> rest;
 };
 
-// Of which of the two parts a statement is; `free` of those that need it.
+// The part to which a statement belongs. `free`: the partial epilogue if that needs the statement, otherwise `once`.
 enum class Part { free, partial, once };
 
 class Distribution {
@@ -27,7 +27,7 @@ class Distribution {
     sums_[acc] = {acc, std::nullopt};
   }
 
-  // False: not linear.
+  // Returns false if the epilogue is not linear.
   bool take(const ir::Stmt& stmt) {
     if (written_) return false;
     if (const auto* write = stmt.as<ir::Write>()) return take(*write);
@@ -43,7 +43,7 @@ class Distribution {
 
   LinearEpilogue result() {
     const bool adds = statements_.back().second == Part::once;
-    std::set<std::string, std::less<>> needed;  // by the partial sum
+    std::set<std::string, std::less<>> needed;  // values that the partial epilogue needs
     for (auto it = statements_.rbegin(); it != statements_.rend(); ++it) {
       if (!adds) it->second = Part::partial;
       if (it->second == Part::free) it->second = needed.count(ir::defined(it->first)) > 0 ? Part::partial : Part::once;
@@ -114,7 +114,7 @@ class Distribution {
     return result;
   }
 
-  // x and y, at least one of which depends on the accumulator.
+  // Returns x + y or x - y. At least one of the two depends on the accumulator; nullptr: this argument does not.
   Sum added(const ir::Assign& s, const Sum* x, const Sum* y) {
     const bool minus = s.op == ir::Op::subtract;
     Sum result;

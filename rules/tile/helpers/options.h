@@ -8,7 +8,7 @@
 
 namespace deplo::rules {
 
-/// The preferred values in their order, without duplicates and without values outside [low, high].
+/// Returns the preferred values in their order, without duplicates and without values outside [low, high].
 std::vector<Value> options(std::initializer_list<std::int64_t> preferred, std::int64_t low, std::int64_t high);
 void add_option(std::vector<Value>& options, std::int64_t value);
 

@@ -16,7 +16,8 @@ namespace deplo::rules::key_chunks {
 ProductChunks::ProductChunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target)
     : Chunks(std::move(program), sweep, shape, target), operands_(*find_operands(program_, sweep)) {}
 
-// As matrix instructions leave their sums in the registers of a warp (ir/hardware/mma.h).
+// Distributes rows and columns as matrix instructions leave their accumulators in a warp's registers
+// (ir/hardware/mma.h).
 void ProductChunks::deal_out() {
   using namespace ir::mma;
   const std::string n = tile().axes[sweep_.n].name;
@@ -48,7 +49,8 @@ ir::Smem ProductChunks::probabilities() {
   return memory;
 }
 
-// Slabs of keys and of values; the rows that are multiplied by keys stay in registers for all chunks.
+// Stages slabs of keys and of values. The rows that are multiplied by keys stay in registers, or in shared memory, for
+// all chunks.
 void ProductChunks::add_inputs() {
   const std::string& depth = operands_.depth.name;
   weighted_ = out_.fresh("a");
@@ -91,7 +93,7 @@ void ProductChunks::add_operand(const ir::Load& original, const Walk& keys, cons
   out_.add(std::move(slab.stage));
 }
 
-/// The load of the program as its axes are dealt out.
+/// Returns the program's load after its axes were distributed.
 const ir::Load& ProductChunks::placed(const ir::Load& original) const {
   const ir::Load* found = nullptr;
   ir::for_each(keys_.body, [&](const ir::Stmt& stmt) {
@@ -102,8 +104,8 @@ const ir::Load& ProductChunks::placed(const ir::Load& original) const {
   return *found;
 }
 
-// Scores that are a sum times a positive factor, masked or not: the greatest is that of the sums, too. Nobody else may
-// read the maximum.
+// If scores are a sum times a positive factor, masked or not, the greatest score belongs to the greatest sum. Then the
+// factor moves to power_, unless another statement reads the maximum.
 void ProductChunks::simplify_scores() {
   power_ = std::numbers::log2e;
   may_be_least_ = has_summand();
@@ -137,7 +139,8 @@ bool ProductChunks::is_maximum_read() {
   return read;
 }
 
-/// Is something added to the products, such as a mask of the least number? Then a score may be that number.
+/// Returns whether something is added to the products, such as a mask with the lowest number. Then a score may be that
+/// number.
 bool ProductChunks::has_summand() {
   ir::Body& body = out_.body();
   const auto* wanted = std::get_if<std::string>(&step_.score);
@@ -155,7 +158,7 @@ bool ProductChunks::has_summand() {
   return false;
 }
 
-// The bound is multiplied by the power. The product stays finite, also if the bound is rounded up.
+// Returns the bound times power_. The product stays finite, even if rounding increases the bound's magnitude.
 std::string ProductChunks::bound(const std::string& greatest) {
   if (!has_scaled_bound()) return Chunks::bound(greatest);
   const double lowest = ir::lowest_maximum / (2 * std::max(1.0, power_));
@@ -163,9 +166,9 @@ std::string ProductChunks::bound(const std::string& greatest) {
   return out_.assign(ir::Op::multiply, {out_.assign(ir::Op::maximum, {raised, lowest}), power_});
 }
 
-// A power of two: a multiplication and addition, and one special instruction. If the result is rounded to 16 bits, that
-// comes after it. The scores' own factor is in the power. If all scores of a row may be the least number, the
-// difference comes first: it is 0, as in PyTorch, and not infinite.
+// Returns e^(score - bound) as a power of two, which takes a multiply-add and one special instruction. Rounding to 16
+// bits, if any, follows. power_ includes the scores' own factor. If all scores of a row may be the lowest number, the
+// subtraction comes first, so that the difference is 0, as in PyTorch, and not infinite.
 std::string ProductChunks::exponential(const ir::Arg& score) {
   if (!has_scaled_bound()) {
     const std::string difference = out_.assign(ir::Op::subtract, {score, bound_});

@@ -1,4 +1,4 @@
-// Chunks of keys whose scores and weighted values matrix instructions compute (helpers/key_chunks.h).
+// Chunks of keys whose scores and weighted sums are computed by matrix instructions (helpers/key_chunks.h).
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace deplo::rules::key_chunks {
 
-/// A warp, or a warpgroup, has rows of its own. Its registers hold scores as matrix instructions leave their sums,
-/// which is how they read operand a of the next ones (ir/hardware/mma.h).
+/// Assigns separate rows to each warp, or warpgroup. Its registers hold scores in the layout of a matrix instruction's
+/// accumulators, which is also the layout of operand a of the next instructions (ir/hardware/mma.h).
 class ProductChunks final : public Chunks {
  public:
   ProductChunks(ir::Program, const KeySweep&, const ChunkShape&, const Target&);
@@ -33,9 +33,9 @@ class ProductChunks final : public Chunks {
   bool has_scaled_bound() const { return !may_be_least_; }
 
   const ProductOperands operands_;
-  ir::Expr value_ = 0, depth_ = 0;  // of a row; of what a score sums up
-  double power_ = 1;                // of two, of which a score is the exponent
-  bool may_be_least_ = false;       // may all scores of a row be the least number?
+  ir::Expr value_ = 0, depth_ = 0;  // column of a value, and position along the axis that a score sums over
+  double power_ = 1;                // factor of a score in the exponent of exp2
+  bool may_be_least_ = false;       // whether all scores of a row may be the lowest number
 };
 
 }  // namespace deplo::rules::key_chunks

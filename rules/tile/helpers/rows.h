@@ -1,4 +1,4 @@
-// Rows that threads sum: the sweeps of a reduction, and the axes of its rows.
+// Queries about rows that threads sum: the sweeps of a reduction, and the axes of its rows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace deplo::rules {
 
-/// A whole loop of a sum, along one element after the other.
+/// Returns whether the statement is a reduce loop that starts at 0 and steps by 1.
 bool is_sweep(const ir::Stmt&);
-/// The elements of the tile body's longest sweep; 0: it has none.
+/// Returns the number of elements of the tile body's longest sweep; 0 if there is none.
 std::int64_t longest_sweep(const ir::Tile&);
-/// The turns of the longest sweep, those of loops within it included.
+/// Returns the number of iterations of the longest sweep, including those of the loops inside it.
 std::int64_t longest_sum(const ir::Tile&);
-/// Does the last thread axis walk the row after the sweeps? Then no sweep depends on it.
+/// Returns whether the last thread axis walks the row after the sweeps. Then no sweep depends on it.
 bool has_column_axis(const ir::Tile&);
-/// The number of axes that are rows: all, or all but the column axis.
+/// Returns the number of axes that are rows: all axes, or all except the column axis.
 std::size_t row_axes(const ir::Tile&);
-/// The product of the axes' extents.
+/// Returns the product of the axes' extents.
 std::int64_t output_count(const ir::Tile&);
-/// The rows of a CPU's block, of `count` in all: so many of `elements` each that a block has 8192 elements, which take
-/// about 10 µs, but at least `least`. Fewer if a core would get less than two blocks.
+/// Returns the number of rows of a CPU's block, out of `count` rows of `elements` elements each. A block gets up to
+/// 8192 elements, which take about 10 µs, but at least `least` rows. It gets fewer rows if a core would get less than
+/// two blocks.
 std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t least, const Target&);
 
 }  // namespace deplo::rules

@@ -17,7 +17,7 @@ bool holds(const ir::Stmt& stmt, const ir::Loop& loop) {
   return inner != nullptr && std::ranges::any_of(*inner, [&](const ir::Stmt& s) { return holds(s, loop); });
 }
 
-// What one thread may do for all that had a part of the sum.
+// Returns whether one thread may execute the statement for all threads that have a part of the sum.
 bool is_of_one(const ir::Stmt& stmt) {
   const auto* guard = stmt.as<ir::If>();
   return is_scalar(stmt) || stmt.as<ir::Write>() != nullptr ||
@@ -29,8 +29,9 @@ bool is_exchange(const ir::Stmt& stmt) {
   return combine != nullptr && combine->to;
 }
 
-// Which of `parts` gets a sum: as many as divide the rows of a register tile get the same number of them, where every
-// sum depends on these. They are counted by the first REG axis, if there is another one for the columns.
+// Returns which of the `parts` threads or blocks receives a sum. If every sum depends on the rows of the register tile,
+// the rows are shared evenly by as many receivers as divide their number; otherwise part 0 receives all sums. The first
+// REG axis counts the rows if there is another REG axis for the columns.
 ir::Expr receiver(const ir::Tile& tile, const SplitSums& sums, std::int64_t parts) {
   const auto is_reg = [](const ir::Axis& axis) { return axis.bind == ir::Bind::reg; };
   if (std::ranges::count_if(tile.axes, is_reg) < 2) return 0;
@@ -63,7 +64,7 @@ std::optional<SplitSums> find_split_sums(const ir::Program& program, const ir::L
 
 bool has_room(const ir::Program& program, const SplitSums& sums, std::int64_t copies, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  constexpr std::int64_t granule = 16;  // what the next buffer is aligned to
+  constexpr std::int64_t granule = 16;  // alignment of buffers in shared memory, in bytes
   const std::int64_t outputs = ir::count_of(tile, ir::Bind::thread) * ir::count_of(tile, ir::Bind::reg),
                      bytes = ceil_div(outputs * copies * ir::bytes(ir::DType::f32), granule) * granule;
   return shared_bytes(program, target) + std::ssize(sums.accumulators) * bytes <= target.shared_bytes;

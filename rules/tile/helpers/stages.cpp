@@ -52,7 +52,7 @@ void drop_true_guards(ir::Body& body) {
   body = std::move(kept);
 }
 
-// v3 → v7: the letters and the next number that is free.
+// Renames values, such as v3 to v7: the letters stay, followed by the next free number.
 class Renaming {
  public:
   explicit Renaming(Names taken) : taken_(std::move(taken)) {}
@@ -86,7 +86,7 @@ class Renaming {
   Names taken_;
   std::map<std::string, std::string> to_;
   std::map<std::string, int> next_;
-  ir::Substitution in_indices_;  // gathers
+  ir::Substitution in_indices_;  // for values in the indices of gathers
 };
 
 }  // namespace
@@ -206,7 +206,7 @@ std::optional<ir::Stage> warpgroup_layout(const ir::Program& program, const ir::
 
 std::optional<ir::Stage> warpgroup_layout_in_lines(const ir::Program& program, const ir::Stage& stage, bool transposed,
                                                    std::int64_t rows, const ir::Ranges& scope, const Target& target) {
-  constexpr std::int64_t copied = 16;  // bytes, which a pattern keeps together
+  constexpr std::int64_t copied = 16;  // bytes per copy, which a swizzle pattern keeps together
   const auto lanes = static_cast<int>(copied / ir::bytes(stage.dtype));
   const std::vector<int> widths = copy_widths(stage, *program.find(stage.source), target, scope);
   if (std::ranges::find(widths, lanes) == widths.end()) return std::nullopt;

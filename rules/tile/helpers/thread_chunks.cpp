@@ -12,8 +12,9 @@
 namespace deplo::rules::key_chunks {
 namespace {
 
-// The number of vectors of sums, for each of `fm` rows, that one loop keeps in registers. A quarter of the registers is
-// for operands: with AVX-512 that leaves 8 rows of two vectors, as register_tile's 8 x 32, of 24 vectors for sums.
+// Returns how many accumulator vectors per row one loop keeps in registers, for each of `fm` rows. A quarter of the
+// registers is kept for operands. With AVX-512, 24 registers remain for accumulators, which allows 8 rows of two
+// vectors, as in register_tile's 8 x 32.
 std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
   const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
   return divisors(vectors, 1, std::min(most, vectors)).back();
@@ -37,7 +38,7 @@ void ThreadChunks::deal_out() {
   if (!lane_.empty()) key_ = key_ + ir::var(lane_);
 }
 
-// The last axis becomes the rows of blocks, threads and registers; the axis n goes, all others are blocks.
+// Splits the rows (sweep_.m) into blocks, threads and registers. Removes axis n. All other axes become block axes.
 void ThreadChunks::deal_rows(const std::string& n) {
   const std::size_t rows = deal_blocks(n);
   row_ = ir::var(tile().axes[rows].name) * shape_.fm;
@@ -46,7 +47,7 @@ void ThreadChunks::deal_rows(const std::string& n) {
   if (shape_.fm > 1) row_ = row_ + ir::var(tile().axes.back().name);
 }
 
-// Elements of a row: lanes, threads, registers of one loop, and groups of these.
+// Distributes the elements of a row over lanes, threads, the registers of one loop, and groups of these registers.
 ThreadChunks::Elements ThreadChunks::deal(std::int64_t elements) {
   const std::int64_t step = shape_.columns * lanes_, each = group(shape_.fm, elements / step, target_);
   Elements dealt;
@@ -113,7 +114,7 @@ void MemoryChunks::add_chunk() {
   if (has_weights(step_)) add_weighted();
 }
 
-/// Calls f(score, key) in a loop over the row's scores in memory.
+/// Calls f(score, key) in a loop over the row's scores, which are in memory.
 template <class F>
 void MemoryChunks::sweep_row(F&& f) {
   const std::string axis = out_.fresh("a"), score = out_.fresh("in");
@@ -126,7 +127,7 @@ void MemoryChunks::sweep_row(F&& f) {
   out_.add(std::move(loop));
 }
 
-// One key after the other; lanes lie along what its score sums up.
+// Computes the scores of one key after the other. Lanes lie along the axis that a score sums over.
 void MemoryChunks::add_dots() {
   const std::string dot = out_.fresh("a");
   const ir::Expr key = later(origin_ + ir::var(dot));
@@ -149,7 +150,7 @@ void MemoryChunks::add_dots() {
   out_.add(std::move(one));
 }
 
-// As many keys at a time as there are registers for; each lane has keys of its own.
+// Computes the scores of as many keys at a time as the registers can hold. Each lane has its own keys.
 void MemoryChunks::add_score_groups() {
   add_inputs();
   ir::Loop group = {{group_, groups_, ir::Bind::free}, 0, 1, 1, {}};

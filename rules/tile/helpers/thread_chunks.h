@@ -4,7 +4,8 @@
 
 namespace deplo::rules::key_chunks {
 
-/// GPUs: threads and lanes lie along the keys in the first contraction, along the values in the second.
+/// The lowering for GPUs: threads and lanes lie along the keys in the first contraction, along the values in the
+/// second.
 class ThreadChunks : public Chunks {
  public:
   ThreadChunks(ir::Program program, const KeySweep& sweep, const ChunkShape& shape, const Target& target)
@@ -15,19 +16,19 @@ class ThreadChunks : public Chunks {
   void add_inputs() override;
   void mark_scores(ir::Loop& loop) const override { loop.per = key_groups_; }
   void mark_weights(ir::Loop& loop) const override { loop.per = value_groups_; }
-  /// Adds the axes of the tile along which keys lie.
+  /// Adds the tile's axes that distribute the keys.
   virtual void deal_keys();
-  /// The key in the chunk, but for the lane. All axes of the tile have their names.
+  /// Returns the key's position in the chunk, without the lane. All axes of the tile have their names.
   virtual ir::Expr place_keys() { return dealt_keys_; }
-  /// The number of keys that lie together in a slab; 0: all.
+  /// Returns the number of keys per panel of a slab; 0 if panels do not split the keys.
   virtual std::int64_t panel() const { return 0; }
 
-  std::string key_groups_, key_register_, value_groups_;  // axes of the tile; "": there is none
+  std::string key_groups_, key_register_, value_groups_;  // axes of the tile; "" if there is none
 
  private:
   void deal_rows(const std::string& n);
   struct Elements {
-    std::string groups, one;  // axes; "": there is none
+    std::string groups, one;  // axes; "" if there is none
     ir::Expr place;
   };
   Elements deal(std::int64_t elements);
@@ -35,8 +36,8 @@ class ThreadChunks : public Chunks {
   ir::Expr dealt_keys_ = 0;
 };
 
-/// CPUs: each thread of a block has rows of its own, whose scores pass through memory. Registers are for the sums of
-/// one loop at a time.
+/// The lowering for CPUs: each thread of a block has its own rows, whose scores pass through memory. The registers hold
+/// the accumulators of one loop at a time.
 class MemoryChunks final : public ThreadChunks {
  public:
   using ThreadChunks::ThreadChunks;
@@ -54,8 +55,9 @@ class MemoryChunks final : public ThreadChunks {
   template <class F>
   void sweep_row(F&& f);
 
-  std::int64_t groups_ = 1, keys_of_group_ = 1;  // groups of keys, one after the other; keys of a lane in each
-  std::string group_, key_of_group_;             // axes of their loop, and of registers
+  // groups of keys, computed one after the other; keys of a lane in each group
+  std::int64_t groups_ = 1, keys_of_group_ = 1;
+  std::string group_, key_of_group_;  // axis of the loop over groups; REG axis of a lane's keys
 };
 
 }  // namespace deplo::rules::key_chunks

@@ -19,7 +19,7 @@ namespace {
 using Kind = VectorSite::Kind;
 using Names = std::set<std::string, std::less<>>;
 
-// The threads of a shared sweep differ in where they start and who writes, in nothing else.
+// Returns whether the threads of a shared sweep differ only in where they start and which of them writes.
 bool shares_sweeps(const ir::Body& body, const std::string& thread) {
   bool only_starts = true;
   ir::for_each(body, [&](const ir::Stmt& stmt) {
@@ -39,8 +39,8 @@ void find_sweeps(const ir::Body& body, const std::string& shared, VectorSite& si
   }
 }
 
-// Has the index one value in all lanes of a vector, which begins at a multiple of its width? So has the channel of an
-// element, where whole vectors are in one.
+// Returns whether the index has the same value in all lanes of a vector that begins at a multiple of its width. The
+// channel of an element is such an index if each vector lies within one channel.
 bool lanes_agree(const ir::Expr& e, const ir::Axis& axis, const std::string& lane, std::int64_t width) {
   if (!ir::depends_on(e, axis.name)) return true;
   const ir::Ranges ranges = {{axis.name, {0, ceil_div(axis.extent, width) - 1}}, {lane, {0, width - 1}}};
@@ -48,7 +48,7 @@ bool lanes_agree(const ir::Expr& e, const ir::Axis& axis, const std::string& lan
   return !ir::depends_on(ir::simplify(in_lane, ranges), lane);
 }
 
-// for a = t; …; += s becomes for a = t * width; …; += s * width, and a + lane in its body.
+// Rewrites `for a = t; …; += s` as `for a = t * width; …; += s * width`, with a + lane in its body.
 void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& lane, std::int64_t width) {
   ir::Substitution substitution;
   for (ir::Stmt& stmt : tile.body) {
@@ -60,7 +60,7 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
     loop->step *= width;
     substitution.emplace_back(loop->axis.name, ir::var(loop->axis.name) + ir::var(lane));
   }
-  // The loop bounds stay: only the bodies see the lane.
+  // Loop bounds stay unchanged: only the bodies depend on the lane.
   for (ir::Stmt& stmt : tile.body)
     if (auto* loop = stmt.as<ir::Loop>()) {
       ir::Ranges scope = {{loop->axis.name, ir::range_of(*loop)}, {lane, {0, width - 1}}};
@@ -70,17 +70,18 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
     }
 }
 
-// e = r * threads + t walks the block's elements; e = (r * threads + t) * width + lane walks them too, lanes first.
+// e = r * threads + t walks the block's elements. e = (r * threads + t) * width + lane walks the same elements, lanes
+// first.
 void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& reg, std::int64_t registers,
                const std::string& lane, std::int64_t width) {
   const ir::Expr t = ir::var(thread.name), r = registers == 1 ? ir::Expr(0) : ir::var(reg);
-  const std::string e = ir::lane_variable;  // no axis and no value is called so
+  const std::string e = ir::lane_variable;  // no axis or value has this name
   const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane);
   const ir::Substitution apart = {{reg, element / thread.extent}, {thread.name, element % thread.extent}};
   ir::Ranges scope;
   ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
     if (!ir::depends_on(index, reg) && !ir::depends_on(index, thread.name)) return index;
-    // Most indices hold r and t as r * threads + t.
+    // Most indices contain r and t as r * threads + t.
     const ir::Expr whole =
         ir::simplify(ir::substitute(index, {{thread.name, ir::var(e) - ir::var(reg) * thread.extent}}));
     const bool together = !ir::depends_on(whole, reg);
@@ -88,8 +89,8 @@ void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& 
   });
 }
 
-// A condition that all lanes of a vector agree on, without the lane: of `0 < difference` where the difference passes 0
-// between two vectors. Others stay as they are.
+// Removes the lane from a condition on which all lanes of a vector agree, such as `0 < difference` if the sign of the
+// difference changes only between two vectors. Other conditions stay as they are.
 ir::Expr without_lane(const ir::Expr& condition, const std::string& lane, std::int64_t width) {
   if (!ir::depends_on(condition, lane)) return condition;
   if (condition.op() == ir::ExprOp::land)
@@ -116,27 +117,28 @@ void clear_per(ir::Body& body, const std::string& axis) {
   });
 }
 
-// A REG axis of one element is no axis.
+// Removes a REG axis of one element.
 void drop_axis(ir::Tile& tile, std::size_t axis) {
   clear_per(tile.body, tile.axes[axis].name);
   tile.axes.erase(tile.axes.begin() + static_cast<std::ptrdiff_t>(axis));
 }
 
-// Are `width` elements from base on, in the last dimension, contiguous and aligned?
+// Returns whether `width` elements from `base` on, along the last dimension, are contiguous and aligned.
 bool straight(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& base, int width,
               const Target& target) {
   if (const ir::Buffer* global = program.find(buffer))
     return global->strides.back() == 1 && aligned(ir::flat_offset(base, global->strides), width, target);
   const ir::Stage* stage = ir::find_stage(program.body, buffer);
-  if (stage == nullptr) return false;  // what a rule keeps in shared memory, as one element after the other
+  if (stage == nullptr) return false;  // other shared memory, which is accessed one element at a time
   const bool starts_whole = ir::known_divisor(base.back()) % width == 0;
-  if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;  // would reach over its panel
+  // the vector would cross the end of its panel
+  if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;
   const std::int64_t row = ir::row_elements(*stage) + stage->pad;
   const bool one_row = stage->slab.size() == 1 && stage->slots == 1;
   return traits(target.dialect).unaligned_vectors || (starts_whole && (one_row || row % width == 0));
 }
 
-// Does a loop sum, for each lane, what it loads for it?
+// Returns whether a loop in the body sums, in each lane, elements that are loaded for this lane.
 bool sums_lanes(const ir::Body& body, const std::string& lane) {
   return std::ranges::any_of(body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
@@ -149,7 +151,7 @@ bool sums_lanes(const ir::Body& body, const std::string& lane) {
   });
 }
 
-// What one statement of the program with vectors may do.
+// Decides whether a statement of the vectorized program is legal.
 class Legality {
  public:
   Legality(const ir::Program& vector, const VectorSite& site, std::int64_t width, const Target& target)
@@ -164,10 +166,10 @@ class Legality {
     ir::for_each(body, [&](const ir::Stmt& stmt) {
       if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
     });
-    on_lane_ = dependent_names(body, lane_, combined_);  // what is combined is one value again
+    on_lane_ = dependent_names(body, lane_, combined_);  // a combined accumulator has one value for all lanes
   }
 
-  /// `once`: the statement stands in no loop, so that a matmul's thread executes it once for each of its sums.
+  /// `once`: the statement is in no loop, so that a matmul's thread executes it once for each of its sums.
   bool operator()(const ir::Stmt& stmt, bool once) const {
     if (is_i64(stmt) && depends(stmt, on_lane_)) return false;
     if (const auto* s = stmt.as<ir::Accum>()) return combined_.count(s->dst) == 0 || depends(stmt, on_lane_);
@@ -183,13 +185,13 @@ class Legality {
     }
     if (const auto* s = stmt.as<ir::Write>(); s != nullptr && apart_ && once && s->mode == ir::WriteMode::assign)
       return true;
-    if (const auto* s = stmt.as<ir::Write>())  // the elements are added to one by one
+    if (const auto* s = stmt.as<ir::Write>())  // `+=` adds the elements one by one
       return contiguous(s->buffer, s->index, s->mode == ir::WriteMode::assign);
     return true;
   }
 
  private:
-  // A value that each lane has, or the lane itself.
+  // Returns whether the expression contains a value that depends on the lane or, if `itself`, the lane itself.
   bool names_one(const ir::Expr& e, bool itself) const {
     std::vector<std::string> names;
     ir::collect_variables(e, names);
@@ -197,7 +199,8 @@ class Legality {
                        [&](const std::string& n) { return on_lane_.count(n) > 0 && (itself || n != lane_); });
   }
 
-  // Is the index that of a padded tensor, whose edges it does not pass? A transposed copy of one is faster without lanes.
+  // Returns whether a transposing kernel's index is clamped at the edges of a padded tensor. A transposed copy of a
+  // padded tensor is faster without lanes.
   bool stands_still(const std::vector<ir::Expr>& index) const {
     return site_.is_square &&
            std::ranges::any_of(index, [&](const ir::Expr& e) { return !ir::coefficient(e, lane_).has_value(); });
@@ -208,7 +211,8 @@ class Legality {
     return global != nullptr && ir::value_type(global->dtype) == ir::DType::f32;
   }
 
-  // Such lanes are the even and the odd ones of two vectors (ir/emit/emit_memory.cpp).
+  // Returns whether the lanes read every second element: the even or the odd ones of two vectors
+  // (ir/emit/emit_memory.cpp).
   bool takes_every_second(const ir::Load& load) const {
     const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     return target_.cpu && site_.kind != Kind::sweeps && reads_f32(load.buffer) &&
@@ -217,7 +221,7 @@ class Legality {
            ir::coefficient(load.index.back(), lane_) == 2;
   }
 
-  // Such lanes are the elements of one narrower vector, each several times.
+  // Returns whether the lanes read the elements of one narrower vector, each several times.
   bool is_repeated(const ir::Load& load) const {
     const ir::Buffer* const source = program_.find(load.buffer);
     return target_.cpu && site_.kind != Kind::sweeps && source != nullptr && !ir::is_float16(source->dtype) &&
@@ -225,7 +229,8 @@ class Legality {
            ir::repeats_of(load.index, lane_, width_) > 0;
   }
 
-  // Of a padded tensor: one access where the lanes do not meet its edge, else one for each (emit_memory.cpp).
+  // Returns whether the load is from a padded tensor: one access if no lane is at its edge, else one per lane
+  // (emit_memory.cpp).
   bool meets_edges(const ir::Load& load) const {
     const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     return target_.cpu && site_.kind != Kind::sweeps && !site_.is_square && reads_f32(load.buffer) &&
@@ -234,7 +239,7 @@ class Legality {
            ir::walks_or_stands(load.index.back(), lane_);
   }
 
-  // `site` knows that its sweeps step by whole vectors.
+  // The sweeps in `site_` step by whole vectors, so their axes are multiples of the width.
   bool contiguous(const std::string& buffer, const std::vector<ir::Expr>& index, bool at_once) const {
     const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     if (std::none_of(index.begin(), index.end(), on_lane)) return true;
@@ -254,13 +259,14 @@ class Legality {
   std::int64_t width_;
   const Target& target_;
   std::string lane_;
-  bool apart_;  // do lanes that are not consecutive have an access each? It is little beside a matmul's sums, or a
-                // window's, and what is transposed has such accesses whatever its lanes are.
+  // Whether lanes that are not consecutive may have one access each. This costs little compared with the sums of a
+  // matmul or a window. A transposing kernel has such accesses for any choice of lanes.
+  bool apart_;
   Names on_lane_;
-  Names combined_;  // over the lanes: what is accumulated must be another value in each
+  Names combined_;  // over the lanes; each lane must accumulate a different value
 };
 
-// Matrix instructions have lanes of their own.
+// Matrix instructions have their own lanes, so their loops are skipped.
 bool all_legal(const ir::Body& body, const Legality& legal, bool once) {
   return std::ranges::all_of(body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
@@ -275,12 +281,12 @@ bool all_legal(const ir::Body& body, const Legality& legal, bool once) {
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   VectorSite site;
-  bool combines = false;  // over registers: online_softmax has decided about lanes
+  bool combines = false;  // over registers: online_softmax has already chosen the lanes
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) { combines |= stmt.as<ir::Combine>() != nullptr; });
   if (has_bind(tile, ir::Bind::vector) || (combines && has_online_softmax(tile.body))) return std::nullopt;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
-    // A register tile's neighbours are neighbours in memory, the elements of a pointwise thread lie `threads` apart.
+    // Neighbours in a register tile are adjacent in memory. The elements of a pointwise thread lie `threads` apart.
     const bool dealt = tile.axes[site.axis - 1].extent > 1 && !find_matmul(program) && !has_products(tile.body);
     const bool square = dealt && tile.axes[site.axis - 1].bind == ir::Bind::reg;
     site.kind = dealt && !square ? Kind::elements : Kind::register_axis;

@@ -10,21 +10,21 @@
 
 namespace deplo::rules {
 
-/// What would become the VECTOR axis.
+/// The axis, or the sweeps, from which the VECTOR axis would be split.
 struct VectorSite {
   enum class Kind { register_axis, elements, sweeps } kind = Kind::register_axis;
-  std::size_t axis = 0;            // of the tile: the REG axis, or the THREAD axis that shares the sweeps
+  std::size_t axis = 0;            // of the tile: the REG axis, or the THREAD axis along which the sweeps are shared
   std::int64_t extent = 1;         // the width must divide it
   std::vector<std::string> loops;  // the axes of the sweeps
-  bool is_square = false;          // does a thread have elements along two axes, because it transposes?
+  bool is_square = false;          // whether a thread has elements along two axes, because it transposes
 };
 std::optional<VectorSite> find_vector_site(const ir::Program&);
 
-/// The program with a VECTOR axis of `width` lanes as the tile's last axis.
+/// Returns the program with a VECTOR axis of `width` lanes as the tile's last axis.
 ir::Program with_vectors(ir::Program, const VectorSite&, std::int64_t width);
 
-/// Is every access that depends on the lane contiguous and aligned, and does no condition and no loop's start depend on
-/// it?
+/// Returns whether each access that depends on the lane is legal as a vector access (in general contiguous and
+/// aligned), and no condition and no loop's start depends on the lane.
 bool legal_vectors(const ir::Program&, const VectorSite&, std::int64_t width, const Target&);
 
 }  // namespace deplo::rules
