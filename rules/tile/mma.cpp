@@ -269,7 +269,8 @@ Verdict decide_mma(const ir::Program& given, const Target& target, const Pins& p
       if (atom.operands == ir::mma::Operands::tf32 && !program.allow_tf32) continue;
       std::string fault = obstacle(program, *matmul, atom, target);
       if (fault.empty()) (atom.of_warpgroup() ? groups : atoms).emplace_back(atom.name);
-      if (!atom.of_warpgroup() && (why.empty() || program.allow_tf32)) why = std::move(fault);  // what it is made for
+      // the reason of the tf32 atom if tf32 is allowed, otherwise of the first atom
+      if (!atom.of_warpgroup() && (why.empty() || program.allow_tf32)) why = std::move(fault);
     }
     // before warps: warpgroups read operands once, directly from the slabs
     std::ranges::move(atoms, std::back_inserter(groups));

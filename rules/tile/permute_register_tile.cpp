@@ -1,4 +1,4 @@
-// permute_register_tile: which columns a thread of a matmul owns, and in which order its rows are computed.
+// permute_register_tile: chooses which columns a thread of a matmul owns, and in which order its rows are computed.
 //   Tile(…, a3:16=THREAD, a5:8=REG): … load b_smem[a7, ((a3 * 8) + a5)]: the threads' vectors lie 8 banks apart
 //     →   Tile(…, a3:16=THREAD, a5:2=REG, a6:4=REG): … load b_smem[a7, (((a5 * 64) + (a3 * 4)) + a6)]
 //   for a7 in 0..16: # reduce  →  for a7 in 0..16: # reduce per a4 (order=mk: one row of accumulators at a time)
@@ -16,16 +16,16 @@
 namespace deplo::rules {
 namespace {
 
-// The register tile of a matmul: REG axes that its rows and its columns are counted by.
+// The register tile of a matmul: the REG axes that count its rows and its columns.
 struct Strip {
   const ir::Axis* rows = nullptr;     // nullptr: fm = 1
   const ir::Axis* columns = nullptr;  // nullptr: fn = 1
-  std::int64_t threads = 1;           // along n
+  std::int64_t threads = 1;           // number of threads along n
   std::string thread;
 };
 
-// Of a program that has a matmul. register_tile puts the axis of the rows before that of the columns, and none where
-// there is one of them.
+// Finds the register tile of a program that has a matmul. register_tile puts the axis of the rows before that of the
+// columns, and adds no axis for a single row or column.
 Strip find_strip(const ir::Tile& tile) {
   std::vector<const ir::Axis*> regs, threads;
   for (const ir::Axis& axis : tile.axes) {
@@ -35,7 +35,7 @@ Strip find_strip(const ir::Tile& tile) {
   const ir::Axis &n = *threads.back(), &m = *threads[threads.size() - 2];
   Strip s = {nullptr, nullptr, n.extent, n.name};
   if (regs.size() == 2) s.rows = regs[0], s.columns = regs[1];
-  if (regs.size() == 1) {  // an axis of one thread stands in no index
+  if (regs.size() == 1) {  // an axis of one thread appears in no index
     const std::string& reg = regs[0]->name;
     const bool columns = walk_together(tile, n.name, reg) || (n.extent == 1 && !walk_together(tile, m.name, reg));
     (columns ? s.columns : s.rows) = regs[0];
@@ -43,8 +43,9 @@ Strip find_strip(const ir::Tile& tile) {
   return s;
 }
 
-// Wavefronts of a warp, in one run of the block, of the loads that walk the columns when each thread owns strips of
-// `strip` of them. Of contiguous columns vectors are loaded; rows that threads walk down will be padded to odd lengths.
+// Returns the wavefronts of a warp, in one run of the block, for the loads that walk the columns, if each thread owns
+// strips of `strip` columns. Contiguous columns are loaded as vectors. Rows that threads walk down will be padded to
+// odd lengths.
 double wavefronts(const std::vector<WarpAccess>& accesses, const Strip& s, std::int64_t strip, const Target& target) {
   const std::int64_t fn = s.columns->extent;
   double sum = 0;
@@ -68,7 +69,7 @@ double wavefronts(const std::vector<WarpAccess>& accesses, const Strip& s, std::
   return sum;
 }
 
-// The fewest wavefronts first, then the widest strip.
+// Returns the widths of strips, the one with the fewest wavefronts first. Of equal ones, the widest comes first.
 std::vector<Value> strips(const ir::Program& program, const Strip& s, const Target& target) {
   const std::vector<WarpAccess> accesses = warp_accesses(program, Unrolled::all);
   std::vector<std::pair<double, std::int64_t>> scored;
@@ -84,8 +85,8 @@ std::vector<Value> strips(const ir::Program& program, const Strip& s, const Targ
 }
 
 Verdict decide_permute_register_tile(const ir::Program& program, const Target& target, const Pins& pins) {
-  // The columns of a thread are whole vectors there, and its accumulators fit the registers: loads of the columns
-  // again for each row would only be more.
+  // On a CPU the columns of a thread are whole vectors, and its accumulators fit in the registers. Loading the columns
+  // again for each row would only add loads.
   if (target.cpu) return Skip{"a CPU has no banks and keeps all its rows in registers"};
   if (pins.empty() && (!has_bind(tile_of(program), ir::Bind::reg) || !find_matmul(program)))
     return Skip{"no matmul with a register tile"};
@@ -95,7 +96,7 @@ Verdict decide_permute_register_tile(const ir::Program& program, const Target& t
   return Apply{};
 }
 
-// ((t * fn) + r) becomes (((r1 * (threads * strip)) + (t * strip)) + r).
+// Replaces ((t * fn) + r) by (((r1 * (threads * strip)) + (t * strip)) + r).
 void permute(ir::Program& program, const Strip& s, std::int64_t strip) {
   const std::string t = s.thread, r = s.columns->name, outer = strip == 1 ? r : ir::fresh_axis(program);
   const std::int64_t fn = s.columns->extent, threads = s.threads;

@@ -1,4 +1,4 @@
-// persistent_blocks: only so many blocks are launched as the units hold, and each takes several blocks of the grid.
+// persistent_blocks: launches only as many blocks as the units hold. Each of them takes several blocks of the grid.
 //   Tile(axes=(a0:8=BLOCK, a1:28=BLOCK, a2:128=THREAD, …)):
 //     x_smem = Stage(x, origin=((a0 * 64), 0), …)
 //     …
@@ -7,11 +7,11 @@
 //               if (((a9 * 132) + a0) < 224):
 //                 x_smem = Stage(x, origin=((min((((a9 * 132) + a0) / 28), 7) * 64), 0), …)
 //                 …
-// `order`: those that a block takes are a launch apart ("waves", as the hardware deals them), or neighbours ("shares").
-// Where K is split (split_matmul_k) neighbours are parts of one sum, and the shares are those of Stream-K (Osama,
-// Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix Multiplication
-// on the GPU", PPoPP 2023) in units of a split: every block has the same part of the multiplications, however few tiles
-// there are. Each unit adds its sum in memory.
+// `order`: the blocks of the grid that a launched block takes are a launch apart ("waves", as the hardware schedules
+// them), or neighbours ("shares"). If K is split (split_matmul_k), neighbours are parts of one sum, and the shares are
+// those of Stream-K (Osama, Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense
+// Matrix-Matrix Multiplication on the GPU", PPoPP 2023) in units of a split: every block has the same share of the
+// multiplications, however few tiles there are. The sum of each split is added in memory.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -23,9 +23,10 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_resident = 4;  // more blocks a unit hide each other's beginnings and ends without this
+// per unit; with more, blocks hide each other's beginnings and ends without this rule
+constexpr std::int64_t most_resident = 4;
 
-// How often a tile fills the slots of TMA's copies: slot s `rounds` times, and once more where s < `rest`.
+// How often a tile fills the slots of TMA's copies: slot s is filled `rounds` times, and once more if s < `rest`.
 struct Fills {
   std::int64_t rounds = 0, rest = 0;
   bool any() const { return rounds > 0 || rest > 0; }
@@ -54,7 +55,7 @@ class FillCounter {
     }
   }
 
-  // nullopt: the slots are not filled in turn.
+  // Returns nullopt if the slots are not filled in turn.
   std::optional<Fills> fills() const {
     if (times_.empty()) return Fills{};
     const Fills result = {times_.back(),
@@ -83,7 +84,8 @@ class FillCounter {
   std::vector<std::int64_t> times_;
 };
 
-// Where a mask ends a loop over slabs early, blocks fill them differently often.
+// Returns how often a block fills the slots of TMA's copies. Returns nullopt if they are not filled in turn, or if a
+// mask ends a loop over slabs early, because the number then differs between blocks.
 std::optional<Fills> fills_of(const ir::Tile& tile) {
   bool early = false;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
@@ -105,12 +107,13 @@ bool adds_up(const ir::Tile& tile) {
   return adds;
 }
 
-// As many as the units hold, where the grid has more; by the registers that the accumulators take at least.
+// Returns the numbers of blocks that the units hold, if the grid has more; 0 (the whole grid) comes first. The estimate
+// assumes the minimum of registers that the accumulators take.
 std::vector<Value> block_options(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t grid = ir::count_of(tile, ir::Bind::block), threads = launched_threads(tile);
   std::int64_t registers = least_registers(thread_values(tile));
-  if (producers(tile.body) > 0)  // they leave theirs to the others
+  if (producers(tile.body) > 0)  // producers leave their registers to the other threads
     registers = std::min(registers, thread_registers(threads, target));
   const std::int64_t fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
@@ -134,8 +137,8 @@ Verdict decide_persistent_blocks(const ir::Program& program, const Target& targe
   return Fork{"blocks", std::move(options)};
 }
 
-// The place of a block in the grid, by its number; the last of the axes fastest. Of numbers beyond the grid the place
-// is in it too: the verifier does not carry the guard through the divisions.
+// Returns the position in the grid of the block with this number. The last axis varies fastest. Numbers beyond the grid
+// are clamped to it, because the verifier does not carry the guard through the divisions.
 ir::Substitution places(std::vector<ir::Axis> axes, const ir::Expr& number, bool beyond) {
   ir::Substitution result;
   ir::Expr rest = number;
@@ -147,7 +150,7 @@ ir::Substitution places(std::vector<ir::Axis> axes, const ir::Expr& number, bool
   return result;
 }
 
-// A barrier of TMA goes on to count where the block before has stopped.
+// Continues the phases of TMA's barriers where the previous block of the loop has stopped.
 void continue_phases(ir::Body& body, const Fills& fills, const ir::Expr& before) {
   ir::for_each(body, [&](ir::Stmt& stmt) {
     auto* wait = stmt.as<ir::AsyncWait>();
@@ -167,13 +170,13 @@ ir::Program apply_persistent_blocks(ir::Program program, const Target&, const Pi
   std::vector<ir::Axis> taken;
   for (const ir::Axis& axis : tile.axes)
     if (axis.bind == ir::Bind::block) taken.push_back(axis);
-  if (shares && split) std::rotate(taken.begin(), taken.begin() + 1, taken.end());  // the parts of K
+  if (shares && split) std::rotate(taken.begin(), taken.begin() + 1, taken.end());  // the parts of K vary fastest
   std::erase_if(tile.axes, [](const ir::Axis& axis) { return axis.bind == ir::Bind::block; });
   tile.axes.insert(tile.axes.begin(), block);
   const std::string turn = ir::fresh_axis(program);
   const ir::Expr b = ir::var(block.name), t = ir::var(turn);
   ir::Expr number = t * blocks + b, goes_on = ir::less(number, grid);
-  if (shares) {  // grid / blocks each, the first grid % blocks one more
+  if (shares) {  // grid / blocks each, and one more for the first grid % blocks
     const std::int64_t least = grid / blocks, rest = grid % blocks;
     number = b * least + ir::min(b, rest) + t;
     goes_on = ir::less(t, ir::less(b, rest) + least);

@@ -7,9 +7,9 @@
 //     →   tail=predicated:
 //         stage(0) … stage(d - 2)
 //         for k in 0..n: # free { AsyncWait(keep=d-2); stage(k + d - 1) when k + d - 1 < n; compute(k) }
-// With two slots the last loop is straight code. The wait of trip k is also the barrier behind the reads of
-// slab k - 1, whose slot is filled next. Predicated, the arithmetic stands in the text once, so that twice as long a
-// loop over a slab may be unrolled; the trips on the last slabs wait for empty groups.
+// With two slots, the last loop is straight-line code. The wait of iteration k is also the barrier after the reads of
+// slab k - 1, whose slot is filled next. With a predicated tail, the code contains the arithmetic only once, so that a
+// loop over a slab that is twice as long may be unrolled. The iterations on the last slabs wait for empty groups.
 #include <iterator>
 #include <utility>
 
@@ -25,7 +25,8 @@ namespace {
 
 std::int64_t slots_of(const ir::Loop& loop) { return loop.body.front().as<ir::Stage>()->slots; }
 
-// As many chunks as slots: the steady state has a trip at least.
+// Returns the positions of the loops to pipeline. They have at least as many chunks as slots, so that the steady state
+// has at least one iteration.
 std::vector<std::size_t> pipelines(const ir::Tile& tile) {
   std::vector<std::size_t> places;
   for (const std::size_t place : chunk_loops(tile))
@@ -37,8 +38,9 @@ std::vector<std::size_t> pipelines(const ir::Tile& tile) {
 
 constexpr const char *peeled = "peeled", *predicated = "predicated";
 
-// Predicated first where the arithmetic on a slab can be unrolled once, but not twice. Else it costs a few instructions
-// a trip, and the guard of the last elements of k, which peeled is needed on the last slabs only.
+// A predicated tail comes first if the arithmetic on a slab can be unrolled once, but not twice. Otherwise it costs a
+// few instructions per iteration. It also guards the last elements of k in every iteration, which a peeled tail does on
+// the last slabs only.
 std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
   bool once = false, guarded = false;
   ir::for_each(pipeline.body, [&](const ir::Stmt& stmt) {
@@ -48,7 +50,7 @@ std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
     const std::int64_t unrolled = trip_instructions(*loop, tile) * ir::mma::trips(*loop);
     once |= unrolled <= most_unrolled && 2 * unrolled > most_unrolled;
   });
-  if (pipeline.end) return {Value{predicated}};  // which slab is the last one the block knows
+  if (pipeline.end) return {Value{predicated}};  // only the block knows which slab is the last one
   std::vector<Value> result = {Value{peeled}, Value{predicated}};
   if (once && !guarded) std::swap(result[0], result[1]);
   return result;
@@ -73,7 +75,7 @@ ir::Loop free_loop(std::string axis, std::int64_t trips) {
 
 void append(ir::Body& to, ir::Body from) { std::move(from.begin(), from.end(), std::back_inserter(to)); }
 
-// What the parts of a pipeline are made of.
+// Makes the parts of a pipeline from a chunk loop: prologue, steady state and epilogue.
 class Pipeline {
  public:
   Pipeline(const ir::Program& program, const ir::Loop& loop, bool peels)
@@ -137,7 +139,8 @@ class Pipeline {
       auto* stage = stmt.as<ir::Stage>();
       if (stage == nullptr || peels_) continue;
       stage->when = exists;
-      // With as many chunks as slots the slot was simplified to the chunk; the one behind the last is 0 again.
+      // With as many chunks as slots, the slot was simplified to the chunk's number. The chunk after the last slot
+      // takes slot 0.
       stage->slot = ir::simplify((ir::var(axis_) + ahead_) % stage->slots, ranges);
     }
     append(loop.body, at(compute_, ir::var(axis_), ranges));
@@ -166,7 +169,7 @@ class Pipeline {
   ir::Ranges around_;
   std::set<std::string, std::less<>> kept_;
   bool peels_;
-  std::int64_t ahead_, steady_;  // slabs under way; trips of the steady state
+  std::int64_t ahead_, steady_;  // slabs in flight; iterations of the steady state
   ir::Body stages_, compute_;
 };
 

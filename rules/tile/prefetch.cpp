@@ -1,14 +1,14 @@
-// prefetch: whole vectors are asked for before they are read or written.
+// prefetch: requests whole vectors before they are read or written.
 //   for a7 in 0..64: # reduce                    for a7 in 0..64: # reduce
 //     in1 = load b[a7, (a3 * 64)]         →        Prefetch(b[(a7 + 8), (a3 * 64)])
 //                                                  in1 = load b[a7, (a3 * 64)]
 //   b_smem = Stage(b, …, slab=(s0:64@0, s1:256@1)) lanes=16   →   b_smem = Stage(…) lanes=16 prefetch=4
-// One knob per buffer: how many trips of the loop around the access ahead, in kernels without loops how many blocks, in
-// the copies of a Stage how many rows.
-// What several threads read each of them asks for: a condition costs the loop more, and the later ones bring it from
-// the second level of the caches to the first (docs/performance.md). A hardware prefetcher stops where a page of 4 KiB
-// ends (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching"), which short rows and
-// narrow blocks do all the time.
+// Each buffer has a knob, its distance: in iterations of the loop around the access, in blocks if the kernel has no
+// loops, or in rows for the copies of a Stage.
+// If several threads read the same elements, each of them prefetches these: a condition would cost the loop more, and
+// the later prefetches bring the elements from the second level of the caches to the first (docs/performance.md). A
+// hardware prefetcher stops at the end of a page of 4 KiB (Intel 64 and IA-32 Architectures Optimization Reference
+// Manual, "Data Prefetching"), which short rows and narrow blocks reach all the time.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -22,14 +22,14 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t least_bytes = 32;  // of an access: half a cache line
+constexpr std::int64_t least_bytes = 32;  // bytes of an access: half a cache line
 
 struct Site {
   const ir::Stmt* access = nullptr;
-  const ir::Loop* loop = nullptr;  // the innermost around; nullptr: none
+  const ir::Loop* loop = nullptr;  // the innermost loop around the access; nullptr if there is none
 };
 
-// The accesses of a buffer that are asked for ahead; none: its Stages are.
+// The accesses of a buffer that are prefetched. If there are none, the copies of the buffer's Stages are prefetched.
 struct Stream {
   std::string buffer;
   bool write = false;
@@ -37,7 +37,7 @@ struct Stream {
   bool staged = false;
 };
 
-// What an access touches; nullptr: the statement is none.
+// Returns the index of an access, and sets its buffer and kind; nullptr if the statement is not an access to prefetch.
 const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer, bool& write) {
   const auto* store = stmt.as<ir::Write>();
   write = store != nullptr;
@@ -48,7 +48,8 @@ const std::vector<ir::Expr>* index_of(const ir::Stmt& stmt, std::string& buffer,
 bool is_wide(const ir::Program& program, const std::string& buffer, const std::vector<ir::Expr>& index) {
   const ir::Buffer* source = program.find(buffer);
   if (source == nullptr || index.empty() || gathers(program, index)) return false;
-  // Of a vector; of bytes, of which a thread's vectors lie in one line, of all of them.
+  // The elements of a vector. With elements of one byte, all vectors of a thread lie in one cache line, and count
+  // together.
   std::int64_t elements = 0;
   for (const ir::Axis& axis : tile_of(program).axes)
     if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name)) elements = axis.extent;
@@ -58,7 +59,7 @@ bool is_wide(const ir::Program& program, const std::string& buffer, const std::v
   return elements * ir::bytes(source->dtype) >= least_bytes;
 }
 
-// Copies of rows by loads and stores.
+// Returns whether the stage copies rows by loads and stores that are wide enough.
 bool is_row_copy(const ir::Program& program, const ir::Stage& stage) {
   const bool plain = stage.transport == ir::Transport::copy || stage.transport == ir::Transport::ahead;
   return plain && stage.slab.size() > 1 && stage.lanes * ir::bytes(program.find(stage.source)->dtype) >= least_bytes;
@@ -81,8 +82,9 @@ void collect(const ir::Program& program, const ir::Body& body, const ir::Loop* l
   }
 }
 
-// Of a row that is swept several times the second sweep asks for the next: the first one waits for its own, and while
-// the second one computes the memory is idle. In a kernel with loops what stands outside of them runs once.
+// Returns the streams to prefetch. If a row is swept several times, the second sweep prefetches the next row: the first
+// sweep waits for its own row, and while the second one computes the memory is idle. In a kernel with loops, accesses
+// outside of the loops are left out, because they run once.
 std::vector<Stream> streams(const ir::Program& program) {
   std::vector<Stream> result;
   collect(program, tile_of(program).body, nullptr, result);
@@ -103,8 +105,8 @@ std::vector<Stream> streams(const ir::Program& program) {
   return result;
 }
 
-// Of a load that steps from row to row in memory: as many rows ahead as a thread reads 4 KiB of (docs/performance.md,
-// "Matmuls of few rows and 16 bits"). 0: it walks along rows.
+// For a load that steps from row to row in memory, returns the number of rows in which a thread reads 4 KiB
+// (docs/performance.md, "Matmuls of few rows and 16 bits"). Returns 0 if the load walks along rows.
 std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   constexpr std::int64_t ahead = 4096, line = 64;  // bytes
   const Site& site = stream.sites[0];
@@ -117,7 +119,8 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   return std::max<std::int64_t>(1, ahead / std::max(row, line));
 }
 
-// Does the loop walk a window, (a6 % 7) and (a6 / 7)? Its turns, and the next blocks, read mostly the same lines.
+// Returns whether the loop walks a window, (a6 % 7) and (a6 / 7). Its iterations, and the next blocks, mostly read the
+// same lines.
 bool walks_window(const Stream& stream) {
   const auto* load = stream.sites[0].access->as<ir::Load>();
   const std::string& turn = stream.sites[0].loop->axis.name;
@@ -126,8 +129,8 @@ bool walks_window(const Stream& stream) {
          });
 }
 
-// Does the next block of a matmul read the same, or what a number chooses, for neighbours mostly the same? It finds it
-// in the cache.
+// Returns whether the next block of a matmul reads the same elements, or elements that a loaded number selects, which
+// are mostly the same for neighbours. The next block then finds them in the cache.
 bool next_block_shares(const ir::Program& program, const Stream& stream) {
   if (!find_matmul(program)) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
@@ -137,8 +140,8 @@ bool next_block_shares(const ir::Program& program, const Stream& stream) {
   return load != nullptr && last != axes.rend() && !ir::depends_on(load->index, last->name);
 }
 
-// The best of a few that were measured on matmuls, softmax and gelu (docs/performance.md) come first: a whole sweep
-// ahead is the next row.
+// The best of a few distances that were measured on matmuls, softmax and gelu (docs/performance.md) comes first. The
+// distance of a whole sweep prefetches the next row.
 std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
   if (stream.staged) return options({4, 0, 2, 8, 16}, 0, 16);
   const ir::Loop* loop = stream.sites[0].loop;
@@ -159,7 +162,8 @@ Verdict decide_prefetch(const ir::Program& program, const Target& target, const 
   return Apply{};
 }
 
-// How far an index moves when the axis does, from the origin: for one that is clamped at a tail as if it were not.
+// Returns the index after the axis has moved by `by`. The difference is taken at the origin, so that an index that is
+// clamped at a tail moves as if it were not clamped.
 ir::Expr moved(const ir::Expr& index, const std::string& axis, std::int64_t by) {
   const auto at = [&](std::int64_t value) {
     ir::Substitution substitution;
@@ -170,7 +174,7 @@ ir::Expr moved(const ir::Expr& index, const std::string& axis, std::int64_t by) 
   return ir::simplify(index + (at(by) - at(0)));
 }
 
-// The axis that moves on: the loop's, or the last block axis that the access depends on.
+// Returns the axis to prefetch along: the loop's, or the last block axis that the access depends on.
 std::string axis_of(const ir::Tile& tile, const Site& site, const std::vector<ir::Expr>& index) {
   if (site.loop != nullptr) return site.loop->axis.name;
   std::string last;
@@ -189,7 +193,8 @@ std::optional<ir::Stmt> ahead(const ir::Tile& tile, const Site& site, std::int64
   return result;
 }
 
-using Additions = std::vector<std::pair<const ir::Stmt*, ir::Stmt>>;  // what goes in front of what
+// a statement, and the statement to insert before it
+using Additions = std::vector<std::pair<const ir::Stmt*, ir::Stmt>>;
 
 void insert(ir::Body& body, const Additions& additions) {
   ir::Body result;

@@ -1,10 +1,11 @@
-// raster: the blocks of a matmul run in groups of rows, so that those that run together share operands in the cache.
+// raster: runs the blocks of a matmul in groups of rows, so that blocks that run together share operands in the cache.
 //   Tile(axes=(a0:8=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:128=THREAD)): … x[((a0 * 64) + a1), …] …
 //     →   Tile(axes=(a0:2=BLOCK, a1:64=THREAD, a2:28=BLOCK, a3:4=BLOCK, a4:128=THREAD)):
 //           … x[(((a0 * 256) + (a3 * 64)) + a1), …] …
-// Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as Triton's grouped order
-// ("Matrix Multiplication", L2 Cache Optimizations). Of a batch of products whose factor on the right is chosen by a
-// number (the blocks of a routed MLP, sorted by expert), the products are the rows: neighbours have the same factor.
+// Blocks are numbered with the last axis fastest: 4 rows of a column, then the next column, as in Triton's grouped
+// order ("Matrix Multiplication", L2 Cache Optimizations). In a batch of products whose right-hand factor is chosen by
+// a loaded number (the blocks of a routed MLP, sorted by expert), the products take the place of the rows: neighbours
+// have the same factor.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -16,21 +17,21 @@
 namespace deplo::rules {
 namespace {
 
-// The block axes of m and n stand right before their thread axes.
+// Returns whether the block axes of m and n are right before their thread axes.
 bool is_blocked(const ir::Tile& tile, const Matmul& matmul) {
   return matmul.m > 0 && matmul.n == matmul.m + 2 && tile.axes[matmul.m - 1].bind == ir::Bind::block &&
          tile.axes[matmul.n - 1].bind == ir::Bind::block;
 }
 
-// The axis of blocks that is grouped: the rows, or that of a batch of products which share columns.
+// Returns the axis of blocks to group: the rows, or a batch of products that share columns; nullopt if there is none.
 std::optional<std::size_t> grouped_axis(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::size_t rows = matmul.m - 1;
   if (!target.cpu && tile_of(program).axes[rows].extent > 1) return rows;
   return sharing_axis(program, matmul);
 }
 
-// The threads of a CPU run few blocks at a time, which need one panel of columns in the cache: all blocks of a panel
-// first (docs/performance.md, "A routed MLP").
+// The threads of a CPU run few blocks at a time, and these should share one panel of columns in the cache. So CPUs run
+// all blocks of a panel first (docs/performance.md, "A routed MLP").
 std::vector<Value> group_options(std::int64_t extent, bool largest_first, const Target& target) {
   if (target.cpu) return options({extent, 1}, 1, extent);
   std::vector<Value> groups;
@@ -40,9 +41,9 @@ std::vector<Value> group_options(std::int64_t extent, bool largest_first, const 
   return groups;
 }
 
-// Matrix instructions are fast enough to wait for the columns: do the blocks that run together have fewer than four
-// rows, so that each row of blocks reads all columns for itself? On an H200 512 x 18944 x 3584 takes 121 µs row by row,
-// 103 in groups of 2 rows and 100 in groups of 4.
+// Returns whether matrix instructions would wait for the columns, because the blocks that run together have fewer than
+// four rows, and each row of blocks reads all columns for itself. On an H200 512 x 18944 x 3584 takes 121 µs row by
+// row, 103 in groups of 2 rows and 100 in groups of 4.
 bool streams_columns(const ir::Program& program, const Matmul& matmul, const Target& target) {
   constexpr std::int64_t few_rows_together = 4;
   const ir::Tile& tile = tile_of(program);
@@ -85,7 +86,7 @@ ir::Program apply_raster(ir::Program program, const Target& target, const Pins& 
 extern const Rule raster = {
     .name = "raster",
     .summary = "blocks run in groups of rows, which share operands in cache",
-    .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // newer than kernels of CPUs
+    .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // older stored trails of CPU kernels lack it
     .decide = decide_raster,
     .apply = apply_raster,
 };

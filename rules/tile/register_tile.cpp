@@ -1,7 +1,7 @@
 // register_tile: each thread of a matmul computes fm x fn outputs.
 //   Tile(…, a2:64=THREAD, …, a4:128=THREAD): … a2 … a4 …
 //     →   Tile(…, a2:32=THREAD, …, a4:64=THREAD, a7:2=REG, a8:2=REG): … ((a2 * 2) + a7) … ((a4 * 2) + a8) …
-// The body is not copied: what depends on a REG axis is replicated over it when Kernel IR is made.
+// The body is not copied: materialize replicates statements over the REG axes that they depend on.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -15,26 +15,26 @@
 namespace deplo::rules {
 namespace {
 
-// Tiles on offer, and what they are rated by.
+// The block that register tiles divide, and what they are rated by.
 struct BlockTile {
   std::int64_t rows, columns;
   std::int64_t line;  // line_of_rows
 };
 
-// Wanted shapes, best first. CPU: as many sums as the registers hold, with full vectors along n. GPU: the articles'
-// default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
+// Returns a score, higher for better shapes. CPU: as many sums as the registers hold, with full vectors along n. GPU:
+// the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
 double preference(const BlockTile& block, std::int64_t fm, std::int64_t fn, const Target& target) {
   const std::int64_t rows = block.rows / fm, columns = block.columns / fn;
   const double threads = static_cast<double>(rows * columns);
   const double fma = static_cast<double>(fm * fn);
   if (target.cpu) {
     const bool vectors = fn % target.vector_lanes == 0;
-    // A vector of b comes from a panel beyond the level 1 cache, a scalar of a from within: 8 x 32 is faster than 4
-    // x 64.
+    // A vector of b comes from a panel beyond the level 1 cache, and a scalar of a from within it: 8 x 32 is faster
+    // than 4 x 64.
     const double loads =
         static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
     const double per_load = vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
-    return are_in_lines(fm, block.line) ? per_load : per_load / 8;  // else each row divides, at each product
+    return are_in_lines(fm, block.line) ? per_load : per_load / 8;  // otherwise each row divides for each product
   }
   const double slices = block.rows <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads
   const double warps_short = std::max(0.0, 1 - threads * slices / 128);
@@ -48,7 +48,7 @@ std::vector<Value> by_preference(std::vector<std::pair<double, std::int64_t>> sc
   return result;
 }
 
-// Each with the best of its columns.
+// Returns the numbers of rows, each rated with its best number of columns.
 std::vector<Value> row_options(const BlockTile& block, const Target& target) {
   std::vector<std::pair<double, std::int64_t>> scored;
   for (const auto& [fm, fn] : register_tiles(block.rows, block.columns, target)) {

@@ -1,4 +1,5 @@
-// slice_matmul_k: groups of threads of a matmul's block take a part of each chunk of K, and merge their sums behind it.
+// slice_matmul_k: groups of threads of a matmul's block each take a part of every chunk of K, and merge their sums
+// after the last chunk.
 //   Tile(axes=(…, a2:4=THREAD, …, a4:16=THREAD, a5:8=REG, …)):
 //     for a8 in 0..112: # free
 //       for a9 in 0..32: # reduce
@@ -11,7 +12,7 @@
 //             Combine(acc0, op=add, over=(a0), to=(a6 / 2))
 //             if (a0 == (a6 / 2)):
 //               c[…] = acc0
-// So a block of few outputs has register tiles as large as others, and as many threads.
+// A block with few outputs then has register tiles as large as other blocks, and as many threads.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -25,12 +26,13 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_slices = 8;  // of a chunk of 32 each has four steps, a vector of an operand that walks k
-// Warps of a unit, two a scheduler: one multiplies while the other waits for its operands.
+// each of 8 slices of a chunk of 32 has four steps: a vector of an operand that walks k
+constexpr std::int64_t most_slices = 8;
+// Warps per unit, two per scheduler: one multiplies while the other waits for its operands.
 constexpr double enough_warps = 8;
 
-// Of a guarded tail that ends where a slice does, the condition would be simplified to one of whole slices, under which
-// the verifier does not prove an index.
+// Returns false if a guarded tail ends where a slice does: its condition would be simplified to one of whole slices,
+// under which the verifier cannot prove an index.
 bool keeps_guard(const ir::Loop& loop, std::int64_t slices) {
   const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
   if (guard == nullptr || loop.axis.extent == slices) return true;
@@ -49,7 +51,7 @@ bool fits(const ir::Program& program, const SplitSums& sums, std::int64_t slices
          has_room(program, sums, slices, target);
 }
 
-// First the fewest that give every unit enough warps, where its blocks alone do not.
+// Returns the legal numbers of slices. The first is the smallest that gives every unit enough warps.
 std::vector<Value> slice_options(const ir::Program& program, const ir::Loop& loop, const SplitSums& sums,
                                  const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -88,7 +90,7 @@ ir::Program apply_slice_matmul_k(ir::Program program, const Target&, const Pins&
   const std::string k = loop.axis.name;
   loop.axis.extent /= slices;
   ir::Tile& tile = tile_of(program);
-  // The slowest of the threads' axes: a warp has one slice.
+  // The slice is the slowest thread axis, so that a warp has one slice.
   tile.axes.insert(tile.axes.begin(), slice);
   ir::substitute_axes(program, {{k, ir::var(slice.name) * loop.axis.extent + ir::var(k)}});
   merge_sums(program, sums, slice);

@@ -1,10 +1,11 @@
-// specialize_warps: threads beside the block's fill the slots of a chunk loop by TMA, ahead of those that compute. They
-// wait for free slots, the others for full ones, and no barrier of the block stands in the loop.
+// specialize_warps: additional threads fill the slots of a chunk loop by TMA, ahead of the threads that compute. The
+// additional threads wait for free slots, the others for full ones, and the loop has no barrier of the whole block.
 //   for a5 in 0..64: # free                        for a5 in 0..64: # free producers=128
 //     n1_smem = Stage(n1, …) buffers=4@(a5 % 4) tma      →   …
 //     AsyncWait(keep=0, phase=…, slot=(a5 % 4))
 //     …
-// One warp does it; a whole warpgroup leaves its registers to warpgroups that multiply (setmaxnreg).
+// One warp fills the slots. If warpgroups multiply, a whole warpgroup does, and leaves its registers to them
+// (setmaxnreg).
 #include <algorithm>
 
 #include "ir/hardware/mma.h"
@@ -26,7 +27,7 @@ std::int64_t producers_of(const ir::Body& body) {
   return multiplies_by_warpgroups(body) ? ir::mma::warpgroup : ir::gpu::warp;
 }
 
-// "" where the loop's slots can be filled by others; else why not.
+// Returns why other threads cannot fill the loop's slots; "" if they can.
 std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::size_t stages = leading_stages(loop.body);
@@ -46,7 +47,8 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
   const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
   if (threads % target.warp != 0) return "the block size is not a multiple of the warp size";
   if (threads + producers > target.max_threads) return "the block has no room for more threads";
-  // ptxas holds all threads to what the launch deals out, setmaxnreg or not: 112 sums of m64n224k16 do not fit 512.
+  // ptxas limits all threads to the registers of the launch, even with setmaxnreg: 112 sums of m64n224k16 do not fit
+  // with 512 threads.
   const std::int64_t others = multiplies_by_warpgroups(tile.body) ? other_registers_of_warpgroups : other_registers;
   if (thread_values(tile) + others > thread_registers(threads + producers, target))
     return "more threads leave too few registers for the sums";
@@ -68,7 +70,7 @@ Verdict decide_specialize_warps(const ir::Program& program, const Target& target
   if (places.size() != 1) return Skip{"not one chunk loop with stages"};
   if (std::string why = obstacle(program, loop_at(tile, places.front()), target); !why.empty()) return Skip{why};
   if (!fits_shared(with_producers(program, places.front()), target)) return Skip{"no shared memory left for barriers"};
-  // Without setmaxnreg a warp that only copies takes registers of those that multiply.
+  // Without setmaxnreg, a warp that only copies takes registers away from those that multiply.
   return on_off_fork("apply", multiplies_by_warpgroups(tile.body));
 }
 

@@ -1,7 +1,7 @@
-// split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its pattern, each 16-byte chunk where the
-// pattern says; the loads look there (stage_layout.h). The pattern with the fewest wavefronts, then the fewest
-// panels, comes first. Copies of 16 bytes by cp.async can store so too, where matrix instructions read: a pad may
-// keep their rows apart, but not what fills them.
+// split_inner_for_swizzle: TMA stores the rows of a slab in panels as wide as its swizzle pattern, with each 16-byte
+// chunk where the pattern places it. Loads use the same layout (stage_layout.h). The pattern with the fewest
+// wavefronts, then the fewest panels, comes first. Copies of 16 bytes by cp.async can use patterns, too, if matrix
+// instructions read the slab: a pad may avoid bank conflicts when its rows are read, but not when they are filled.
 //   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) tma
 //     →   n1_smem = Stage(n1, …, slab=(s0:16@0, s1:128@1)) panel=32 swizzle=128 tma
 #include <algorithm>
@@ -22,13 +22,13 @@ constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps togeth
 
 struct Scored {
   double wavefronts;
-  bool padded;                   // by so many with a pad only
-  std::int64_t panels, swizzle;  // a copy of its own for each panel
+  bool padded;                   // whether only a pad achieves this number
+  std::int64_t panels, swizzle;  // each panel is a separate copy
 };
 
-// Without a pattern pad_smem may give cp.async's slab a pad, of up to eight copies as room allows. Matrices of 32 bits
-// that lie across k are read without conflicts by a pad, or in many narrow panels, which cp.async would fill with
-// conflicts.
+// Without a pattern, pad_smem may pad cp.async's slab by up to eight copies, as far as there is room. Matrices of 32
+// bits that lie across k are read without conflicts with a pad, or in many narrow panels, but cp.async would fill these
+// panels with conflicts.
 Scored score(const std::vector<WarpAccess>& accesses, ir::Stage layout, std::int64_t room) {
   const std::int64_t panels = layout.panel > 0 ? layout.slab.back().extent / layout.panel : 1;
   Scored result = {buffer_cost(accesses, layout).wavefronts, false, panels, layout.swizzle};
@@ -58,7 +58,7 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
 }
 
 bool can_swizzle(const ir::Stage& stage, bool products) {
-  if (stage.swizzle > 0) return false;  // as matrix instructions ask for
+  if (stage.swizzle > 0) return false;  // already chosen for matrix instructions
   const bool chunks = stage.lanes * ir::bytes(stage.dtype) == 16;
   return stage.transport == ir::Transport::tma || (stage.transport == ir::Transport::async && chunks && products);
 }
@@ -69,7 +69,8 @@ Verdict decide_split_inner_for_swizzle(const ir::Program& program, const Target&
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
   bool any = false;
-  std::int64_t room = target.shared_bytes - shared_bytes(program, target);  // for the alignment that patterns ask for
+  // bytes for the alignment that patterns need
+  std::int64_t room = target.shared_bytes - shared_bytes(program, target);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const ir::Stage& stage = stage_at(tile, at);
     if (!can_swizzle(stage, products)) continue;

@@ -1,10 +1,10 @@
-// split_matmul_k: the chunk loop of K becomes a dimension of the grid, and the partial sums are added in memory.
+// split_matmul_k: turns the chunk loop of K into a dimension of the grid. The partial sums are added in memory.
 //   Tile(axes=(a0:32=THREAD, a1:512=THREAD)):        Tile(axes=(a0:28=THREAD, a1:32=THREAD, a2:512=THREAD)):
 //     for a2 in 0..112: # free                  →      for a3 in 0..4: # free
 //       … x[a0, ((a2 * 32) + a3)] …                      … x[a1, (((a0 * 128) + (a3 * 32)) + a4)] …
 //     y[a0, a1] = acc0                                 y[a1, a2] += acc0
-// What follows the loop must be linear in the accumulator: scales distribute over the partial sums, and what is added
-// to them is added by one block, `if (a0 == 0)`.
+// The epilogue must be linear in the accumulator: scales distribute over the partial sums, and a summand is added by
+// one block only, `if (a0 == 0)`.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -18,12 +18,14 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_splits = 64;  // beyond it the atomics on one element queue up
+constexpr std::int64_t most_splits = 64;  // with more, the atomics on one element queue up
 // Twice the 8 blocks of 256 threads that a multiprocessor holds (CUDA C++ Programming Guide, "Technical
-// Specifications"): with two rounds the last one wastes little, and each further split only adds its sums in memory.
+// Specifications"): with two rounds of blocks the last round wastes little, and a further split only means more
+// additions in memory.
 constexpr std::int64_t most_blocks_a_unit = 16;
 
-// Position in the tile's body of the loop over the chunks of the matmul's sum; nullopt: the sum is not chunked.
+// Returns the position in the tile's body of the loop over the chunks of the matmul's sum; nullopt if the sum is not
+// chunked.
 std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul) {
   for (std::size_t i = 0; i < tile.body.size(); ++i) {
     const auto* loop = tile.body[i].as<ir::Loop>();
@@ -33,7 +35,7 @@ std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul
   return std::nullopt;
 }
 
-// The one accumulator of the program; nullptr: there are several, or one that is not a sum of f32.
+// Returns the only accumulator of the program; nullptr if there are several, or if it is not a sum of f32.
 const ir::Accum* only_accumulator(const ir::Program& program) {
   const ir::Accum* found = nullptr;
   bool alone = true;
@@ -46,7 +48,7 @@ const ir::Accum* only_accumulator(const ir::Program& program) {
   return alone ? found : nullptr;
 }
 
-// Why partial sums cannot be added up in the output; "": they can.
+// Returns why partial sums cannot be added up in the output; "" if they can.
 std::string obstacle(const ir::Program& program, const ir::Body& body, std::size_t chunks) {
   int writes = 0;
   std::string output;
@@ -59,7 +61,7 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
   if (writes != 1) return "more than one output is written";
   const ir::Buffer& buffer = *program.find(output);
   if (buffer.dtype != ir::DType::f32) return "the output is not f32";
-  // The launch that zeroes it writes all between its first and its last element.
+  // The launch that zeroes the output writes everything between its first and its last element.
   if (ir::span(buffer) != ir::element_count(buffer)) return "the output has gaps between its rows";
   if (loads(program.body, output)) return "the output is read as well";
   if (only_accumulator(program) == nullptr) return "more than one accumulator";
@@ -68,22 +70,23 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
   return "";
 }
 
-// Blocks of the natural grid, with the articles' 64 x 128 outputs each.
+// Returns the number of blocks of the natural grid, which has the articles' 64 x 128 outputs per block.
 std::int64_t natural_blocks(const ir::Tile& tile, const Matmul& matmul) {
   std::int64_t blocks = ceil_div(tile.axes[matmul.m].extent, 64) * ceil_div(tile.axes[matmul.n].extent, 128);
   for (std::size_t i = 0; i < matmul.m; ++i) blocks *= tile.axes[i].extent;
   return blocks;
 }
 
-// Do so many blocks, each with `chunks` of K, fill the target, as clusters (cluster_matmul_k) where it has them?
+// Returns whether `blocks` blocks, each with `chunks` chunks of K, fill the target, if necessary as clusters
+// (cluster_matmul_k).
 bool fill(std::int64_t blocks, std::int64_t chunks, const Target& target) {
   std::int64_t cluster = 1;
   while (blocks * cluster < target.units && cluster < target.cluster) cluster *= 2;
   return blocks * cluster >= target.units && chunks % cluster == 0;
 }
 
-// First the smallest split whose blocks fill the target: a cluster's sums meet without additions in memory. Then the
-// others in order.
+// The first option is the smallest split whose blocks fill the target, because clusters merge their sums without
+// additions in memory. The others follow in order.
 std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const Target& target) {
   const std::vector<std::int64_t> splits = divisors(chunks, 1, most_splits);
   const auto fills = [&](std::int64_t split) { return fill(blocks * split, chunks / split, target); };
@@ -112,7 +115,8 @@ Verdict decide_split_matmul_k(const ir::Program& program, const Target& target, 
   return Fork{"splits", std::move(options)};
 }
 
-// The statements behind the loop: every block adds its partial sum, the first one along `split` the rest.
+// Replaces the statements after the loop: every block adds its partial sum, and the first one along `split` adds the
+// rest.
 void add_up(const ir::Program& program, ir::Body& body, std::size_t chunks, const std::string& split) {
   const auto behind = body.begin() + static_cast<std::ptrdiff_t>(chunks) + 1;
   const ir::Body epilogue(behind, body.end());
@@ -134,7 +138,7 @@ ir::Program apply_split_matmul_k(ir::Program program, const Target&, const Pins&
   ir::Expr first = ir::var(split.name) * loop.axis.extent;
   if (loop.axis.extent > 1) {
     first = first + ir::var(chunk);
-  } else {  // one chunk a block: no loop is left
+  } else {  // one chunk per block: no loop is left
     ir::Stmt inner = std::move(loop.body[0]);
     tile.body[at] = std::move(inner);
   }

@@ -1,4 +1,4 @@
-// stage_inputs: a slab of an input that the threads of a block reuse is copied to shared memory once.
+// stage_inputs: copies a slab of an input to shared memory once, if the threads of a block reuse it.
 //   for a5 in 0..56: # free
 //     for a6 in 0..16: # reduce
 //       in0 = load b[((a5 * 16) + a6), ((a3 * 128) + a4)]
@@ -6,9 +6,10 @@
 //           b_smem = Stage(b, origin=((a5 * 16), (a3 * 128)), slab=(s0:16@0, s1:128@1))
 //           for a6 in 0..16: # reduce
 //             in0 = load b_smem[a6, a4]
-// One knob per stageable buffer. A matmul stages the chunks of its operands, a reduction a row that is read more than
-// once, or the chunks of its row, in each sweep a buffer of its own. On CPUs 16 bits are converted once, on the way.
-// Rows of a convolution lie in lines of images, so the origin says where each of them is:
+// There is one knob per buffer that can be staged. A matmul stages the chunks of its operands. A reduction stages a row
+// that is read more than once, or the chunks of its row, in a separate buffer for each sweep. On CPUs, 16-bit elements
+// are converted once, during the copy.
+// The rows of a convolution lie in lines of images, so the origin contains the position of each row:
 //       in0 = load x[((a0 * 64) + a1) / 56, ((a0 * 64) + a1) % 56 * 32 + a6]
 //     →   x_smem = Stage(x, origin=(((a0 * 64) + s0) / 56, ((a0 * 64) + s0) % 56 * 32), slab=(s0:64, s1:32@1))
 #include <algorithm>
@@ -26,20 +27,22 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_alignment = 64;  // bytes, of a stage that is copied (CPUs: a vector of 16 floats)
+constexpr std::int64_t most_alignment = 64;  // bytes, of a copied stage (CPUs: a vector of 16 floats)
 
 struct Plan {
   ir::Stage stage;
-  std::vector<ir::Expr> index;      // of the loads, into the stage's buffer
-  std::string rows;                 // the axis along which the origin names the slab's first axis; "": none
-  std::optional<std::size_t> loop;  // in whose body of the tile's statements it stands; nullopt: in the tile's
+  std::vector<ir::Expr> index;  // the index of the loads in the stage's buffer
+  std::string rows;             // the axis that becomes the slab's first axis in the origin; "" if there is none
+  // position in the tile's body of the loop that holds the stage; nullopt: the tile's body holds it
+  std::optional<std::size_t> loop;
   std::int64_t bytes = 0;
-  std::vector<std::vector<ir::Expr>> loads;  // their indices, of those that read the slab
-  bool mixed = false;                        // is some load of another slab?
+  std::vector<std::vector<ir::Expr>> loads;  // indices of the loads that read the slab
+  bool mixed = false;                        // whether some load reads another slab
   std::int64_t readers = 1;                  // threads that read one element
 };
 
-// Ranges of what varies inside the staged region: thread axes and the loops below it. Everything else is the origin.
+// Returns the ranges of what varies inside the staged region: thread and REG axes, and the region's loops. Everything
+// else is part of the origin.
 ir::Ranges inside(const ir::Tile& tile, const ir::Body& region) {
   ir::Ranges ranges;
   for (const ir::Axis& axis : tile.axes)
@@ -52,7 +55,8 @@ ir::Ranges inside(const ir::Tile& tile, const ir::Body& region) {
   return ranges;
 }
 
-// Splits one index into origin + local; local is a single axis or a sum with known bounds.
+// Splits an index into origin + local, where local is a single axis or a sum with known bounds. Returns false if it
+// cannot.
 bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& origin, ir::Expr& local) {
   ir::Substitution zero;
   for (const auto& [name, range] : ranges) zero.emplace_back(name, ir::Expr(0));
@@ -68,8 +72,8 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   return true;
 }
 
-// Do the values that the index names stand before the region, the same for all of it? A slab begins where they say,
-// along dimensions of which it has one element.
+// Returns whether the values that the index contains are defined before the region, and are the same in all of it. A
+// slab may begin at such values along dimensions in which it has one element.
 bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Expr& local, const ir::Ranges& inside,
                       const std::vector<std::string>& before) {
   std::vector<std::string> names;
@@ -86,19 +90,21 @@ bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Exp
          std::ranges::none_of(inside, [&](const auto& range) { return varies(range.first); });
 }
 
-// The axes of a matmul's outputs; "": there is none.
+// The axes of a matmul's outputs; "" if there is no matmul.
 struct Sides {
   std::string rows, columns;
 };
 
-// `columns` come last in the slab, so that vectors lie along n also where the source has it in another place (k
-// transposed in q @ k.T). `in_lines`: the origin says where each row is.
+// Plans the slab that the load reads; nullopt if there is none. Dimensions that walk the columns come last in the slab,
+// so that vectors lie along n even if the source has another order (k transposed in q @ k.T). `in_lines`: the origin
+// contains the position of each row.
 std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, const ir::Ranges& ranges,
                               const std::vector<std::string>& before, const Sides& sides, bool in_lines,
                               const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
-  if (source->dtype == ir::DType::i64 || ir::is_integer8(source->dtype)) return std::nullopt;  // no copies have them
+  // copies do not support these types
+  if (source->dtype == ir::DType::i64 || ir::is_integer8(source->dtype)) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;
@@ -106,10 +112,10 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   if (std::ranges::any_of(axes, [&](const ir::Axis& axis) {
         return axis.bind == ir::Bind::vector && ir::depends_on(load.index, axis.name);
       }))
-    return std::nullopt;  // its lanes, which an online softmax has dealt out, lie in memory already
+    return std::nullopt;  // online_softmax has chosen its lanes, which are contiguous in memory already
   std::vector<ir::Expr> index = load.index;
-  ir::Ranges walked = ranges;  // by the slab's axes that walk a dimension
-  if (in_lines && ir::names_value(program.body, load.index)) return std::nullopt;  // loaded numbers say where
+  ir::Ranges walked = ranges;  // by the slab's axes that correspond to a dimension
+  if (in_lines && ir::names_value(program.body, load.index)) return std::nullopt;  // loaded numbers select the rows
   if (in_lines) {
     plan.rows = sides.rows;
     plan.index.push_back(ir::var(sides.rows));
@@ -145,7 +151,7 @@ auto& body_of(T& tile, std::optional<std::size_t> loop) {
   return loop ? tile.body[*loop].template as<ir::Loop>()->body : tile.body;
 }
 
-// The values of the tile's body that stand before the region.
+// Returns the values that the tile's body defines before the region.
 std::vector<std::string> values_before(const ir::Tile& tile, std::optional<std::size_t> loop) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < loop.value_or(0); ++i)
@@ -153,7 +159,7 @@ std::vector<std::string> values_before(const ir::Tile& tile, std::optional<std::
   return names;
 }
 
-// How many threads of the block read the same element? Those that share a sweep do not.
+// Returns how many threads of the block read the same element. Threads that share a sweep read different elements.
 std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
   std::vector<std::string> own;
   for (const ir::Expr& e : index) ir::collect_variables(e, own);
@@ -167,7 +173,7 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
   return readers;
 }
 
-// Is the element that the load reads in the slab?
+// Returns whether the slab contains the element that the load reads.
 bool holds(const ir::Stage& stage, const ir::Load& load) {
   if (has_rows_in_lines(stage)) return false;
   for (std::size_t d = 0; d < load.index.size(); ++d) {
@@ -179,8 +185,8 @@ bool holds(const ir::Stage& stage, const ir::Load& load) {
   return true;
 }
 
-// Of two slabs of one buffer on a CPU: the columns of a matmul, where the other one has its rows (queries and keys that
-// are parts of one tensor). The rows stay where they are. nullopt: both or none are columns.
+// Chooses between two slabs of one buffer on a CPU: the slab of a matmul's columns, if the other slab has its rows
+// (queries and keys that are parts of one tensor). The rows are not staged. nullopt if both or neither are columns.
 std::optional<Plan> of_columns(const Plan& a, const Plan& b, const Sides& sides, const Target& target) {
   const auto walks = [](const Plan& plan, const std::string& axis) { return ir::depends_on(plan.index, axis); };
   const auto is_columns = [&](const Plan& x, const Plan& y) {
@@ -190,8 +196,8 @@ std::optional<Plan> of_columns(const Plan& a, const Plan& b, const Sides& sides,
   return is_columns(a, b) ? std::optional(a) : is_columns(b, a) ? std::optional(b) : std::nullopt;
 }
 
-// The buffers of a region, each with the slab that every load of it must be of. A load of one element, such as a row's
-// first, makes no slab but may read one.
+// Plans a slab for each buffer of a region. Every load of the buffer must read this slab. A load of one element, such
+// as a row's first, gets no slab but may read one.
 std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::size_t> loop, const Sides& sides,
                               const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -199,7 +205,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
   const ir::Ranges ranges = inside(tile, region);
   const std::vector<std::string> before = values_before(tile, loop);
   std::vector<Plan> plans;
-  std::vector<const ir::Load*> singles;  // of one element in the whole region
+  std::vector<const ir::Load*> singles;  // loads of a single element in the whole region
   const auto varies = [&](const ir::Expr& e) {
     return std::ranges::any_of(ranges, [&](const auto& range) { return ir::depends_on(e, range.first); });
   };
@@ -211,7 +217,7 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->mixed) return;
     auto plan = plan_load(program, *load, ranges, before, sides, false, target);
-    // On CPUs what lies in lines is read in place, by rows that lie within a line.
+    // CPUs read rows in lines in place: the rows of their blocks lie within a line.
     if (!plan && !target.cpu && ir::depends_on(load->index, sides.rows))
       plan = plan_load(program, *load, ranges, before, sides, true, target);
     if (plan) {
@@ -237,7 +243,8 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
   return plans;
 }
 
-// The chunk loop of a matmul, or of a row's sweeps (chunk_reduce), which holds nothing but the sweep.
+// Returns whether the statement is the chunk loop of a matmul, or of a row's sweeps (chunk_reduce), which holds only
+// the sweep.
 bool is_chunk_loop(const ir::Stmt& stmt) {
   const auto* loop = stmt.as<ir::Loop>();
   if (loop == nullptr || loop->axis.bind != ir::Bind::free || loop->body.size() != 1) return false;
@@ -245,8 +252,9 @@ bool is_chunk_loop(const ir::Stmt& stmt) {
   return sweep != nullptr && sweep->axis.bind == ir::Bind::reduce;
 }
 
-// A matmul stages the operands of its product (what the epilogue adds is read once), chunk by chunk. A row has to be
-// read twice to be worth a copy; a chunk of it once, the copy can be ahead of its use.
+// Finds the slabs that may be staged. A matmul stages the operands of its product chunk by chunk (the epilogue's inputs
+// are read once). A row must be read twice to be worth a copy. A chunk of a row needs to be read only once, because its
+// copy can run ahead of its use.
 std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const auto matmul = find_matmul(program);
@@ -268,8 +276,8 @@ std::vector<Plan> find_plans(const ir::Program& program, const Target& target) {
   return result;
 }
 
-// Does the load read windows: along one dimension a row or a column of the matmul together with the chunk, which is an
-// element of a convolution's kernel?
+// Returns whether the load reads windows: one of its dimensions depends on a row or a column of the matmul and on the
+// chunk, which is an element of a convolution's kernel.
 bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::Loop& chunks, const ir::Load& load) {
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
   return std::ranges::any_of(load.index, [&](const ir::Expr& e) {
@@ -278,10 +286,11 @@ bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::L
   });
 }
 
-// On CPUs a convolution reads its columns in place if they are windows, whose lines are in the caches for the next
-// element of the kernel, or if an element has few channels: a copy of so few rows is a barrier, at which all sums are
-// stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0 and 1.0 to 1.4 times as long, with 96 or
-// more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md, "KernelBench, level 1").
+// Returns whether a CPU copies the columns. A convolution reads its columns in place if they are windows, whose lines
+// are in the caches for the next element of the kernel, or if an element has few channels: the copy of so few rows
+// costs a barrier, at which all sums are stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0
+// and 1.0 to 1.4 times as long, with 96 or more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md,
+// "KernelBench, level 1").
 bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& matmul) {
   constexpr std::int64_t least_channels = 96;
   if (!plan.loop) return true;
@@ -296,18 +305,20 @@ bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& 
   return !convolves || (!of_columns && matmul.reduce->axis.extent >= least_channels);
 }
 
-// GPUs stage whatever is read more than once. On CPUs shared memory is ordinary memory: a compact copy of rows that lie
-// pages apart, so in one set of the caches. One operand of a matmul gains by it: that which is read along n, or, where
-// that is read in place, the other, unless a batch shares the first (docs/performance.md, "A routed MLP"). What is read
-// element by element, to be multiplied with vectors, is read from memory by the multiplication itself, but of 16 bits
-// it would be converted each time, where no dot product takes it: it has half of the cache at most, the panel comes
-// first.
+// Returns whether the heuristic stages the slab. GPUs stage everything that is read more than once. On CPUs shared
+// memory is ordinary memory: the slab is a compact copy of rows that lie pages apart, and so in one set of the caches.
+// One operand of a matmul gains by it: the operand that is read along n or, if that is read in place, the other one,
+// unless a batch shares the first (docs/performance.md, "A routed MLP"). An operand that is read element by element, to
+// be multiplied with vectors, needs no copy, because the multiplication reads it from memory. But 16-bit elements would
+// be converted each time, unless a dot product takes them. They are copied if they take at most half of the cache,
+// because the panel is more important.
 bool wanted(const Plan& plan, const ir::Program& program, const Target& target) {
   if (!target.cpu) return !plan.loop || plan.loads.size() > 1 || plan.readers > 1;
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
-  if (!ir::depends_on(plan.index, matmul->reduce->axis.name)) return false;  // a scale that a whole chunk shares
+  // such as a scale that a whole chunk shares
+  if (!ir::depends_on(plan.index, matmul->reduce->axis.name)) return false;
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
   const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
@@ -317,8 +328,9 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   return scalars_convert || (in_place && !sharing_axis(program, *matmul));
 }
 
-// Without a copy each thread of a matmul waits for the caches at every step, and no slab travels beside the arithmetic.
-// What few outputs share may be read from the caches: registers reuse most of it.
+// Returns whether a GPU's matmul must stage the slab. Without a copy each thread waits for the caches at every step,
+// and no slab is copied during the arithmetic. Elements that few outputs share may be read from the caches, because
+// registers reuse most of them.
 bool needed(const Plan& plan, const ir::Program& program, const Target& target) {
   constexpr std::int64_t few = 16;  // the rows of a large register tile
   return !target.cpu && plan.readers >= few && find_matmul(program).has_value();
@@ -356,7 +368,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
     auto* load = stmt.as<ir::Load>();
     if (load == nullptr || load->buffer != plan.stage.source) return;
     if (std::ranges::find(plan.loads, load->index) == plan.loads.end() && !holds(plan.stage, *load)) return;
-    // The same slab, but each load has its own position in it.
+    // The loads read the same slab, but each has its own position in it.
     std::vector<ir::Expr> local;
     for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
       if (!plan.stage.slab[s].walks_dimension()) {
@@ -374,7 +386,8 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
 
 ir::Program apply_stage_inputs(ir::Program program, const Target& target, const Pins& pins) {
   auto names = names_of(program);
-  std::vector<Plan> plans = find_plans(program, target);  // those of the tile's body last: positions in it stay
+  // the plans of the tile's body come last, so that positions in it stay valid
+  std::vector<Plan> plans = find_plans(program, target);
   std::size_t at = 0;
   std::optional<std::size_t> last;
   for (Plan& plan : plans) {

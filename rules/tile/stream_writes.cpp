@@ -1,8 +1,9 @@
-// stream_writes: large outputs go to memory past the caches.
+// stream_writes: writes large outputs to memory past the caches.
 //   relu[a0, ((a1 * 1024) + (a2 * 16) + a3)] = v0   →   relu[a0, ((a1 * 1024) + (a2 * 16) + a3)] = v0 streamed
-// A store to a line that is not in the cache reads it first. A streamed store of a whole line does not (Intel 64 and IA-32
-// Architectures Optimization Reference Manual, "Memory Optimization Using Non-Temporal Stores"), but who reads the output
-// next finds it in memory. So only outputs that would not stay in the caches are streamed: Target::stream_bytes.
+// A store to a line that is not in the cache reads the line first. A streamed store of a whole line does not (Intel 64
+// and IA-32 Architectures Optimization Reference Manual, "Memory Optimization Using Non-Temporal Stores"), but the next
+// reader of the output finds it only in memory. So only outputs that would not stay in the caches are streamed:
+// Target::stream_bytes.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -19,7 +20,7 @@ const ir::Axis* vector_axis(const ir::Program& program) {
   return nullptr;
 }
 
-// Loops that go on by whole vectors.
+// Returns substitutions that express the axes of loops that step by whole vectors as multiples of the lanes.
 ir::Substitution whole_steps(const ir::Program& program, std::int64_t lanes) {
   ir::Substitution steps;
   ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
@@ -30,10 +31,10 @@ ir::Substitution whole_steps(const ir::Program& program, std::int64_t lanes) {
   return steps;
 }
 
-// Does a thread write whole vectors, which begin at multiples of their size?
+// Returns whether a thread writes whole vectors, which begin at multiples of their size.
 bool writes_vectors(const ir::Program& program, const ir::Write& write, const ir::Buffer& buffer,
                     const ir::Axis& lane) {
-  if (write.index.empty()) return false;  // one number
+  if (write.index.empty()) return false;  // a single number
   if (ir::coefficient(write.index.back(), lane.name) != 1 || buffer.strides.back() != 1) return false;
   ir::Substitution starts = whole_steps(program, lane.extent);
   starts.emplace_back(lane.name, ir::Expr(0));
@@ -58,10 +59,10 @@ std::vector<const ir::Write*> streamable(const ir::Program& program, const Targe
   return found;
 }
 
-// Do vectors that are written one after the other, by a loop, a thread or neighbouring threads, fill lines? A line of
-// which a part is written is read.
+// Returns whether consecutive vectors, written by a loop, a thread or neighbouring threads, fill cache lines. A line
+// that is written only in part is read first.
 bool fills_lines(const ir::Program& program, const ir::Write& write) {
-  constexpr std::int64_t line = 64;  // bytes, of x86
+  constexpr std::int64_t line = 64;  // bytes of a cache line on x86
   const ir::Axis& lane = *vector_axis(program);
   if (lane.extent * ir::bytes(program.find(write.buffer)->dtype) % line == 0) return true;
   bool neighbours = false;
@@ -86,8 +87,8 @@ bool has(const ir::Body& body, const ir::Write* write) {
   return std::ranges::any_of(body, [&](const ir::Stmt& stmt) { return stmt.as<ir::Write>() == write; });
 }
 
-// Does memory wait for the arithmetic beside a write? Then plain stores are as fast, or up to 1.14 times (softplus), and
-// leave a part in the caches.
+// Returns whether memory waits for the arithmetic next to a write. Plain stores are then as fast, or up to 1.14 times
+// as fast (softplus), and leave a part of the output in the caches.
 bool waits(const ir::Program& program, const ir::Write& write) {
   const ir::Body& body = tile_of(program).body;
   bool much = has(body, &write) && functions(body) > 1;

@@ -1,7 +1,7 @@
-// tileify: the outer free loops become thread axes.
+// tileify: turns the outer free loops into thread axes.
 //   for a0 in 0..32: # free { for a1 in 0..64: # free { S } }   →   Tile(axes=(a0:32=THREAD, a1:64=THREAD)): S
-// A last free loop that holds every write (the normalising sweep of a row) is lifted too; what it does not depend on is
-// then computed by each of its threads, until cooperative_reduce shares it.
+// A last free loop that holds every write (the normalising sweep of a row) becomes a thread axis, too. Each of its
+// threads then computes everything that does not depend on this axis, until cooperative_reduce shares the work.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -23,7 +23,7 @@ bool writes(const ir::Stmt& stmt) {
   return found;
 }
 
-// Moves the loop's body out in its place (it is the last statement) and returns its axis.
+// Replaces the loop, which is the last statement of the body, by the loop's own body. Returns the loop's axis.
 ir::Axis peel(ir::Body& body) {
   ir::Loop loop = std::move(*body.back().as<ir::Loop>());
   body.pop_back();
@@ -38,9 +38,9 @@ Verdict decide_tileify(const ir::Program& program, const Target&, const Pins&) {
 }
 
 ir::Program apply_tileify(ir::Program program, const Target&, const Pins&) {
-  ir::renumber_axes(program);  // sibling loops may share a name, and one of them may become an axis of all
+  ir::renumber_axes(program);  // sibling loops may share a name, and one of them may become an axis of the whole tile
   program.level = ir::Level::tile;
-  const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // of a kernel without free loops
+  const ir::Axis alone = {ir::fresh_axis(program), 1, ir::Bind::thread};  // for a kernel without free loops
   ir::Tile tile;
   ir::Body before;  // scalars computed before the loops
   tile.body = std::move(program.body);
@@ -53,7 +53,7 @@ ir::Program apply_tileify(ir::Program program, const Target&, const Pins&) {
       tile.body.erase(tile.body.begin(), tile.body.end() - 1);
     }
     tile.axes.push_back(peel(tile.body));
-    if (!chain) break;  // the last sweep of a row: what is inside it stays inside
+    if (!chain) break;  // the last sweep of a row: the loops inside it stay inside
   }
   if (tile.axes.empty()) tile.axes.push_back(alone);
   program.body = std::move(before);

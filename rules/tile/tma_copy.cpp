@@ -1,4 +1,5 @@
-// tma_copy: one thread starts the copy of a whole slab, which the hardware walks by a descriptor (sm_90 on).
+// tma_copy: one thread starts the copy of a whole slab, which the hardware performs according to a descriptor (sm_90
+// on).
 //   n1_smem = Stage(n1, …) buffers=2@(a5 % 2)
 //     →   n1_smem = Stage(n1, …) buffers=2@(a5 % 2) tma
 //         AsyncWait(keep=0, phase=((a5 / 2) % 2), slot=(a5 % 2))
@@ -11,7 +12,7 @@
 namespace deplo::rules {
 namespace {
 
-// With all of them by TMA: their alignment, and a barrier per slot.
+// Returns whether shared memory has room if TMA copies all stages, which need alignment and a barrier per slot.
 bool fits(ir::Program program, const std::vector<ChunkStage>& stages, const Target& target) {
   for (const ChunkStage& at : stages) stage_at(tile_of(program), at).transport = ir::Transport::tma;
   return fits_shared(program, target);
@@ -27,7 +28,7 @@ Verdict decide_tma_copy(const ir::Program& program, const Target& target, const 
   std::string reason;
   for (const ChunkStage& at : stages) {
     const ir::Stage& stage = stage_at(tile, at);
-    if (stage.transport == ir::Transport::tma) continue;  // as matrix instructions ask for
+    if (stage.transport == ir::Transport::tma) continue;  // already chosen for matrix instructions
     std::string why = tma_refusal(stage, *program.find(stage.source));
     if (why.empty() && !pins.on_off(at.knob)) return on_off_fork(at.knob, true);
     if (reason.empty()) reason = std::move(why);

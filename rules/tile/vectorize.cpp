@@ -1,11 +1,12 @@
-// vectorize: the contiguous dimension becomes vector values of `width` lanes, staging copies take `copy_SOURCE` lanes.
+// vectorize: turns the contiguous dimension into vector values of `width` lanes. Staging copies take `copy_SOURCE`
+// lanes.
 //   Tile(…, a8:32=REG): … load b[k, ((a4 * 32) + a8)] …
 //     →   Tile(…, a8:2=REG, a9:16=VECTOR): … load b[k, ((a4 * 32) + ((a8 * 16) + a9))] …
 //   StridedLoop(a2 = a0; < 2048; += 256): … x[a1, a2] … Combine(acc0, op=add, over=(a0))
 //     →   StridedLoop(a2 = (a0 * 4); < 2048; += 1024): … x[a1, (a2 + a9)] … Combine(acc0, op=add, over=(a0, a9))
 //   b_smem = Stage(b, …)   →   b_smem = Stage(b, …) lanes=4
-// A register tile keeps its shape; the elements of a pointwise thread are dealt out anew, lanes first; the sweeps of a
-// row all take the same width.
+// A register tile keeps its shape. The elements of a pointwise thread are distributed again, lanes first. All sweeps of
+// a row have the same width.
 #include <algorithm>
 #include <map>
 
@@ -19,10 +20,12 @@
 namespace deplo::rules {
 namespace {
 
-// Narrower vectors take more registers; the widest legal one is always there.
+// Returns the legal widths, the widest first. It is always an option; narrower vectors are options if their registers
+// fit.
 std::vector<Value> widths(const ir::Program& program, const VectorSite& site, const Target& target) {
   const std::int64_t values = ir::count_of(tile_of(program), ir::Bind::reg);
-  // Halves of a vector are aligned and contiguous where it is; elements dealt out anew lie elsewhere for each width.
+  // The halves of a vector are aligned and contiguous if the vector is. With redistributed elements, each width must be
+  // checked.
   const bool halves = site.kind != VectorSite::Kind::elements;
   std::vector<Value> result;
   for (std::int64_t width = target.vector_lanes; width > 1; width /= 2)
@@ -33,12 +36,12 @@ std::vector<Value> widths(const ir::Program& program, const VectorSite& site, co
   return result;
 }
 
-// The stages whose copies nobody has decided about yet.
+// Returns whether no rule has decided about the stage's copies yet.
 bool undecided(const ir::Stage& stage) { return stage.transport == ir::Transport::copy && stage.lanes == 0; }
 
 std::string knob_of(const ir::Stage& stage) { return "copy_" + stage.source; }
 
-// The widest copies and single elements are what differs.
+// Returns the widest copies and copies of single elements. The widths between them make little difference.
 std::vector<Value> copies(const ir::Program& program, const Staged& staged, const Target& target) {
   std::vector<Value> result;
   for (const int lanes : copy_widths(*staged.stage, *program.find(staged.stage->source), target, staged.scope))
@@ -60,7 +63,7 @@ Verdict decide_vectorize(const ir::Program& program, const Target& target, const
 
 // Stages of one source share a knob. Each takes the widest copies that are legal for it, up to the knob's value.
 void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
-  std::map<std::string, int> lanes;  // by the stage's buffer
+  std::map<std::string, int> lanes;  // key: the stage's buffer
   for (const auto& [stage, scope] : staged_buffers(program)) {
     const auto most = pins.integer(knob_of(*stage));
     if (!most || !undecided(*stage)) continue;

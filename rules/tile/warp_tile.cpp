@@ -1,13 +1,13 @@
-// warp_tile: the threads of a warp take a block of a matmul's outputs, `rows` threads high, not one row after the
-// other.
+// warp_tile: the threads of a warp take a block of a matmul's outputs, `rows` threads high, instead of one row after
+// the other.
 //   Tile(…, a1:8=THREAD, …, a3:16=THREAD, a4:8=REG, …): … a_smem[((a1 * 8) + a4), a8] … b_smem[a8, ((a3 * 4) + a6)] …
 //     →   rows=4 interleave=2 strip=1: Tile(…, a2:2=THREAD, a3:2=THREAD, a4:2=THREAD, a5:8=THREAD, a6:2=THREAD,
 //     a7:8=REG, …)
 //           … a_smem[((((a2 * 32) + (a7 * 4)) + (a4 * 2)) + a6), a8] … b_smem[a8, (((a3 * 32) + (a5 * 4)) + a9)] …
-// The axes are the warps' rows and columns, then within a warp rows, columns, and neighbours of `interleave` rows
-// (CUTLASS calls the last two the interleaved lane layout of its SIMT policies): each operand's elements are then read
-// by pairs of neighbouring lanes, which shared memory serves at twice the rate (rules/cost/banks.h). `strip`: so many
-// rows of a thread lie together; with 1 neighbouring threads own neighbouring rows, which lie in different banks.
+// The axes are the rows and columns of warps, then within a warp rows, columns, and `interleave` neighbouring rows
+// (CUTLASS calls the last two the interleaved lane layout of its SIMT policies). Pairs of neighbouring lanes then read
+// the same elements of an operand, which shared memory serves at twice the rate (rules/cost/banks.h). `strip`: how many
+// rows of a thread lie together. With 1, neighbouring threads own neighbouring rows, which lie in different banks.
 #include <algorithm>
 #include <compare>
 #include <functional>
@@ -28,13 +28,13 @@
 namespace deplo::rules {
 namespace {
 
-// How the outputs of a block are dealt to threads. Rows and columns count threads.
+// How the outputs of a block are distributed over threads. The extents of m and n are numbers of threads.
 struct Threads {
   ir::Axis m, n;
-  std::string row;                    // the REG axis of a thread's rows; "" where it has one
+  std::string row;                    // the REG axis of a thread's rows; "" if it has one row
   std::int64_t fm = 1;                // rows of a thread
   std::int64_t fn = 1;                // columns of a thread
-  std::int64_t warp = ir::gpu::warp;  // threads
+  std::int64_t warp = ir::gpu::warp;  // threads in a warp
 };
 
 struct WarpTile {
@@ -52,7 +52,7 @@ Threads threads_of(const ir::Tile& tile, const Matmul& matmul, const Target& tar
   return threads;
 }
 
-// Row by row under another name?
+// Returns whether the warp tile is the row-by-row order under another name.
 bool changes_nothing(const Threads& threads, const WarpTile& tile) {
   return tile.rows * threads.n.extent == threads.warp && tile.interleave == 1 && tile.strip == threads.fm;
 }
@@ -68,28 +68,29 @@ std::vector<WarpTile> tiles_of(const Threads& threads) {
   return result;
 }
 
-// In order of weight.
+// The costs are compared in the order of the members.
 struct Cost {
   double wavefronts = 0;
-  int patterns = 0;        // buffers that want a pad or a pattern: more memory, or arithmetic on addresses
-  std::int64_t words = 0;  // that a warp loads in a step
+  int patterns = 0;        // buffers that need a pad or a swizzle pattern: more memory, or arithmetic on addresses
+  std::int64_t words = 0;  // words that a warp loads in a step
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes its 0 for a pointer
   auto operator<=>(const Cost&) const = default;
 };
 
-// What a warp does to the staged buffers, and what it costs in each shape.
+// The accesses of a warp to the staged buffers, and their cost in each warp tile.
 class Accesses {
  public:
   Accesses(const ir::Program& program, const Threads& threads) : threads_(threads) {
     for (WarpAccess& access : warp_accesses(program, Unrolled::all)) {
-      // Of the places where a swizzle is looked at the first ones: rounds of the reduce loop.
+      // The first samples, which are iterations of the reduce loop, suffice to compare the costs.
       constexpr std::size_t some = 8;
       if (access.samples.size() > some) access.samples.resize(some);
       accesses_.push_back(std::move(access));
     }
   }
 
-  // Of a warp in one run of the block, with the best of TMA's patterns, or of no pad and one that keeps rows aligned.
+  // Returns the cost for a warp in one run of the block: with the best of TMA's patterns or, without TMA, the better of
+  // no pad and a pad that keeps rows aligned.
   Cost cost(const WarpTile& tile) const {
     constexpr std::int64_t aligned_pad = 4;
     const std::vector<WarpAccess> accesses = in_tile(tile);
@@ -120,7 +121,7 @@ class Accesses {
     return result;
   }
 
-  // What the lanes index by when they lie otherwise. An index that no axis scales stays as it is in all shapes.
+  // Sets the lanes' positions for the warp tile. An index that is not linear in the axes stays as it is.
   void lie_in(const WarpTile& tile, WarpAccess& access) const {
     const std::size_t slot = access.stage->slots > 1 ? 1 : 0;
     const std::int64_t columns = threads_.warp / tile.rows;
@@ -143,7 +144,7 @@ class Accesses {
   std::vector<WarpAccess> accesses_;
 };
 
-// The values that a knob has in the shapes, those of the cheapest first.
+// Returns the knob's values in the warp tiles, the cheapest first.
 std::vector<Value> by_cost(const std::vector<WarpTile>& tiles, std::int64_t WarpTile::*knob, const Threads& threads,
                            const ir::Program& program) {
   const auto has_first = [&](const WarpTile& tile) { return tile.*knob == tiles.front().*knob; };
@@ -183,7 +184,7 @@ Verdict decide_warp_tile(const ir::Program& program, const Target& target, const
   return Apply{};
 }
 
-// The thread axes of the shape, and a block's rows and columns of threads by them.
+// The thread axes of a warp tile, and the rows and columns of a block's threads as expressions of these axes.
 struct Shaped {
   std::vector<ir::Axis> axes;
   ir::Expr warp_row, row_in_warp, column;
@@ -209,7 +210,7 @@ Shaped shape(const ir::Program& program, const Threads& threads, const WarpTile&
   return result;
 }
 
-// Row ((m * fm) + r) of a block becomes (((warp * fm) + r) * rows) + the thread's row in the warp.
+// Replaces row ((m * fm) + r) of a block by (((warp * fm) + r) * rows) + the thread's row in the warp.
 void deal_rows(ir::Program& program, const Threads& threads, const WarpTile& tile, const Shaped& to) {
   const ir::Expr row = (to.warp_row * threads.fm + ir::var(threads.row)) * tile.rows + to.row_in_warp;
   std::vector<ir::Expr> stay;
