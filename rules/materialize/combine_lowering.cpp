@@ -7,7 +7,7 @@
 namespace deplo::rules::materializer {
 namespace {
 
-/// Merges one partial of each thread along `merged`; those of the other axes have a merge of their own each.
+/// Merges one partial of each thread along `merged`, separately for each combination of threads along the other axes.
 class ThreadMerge {
  public:
   ThreadMerge(KernelBuilder& kernel, const ir::Axis& merged, ir::Op op, ir::DType dtype)
@@ -19,8 +19,8 @@ class ThreadMerge {
     }
   }
 
-  // The partials of a warp meet in registers; those of the warps in shared memory, from where every thread reads one
-  // and all meet in registers again: one barrier.
+  // The partials of a warp are merged in registers. The results of the warps go to shared memory, from which every
+  // thread reads one, and are merged in registers again. This takes one barrier.
   std::string shuffle(const std::string& partial, ir::Body& to) {
     const std::int64_t threads = merged_.extent, width = std::min(threads, kernel_.target.warp),
                        warps = threads / width;
@@ -42,7 +42,7 @@ class ThreadMerge {
     return total;
   }
 
-  // The partials meet in shared memory and are halved.
+  // Writes the partials to shared memory, and merges them by halving.
   std::string halve(const std::string& partial, ir::Body& to) {
     const std::string buffer = declare_shared(partial, merged_.extent);
     const ir::Expr thread = ir::var(merged_.name);
@@ -75,11 +75,11 @@ class ThreadMerge {
   const ir::Axis& merged_;
   ir::Op op_;
   ir::DType dtype_;
-  std::vector<ir::Expr> prefix_;  // of the shared memory's index, and their extents: one for each other axis
+  std::vector<ir::Expr> prefix_;  // shared memory's index and extents: one for each other axis
   std::vector<std::int64_t> shape_;
 };
 
-// The accumulator's instances that are left, each the sum of the registers and lanes over which it is combined.
+// Merges the registers and lanes over which the accumulator is combined. Returns the remaining instances.
 Copies combine_registers(const ir::Combine& combine, KernelBuilder& kernel, const Replication& replication,
                          ir::Body& to) {
   const Copies& partial = replication.copies(combine.acc);

@@ -1,5 +1,5 @@
-// Lowers a Combine whose total every thread gets: sums of registers and lanes, then shuffles and shared memory. Private
-// to rules/materialize.
+// Lowers a Combine whose total every thread receives: merges registers and lanes first, then threads by shuffles and
+// shared memory. Private to rules/materialize.
 #pragma once
 #include "rules/materialize/replication.h"
 

@@ -20,16 +20,16 @@ bool of_blocks(const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; }
 }  // namespace
 
 /// The instances of an accumulator with one receiver, and their shared memory: [part, place, copy, thread…, lane],
-/// without dimensions of 1. A place is a thread's along the axis; each block of a cluster has its own memory, and no
-/// places.
+/// without dimensions of extent 1. A place is the position of a thread along the combined axis. Each block of a cluster
+/// has its own memory, so memory that is exchanged between blocks has no places.
 struct ExchangeLowering::Part {
   ir::Expr receiver;
-  ir::Expr holds;  // by the exchanges before, a condition
+  ir::Expr holds;  // the condition under which earlier exchanges left the sum with a thread
   ir::Type type;
   std::vector<std::string> own = {}, total = {};
   std::string buffer = {};
-  std::vector<ir::Expr> number = {};   // of the part, where there are several
-  std::vector<ir::Expr> threads = {};  // the other axes, of more than one thread
+  std::vector<ir::Expr> number = {};   // the number of the part, if there are several
+  std::vector<ir::Expr> threads = {};  // variables of the other axes with more than one thread
 
   std::vector<ir::Expr> index(const std::optional<ir::Expr>& place, std::size_t copy) const {
     std::vector<ir::Expr> result = number;
@@ -54,7 +54,7 @@ std::size_t exchange_run(const ir::Body& body, std::size_t i) {
   return end - i;
 }
 
-// Who holds a sum of the exchanges before.
+// Returns the condition under which earlier exchanges left the sum with a thread or block.
 ir::Expr ExchangeLowering::holds(const std::string& acc, const Instance& instance) const {
   ir::Expr result = 1;
   const auto before = merged_.find(acc);
@@ -64,7 +64,8 @@ ir::Expr ExchangeLowering::holds(const std::string& acc, const Instance& instanc
   return ir::simplify(result, kernel_.scope);
 }
 
-// The copies of an accumulator that one thread or block receives; the names of the totals take their place.
+// Groups the copies of an accumulator by the thread or block that receives them. The names of the totals replace
+// theirs.
 std::vector<ExchangeLowering::Part> ExchangeLowering::by_receiver(const ir::Combine& combine, const Copies& copies) {
   Copies totals = replication_.unnamed(copies.on, copies.dtype);
   std::vector<Part> result;

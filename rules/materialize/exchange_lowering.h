@@ -1,5 +1,5 @@
-// Lowers a Combine whose total goes to one thread or one block: all write their parts to shared memory, and the
-// receiver adds them up. Private to rules/materialize.
+// Lowers a Combine whose total goes to one thread or one block: all threads or blocks write their parts to shared
+// memory, and the receiver adds them up. Private to rules/materialize.
 #pragma once
 #include <map>
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace deplo::rules::materializer {
 
-/// How many Combines, from statement `i` on, form one exchange: consecutive ones with the same receiver.
+/// Returns how many Combines, from statement `i` on, form one exchange: consecutive ones with the same receiver.
 std::size_t exchange_run(const ir::Body&, std::size_t i);
 
 class ExchangeLowering {
  public:
   ExchangeLowering(KernelBuilder& kernel, Replication& replication) : kernel_(kernel), replication_(replication) {}
 
-  /// Lowers a run with one barrier for all its Combines. In a cluster a second barrier follows the reads, so that no
-  /// block ends before them. The parts of a sum are always added in the same order, whoever receives it, so that blocks
-  /// that overlap compute the same bits.
+  /// Lowers a run with one barrier for all its Combines. In a cluster, a second barrier follows the reads, so that no
+  /// block ends before its memory is read. The parts of a sum are always added in the same order, whoever receives it,
+  /// so that blocks that overlap compute the same bits.
   void exchange(std::span<const ir::Stmt> run, ir::Body& to);
 
  private:

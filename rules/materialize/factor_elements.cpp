@@ -11,7 +11,7 @@
 namespace deplo::rules::materializer {
 namespace {
 
-// No program has such a name.
+// Returns a name that no program has.
 std::string unnamed(const std::string& value) { return "value of " + value; }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::string FactorElements::pack(const ir::mma::Factor& factor, ir::Type type, c
   return name;
 }
 
-// The factor's value at one element, or at `width` of them; and how many lanes it has.
+// Emits the factor's value at one element, or at `width` of them. Returns its name and its number of lanes.
 std::pair<std::string, int> FactorElements::made_at(const ir::mma::Factor& factor, ir::DType element,
                                                     const ir::Substitution& place, int width, const Instance& instance,
                                                     ir::Body& to) {
@@ -55,7 +55,7 @@ std::pair<std::string, int> FactorElements::made_at(const ir::mma::Factor& facto
       std::vector<ir::Arg> args = assign.args;
       for (ir::Arg& arg : args)
         if (auto* name = std::get_if<std::string>(&arg)) own = std::max(own, lanes.at(*name)), *name = names.at(*name);
-      if (stmt == factor.made_by.back()) return {std::get<std::string>(args.front()), own};  // Pack rounds
+      if (stmt == factor.made_by.back()) return {std::get<std::string>(args.front()), own};  // Pack rounds the value
       names[value] = kernel_.fresh(value);
       to.emplace_back(ir::Assign{names[value], {assign.type.dtype, own}, assign.op, std::move(args)});
     }
@@ -72,7 +72,7 @@ ir::Substitution FactorElements::at_lane(const ir::Substitution& place, int lane
 
 std::vector<ir::Expr> FactorElements::placed(const std::vector<ir::Expr>& index, const ir::Substitution& place,
                                              const Values& names, const Instance& instance) const {
-  // The kernel may call one value as the tile calls another.
+  // The kernel may give one value the name that another value has in the tile, so each name is replaced in two steps.
   ir::Substitution all = place, named;
   for (const auto& [before, after] : names) {
     all.emplace_back(before, ir::var(unnamed(before)));
@@ -85,12 +85,12 @@ std::vector<ir::Expr> FactorElements::placed(const std::vector<ir::Expr>& index,
   return result;
 }
 
-// Whether one access can load both of two neighbouring turns: each load whose index has the turn is an aligned pair
-// in memory. A value that follows from such a pair has two lanes. No index may contain it, because indices are
-// scalars.
+// Returns whether one access can load the elements of two neighbouring turns: each load whose index contains the turn
+// must load an aligned pair from memory. A value computed from such a pair has two lanes. No index may contain it,
+// because indices are scalars.
 bool FactorElements::loads_neighbours(const ir::mma::Factor& factor, const ir::Substitution& place,
                                       const ir::Expr& turn, const Instance& instance) const {
-  Values values;  // which have no names yet
+  Values values;  // values that have no names yet
   for (const ir::Stmt* stmt : factor.made_by) values[ir::defined(*stmt)] = unnamed(ir::defined(*stmt));
   const auto is_pair = [&](const ir::Load& load) {
     const auto in_lane = [&](int lane) {

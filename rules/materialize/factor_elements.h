@@ -1,5 +1,5 @@
-// The elements of a factor of a product by matrix instructions that each thread makes itself: it loads or computes them,
-// and packs them into the registers of a fragment. Private to rules/materialize.
+// Makes fragments of a matrix product's factor in registers, if each thread loads or computes the elements itself.
+// Private to rules/materialize.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,24 +17,24 @@ namespace deplo::rules::materializer {
 
 class FactorElements {
  public:
-  /// `axis`: of the loop of products, whose turns the places of elements name.
+  /// `axis`: the axis of the loop of products. The positions of elements contain it as the turn.
   FactorElements(std::string axis, KernelBuilder& kernel, const Replication& replication, const StagePlaces& stages)
       : axis_(std::move(axis)), kernel_(kernel), replication_(replication), stages_(stages) {}
 
-  /// A fragment of type `type`, whose elements are at `place` in their lane: two neighbours at once where they lie so
-  /// that one access loads them.
+  /// Makes a fragment of type `type`, with the elements at `place` for each lane, and returns its name. Two neighbours
+  /// are loaded at once if one access can load both.
   std::string pack(const ir::mma::Factor&, ir::Type type, const ir::Substitution& place, const ir::Expr& turn,
                    const Instance&, ir::Body& to);
-  /// The place of one lane in a turn.
+  /// Returns the position of one lane's element in a turn.
   ir::Substitution at_lane(const ir::Substitution& place, int lane, const ir::Expr& turn) const;
-  /// An index at such a place.
+  /// Returns an index at such a position.
   std::vector<ir::Expr> placed(const std::vector<ir::Expr>& index, const ir::Substitution& place,
                                const Instance& instance) const {
     return placed(index, place, {}, instance);
   }
 
  private:
-  using Values = std::map<std::string, std::string, std::less<>>;  // of the Tile program, and what they are called here
+  using Values = std::map<std::string, std::string, std::less<>>;  // names in the Tile program → names in the kernel
   std::pair<std::string, int> made_at(const ir::mma::Factor&, ir::DType, const ir::Substitution& place, int width,
                                       const Instance&, ir::Body& to);
   std::vector<ir::Expr> placed(const std::vector<ir::Expr>& index, const ir::Substitution& place, const Values&,

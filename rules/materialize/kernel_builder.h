@@ -18,25 +18,25 @@ struct KernelBuilder {
   const ir::Program& tile_program;
   const ir::Tile& tile;
   const Target& target;
-  std::int64_t threads = 1;  // of a block
+  std::int64_t threads = 1;  // in a block
 
-  // What stands around the statement that is being lowered.
-  ir::Ranges scope;                // of the kernel's axes
+  // The surroundings of the statement that is being lowered.
+  ir::Ranges scope;                // ranges of the kernel's axes
   std::vector<std::string> loops;  // axes of the Tile program's loops, outermost first
 
   ir::Body shared, descriptors;  // declarations: at the head of the kernel's Tile, and before the Tile
 
   ir::Expr thread_id() const;
   ir::Expr block_in_cluster() const;
-  /// Reserves a name, so that no value gets it. False: it is taken.
+  /// Reserves a name, so that no value gets it. Returns false if the name is taken.
   bool reserve(const std::string& name) { return reserved_.insert(name).second; }
-  /// A new name of the same kind as `like`. Values are numbered by kind: in0, v0, acc0.
+  /// Returns a new name of the same kind as `like`. Values are numbered by kind: in0, v0, acc0.
   std::string fresh(const std::string& like);
   std::string fresh_axis() { return "f" + std::to_string(next_axis_++) + "_"; }  // no value has such a name
 
  private:
   std::set<std::string, std::less<>> reserved_;
-  std::map<std::string, int> next_;  // by kind
+  std::map<std::string, int> next_;  // the next number of each kind
   int next_axis_ = 0;
 };
 

@@ -3,9 +3,10 @@
 //     in0 = load x[f0_]                       Init(acc1, op=add)
 //     acc0 <- add(acc0, in0)                  for f2_ in 0..16: … of 4096 trips, which add to acc1
 //                                             acc0 <- add(acc0, acc1)
-// until no loop adds more than a group of terms to one accumulator. Summing in such a cascade is PyTorch's way, too
-// (aten/src/ATen/native/cpu/SumKernel.cpp, cascade_sum); Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-// ed., section 4.2, has its error. The pass works on Kernel IR, so it holds for every schedule, and needs no knob.
+// This is repeated until no loop adds more than a group of terms to one accumulator. PyTorch sums in such a cascade,
+// too (aten/src/ATen/native/cpu/SumKernel.cpp, cascade_sum). Higham, Accuracy and Stability of Numerical Algorithms,
+// 2nd ed., section 4.2, analyses its error. The pass works on Kernel IR, so it applies to every schedule and needs no
+// knob.
 #include "rules/materialize/long_sums.h"
 
 #include <algorithm>
@@ -23,16 +24,16 @@
 namespace deplo::rules::materializer {
 namespace {
 
-/// How many terms one accumulator takes one after the other.
+/// How many terms are added to one accumulator, one after the other.
 struct ChainLength {
-  std::int64_t longest;  // a loop that adds at most so many stays as it is
-  std::int64_t group;    // terms of a partial sum of a longer loop
+  std::int64_t longest;  // a loop that adds at most this many terms is not split
+  std::int64_t group;    // terms in a partial sum of a longer loop
 };
-// The groups of plain sums are PyTorch's, 16 terms. Rows of a few thousand elements are below 256 terms a lane.
+// Plain sums have PyTorch's groups of 16 terms. Rows of a few thousand elements have less than 256 terms per lane.
 constexpr ChainLength plain_sum = {256, 16};
-// Sums of products as in a BLAS: a block of k there has about 256 to 400 elements.
+// Sums of products have groups as in a BLAS, whose blocks of k have about 256 to 400 elements.
 constexpr ChainLength product_sum = {4096, 256};
-// A GPU keeps totals and partial sums of many accumulators in registers, which then are few for anything else.
+// A GPU keeps the totals and the partial sums of many accumulators in registers, which leaves few for anything else.
 constexpr ChainLength register_tile = {ir::longest_chain, 4096};
 constexpr std::size_t few_accumulators = 16;
 
@@ -40,12 +41,12 @@ using Types = std::map<std::string, ir::Type, std::less<>>;
 
 struct Sums {
   std::vector<std::string> accumulators;  // in order of appearance
-  bool of_products = false;               // of two factors that differ
+  bool of_products = false;               // whether terms are products of two different factors
 };
 
-/// The accumulators of f32 that start before the loop, and that the loop adds to and scales but does not read.
-/// None where products of warpgroups are under way: a partial sum would wait for them. `started`: the types of all
-/// accumulators that have started.
+/// Returns the f32 accumulators that start before the loop, and that the loop adds to and scales but does not read.
+/// Returns none if products of warpgroups are in flight, because a partial sum would wait for them. `started`: the
+/// types of all accumulators that have started.
 Sums sums_of(const ir::Loop& loop, const Types& started) {
   std::set<std::string, std::less<>> others;
   std::vector<std::string> added;
@@ -108,7 +109,7 @@ class LongSums {
 
  private:
   struct Trips {
-    std::int64_t least, most;  // of the threads, which may start at different places
+    std::int64_t least, most;  // of all threads, which may start at different positions
   };
 
   Trips trips(const ir::Loop& loop) const {
@@ -119,7 +120,7 @@ class LongSums {
     return {from(start.high), from(start.low)};
   }
 
-  // Terms that an execution of the body adds to the accumulator.
+  // Returns the number of terms that one execution of the body adds to the accumulator.
   std::int64_t terms(const ir::Body& body, const std::string& accumulator) const {
     std::int64_t count = 0;
     for (const ir::Stmt& stmt : body) {
@@ -140,8 +141,8 @@ class LongSums {
     return sums.of_products ? product_sum : plain_sum;
   }
 
-  // Trips of a group: at least `least`, at most twice as many. Preferably they divide all trips, and loops that are
-  // unrolled by 8 have no rest.
+  // Returns the number of trips in a group: at least `least`, at most twice as many. Prefers a divisor of all trips,
+  // and a multiple of 8, so that loops that are unrolled by 8 have no tail iterations.
   static std::int64_t group_trips(std::int64_t trips, std::int64_t least) {
     for (const std::int64_t unit : {8, 1})
       for (std::int64_t group = least; group <= 2 * least; ++group)
@@ -160,7 +161,7 @@ class LongSums {
     split(std::move(loop), sums, each, chain_length(sums), to);
   }
 
-  // `each`: terms that a trip adds to an accumulator.
+  // `each`: the number of terms that a trip adds to an accumulator.
   void split(ir::Loop loop, const Sums& sums, std::int64_t each, const ChainLength& chain, ir::Body& to) {
     const Trips trips = this->trips(loop);
     const std::int64_t group = group_trips(trips.least, std::max<std::int64_t>(1, chain.group / each));
@@ -183,7 +184,7 @@ class LongSums {
     std::move(tail.begin(), tail.end(), std::back_inserter(to));
   }
 
-  // The loop's trips from number `first` on, `count` of them, which all threads have.
+  // Returns `count` of the loop's trips, from number `first` on. All threads must have these trips.
   ir::Loop part_of(ir::Loop loop, const ir::Expr& first, std::int64_t count) {
     const std::string axis = std::exchange(loop.axis.name, kernel_.fresh_axis());
     const ir::Expr trip = first + ir::var(loop.axis.name), value = loop.start + trip * loop.step;
@@ -197,7 +198,7 @@ class LongSums {
     return loop;
   }
 
-  // The trips behind the first `gone`, of which threads may have different numbers.
+  // Returns the trips after the first `gone`. Their number may differ between threads.
   ir::Loop remaining(ir::Loop loop, std::int64_t gone) {
     const Trips trips = this->trips(loop);
     if (trips.least == trips.most) return part_of(std::move(loop), gone, trips.most - gone);
@@ -210,7 +211,7 @@ class LongSums {
     return loop;
   }
 
-  // Init(part)   the loop, which adds to the parts   acc <- add(acc, part)
+  // Emits Init(part), the loop, which now adds to the parts, and acc <- add(acc, part).
   void add_partial(const Sums& sums, ir::Loop loop, ir::Body& to) {
     NewNames parts;
     for (const std::string& name : sums.accumulators) {
@@ -230,7 +231,7 @@ class LongSums {
       to.emplace_back(ir::Accum{name, started_.at(name), ir::Op::add, {parts.at(name)}});
   }
 
-  // What scales a part scales what was summed before, too.
+  // Applies each scale of a part to the total, too.
   static void scale_totals(ir::Body& body, const NewNames& parts) {
     ir::Body result;
     for (ir::Stmt& stmt : body) {
@@ -246,7 +247,7 @@ class LongSums {
 
   KernelBuilder& kernel_;
   ir::Ranges scope_;
-  Types started_;  // accumulators by add
+  Types started_;  // the types of accumulators that start with op=add
 };
 
 }  // namespace

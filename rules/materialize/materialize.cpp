@@ -1,6 +1,6 @@
-// Scheduled Tile IR → Kernel IR. REG axes are expanded: a statement is replicated over those it depends on, no others.
-// The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers. Long sums are
-// split into partial sums.
+// Lowers scheduled Tile IR to Kernel IR. REG axes are expanded: a statement is replicated over those that it depends
+// on, and no others. The VECTOR axis becomes the lanes of types. Stages and Combines become shared memory and barriers.
+// Long sums are split into partial sums.
 #include <algorithm>
 
 #include "core/text/match.h"
@@ -27,7 +27,7 @@ namespace {
 
 using Products = std::map<std::string, std::vector<ir::Arg>>;
 
-// v = multiply(x, y) read by nothing but acc <- add(acc, v): one fused multiply-add.
+// Finds each v = multiply(x, y) that only acc <- add(acc, v) reads: the two become one fused multiply-add.
 Products fusible_products(const ir::Body& body) {
   Products result;
   std::map<std::string, int, std::less<>> uses;
@@ -53,7 +53,7 @@ Products fusible_products(const ir::Body& body) {
   return result;
 }
 
-// An accumulator of one term is that: Init(acc1, op=add) … acc1 <- add(acc1, v3)   →   … acc1 = copy(v3)
+// Replaces an accumulator of one term: Init(acc1, op=add) … acc1 <- add(acc1, v3) → … acc1 = copy(v3)
 class SingleTerms {
  public:
   void replace_in(ir::Body& kernel) {
@@ -87,8 +87,8 @@ class SingleTerms {
   std::map<std::string, int, std::less<>> definitions_;
 };
 
-// A barrier directly behind another one orders nothing. `behind`: such a one stands before the body; the result: one
-// stands at its end.
+// Drops each barrier directly after another one, which orders nothing. `behind`: whether a barrier directly precedes
+// the body. Returns whether the body ends with a barrier.
 bool drop_repeated_barriers(ir::Body& body, bool behind) {
   for (std::size_t i = 0; i < body.size();) {
     if (body[i].as<ir::Sync>() != nullptr && behind) {
@@ -106,14 +106,14 @@ bool drop_repeated_barriers(ir::Body& body, bool behind) {
   return behind;
 }
 
-// Whether one instruction adds all lanes.
+// Returns whether one instruction adds all lanes.
 bool adds_together(const KernelBuilder& kernel, const ir::Write& s) {
   const ir::Buffer& buffer = *kernel.tile_program.find(s.buffer);
   return kernel.target.vector_add && buffer.dtype == ir::DType::f32 && (s.lanes == 2 || s.lanes == 4) &&
          aligned(ir::flat_offset(s.index, buffer.strides), s.lanes, kernel.target);
 }
 
-// Registers of a thread's sums and of its operands that products of warpgroups read.
+// Returns the registers of a thread's sums, and of its operands that products of warpgroups read.
 std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
   std::int64_t of_fragment = 0, fragments = 0;
   ir::for_each(block, [&](const ir::Stmt& stmt) {
@@ -124,10 +124,10 @@ std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
   return thread_values(tile) + fragments * of_fragment;
 }
 
-// Threads that only copy need few registers. They leave theirs to warpgroups whose sums and operands need more than a
-// launch deals out to each thread.
+// Threads that only copy need few registers. They leave the rest to warpgroups, if sums and operands need more
+// registers per thread than the launch provides.
 void deal_registers(const KernelBuilder& kernel, const ir::Tile& tile, const ir::Body& block, ir::Produce& produce) {
-  constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as CUTLASS
+  constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as in CUTLASS
   if (!kernel.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
   const std::int64_t threads = kernel.threads + produce.threads,
                      each = thread_registers(threads, kernel.target, std::max<std::int64_t>(tile.resident, 1)),
@@ -137,7 +137,7 @@ void deal_registers(const KernelBuilder& kernel, const ir::Tile& tile, const ir:
   produce.others = std::min(others, most);
 }
 
-// Two turns at once: a dot product of pairs for each vector of sums.
+// Lowers two iterations at once: a dot product of pairs for each vector of sums.
 void lower_pairs(const ir::Loop& s, KernelBuilder& kernel, const Replication& replication, const StagePlaces& stages,
                  ir::Body& to) {
   ir::pairs::Product product;
@@ -162,7 +162,7 @@ std::optional<ir::Expr> end_of(const ir::Loop& s, const Replication& replication
   return s.end ? std::optional(replication.at(*s.end)) : std::nullopt;
 }
 
-// The loops around the Stages of a loop that producers fill, and nothing else. The result: how many times the slots
+// Emits the loops around the Stages of a loop that producers fill, and nothing else. Returns how many times the slots
 // were filled.
 ir::Expr fill_slots(const ir::Body& from, bool is_outermost, KernelBuilder& kernel, const Replication& replication,
                     const StageLowering& stages, ir::Body& to) {
@@ -177,7 +177,7 @@ ir::Expr fill_slots(const ir::Body& from, bool is_outermost, KernelBuilder& kern
       ir::If inside = {replication.at(guard->condition), {}};
       fill_slots(*body, is_outermost, kernel, replication, stages, inside.then);
       to.emplace_back(std::move(inside));
-      CHECK(is_outermost || !stages.are_shared());  // else how many times?
+      CHECK(is_outermost || !stages.are_shared());  // the number of fills would be unknown
       continue;
     }
     ir::Loop inside = {loop->axis, replication.at(loop->start), loop->step, 1, {}};
@@ -331,7 +331,7 @@ class Materializer {
                          replication_.lanes(on)};
       if (s.mode == ir::WriteMode::add && adds_together(kernel_, write)) write.mode = ir::WriteMode::add_together;
       if (s.mode == ir::WriteMode::stream && (write.lanes == 1 || ir::writes_apart(write)))
-        write.mode = ir::WriteMode::assign;  // at a tail, say
+        write.mode = ir::WriteMode::assign;  // for example at a tail
       to.emplace_back(std::move(write));
     }
   }
@@ -341,8 +341,9 @@ class Materializer {
       to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
   }
 
-  // A loop whose slots producers fill. The products of warpgroups on one slab go on while those on the next begin: its
-  // slot is free a trip later. Those that read registers end with their trip, before it fills them again.
+  // Lowers a loop whose slots producers fill. The products of warpgroups on one slab continue while those on the next
+  // slab begin, so a slot is free one trip later. Products that read registers end within their trip, before the next
+  // trip overwrites the registers.
   void lower_filled(const ir::Loop& s, ir::Body& to) {
     const std::size_t stages = ir::stage_run(s.body, 0);
     const auto& wait = *s.body[stages].as<ir::AsyncWait>();
@@ -373,7 +374,7 @@ class Materializer {
     if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
   }
 
-  // A start of its own for each register, or a loop `per` register: the whole statement is replicated.
+  // If the start differs between registers, or the loop runs `per` register, the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
       if (UnderWay products = lower_products(s, kernel_, replication_, stages_.places(), kept_, to);
@@ -405,7 +406,7 @@ class Materializer {
     });
   }
 
-  // A condition of its own for each register: likewise.
+  // If the condition differs between registers, the whole statement is replicated.
   void lower(const ir::If& s, ir::Body& to) {
     replication_.each_instance(replication_.of(s.condition), [&](const Instance& instance) {
       ir::If guard = {replication_.at(s.condition, instance), {}};
@@ -437,7 +438,7 @@ class Materializer {
   StageLowering stages_;
   ExchangeLowering exchanges_;
   KeptFragments kept_;
-  std::set<std::string, std::less<>> in_registers_;  // buffers
+  std::set<std::string, std::less<>> in_registers_;  // buffers that are kept in registers
   Products fused_;
   std::vector<ir::AccumulatorStart> starts_;
 };

@@ -24,7 +24,7 @@ std::string text(const std::vector<ir::Expr>& index, const ir::Ranges& scope) {
   return result;
 }
 
-// The instance that has the axes of both.
+// Returns instance `a`, with the positions of `b` along the axes that are in `on_b` but not in `on_a`.
 Instance joined(const Instance& a, std::uint64_t on_a, const Instance& b, std::uint64_t on_b) {
   Instance result = a;
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -32,8 +32,8 @@ Instance joined(const Instance& a, std::uint64_t on_a, const Instance& b, std::u
   return result;
 }
 
-// The products of a loop, for warps or for warpgroups: these differ in how operands are read, and have the sums, the
-// factors that threads make and the turns in common.
+// Lowers the products of a loop, for warps or for warpgroups. These two differ in how operands are read. They share the
+// sums, the factors that threads make, and the turns.
 class ProductLowering {
  public:
   ProductLowering(const ir::Loop& loop, KernelBuilder& kernel, const Replication& replication,
@@ -62,10 +62,11 @@ class ProductLowering {
     return {};
   }
 
-  // Who writes element (row, k) of a fragment has it there already.
+  // Packs the values that a thread writes. The thread that writes element (row, k) of a fragment is the one that must
+  // have it.
   void keep(const ir::Write& write, KeptFragments::mapped_type& kept, ir::Body& to) {
     const Dependence on = replication_.of(write.index);
-    std::map<std::string, std::string> written;  // by index; the first lane's
+    std::map<std::string, std::string> written;  // names of the first lanes' values, by index
     for (const Instance& instance : replication_.instances(on))
       written[text(replication_.at(write.index, instance), kernel_.scope)] =
           std::get<std::string>(replication_.at({write.value}, instance)[0]);
@@ -102,7 +103,7 @@ class ProductLowering {
     return loop;
   }
 
-  // Each turn has registers of its own.
+  // Emits all turns one after the other. Each turn has its own registers.
   void written_out(ir::Body& to) {
     for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_) multiply_turn(to);
     turn_.reset();
@@ -115,7 +116,7 @@ class ProductLowering {
       for (const auto& [at_b, right] : b.fragments) multiply(sums, joined(at_a, a.on, at_b, b.on), left, right, to);
   }
 
-  // All products of the loop are one group.
+  // All products of the loop form one group.
   UnderWay of_warpgroups(ir::Body& to) {
     std::vector<std::string> all;
     const Copies& sums = replication_.copies(product_.acc);
@@ -124,7 +125,7 @@ class ProductLowering {
                         on_b = registers_of(product_.b, product_.columns) & ~bit(product_.next);
     const std::vector<Instance> of_a = replication_.instances({on_a, false}),
                                 of_b = replication_.instances({on_b, false});
-    std::vector<std::string> fragments;  // of each turn and each of these
+    std::vector<std::string> fragments;  // of each turn and each instance in of_a
     if (!product_.a.in_slab()) fragments = all_rows(of_a, to);
     to.emplace_back(ir::WgmmaFence{all, fragments});
     const auto multiply = [&](std::size_t turn, ir::Body& body) {
@@ -147,7 +148,7 @@ class ProductLowering {
       kernel_.scope.pop_back();
       to.emplace_back(std::move(loop));
     }
-    const std::size_t turns = fragments.size() / of_a.size();  // that are written
+    const std::size_t turns = fragments.size() / of_a.size();  // turns that are written out
     for (std::size_t turn = 0; turn < turns; ++turn) {
       turn_ = static_cast<std::int64_t>(turn);
       multiply(turn, to);
@@ -157,7 +158,7 @@ class ProductLowering {
     return {std::move(all), !fragments.empty()};
   }
 
-  // Registers stay as they are while a product reads them: each turn has its own.
+  // Registers must not change while a product reads them, so each turn has its own registers.
   std::vector<std::string> all_rows(const std::vector<Instance>& instances, ir::Body& to) {
     std::vector<std::string> fragments;
     for (turn_ = 0; *turn_ < ir::mma::trips(loop_); ++*turn_)
@@ -169,7 +170,7 @@ class ProductLowering {
     return fragments;
   }
 
-  // Where the operand of one instruction begins: the element of the first row, column and turn.
+  // Returns the operand of one instruction, which begins at the element of the first row, column and turn.
   ir::SharedMatrix matrix(const ir::mma::Factor& factor, const Instance& instance) const {
     const ir::Load& load = *factor.load();
     ir::Substitution first = {{loop_.axis.name, turn() * product_.atom->k}};
@@ -181,7 +182,7 @@ class ProductLowering {
     return stages_.matrix(load.buffer, replication_.at(index, instance), !factor.along_k);
   }
 
-  // Of the kernel's loop, or where it has none the one that is written.
+  // Returns the turn as a variable of the kernel's loop or, if the turns are written out, as a number.
   ir::Expr turn() const { return turn_ ? ir::Expr(*turn_) : ir::var(loop_.axis.name); }
 
   std::vector<std::string> sums_at(const Copies& sums, Instance instance) const {
@@ -198,7 +199,7 @@ class ProductLowering {
     if (mask != 0) instance[static_cast<std::size_t>(std::countr_zero(mask))] = value;
   }
 
-  // Of 16 x 8 sums those of a thread.
+  // Appends the thread's sums among 16 x 8 sums.
   void append_sums(const Copies& sums, Instance instance, std::vector<std::string>& to) const {
     for (std::int64_t r = 0; r < ir::mma::row_registers; ++r) {
       set(instance, product_.rows, r);
@@ -220,7 +221,7 @@ class ProductLowering {
 
   std::uint64_t bit(const std::string& axis) const { return axis.empty() ? 0 : replication_.of_axis(axis).reg; }
 
-  // The REG axes that the factor depends on, but one.
+  // Returns the REG axes that the factor depends on, except the axis `without`.
   std::uint64_t registers_of(const ir::mma::Factor& factor, const std::string& without) const {
     std::uint64_t on = 0;
     for (const ir::Axis& axis : kernel_.tile.axes)
@@ -245,7 +246,7 @@ class ProductLowering {
     return rounded(name, type, to);
   }
 
-  // Made by each thread.
+  // Returns a fragment that each thread makes from its own elements.
   std::string made(const ir::mma::Factor& factor, const ir::Substitution& place, std::int64_t matrices,
                    const Instance& instance, ir::Body& to) {
     const ir::Type type = {element_, static_cast<int>(product_.atom->packed() * matrices)};
@@ -286,7 +287,7 @@ class ProductLowering {
     return result;
   }
 
-  // Two neighbours along the innermost REG axis are one load.
+  // Two neighbours along the innermost REG axis are loaded by one instruction.
   Operand columns(ir::Body& to) {
     if (!product_.b.in_slab())
       return made_operand(product_.b, product_.columns, element_of_b(product_, loop_.axis.name),
@@ -320,10 +321,10 @@ class ProductLowering {
   const Replication& replication_;
   const StagePlaces& stages_;
   FactorElements elements_;
-  const KeptFragments::mapped_type* kept_ = nullptr;  // operand a's
+  const KeptFragments::mapped_type* kept_ = nullptr;  // the fragments of operand a that were kept in registers
   ir::mma::Product product_;
   ir::DType element_ = ir::DType::f32;  // of both operands
-  std::optional<std::int64_t> turn_;    // that is written, where the kernel has no loop
+  std::optional<std::int64_t> turn_;    // the turn that is being written out, if the kernel has no loop
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Lowers a loop that matrix instructions execute (ir/hardware/mma.h): first each fragment once, by ldmatrix or from
-// values that the threads compute, then all products.
+// Lowers a loop that matrix instructions execute (ir/hardware/mma.h): makes each fragment once, by ldmatrix or from
+// values that the threads compute, and then emits all products.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace deplo::rules::materializer {
 
-/// For each buffer that warps keep in registers: its fragments of operand a, by the product's turn and the instance of
-/// the rows.
+/// For each buffer that warps keep in registers: the names of its fragments of operand a, by the product's turn and the
+/// instance of the rows.
 using KeptFragments = std::map<std::string, std::map<std::pair<std::int64_t, Instance>, std::string>, std::less<>>;
 /// Lowers a Write to such a buffer: the values that a thread writes become its fragments for the one loop that reads
 /// them.
@@ -25,7 +25,7 @@ void keep_fragments(const ir::Write&, KernelBuilder&, const Replication&, const 
 
 /// What is in flight after a loop's instructions were issued: one group of warpgroup instructions, or nothing. The sums
 /// are valid after the wait. Registers that the group reads must not be written before the wait. ptxas (13.0) ensures
-/// that within a trip of the surrounding loop, but loads the next trip's elements to the same registers.
+/// this within an iteration of the surrounding loop, but loads the next iteration's elements to the same registers.
 struct UnderWay {
   std::vector<std::string> sums;
   bool reads_registers = false;

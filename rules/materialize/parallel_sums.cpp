@@ -1,12 +1,12 @@
-// An addition waits for the one before it, so a loop with one accumulator takes the latency of an addition for each
-// trip (4 cycles, in which a CPU could do 8: Fog, Instruction tables, VADDPS of Intel's and AMD's cores with AVX2 or
-// AVX-512). Compilers keep the order of additions of floats, so the kernel has to have the accumulators:
+// An addition waits for the previous one, so a loop with one accumulator takes the latency of an addition per trip (4
+// cycles, in which a CPU could do 8: Fog, Instruction tables, VADDPS of Intel's and AMD's cores with AVX2 or AVX-512).
+// Compilers keep the order of float additions, so the kernel itself must have several accumulators:
 //   for a0 in 0..1024 step 16: unroll=8  →  Init(acc1)  Init(acc2)  Init(acc3)
 //     in0 = load x[a0]                      for a0 in 0..1024 step 64: unroll=2
 //     acc0 <- add(acc0, in0)                  in0 = load x[a0]        acc0 <- add(acc0, in0)
 //                                             in1 = load x[a0 + 16]   acc1 <- add(acc1, in1)   …
 //                                           acc0 <- add(acc0, acc1)  acc2 <- add(acc2, acc3)  acc0 <- add(acc0, acc2)
-// GPUs have other warps to go on with.
+// On GPUs, other warps run during the latency.
 #include "rules/materialize/parallel_sums.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace deplo::rules::materializer {
 namespace {
 
-constexpr std::int64_t ways = 4;  // a power of two
+constexpr std::int64_t ways = 4;  // accumulators that replace one; a power of two
 
 class ParallelSums {
  public:
@@ -55,7 +55,7 @@ class ParallelSums {
   }
 
  private:
-  /// The accumulators of f32 that start before the body, if it does nothing but compute what is added to them.
+  /// Returns the f32 accumulators that start before the body, if the body only computes what is added to them.
   std::vector<std::string> accumulators_of(const ir::Body& body) const {
     std::vector<std::string> found;
     std::set<std::string, std::less<>> read;
@@ -78,7 +78,7 @@ class ParallelSums {
     return found;
   }
 
-  /// 0: not the same for all threads, or not known.
+  /// Returns the number of trips; 0 if it differs between threads or is not known.
   std::int64_t trips(const ir::Loop& loop) const {
     const auto start = ir::bounds(loop.start, scope_);
     if (loop.end || !start || start->low != start->high || start->low >= loop.axis.extent) return 0;
@@ -88,7 +88,7 @@ class ParallelSums {
   void split(ir::Loop loop, const std::vector<std::string>& accumulators, std::int64_t trips, ir::Body& to) {
     const std::int64_t start = ir::bounds(loop.start, scope_)->low, rest = trips % ways;
     const std::int64_t end = std::min(loop.axis.extent, start + (trips - rest) * loop.step);
-    std::vector<NewNames> names(ways);  // the first has the names that were there
+    std::vector<NewNames> names(ways);  // empty for the first way, which keeps the old names
     for (std::size_t way = 1; way < names.size(); ++way) {
       names[way] = names_of_copy(loop.body, kernel_);
       for (const std::string& name : accumulators) {
@@ -123,7 +123,7 @@ class ParallelSums {
     for (const std::string& name : accumulators) combine(names, name, to);
   }
 
-  // As a tree. `names[0]` has none.
+  // Adds the ways' accumulators as a tree. `names[0]` is empty, because the first way has the accumulator itself.
   void combine(const std::vector<NewNames>& names, const std::string& accumulator, ir::Body& to) const {
     const ir::Init& start = starts_.at(accumulator);
     const auto part = [&](std::size_t way) { return way == 0 ? accumulator : names[way].at(accumulator); };

@@ -6,10 +6,10 @@
 
 namespace deplo::rules::materializer {
 
-/// More accumulators are chains enough, and registers are few.
+/// Loops with more accumulators have enough independent chains of additions, and registers are few.
 inline constexpr std::size_t most_split_accumulators = 2;
-/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that neighbouring trips add
-/// to different accumulators.
+/// Rewrites each innermost loop of the Kernel IR body that has one or two accumulators, so that consecutive iterations
+/// add to different accumulators.
 void add_in_parallel(ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

@@ -18,7 +18,7 @@ class ReadFences {
     });
   }
 
-  // `read`: a read precedes the body; `filled`: a copy that the block's threads start themselves follows it.
+  // `read`: a read precedes the body. `filled`: a copy that the block's threads start themselves follows the body.
   void add_to(ir::Body& body, bool read, bool filled) const {
     ir::Body out;
     for (std::size_t i = 0; i < body.size(); ++i) {
@@ -53,13 +53,13 @@ class ReadFences {
   static bool is_barrier(const ir::Stmt& stmt) {
     return stmt.as<ir::Sync>() != nullptr || stmt.as<ir::ClusterSync>() != nullptr;
   }
-  // Of one thread for its warp. Producers wait for it before they fill a slot.
+  // Returns whether one thread arrives for its warp. Producers wait for the arrival before they fill a slot.
   static bool is_arrival(const ir::Stmt& stmt) {
     const auto* some = stmt.as<ir::If>();
     return some != nullptr && some->then.size() == 1 && some->then.front().as<ir::MbarrierArrive>() != nullptr;
   }
 
-  std::set<std::string, std::less<>> filled_;  // buffers
+  std::set<std::string, std::less<>> filled_;  // buffers that TMA fills
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
-// Numbers that share a word, a scale or a zero point are unpacked turn by turn, from a load that is the same for several
-// turns. It goes to a loop around them, with all that follows from it and from nothing else in the loop:
+// Numbers that share a word, a scale or a zero point are unpacked one by one, from a load that is the same in several
+// iterations. The load moves to a loop around these iterations, together with all values that depend on nothing else in
+// the loop:
 //   for a0 in 0..4096: # reduce       →   for f0_ in 0..512: # free
 //     in0:i32 = load q[(a0 / 8)]            in0:i32 = load q[f0_]
 //     v0:i32 = index ((a0 % 8) * 4)         for a0 in 0..8: # reduce unroll
 //     v1:i32 = shift_right(in0, v0)           v0:i32 = index (a0 * 4)
 //     …                                       v1:i32 = shift_right(in0, v0) …
-// Compilers do not: they would have to know that the division gives the same for all turns of a part of the loop.
+// Compilers do not do this: they would have to know that the quotient is the same in all iterations of a part of the
+// loop.
 #include "rules/materialize/quotients.h"
 
 #include <algorithm>
@@ -23,10 +25,10 @@
 namespace deplo::rules::materializer {
 namespace {
 
-constexpr std::int64_t most_unrolled = 16;  // turns, whose shifts are then by constants
+constexpr std::int64_t most_unrolled = 16;  // iterations; unrolled, they shift by constants
 
-// Does the loop do nothing but compute what it accumulates, from its first turn to its last? Loops of few accumulators
-// become others (parallel_sums).
+// Returns whether the loop only computes what it accumulates, from its first to its last iteration, and has more
+// accumulators than parallel_sums rewrites.
 bool is_computation(const ir::Loop& loop) {
   std::set<std::string> accumulators;
   for (const ir::Stmt& stmt : loop.body) {
@@ -58,7 +60,7 @@ class QuotientSplit {
   }
 
  private:
-  // By the largest divisor; what is left inside may be split again.
+  // Splits by the largest possible divisor. The inner loop may be split again.
   void split(ir::Loop& loop) {
     const std::set<std::int64_t> divisors = divisors_of(loop.body, loop.axis.name);
     for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor)
@@ -73,7 +75,7 @@ class QuotientSplit {
     around.emplace_back(outer.name, ir::Interval{0, outer.extent - 1});
     around.emplace_back(inner, ir::Interval{0, turns - 1});
     ir::Body before, rest;
-    std::set<std::string, std::less<>> changing = {inner};  // and the values that depend on it
+    std::set<std::string, std::less<>> changing = {inner};  // the axis, and the values that depend on it
     bool loads = false;
     for (const ir::Stmt& stmt : loop.body) {
       ir::Body one = {stmt};

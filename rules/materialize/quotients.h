@@ -1,11 +1,13 @@
-// Loads what several turns of a loop share once for all of them. Private to rules/materialize.
+// Moves loads that several consecutive iterations of a loop share out of these iterations. Private to
+// rules/materialize.
 #pragma once
 #include "rules/materialize/kernel_builder.h"
 
 namespace deplo::rules::materializer {
 
-/// Rewrites each innermost loop of the Kernel IR body in which a load walks the loop's axis through a quotient alone, so
-/// that the load stands in a loop around it. Order and number of the additions stay. CPUs only.
+/// Rewrites each innermost loop of the Kernel IR body in which a load depends on the loop's axis only through a
+/// quotient: the load moves to a new loop around the iterations that share it. The order and the number of the
+/// additions stay the same. CPUs only.
 void split_quotients(ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

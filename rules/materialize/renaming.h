@@ -12,7 +12,7 @@ using NewNames = std::map<std::string, std::string, std::less<>>;
 
 /// Renames values and accumulators, both their definitions and their uses.
 void rename(ir::Body&, const NewNames&);
-/// A new name for each value that the body defines. Accumulators that start before the body get none.
+/// Returns a new name for each value that the body defines. Accumulators that start before the body keep their names.
 NewNames names_of_copy(const ir::Body&, KernelBuilder&);
 
 }  // namespace deplo::rules::materializer

@@ -30,7 +30,7 @@ void Replication::find_dependences(const ir::Body& body, Dependence context) {
         });
     if (const auto* loop = stmt.as<ir::Loop>()) axes_[loop->axis.name] = on;
     if (const ir::Body* inner = ir::inner_body(stmt)) {
-      // Twice: an accumulator of a loop may be read in it before the statement that makes it depend on an axis.
+      // Two passes: an accumulator of a loop may be read in it before the statement that makes it depend on an axis.
       for (int pass = 0; pass < 2; ++pass) find_dependences(*inner, stmt.as<ir::Tile>() != nullptr ? context : on);
     }
     if (const auto* combine = stmt.as<ir::Combine>()) {
@@ -93,7 +93,7 @@ std::vector<Instance> Replication::instances(const Dependence& on) const {
   return result;
 }
 
-// What a variable of a Tile IR expression is in one instance; nullopt: itself.
+// Returns what replaces a variable of a Tile IR expression in one instance; nullopt if the variable stays.
 std::optional<ir::Expr> Replication::replacement(const std::string& name, const Instance& instance,
                                                  const ir::Expr& lane) const {
   if (name == lane_) return lane;
@@ -103,7 +103,7 @@ std::optional<ir::Expr> Replication::replacement(const std::string& name, const 
     if (before == name) return after;
   const auto value = values_.find(name);
   if (value == values_.end()) return std::nullopt;
-  CHECK(!value->second.on.vector);  // vectorize sees to it
+  CHECK(!value->second.on.vector);  // rule vectorize guarantees it
   return ir::var(this->name(value->second, instance));
 }
 
@@ -158,7 +158,7 @@ std::size_t Replication::count(const Dependence& on) const {
   return n;
 }
 
-// Mixed-radix number of the instance over the axes in `on`.
+// Returns the mixed-radix number of the instance over the axes in `on`.
 std::size_t Replication::position(const Dependence& on, const Instance& instance) const {
   std::size_t result = 0;
   for (std::size_t i = 0; i < regs_.size(); ++i)

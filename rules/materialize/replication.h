@@ -24,7 +24,7 @@ struct Dependence {
   }
 };
 
-/// One value per REG axis.
+/// A position along each REG axis.
 using Instance = std::vector<std::int64_t>;
 
 /// What a Tile IR value becomes: a Kernel IR name for each instance of the axes that it depends on.
@@ -34,8 +34,9 @@ struct Copies {
   std::vector<std::string> names;
 };
 
-/// Which axes a value depends on says how many copies it has, the copies have names, and expressions are rewritten with
-/// these; so the three are one class. Most of its methods are overloads for an expression, a list, and arguments.
+/// Expands values over the REG and VECTOR axes. The axes that a value depends on determine how many copies it has, the
+/// copies have names, and expressions are rewritten with these names, so one class does all three. Most methods are
+/// overloads for an expression, a list, and arguments.
 class Replication {
  public:
   explicit Replication(KernelBuilder& kernel);
@@ -46,18 +47,20 @@ class Replication {
   Dependence of_axis(const std::string& axis) const;  // a REG or VECTOR axis, or a loop whose start depends on one
   Dependence of_partial(const std::string& acc) const { return partial_.at(acc); }  // before any Combine
 
-  /// All combinations of the axes in `on`. Axes that each_instance() has fixed keep their value; all others are 0.
+  /// Returns all combinations of the axes in `on`. Axes that each_instance() has fixed keep their value; all others are
+  /// 0.
   std::vector<Instance> instances(const Dependence& on) const;
   /// Calls f(instance) for each combination, with these axes fixed during the call.
   template <class F>
   void each_instance(const Dependence& on, F&& f);
 
-  /// The expression in one instance. The axes of the loops around get the kernel's names; the lane is 0 if not given.
+  /// Returns the expression in one instance. The axes of surrounding loops get the kernel's names; the lane is 0 by
+  /// default.
   ir::Expr at(const ir::Expr&, const Instance&, const ir::Expr& lane = 0) const;
   std::vector<ir::Expr> at(const std::vector<ir::Expr>&, const Instance&) const;
   std::vector<ir::Arg> at(const std::vector<ir::Arg>&, const Instance&) const;
-  /// The index of an access to global memory, which names the lane if the lanes are not consecutive elements of the
-  /// last dimension.
+  /// Returns the index of an access to global memory. The index contains the lane if the lanes are not consecutive
+  /// elements of the last dimension.
   std::vector<ir::Expr> place_at(const std::vector<ir::Expr>&, const Instance&) const;
   /// The same for an expression that depends on no REG axis.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
@@ -67,7 +70,7 @@ class Replication {
   const std::string& define(const std::string& value, ir::DType, const Dependence& on, const Instance&);
   const Copies& copies(const std::string& value) const { return values_.at(value); }
   void set_copies(const std::string& value, Copies copies) { values_[value] = std::move(copies); }
-  /// Copies with an empty name for each instance.
+  /// Returns copies with an empty name for each instance.
   Copies unnamed(const Dependence& on, ir::DType) const;
   std::string& name(Copies&, const Instance&) const;
   const std::string& name(const Copies&, const Instance&) const;
@@ -75,7 +78,7 @@ class Replication {
   int lanes(const Dependence& on) const { return on.vector ? width_ : 1; }
   ir::Type type(ir::DType dtype, const Dependence& on) const { return {dtype, lanes(on)}; }
 
-  /// Inside a loop whose axis has another name in the kernel.
+  /// Enters a loop whose axis has another name in the kernel.
   void enter_loop(const std::string& before, const std::string& after) {
     axis_names_.emplace_back(before, ir::var(after));
   }

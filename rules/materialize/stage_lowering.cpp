@@ -12,19 +12,20 @@
 namespace deplo::rules::materializer {
 namespace {
 
-// Blocks that are turned: lanes of what lies apart in the source.
+// Returns whether the copies transpose blocks, whose lanes are not adjacent in the source.
 bool turns(const ir::Stage& stage, const ir::Buffer& source, int lanes) {
   return lanes == ir::CopyTransposed::size && ir::has_turned_blocks(stage, source);
 }
 
-// How far copies are apart along a dimension of the slab.
+// Returns the distance between copies along a dimension of the slab.
 std::int64_t copy_step(const ir::Stage& stage, const ir::Buffer& source, std::size_t dimension, int lanes) {
   if (stage.pairs && dimension == 0) return ir::pairs::depth;
   if (dimension + 2 == stage.slab.size() && turns(stage, source, lanes)) return lanes;
   return dimension + 1 == stage.slab.size() ? lanes : 1;
 }
 
-// Position in the slab of copy number `flat`: along the rows of the source, whatever the order of the slab.
+// Returns the position in the slab of copy number `flat`. Copies go along the rows of the source, in any order of the
+// slab.
 std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& source, const ir::Expr& flat, int lanes) {
   const std::vector<std::size_t> order = ir::source_order(stage, source);
   std::vector<ir::Expr> position(stage.slab.size());
@@ -38,7 +39,7 @@ std::vector<ir::Expr> slab_position(const ir::Stage& stage, const ir::Buffer& so
   return position;
 }
 
-// The buffers that products of warpgroups read.
+// Returns the buffers that products of warpgroups read.
 std::set<std::string, std::less<>> read_by_warpgroups(const ir::Body& body) {
   std::set<std::string, std::less<>> buffers;
   ir::for_each(body, [&](const ir::Stmt& stmt) {
@@ -51,7 +52,7 @@ std::set<std::string, std::less<>> read_by_warpgroups(const ir::Body& body) {
   return buffers;
 }
 
-// The index of an element of the slab.
+// Returns the physical index of an element of the slab.
 std::vector<ir::Expr> place_in_slot(const ir::Stage& stage, const ir::Expr& slot, std::vector<ir::Expr> in_slab,
                                     const ir::Ranges& scope) {
   if (stage.slots > 1) in_slab.insert(in_slab.begin(), slot);
@@ -122,7 +123,7 @@ void StageLowering::initialise(ir::Body& to) const {
   sharers_ > 1 ? to.emplace_back(ir::ClusterSync{}) : to.emplace_back(ir::Sync{});
 }
 
-// The parity of the phase before the first: nobody waits for slots that nothing has filled yet.
+// Waits for the parity of the phase before the first one, so that no thread waits for slots that were never filled.
 void StageLowering::produce(const ir::Body& trip, ir::Body& to) const {
   const std::size_t stages = ir::stage_run(trip, 0);
   const auto& wait = *trip[stages].as<ir::AsyncWait>();
@@ -135,7 +136,8 @@ void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) con
   to.emplace_back(ir::MbarrierWait{barrier_, replication_.at(wait.slot), replication_.at(wait.phase)});
 }
 
-// One thread of each warp; of a warp whose slots other blocks fill too, one for each of these.
+// One thread of each warp arrives. If other blocks also fill the warp's slots, one thread arrives for each of these
+// blocks.
 void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
   const ir::Expr lane = ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope);
   const ir::Expr first = sharers_ > 1 ? ir::less(lane, sharers_) : ir::equal(lane, 0);
@@ -146,9 +148,9 @@ void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body
   to.emplace_back(std::move(some));
 }
 
-// A block must not end before the arrivals of the others at its barriers, which may still be under way when these have
-// passed a barrier of the cluster. So the thread that fills the slots waits until each is free again, as CUTLASS's
-// producer_tail does.
+// A block must not end before the other blocks' arrivals at its barriers, which may still be in flight after those
+// blocks have passed a barrier of the cluster. So the thread that fills the slots waits until each slot is free again,
+// like CUTLASS's producer_tail.
 void StageLowering::wait_until_free(const ir::Expr& fills, ir::Body& to) const {
   if (!are_shared()) return;
   ir::Loop loop = {{kernel_.fresh_axis(), barriers_, ir::Bind::free}, 0, 1, 1, {}};
@@ -161,9 +163,9 @@ void StageLowering::wait_until_free(const ir::Expr& fills, ir::Body& to) const {
   to.emplace_back(std::move(loop));
 }
 
-// Before a slot is filled again its readers must be done. Where the loop around walks several slots, the barrier of the
-// next slot's fill stands between; between its last round and its first one in the next round of the loops around it, a
-// barrier before it in those.
+// Before a slot is filled again, its readers must be done. If the surrounding loop walks several slots, the barrier of
+// the next slot's fill ensures this. Between the last iteration of that loop and its first one in the next iteration of
+// the outer loops, a barrier before the loop, in the outer loops, ensures it.
 bool StageLowering::needs_barrier_before(std::span<const ir::Stmt> run) const {
   const std::vector<std::string>& loops = kernel_.loops;
   if (loops.empty()) return false;
@@ -174,7 +176,7 @@ bool StageLowering::needs_barrier_before(std::span<const ir::Stmt> run) const {
   });
 }
 
-// What one thread starts, then what the threads copy, both under the condition of the group.
+// Emits the copies that one thread starts, then those of all threads, both under the condition of the group.
 void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
   if (needs_barrier_before(run)) {
     to.emplace_back(ir::Sync{});
@@ -196,7 +198,7 @@ void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
   else
     to.emplace_back(std::move(copies));
   if (async_ && (travels(ir::Transport::async) || travels(ir::Transport::ahead)))
-    to.emplace_back(ir::CpAsyncCommit{});  // also where nothing of the group is async: groups are counted
+    to.emplace_back(ir::CpAsyncCommit{});  // even if nothing in the group is async, because groups are counted
   if (!travels(ir::Transport::copy)) return;
   if (fenced_) to.emplace_back(ir::ProxyFence{});
   to.emplace_back(ir::Sync{});
@@ -210,14 +212,14 @@ void StageLowering::wait(const ir::AsyncWait& wait, ir::Body& to) const {
   to.emplace_back(ir::Sync{});
 }
 
-// One thread of the block starts them.
+// One thread of the block starts the loads.
 void StageLowering::load_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
   ir::If one = {ir::equal(kernel_.thread_id(), 0), {}};
   start_boxes(run, one.then);
   to.emplace_back(std::move(one));
 }
 
-// An arrival that expects the bytes of all boxes of the run, and the boxes.
+// Emits an arrival that expects the bytes of all boxes of the run, then the loads of the boxes.
 void StageLowering::start_boxes(std::span<const ir::Stmt> run, ir::Body& to) const {
   std::int64_t bytes = 0;
   ir::Expr slot = 0;
@@ -232,7 +234,7 @@ void StageLowering::start_boxes(std::span<const ir::Stmt> run, ir::Body& to) con
     if (stmt.as<ir::Stage>()->transport == ir::Transport::tma) load_box(*stmt.as<ir::Stage>(), to);
 }
 
-// One load per panel. A slab that the blocks of a cluster share: each loads its rows for all.
+// Emits one load per panel. If the blocks of a cluster share the slab, each block loads its rows for all blocks.
 void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
   const std::int64_t columns = stage.slab.back().extent, width = ir::row_elements(stage);
   const std::int64_t parts = sharers(stage, kernel_.tile);
@@ -246,7 +248,7 @@ void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
     };
     move(in_slab.size() - 1, column);
     if (parts > 1) move(0, first_row);
-    // The first element of a panel is where it is, swizzled or not. So is that of a part, a whole number of patterns.
+    // A swizzle does not move the first element of a panel, nor that of a part, which is a whole number of patterns.
     to.emplace_back(
         ir::TmaLoad{stage.buffer, place_in_slot(stage, replication_.at(stage.slot), std::move(in_slab), kernel_.scope),
                     stage.buffer + "_desc", std::move(coordinates), barrier_, replication_.at(stage.slot), parts > 1});
@@ -301,8 +303,8 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   to.emplace_back(std::move(loop));
 }
 
-// GPUs: neighbouring threads copy neighbours. The threads of a CPU's block run one after the other: each takes a run of
-// its own, so that rows are read from their beginning to their end.
+// On GPUs, neighbouring threads copy neighbouring elements. The threads of a CPU's block run one after the other, so
+// each copies a contiguous run, and rows are read from their beginning to their end.
 ir::Loop StageLowering::copy_loop(std::int64_t copies) {
   const std::string axis = kernel_.fresh_axis();
   const std::int64_t threads = kernel_.threads;
@@ -326,7 +328,7 @@ ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<i
     body.emplace_back(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim});
     return body;
   }
-  if (stage.pairs) lanes = ir::pairs::depth;  // which lie side by side in the source, too
+  if (stage.pairs) lanes = ir::pairs::depth;  // these elements are adjacent in the source, too
   const std::string value = kernel_.fresh("in");
   body.emplace_back(ir::Load{value, {stage.dtype, lanes}, stage.source, from});
   body.emplace_back(ir::Write{stage.buffer, to, value, ir::WriteMode::assign, lanes});

@@ -1,5 +1,5 @@
-// A sector that is written in part costs more than the bytes: on an H200, a bf16 matmul of 2048 x 2048 x 2048
-// takes 30.8 µs with stores of 4 bytes and 24.6 with these (docs/performance.md, "On an H200").
+// A partial write of a sector costs more than its bytes: on an H200, a bf16 matmul of 2048 x 2048 x 2048 takes 30.8 µs
+// with stores of 4 bytes and 24.6 with stores of whole sectors (docs/performance.md, "On an H200").
 //   c[a5, a6*2]:x2 = acc0      c[a5, a6*2 + 8]:x2 = acc1      →   QuadTranspose(v0:bf16x8 <- acc0, acc1, acc2, acc3)
 //   c[a5, a6*2 + 16]:x2 = acc2   c[a5, a6*2 + 24]:x2 = acc3       c[a5, a6*8]:x8 = v0
 #include "rules/materialize/whole_sectors.h"
@@ -22,8 +22,9 @@ namespace deplo::rules::materializer {
 namespace {
 
 constexpr std::size_t count = ir::QuadTranspose::threads;
-constexpr std::int64_t own = 2;  // neighbours in a row that a thread has
-constexpr std::int64_t together = own * std::int64_t{ir::QuadTranspose::threads};  // that the four threads have
+constexpr std::int64_t own = 2;  // adjacent elements of a row that a thread has
+// adjacent elements that the four threads have
+constexpr std::int64_t together = own * std::int64_t{ir::QuadTranspose::threads};
 
 class SectorStores {
  public:
@@ -52,7 +53,7 @@ class SectorStores {
   }
 
  private:
-  // The statements inside, if all threads of a block get there together.
+  // Rewrites the statements inside, if all threads of a block reach them together.
   void inside(ir::Stmt& stmt) {
     const std::size_t outside = scope_.size();
     if (auto* tile = stmt.as<ir::Tile>()) {
@@ -61,7 +62,7 @@ class SectorStores {
         if (axis.bind != ir::Bind::thread) continue;
         threads_.insert(axis.name);
         if (axis.extent > 1)
-          quad_ = axis.extent == std::int64_t{count} ? axis.name : "";  // the last one is the fastest
+          quad_ = axis.extent == std::int64_t{count} ? axis.name : "";  // the last axis varies fastest
       }
       rewrite(tile->body);
     } else if (auto* loop = stmt.as<ir::Loop>()) {
@@ -84,7 +85,7 @@ class SectorStores {
 
   using Index = std::vector<ir::Expr>;
 
-  // From one place to another, if it is the same everywhere.
+  // Returns the step from one index to another if it is constant; otherwise nullopt.
   std::optional<std::vector<std::int64_t>> step(const Index& from, const Index& to) const {
     std::vector<std::int64_t> steps;
     for (std::size_t d = 0; d < from.size(); ++d) {
@@ -101,7 +102,8 @@ class SectorStores {
     return step == along;
   }
 
-  // The place where each of the four threads stores what the four of them have at one of these four places.
+  // Returns the index at which each of the four threads stores what the four threads have at one of the writes' places;
+  // nullopt if there is no such index.
   std::optional<Index> joined_place(const std::array<const ir::Write*, count>& writes) const {
     const Index& first = writes[0]->index;
     Index next_thread;
@@ -114,7 +116,7 @@ class SectorStores {
     Index place;
     for (std::size_t d = 0; d < first.size(); ++d) {
       const ir::Expr start = ir::substitute(first[d], {{quad_, ir::Expr(0)}});
-      const bool even = (*third)[d] == 2 * (*second)[d];  // also where both are 0
+      const bool even = (*third)[d] == 2 * (*second)[d];  // also if both are 0
       const ir::Expr moved =
           even ? ir::var(quad_) * (*second)[d] : ir::var(quad_) / 2 * (*third)[d] + ir::var(quad_) % 2 * (*second)[d];
       place.push_back(ir::simplify(start + moved, scope_));
@@ -149,10 +151,10 @@ class SectorStores {
   }
 
   KernelBuilder& builder_;
-  std::map<std::string, ir::DType, std::less<>> pairs_;  // values of two lanes
-  ir::Ranges scope_;                                     // of the axes
-  std::set<std::string, std::less<>> threads_;           // axes
-  std::string quad_;                                     // the axis of four neighbouring threads; "": there is none
+  std::map<std::string, ir::DType, std::less<>> pairs_;  // the types of values with two lanes
+  ir::Ranges scope_;                                     // ranges of the axes
+  std::set<std::string, std::less<>> threads_;           // thread axes
+  std::string quad_;                                     // the axis of four neighbouring threads; "" if there is none
 };
 
 }  // namespace
