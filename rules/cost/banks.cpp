@@ -10,14 +10,14 @@
 namespace deplo::rules {
 namespace {
 
-// Has every thread the address of its partner? Beyond the last thread of a block there is nobody.
+// Returns whether every thread has the same address as its partner t ^ apart, if the block has that partner.
 bool in_pairs(std::span<const std::int64_t> words, std::size_t apart) {
   for (std::size_t t = 0; t < words.size(); ++t)
     if ((t ^ apart) < words.size() && words[t ^ apart] != words[t]) return false;
   return true;
 }
 
-// The words of one part, by bank. A word that several threads ask for is read once.
+// Counts the words of one part by bank. A word that several threads access is counted once.
 class Banks {
  public:
   void touch(std::int64_t word) {
@@ -77,7 +77,8 @@ int wavefronts(std::span<const std::int64_t> words, int lanes, Moves moves) {
 
 namespace {
 
-/// Where an element of a slab lies. `Int` holds all offsets of the slab: division takes a third of the time in 32 bits.
+/// Computes the position of an element of a slab. `Int` must hold all offsets of the slab; division takes a third of
+/// the time in 32 bits.
 template <class Int>
 class Layout {
  public:
@@ -89,13 +90,13 @@ class Layout {
       extents_.push_back(static_cast<Int>(stage.slab[d].extent));
       rows_ *= extents_.back();
     }
-    if (stage.swizzle == 0) return;  // as stage_layout.cpp: chunks of 16 bytes
+    if (stage.swizzle == 0) return;  // as in stage_layout.cpp: chunks of 16 bytes
     chunk_ = static_cast<Int>(16 / ir::bytes(stage.dtype));
     chunks_ = static_cast<Int>(stage.swizzle / 16);
     same_flip_ = static_cast<Int>(128 / stage.swizzle);
   }
 
-  /// `index(d)`: the element's in dimension d.
+  /// `index(d)`: the element's index in dimension d.
   template <class Index>
   std::int64_t offset(const Index& index) const {
     Int row = 0, column = static_cast<Int>(index(extents_.size())), panel = 0;
@@ -109,10 +110,10 @@ class Layout {
   }
 
  private:
-  Int columns_, pitch_;  // of a row, or of a panel's
+  Int columns_, pitch_;  // elements of a row, or of a panel's row: without and with the pad
   bool has_panels_;
-  std::vector<Int> extents_;                               // without the last
-  Int rows_ = 1, chunk_ = 1, chunks_ = 0, same_flip_ = 1;  // chunks_: of a pattern; 0: there is none
+  std::vector<Int> extents_;                               // of all dimensions but the last
+  Int rows_ = 1, chunk_ = 1, chunks_ = 0, same_flip_ = 1;  // chunks_: chunks of a pattern; 0: there is no pattern
 };
 
 }  // namespace
@@ -136,8 +137,8 @@ void divide(std::span<std::int64_t> words) {
   for (std::int64_t& word : words) word /= divisor;
 }
 
-// Where the threads' elements lie: a sum over dimensions unless panels or swizzles fold the columns. A wide access
-// begins at a multiple of its width.
+// Computes the words of the threads' elements: a sum over dimensions, unless panels or swizzles fold the columns. A
+// wide access begins at a multiple of its width.
 void place(const ir::Stage& layout, const std::vector<WarpValues>& index, int lanes, std::span<std::int64_t> words) {
   std::fill(words.begin(), words.end(), 0);
   if (layout.panel == 0 && layout.swizzle == 0) {
@@ -165,7 +166,7 @@ void place(const ir::Stage& layout, const std::vector<WarpValues>& index, int la
     divide<4>(words);
 }
 
-// Rows must begin where the access may.
+// Returns the number of elements that one access moves. Rows must begin at multiples of it.
 int width_of(const WarpAccess& access, const ir::Stage& layout) {
   if (access.lanes > 1 || access.run == 1) return access.lanes;
   const std::int64_t row = ir::row_elements(layout) + layout.pad;

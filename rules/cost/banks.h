@@ -19,43 +19,43 @@ using WarpValues = std::array<std::int64_t, ir::gpu::warp>;
 
 enum class Moves : std::uint8_t { load, store };
 
-/// How many threads are served together if each moves `lanes` consecutive words, starting at `words[thread]`. They are
-/// as many as move 32 words: half-warps for 8 bytes and quarter-warps for 16. But a load of 16 bytes is served by
-/// half-warps if in every pair of threads t and t ^ 1 both have the same address, or in every pair t and t ^ 2. That is
-/// a claim in NVIDIA's forum ("Unexpected shared memory bank conflict", 77228) for compute capability 7.0 to 7.5. No
-/// manual states it; no source contradicts it for later devices.
+/// Returns how many threads are served together if each moves `lanes` consecutive words, starting at `words[thread]`:
+/// as many as move 32 words, which are half-warps for 8 bytes and quarter-warps for 16. But a load of 16 bytes is
+/// served by half-warps if in every pair of threads t and t ^ 1 both have the same address, or in every pair t and t ^
+/// 2. This is a claim in NVIDIA's forum ("Unexpected shared memory bank conflict", 77228) for compute capability 7.0 to
+/// 7.5. No manual states it; no source contradicts it for later devices.
 int served_together(std::span<const std::int64_t> words, int lanes, Moves);
-/// Wavefronts of one access, summed over the parts of the warp.
+/// Returns the wavefronts of one access, summed over the parts of the warp.
 int wavefronts(std::span<const std::int64_t> words, int lanes, Moves);
 
-/// One access of a warp's threads to a staged buffer: a Load, a load of the matrix rows that they name, or a copy that
-/// fills the buffer.
+/// One access of a warp's threads to a staged buffer: a Load, a load of matrix rows by ldmatrix, or a copy that fills
+/// the buffer.
 struct WarpAccess {
-  const ir::Stage* stage = nullptr;  // the buffer's first
-  const ir::Load* load = nullptr;    // nullptr: the fill
+  const ir::Stage* stage = nullptr;  // the first Stage of the buffer
+  const ir::Load* load = nullptr;    // nullptr: the access fills the buffer
   int lanes = 1;                     // elements that a thread moves
-  /// For a load of one element: the number of neighbouring elements that successive turns of an unrolled loop, or
-  /// successive registers, load. The compiler makes one access of them if the layout keeps them aligned.
+  /// For a load of one element: the number of adjacent elements that consecutive iterations of an unrolled loop, or
+  /// consecutive registers, load. The compiler merges them into one access if the layout keeps them aligned.
   int run = 1;
   int threads = ir::gpu::warp;
   double times = 1;  // executions by a thread in one run of the tile's body
-  /// Indices in the slab, with a WarpValues per dimension, at warps, register copies and loop rounds that stand for all
-  /// others. There is one sample if all others only shift it.
+  /// Indices in the slab, with a WarpValues per dimension, for warps, register copies and loop iterations that
+  /// represent all others. There is one sample if all others only shift it.
   std::vector<std::vector<WarpValues>> samples;
 };
 
 /// Which loops are unrolled: as their marks say, or all, for rules that run before mark_unroll.
 enum class Unrolled : std::uint8_t { as_marked, all };
 
-/// The Loads of staged buffers, and the fills by threads, in program order. Left out are Loads by gathered values; and
-/// block axes and the slot in the indices, because they only shift what a warp accesses.
+/// Returns the Loads of staged buffers, and the fills by threads, in program order. Loads by gathered values are left
+/// out. Block axes and the slot are left out of the indices, because they only shift what a warp accesses.
 std::vector<WarpAccess> warp_accesses(const ir::Program& tile, Unrolled);
-/// Those of one buffer alone.
+/// Returns only the accesses to one buffer.
 std::vector<WarpAccess> warp_accesses(const ir::Program& tile, Unrolled, const std::string& buffer);
-/// The accesses without samples that repeat earlier ones: they cost the same in each layout.
+/// Returns the accesses without samples that repeat earlier ones, because these cost the same in each layout.
 std::vector<WarpAccess> without_repeats(std::vector<WarpAccess>);
 
-/// The cost of the most expensive sample, the first one of several.
+/// The cost of the most expensive sample, or of the first one among equals.
 struct BankCost {
   int lanes = 1;  // elements that one access moves; for a run, as many as the layout allows
   int wavefronts = 0, least = 0;
@@ -67,21 +67,22 @@ BankCost bank_cost(const WarpAccess&, const ir::Stage& layout);
 /// The cost for a warp in one run of the block, summed over all accesses to the buffer of `layout`.
 struct BufferCost {
   double wavefronts = 0;
-  bool conflicts = false;  // does an access take more wavefronts than necessary?
+  bool conflicts = false;  // whether an access takes more wavefronts than necessary
 };
 BufferCost buffer_cost(const std::vector<WarpAccess>&, const ir::Stage& layout);
 
-/// Elements in a bank's word: two of 16 bits. An access narrower than a word takes the whole word.
+/// Returns the number of elements in a bank's word: two of 16 bits. An access narrower than a word takes the whole
+/// word.
 inline std::int64_t elements_of_word(const ir::Stage& s) { return std::max<std::int64_t>(1, 4 / ir::bytes(s.dtype)); }
-/// Words of an access of `lanes` elements.
+/// Returns the number of words in an access of `lanes` elements.
 inline int width_in_words(const ir::Stage& s, int lanes) {
   return static_cast<int>(std::max<std::int64_t>(1, lanes / elements_of_word(s)));
 }
-/// The first word that each thread of the warp accesses in one of the samples.
+/// Returns the first word that each thread of the warp accesses in one of the samples.
 std::vector<std::int64_t> words_of(const WarpAccess&, const ir::Stage& layout, std::size_t sample, int lanes);
 
-/// The position in a slot's memory of the element `index` (one number per slab dimension): physical_index() for
-/// numbers.
+/// Returns the position in a slot's memory of the element `index` (one number per slab dimension). This is
+/// physical_index() for numbers.
 std::int64_t physical_offset(const ir::Stage&, std::span<const std::int64_t> index);
 
 }  // namespace deplo::rules

@@ -1,4 +1,4 @@
-// What the threads of a warp index staged buffers by: index expressions evaluated for 32 threads at once.
+// Evaluates the index expressions by which a warp's threads access staged buffers, for 32 threads at once.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -16,13 +16,13 @@
 namespace deplo::rules {
 namespace {
 
-// An expression's value in every thread of a warp; where it is the same in all of them, only the first counts.
+// The value of an expression in every thread of a warp. If it is the same in all of them, only the first one counts.
 struct LaneValue {
   WarpValues v{};
   bool threads = false;    // differs between threads
   bool plain = true;       // an affine function of the thread axes plus something the same in all threads
   std::uint64_t regs = 0;  // REG axes that it depends on
-  bool known = true;       // no gathered value in it
+  bool known = true;       // contains no gathered value
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
 };
@@ -33,7 +33,7 @@ LaneValue uniform(std::int64_t value, std::uint64_t regs = 0) {
   return result;
 }
 
-/// The values of variables. If several have one name, the last one counts.
+/// The values of variables. If several variables have one name, the last one counts.
 struct Environment {
   std::vector<const std::string*> names;
   std::vector<LaneValue> values;
@@ -44,7 +44,7 @@ struct Environment {
   }
 };
 
-/// An index expression that is evaluated many times: its variables are found once.
+/// An index expression that is evaluated many times. Its variables are looked up once.
 class CompiledIndex {
  public:
   /// The environment's values may change later, its names may not.
@@ -64,8 +64,8 @@ class CompiledIndex {
   struct Node {
     bool is_operation = false, scales = false;  // scales: one of the operands is a constant
     ir::ExprOp op = ir::ExprOp::add;
-    std::size_t l = 0, r = 0;    // operands, which stand before
-    std::size_t slot = no_slot;  // of a variable
+    std::size_t l = 0, r = 0;    // numbers of the operands, which precede this node
+    std::size_t slot = no_slot;  // of a variable: its position in the environment
     LaneValue value = {};        // of a constant, of an unknown variable, or of the latest evaluation
   };
 
@@ -121,11 +121,11 @@ class CompiledIndex {
       fold_all([&](std::int64_t a, std::int64_t b) { return ir::fold(node.op, a, b); });
   }
 
-  std::vector<Node> nodes_;  // the whole expression is the last
+  std::vector<Node> nodes_;  // the last one is the whole expression
 };
 
-// Do 32 neighbours from a multiple of 32 on in a row-major box of these extents always have the same shape, so that all
-// of them are the first ones shifted?
+// Returns whether all groups of 32 neighbours, from multiples of 32 on, in a row-major box of these extents have the
+// same shape, so that each group is the first one shifted.
 bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
   std::int64_t inner = 1;
   for (std::size_t i = extents.size(); i-- > 0; inner *= extents[i])
@@ -135,8 +135,8 @@ bool blocks_are_shifts(const std::vector<std::int64_t>& extents) {
 
 struct Site {
   const ir::Stmt* stmt = nullptr;
-  std::vector<const ir::Loop*> loops;  // around it, in the tile
-  bool always = true;                  // no guard between the innermost loop and it
+  std::vector<const ir::Loop*> loops;  // around the statement, in the tile
+  bool always = true;                  // no guard between the innermost loop and the statement
 };
 
 void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& loops, std::vector<Site>& sites) {
@@ -145,7 +145,7 @@ void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& lo
     const bool products = loop != nullptr && !loop->atom.empty();
     if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr || products)
       sites.push_back({&stmt, loops, always});
-    if (products) continue;  // its loads are those of fragments
+    if (products) continue;  // its loads are those of the fragments
     if (loop != nullptr) loops.push_back(loop);
     if (const ir::Body* inner = inner_body(stmt))
       collect(*inner, loop != nullptr || (always && stmt.as<ir::If>() == nullptr), loops, sites);
@@ -153,14 +153,14 @@ void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& lo
   }
 }
 
-// Where an access is looked at: what stands for all others.
+// The place at which an access is evaluated. A few places represent all others.
 struct Where {
   std::int64_t warp = 0, copy = 0, round = 0;
-  std::uint64_t regs = 0;  // the axes that the copies are counted over
+  std::uint64_t regs = 0;  // the REG axes that `copy` counts
 };
 constexpr std::int64_t most_rounds = 8;   // a swizzle repeats after 8 rows
 constexpr std::int64_t most_copies = 64;  // register copies
-constexpr std::int64_t some_warps = 4;    // where not one warp stands for all
+constexpr std::int64_t some_warps = 4;    // if a single warp does not represent all
 
 class Accesses {
  public:
@@ -176,7 +176,7 @@ class Accesses {
     collect(tile.body, true, loops, sites_);
   }
 
-  /// `buffer`: whose; "": of all.
+  /// Returns the accesses to the buffer; "": to all buffers.
   std::vector<WarpAccess> of(const std::string& buffer) {
     std::vector<WarpAccess> result;
     const auto is_wanted = [&](const ir::Stage& stage) { return buffer.empty() || stage.buffer == buffer; };
@@ -221,13 +221,13 @@ class Accesses {
   const ir::Tile& tile_;
   Unrolled unrolled_;
   const ir::Axis* lanes_ = nullptr;
-  std::vector<std::int64_t> extents_, regs_;  // of the THREAD and the REG axes
+  std::vector<std::int64_t> extents_, regs_;  // extents of the THREAD and the REG axes
   std::int64_t threads_ = 1;
   std::vector<Site> sites_;
   std::vector<const ir::Stage*> stages_;
 };
 
-// The axes and the loops around a site, at one place after the other: block axes and the vector's lane at 0.
+// The axes and the loops around a site, at one place after another. Block axes and the vector's lane are 0.
 class Accesses::Surroundings {
  public:
   Surroundings(const Accesses& accesses, const Site& site) : accesses_(accesses), site_(site) {
@@ -283,11 +283,11 @@ class Accesses::Surroundings {
   const Accesses& accesses_;
   const Site& site_;
   Environment environment_;
-  std::vector<CompiledIndex> starts_;  // of the loops
+  std::vector<CompiledIndex> starts_;  // of the loops' starts
   std::int64_t warp_ = 0;
 };
 
-// Turns of the loops around it and the copies over REG axes.
+// Returns the number of executions: the iterations of the loops around the site times the copies over REG axes.
 double Accesses::times(const Site& site, std::uint64_t regs) const {
   double result = 1;
   std::size_t reg = 0;
@@ -308,7 +308,7 @@ std::int64_t Accesses::turns_in_text(const ir::Loop& loop) const {
   return unrolled_ == Unrolled::all || loop.unroll == 0 ? loop.axis.extent : loop.unroll;
 }
 
-// Elements that lie side by side along the axis, from a multiple of their number on.
+// Returns how many elements are adjacent along the axis, from a multiple of their number on.
 int Accesses::run_along(const ir::Load& load, const std::string& axis, std::int64_t extent, const ir::Stage& stage) {
   const std::int64_t widest = 16 / bytes(stage.dtype);
   const auto on_axis = [&](const ir::Expr& e) { return ir::depends_on(e, axis); };
@@ -329,7 +329,7 @@ int Accesses::run(const Site& site, const ir::Load& load, const ir::Stage& stage
   return longest;
 }
 
-/// An index of several dimensions, of a warp's threads.
+/// The index of a warp's threads in several dimensions.
 class WarpIndex {
  public:
   WarpIndex(std::span<const ir::Expr> index, const Environment& environment) {
@@ -353,7 +353,7 @@ class WarpIndex {
     return values;
   }
 
-  // Of all dimensions, in the latest evaluation: as those of LaneValue.
+  // Properties of all dimensions together, in the latest evaluation, as in LaneValue.
   std::uint64_t regs = 0;
   bool plain = true, known = true;
 
@@ -403,9 +403,9 @@ void Accesses::look_at_fragments(const Site& site, const ir::Loop& loop, std::ve
     }
 }
 
-// A row of a matrix is 16 bytes; all 32 threads name one, also of two matrices only. Elements that each thread loads
-// itself are looked at for the first matrix. The turn of the loop and the registers shift all rows alike, but where a
-// swizzle folds them: two turns, and some registers, are looked at.
+// For ldmatrix, eight threads name the rows of a matrix, of 16 bytes each. If each thread loads its own elements, only
+// the first matrix is evaluated. The loop's turn and the registers shift all rows alike, unless a swizzle folds the
+// rows, so two turns and some registers are evaluated.
 std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fragment) const {
   const ir::Stage* stage = find(fragment.load->buffer);
   if (stage == nullptr) return std::nullopt;
@@ -439,12 +439,12 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
   return access;
 }
 
-// Thread `id` makes copies id, id + threads, … of the slab's, counted along the rows of the source.
+// Thread `id` makes copies id, id + threads, … of the slab. Copies are counted along the rows of the source.
 WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   WarpAccess access = {&stage, nullptr, std::max(1, stage.lanes), 1, warp_size(), 1, {}};
   const ir::Buffer& source = *program_.find(stage.source);
   const std::vector<std::size_t> order = ir::source_order(stage, source);
-  std::vector<std::int64_t> steps;  // in that order
+  std::vector<std::int64_t> steps;  // number of copies along each axis, in that order
   std::int64_t copies = 1;
   for (const std::size_t s : order) {
     steps.push_back(stage.slab[s].extent / (s + 1 == stage.slab.size() ? access.lanes : 1));
@@ -487,7 +487,7 @@ std::vector<WarpAccess> without_repeats(std::vector<WarpAccess> accesses) {
     auto& samples = access.samples;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      // Repeats follow each other closely: of warps or registers on which the index does not depend.
+      // Repeats follow each other closely: they belong to warps or registers on which the index does not depend.
       constexpr std::size_t compared = 64;
       const auto end = samples.begin() + static_cast<std::ptrdiff_t>(kept);
       const auto begin = end - static_cast<std::ptrdiff_t>(std::min(kept, compared));

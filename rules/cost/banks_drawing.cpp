@@ -14,9 +14,9 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, and a person sees the steps by then
+constexpr std::int64_t rows_drawn = 8;  // a swizzle repeats after 8 rows, which also suffice to see other patterns
 
-// Threads and columns 0 to 31 in one character each.
+// Threads and columns 0 to 31 are drawn as one character each.
 char digit(std::int64_t number) { return "0123456789abcdefghijklmnopqrstuv"[number % 32]; }
 
 using Line = std::array<char, ir::gpu::banks>;
@@ -32,7 +32,7 @@ std::string text(const Line& line) {
 }
 std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % ir::gpu::banks); }
 
-// `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, async copies of 4`
+// Returns a line such as `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, by cp.async of 4`.
 std::string layout_line(const ir::Stage& stage) {
   std::vector<std::int64_t> shape = ir::physical_shape(stage);
   if (stage.slots > 1) shape.erase(shape.begin());
@@ -54,8 +54,8 @@ std::string layout_line(const ir::Stage& stage) {
   return line + "\n";
 }
 
-// Which column of a row lies in which bank, of 16 bits which pair of columns; the 33rd is where the first would be
-// again.
+// Draws which column of a row is in which bank, or which pair of columns if they have 16 bits. A 33rd entry would be in
+// the bank of the first one.
 std::string ladder(const ir::Stage& stage) {
   const std::int64_t columns = ir::row_elements(stage);
   std::int64_t rows = 1;
@@ -78,7 +78,8 @@ std::string ladder(const ir::Stage& stage) {
   return out + "\n";
 }
 
-// One part of the warp, the threads that are served together: who reads a word first, words of a bank below each other.
+// One part of the warp: the threads that are served together. A line has the thread that first reads each word, and
+// words of the same bank are below each other.
 struct Part {
   std::size_t first = 0, last = 0;  // threads
   std::vector<Line> wavefronts;
@@ -98,7 +99,7 @@ Part part_of(const std::vector<std::int64_t>& words, std::size_t first, std::siz
   return part;
 }
 
-// The part of the warp that takes longest.
+// Draws the part of the warp that takes the most wavefronts.
 std::string collisions(const WarpAccess& access, const ir::Stage& layout, const BankCost& cost) {
   const std::vector<std::int64_t> words = words_of(access, layout, cost.sample, cost.lanes);
   const Moves moves = access.load != nullptr ? Moves::load : Moves::store;
@@ -141,7 +142,7 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
       fmt::format("{} on {}: {} bytes of shared memory\n", tile.name, target.name, shared_bytes(tile, target));
   if (target.unit_threads > 0) {
     const std::int64_t threads = ir::count_of(tile.body, ir::Bind::thread);
-    const Occupancy most = occupancy(threads, 1, shared_bytes(tile, target), target);  // registers: ptxas decides
+    const Occupancy most = occupancy(threads, 1, shared_bytes(tile, target), target);  // ptxas decides about registers
     out += fmt::format("blocks of a multiprocessor by threads and shared memory: {}, {:.0f}% of its threads\n",
                        most.blocks, 100 * most.fraction);
   }

@@ -44,8 +44,8 @@ void find_conflicts(const ir::Program& tile, Features& out) {
   out.conflicts = least > 0 ? out.wavefronts / least : 1;
 }
 
-// What a body waits for: slabs that are filled in it, each once a turn. A pipeline's loop waits before it fills. What
-// TMA writes passes the banks as well, all of them at a time.
+// Counts the slabs that a body waits for: those that are filled in it, once per iteration. A pipeline's loop waits
+// before it fills. Copies by TMA pass through the banks, too, and use all of them at once.
 void find_slabs(const ir::Body& body, double times, Features& out) {
   constexpr double bank_bytes = 4 * ir::gpu::banks;
   bool fills = false;
@@ -93,7 +93,7 @@ constexpr std::array<std::string_view, 35> names = {
     "blocks", "threads", "lanes", "shared_bytes", "registers", "occupancy", "waves", "tail", "wavefronts", "conflicts",
     "compulsory_bytes", "traffic_l1", "traffic_l2", "traffic_l3", "flops", "arithmetic", "special", "loads", "stores",
     "shared_loads", "shared_stores", "atomics", "prefetches", "branches", "barriers", "requested_bytes", "chain",
-    // per flop or instruction: what the sizes of kernels leave out
+    // ratios per flop or instruction, which do not depend on the size of a kernel
     "flops_per_byte", "flops_per_byte_l1", "flops_per_byte_l2", "flops_per_instruction", "loads_per_instruction",
     "shared_per_instruction", "branches_per_instruction", "work_of_thread"};
 

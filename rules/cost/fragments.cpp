@@ -8,7 +8,7 @@ namespace {
 using ir::Expr;
 using ir::var;
 
-// Thread 8 j + i of a warp: the row i that it names, of matrix j.
+// The row and the matrix that a thread names: thread 8 j + i of a warp names row i of matrix j.
 struct Named {
   Expr row, matrix;
 };
@@ -23,16 +23,16 @@ std::vector<Expr> at(const ir::Load& load, const ir::Substitution& substitution)
   return index;
 }
 
-// Matrices of 32 bits are not transposed: there each thread fetches its elements itself.
+// ldmatrix cannot transpose matrices of 32 bits, so each thread fetches their elements itself.
 Fetch fetch_of(const ir::mma::Product& product, bool along_k) {
   if (along_k) return Fetch::rows;
   return product.atom->operands == ir::mma::Operands::float16 ? Fetch::transposed : Fetch::elements;
 }
 
-// What a thread names of a fragment: a row of a matrix, or in each lane its element of one.
+// What a thread names of a fragment: a row of a matrix or, in each lane, an element of one.
 struct Place {
-  Expr row, matrix;  // along the operand's rows, for a transposed matrix its first; and which one
-  Expr k;            // within a matrix
+  Expr row, matrix;  // row along the operand's rows, or the first row of a transposed matrix; number of the matrix
+  Expr k;            // position along k within a matrix
 };
 Place place_of(const ir::mma::Product& product, Fetch fetch) {
   const auto [row, matrix] = named_by(product);
@@ -68,7 +68,7 @@ ir::Substitution element_of_b(const ir::mma::Product& product, const std::string
   return place_of_b(product, turn, Fetch::elements);
 }
 
-// Threads behind the last matrix's name rows of the others again.
+// Threads beyond the last matrix name rows of the other matrices again.
 Fragment fragment_of_a(const ir::mma::Product& product, const std::string& turn) {
   const ir::Load& load = *product.a.load();
   const Fetch fetch = fetch_of(product, product.a.along_k);

@@ -42,7 +42,7 @@ class WorkCounter {
     }
   }
 
-  /// Of the keys that a mask hides no score is needed.
+  /// Returns the fraction of the keys that the mask does not hide. Hidden keys need no score.
   double fraction_seen(const ir::Body& body, const ir::SoftmaxSum& step) const {
     ir::Ranges ranges;
     for (const auto& [axis, extent] : scope_) ranges.emplace_back(axis, ir::Interval{0, extent - 1});
@@ -98,7 +98,7 @@ class WorkCounter {
     flops_ += times * fraction_;
   }
 
-  /// Whether each dimension is walked by an axis of its own, from its start to its end.
+  /// Marks the buffer if each dimension is walked by a separate axis, from its start to its end.
   void walk(const std::string& buffer, const std::vector<ir::Expr>& index) {
     const ir::Buffer* const found = loop_.find(buffer);
     std::set<std::string> used;

@@ -27,14 +27,15 @@ int exponentials(ir::Op op) {
 
 namespace {
 
-/// Of operations that no unit does in one step: division, roots, functions.
+/// Returns whether no unit executes the operation in one step: division, roots, functions.
 bool is_special(ir::Op op) {
   using ir::Op;
   constexpr std::array slow = {Op::reciprocal, Op::sqrt, Op::rsqrt, Op::divide};
   return exponentials(op) > 0 || std::ranges::count(slow, op) > 0;
 }
 
-/// The mean number of turns of threads whose starts are the multiples of known_divisor() in its range, each as often.
+/// Returns the mean number of iterations of threads whose starts are, equally often, the multiples of known_divisor()
+/// in the start's range.
 double mean_turns(const ir::Loop& loop, const ir::Ranges& scope) {
   const auto start = ir::bounds(loop.start, scope);
   if (!start) return 1;
@@ -68,10 +69,10 @@ class MixCounter {
   }
 
  private:
-  /// `times`: how often the body runs; `visits`: how often where what is unrolled is straight code.
+  /// `times`: how often the body runs. `visits`: how often it runs if unrolled iterations are straight-line code.
   void count(const ir::Body& body, double times, double visits) {
     bool shared = false, global = false;
-    std::unordered_map<std::string, double> links;  // of the chain of an accumulator in one turn
+    std::unordered_map<std::string, double> links;  // length of each accumulator's chain in one iteration
     Loaded loaded;
     for (const ir::Stmt& stmt : body) {
       live(stmt);
@@ -89,7 +90,8 @@ class MixCounter {
         count(s->then, times * share, visits * share);
       }
       if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times, visits);
-      if (const auto* s = stmt.as<ir::Produce>()) {  // beside the others: nobody waits for its turns
+      // runs beside the other threads, which do not wait for its iterations
+      if (const auto* s = stmt.as<ir::Produce>()) {
         producing_ = true;
         count(s->body, times, 0);
         producing_ = false;
@@ -102,7 +104,7 @@ class MixCounter {
     if (global) mix_.global_waits += visits;
   }
 
-  /// By dot products: neighbours share an operand.
+  /// Counts the operands that dot products load. Neighbouring dot products share an operand.
   using Loaded = std::vector<const std::vector<ir::Expr>*>;
   void operands(const ir::DotPairs& s, Loaded& loaded, double times) {
     const auto load = [&](const std::string& buffer, const std::vector<ir::Expr>& at, int lanes) {
@@ -126,7 +128,7 @@ class MixCounter {
     const std::size_t before = position_;
     count(loop.body, times * turns, visits * left);
     scope_.pop_back();
-    // What is read in a loop and made before it lives until the loop's end.
+    // A value that is defined before a loop and read in it is live until the loop's end.
     for (auto& [name, life] : lives_)
       if (life.first < before && life.last >= before) life.last = position_;
   }
@@ -138,7 +140,7 @@ class MixCounter {
     if (type.dtype == ir::DType::f32) mix_.flops += (op == ir::Op::fma ? 2 : 1) * type.lanes * times;
   }
 
-  /// Bits of 16-bit elements lie two in a register.
+  /// Returns the registers of a value. The bits of 16-bit elements are stored two to a register.
   static double registers_of(ir::Type type) {
     return ir::is_float16(type.dtype) ? std::ceil(type.lanes / 2.0) : type.lanes;
   }
@@ -147,7 +149,7 @@ class MixCounter {
     return static_cast<double>(ceil_div(type.lanes, std::max<std::int64_t>(target_.vector_lanes, 1)));
   }
 
-  /// An access to global memory, or to shared; `lanes` elements.
+  /// Counts an access of `lanes` elements to global or shared memory.
   void access(const std::string& name, int lanes, bool store, double times) {
     const ir::Buffer* const buffer = kernel_.find(name);
     if (buffer == nullptr) {
@@ -166,13 +168,13 @@ class MixCounter {
     mix_.tensor_cycles += ir::mma::tensor_cycles(atom, target_.name) / ir::gpu::warp * times;
   }
 
-  /// One conversion for two elements; bits stay what they are.
+  /// Counts one conversion for two elements. Values that are already bits need no conversion.
   void pack(const ir::Pack& s, double times) {
     const bool converts = std::ranges::any_of(s.values, [&](const std::string& v) { return !bits_.contains(v); });
     if (ir::is_float16(s.type.dtype) && converts) mix_.arithmetic += registers_of(s.type) * times;
   }
 
-  /// From global to shared memory, by so many accesses of each.
+  /// Counts a copy from global to shared memory, with these numbers of loads and stores.
   void copy(const std::string& source, int lanes, int loads, int stores, double times) {
     access(source, lanes, false, loads * times);
     mix_.shared_stores += stores * times;
@@ -229,7 +231,7 @@ class MixCounter {
         [&](const ir::Sync&) { mix_.barriers += times; },
         [&](const ir::MbarrierWait&) { mix_.barriers += producing_ ? 0 : times; },
         [&](const ir::WarpShuffle& s) { shuffle(s, times); }, [&](const ir::TreeHalve& s) { halve(s, times); },
-        // Counted where its body is, declared, or one instruction among thousands.
+        // Not counted here: statements whose body is counted, declarations, and single instructions among thousands.
         [](const ir::Loop&) {}, [](const ir::Tile&) {}, [](const ir::Index&) {}, [](const ir::Init&) {},
         [](const ir::Smem&) {}, [](const ir::CpAsyncCommit&) {}, [](const ir::CpAsyncWait&) {},
         [](const ir::WgmmaFence&) {}, [](const ir::WgmmaCommit&) {}, [](const ir::MbarrierArrive&) {},
@@ -241,7 +243,7 @@ class MixCounter {
         });
   }
 
-  /// One thread of the block starts it.
+  /// Counts a box of TMA, which one thread of the block starts.
   void box(const ir::TmaLoad& load, double times) {
     const ir::TmaDescriptor& descriptor = *boxes_.at(load.descriptor);
     double bytes = static_cast<double>(ir::bytes(kernel_.find(descriptor.source)->dtype));
@@ -249,7 +251,7 @@ class MixCounter {
     mix_.requested_bytes += bytes * times / threads_;
   }
 
-  /// From its first statement to the last that reads it, in registers.
+  /// The live range of a value, from its definition to the last statement that reads it, and its width in registers.
   struct Life {
     std::size_t first = 0, last = 0;
     double width = 1;
@@ -296,7 +298,7 @@ class MixCounter {
   bool producing_ = false;  // inside a Produce
   std::size_t position_ = 0;
   std::unordered_map<std::string, Life> lives_;
-  std::unordered_set<std::string> bits_;  // the values that are bits of elements
+  std::unordered_set<std::string> bits_;  // values that are bits of 16-bit elements
   std::map<std::string, const ir::TmaDescriptor*> boxes_;
   Mix mix_;
 };

@@ -43,8 +43,8 @@ std::int64_t register_budget(const Target& target) {
 std::int64_t cpu_rows(const Target& target) { return std::max<std::int64_t>(1, register_budget(target) / 3); }
 
 // Two units that each take four cycles for a multiply-add (Zen 3 and Haswell: Agner Fog, "Instruction tables") have
-// eight sums under way. Twelve leave time for an operand that comes late: 4 x 24 takes 0.7 to 1.0 of the time of 4 x 16
-// (docs/performance.md, "CPUs without AVX-512").
+// eight sums in flight. Twelve sums leave time for an operand that arrives late: 4 x 24 takes 0.7 to 1.0 of the time of
+// 4 x 16 (docs/performance.md, "CPUs without AVX-512").
 bool has_few_registers(const Target& target) {
   constexpr std::int64_t least_sums = 12;
   return target.cpu && 2 * cpu_rows(target) < least_sums;
@@ -109,7 +109,7 @@ bool splits(const ir::Stage& stage, std::int64_t parts) {
 
 namespace {
 
-// Registers of one sum.
+// Returns the registers of one sum.
 std::int64_t values_of(const ir::Tile& tile, const std::string& sum) {
   std::int64_t count = 1;
   for (const ir::Axis& axis : tile.axes)
@@ -137,7 +137,8 @@ std::int64_t thread_values(const ir::Tile& tile) {
 
 namespace {
 
-// Registers that a load is made for: over each axis that its index depends on.
+// Returns the number of registers that a load fills: one for each position along the REG axes that its index depends
+// on.
 std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
   std::int64_t count = 1;
   for (const ir::Axis& axis : tile.axes)
@@ -145,7 +146,8 @@ std::int64_t copies_of(const ir::Load& load, const ir::Tile& tile) {
   return count;
 }
 
-// Of what threads make of a loop's factors in a trip: each statement for each register of a fragment.
+// Returns the instructions by which threads make a loop's factors in one iteration: each statement for each register of
+// a fragment.
 std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   ir::mma::Product product;
   if (!ir::mma::find_product(tile, loop, product).empty()) return 0;
@@ -164,11 +166,11 @@ std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = loop.atom.empty() ? thread_values(tile) : values_of(tile, sum_of(loop));
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
-    constexpr std::int64_t each = 16;  // with its two descriptors, as ptxas writes them
+    constexpr std::int64_t each = 16;  // instructions, including two descriptors, as ptxas generates them
     return each * ceil_div(outputs * atom->warps * ir::gpu::warp, atom->m * atom->n) + made_instructions(loop, tile);
   }
   if (!loop.atom.empty()) {
-    // One instruction for four sums; of the operands half a load for each row and column of them.
+    // Each instruction computes four sums. Its operands take half a load for its rows and half a load for its columns.
     constexpr std::int64_t sums = ir::mma::row_registers * ir::mma::column_registers;
     return 2 * ceil_div(outputs, sums) + made_instructions(loop, tile);
   }
@@ -185,7 +187,7 @@ Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t s
   const std::int64_t warps = ceil_div(threads, target.warp);
   const std::int64_t warp_registers = round_up(std::max<std::int64_t>(registers, 1) * target.warp, warp_register_step);
   const std::int64_t resident = target.unit_registers / warp_registers / ir::gpu::schedulers * ir::gpu::schedulers;
-  // What a block cannot have of a unit's shared memory is the system's, in every block.
+  // The part of a unit's shared memory that a block cannot have belongs to the system, for every block.
   const std::int64_t system = target.unit_shared_bytes - target.shared_bytes;
   const std::int64_t shared = std::max(round_up(shared_bytes + system, shared_step), shared_step);
   const std::pair<std::int64_t, std::string_view> bounds[] = {{target.unit_threads / (warps * target.warp), "threads"},
@@ -217,7 +219,7 @@ bool any_register_tile(std::int64_t bm, std::int64_t bn, const Target& target, c
   return false;
 }
 
-// Values that a thread loads for one multiply-add.
+// Returns the values that a thread loads per multiply-add.
 double loads_each(const RegisterTile& tile) {
   return static_cast<double>(tile.fm + tile.fn) / static_cast<double>(tile.fm * tile.fn);
 }
@@ -249,7 +251,7 @@ std::vector<RegisterTile> register_tiles(std::int64_t bm, std::int64_t bn, const
     return t.fn > target.vector_lanes / 2 && t.fn % target.vector_lanes != 0;
   };
   if (!std::all_of(tiles.begin(), tiles.end(), scalar)) std::erase_if(tiles, scalar);
-  std::map<std::int64_t, double> least;  // by outputs
+  std::map<std::int64_t, double> least;  // key: number of outputs
   double best = loads_each(tiles.front());
   for (const RegisterTile& tile : tiles) {
     const double loads = loads_each(tile);
@@ -271,7 +273,8 @@ Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Targe
     const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
     CHECK(!merges || merge.axis == nullptr);
     if (merges) merge.axis = &axis;
-    merge.shuffles = merges || (merge.shuffles && axis.extent == 1);  // no thread axis behind it: neighbours
+    // no thread axis follows: its threads are neighbours
+    merge.shuffles = merges || (merge.shuffles && axis.extent == 1);
   }
   merge.shuffles =
       merge.shuffles && target.shuffle && std::has_single_bit(static_cast<std::uint64_t>(merge.axis->extent));
@@ -280,8 +283,8 @@ Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Targe
 
 namespace {
 
-// Where the partial sums of a Combine with a receiver meet: one per thread, which in a cluster is all of a block's;
-// threads along `merged` axes hold none any more.
+// Returns the places in shared memory for the partial sums of a Combine with a receiver: one per thread; in a cluster,
+// one per thread of the block. Threads along `merged` axes no longer hold sums.
 std::int64_t exchange_places(const ir::Tile& tile, const ir::Combine& combine, const Names& merged) {
   std::int64_t places = 1;
   for (const ir::Axis& axis : tile.axes) {
@@ -297,8 +300,8 @@ std::int64_t exchange_places(const ir::Tile& tile, const ir::Combine& combine, c
   return places;
 }
 
-// Where the partial sums of a Combine meet: one per warp where they are shuffled, else one per thread; a place of its
-// own for every group of threads and for each register that holds a partial sum of its own.
+// Returns the places in shared memory for the partial sums of a Combine: one per warp if the sums are shuffled, else
+// one per thread. Each group of threads, and each register that holds a separate partial sum, has its own places.
 std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combine, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const Merge merge = thread_merge(tile, combine, target);
@@ -319,7 +322,7 @@ std::int64_t meeting_places(const ir::Program& program, const ir::Combine& combi
 
 std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
   ir::Body declarations;
-  std::map<std::string, Names> merged;      // of each accumulator
+  std::map<std::string, Names> merged;      // axes that earlier Combines of each accumulator have merged
   std::set<std::string, std::less<>> seen;  // a pipelined buffer is filled in several places
   std::int64_t barriers = 0;
   const auto declare = [&](const std::string& name, ir::DType dtype, std::int64_t count, std::int64_t align) {
@@ -400,7 +403,7 @@ bool reaches_over(const ir::Stage& stage, std::size_t d, const ir::Buffer& sourc
 
 namespace {
 
-// Of 16 bits twice as many elements are as wide, but OpenCL has no vector of more than 16.
+// Twice as many elements of 16 bits are as wide, but OpenCL has no vectors of more than 16 elements.
 int widest_copy(ir::DType dtype, const Target& target) {
   constexpr std::int64_t most = 16;
   return static_cast<int>(ir::is_float16(dtype) ? std::min(2 * target.vector_lanes, most) : target.vector_lanes);
@@ -419,7 +422,8 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
                       ir::has_turned_blocks(stage, source) && std::ranges::none_of(stage.slab, over);
   if (turned) return {ir::CopyTransposed::size, 1};
   if (inner.dim != static_cast<int>(last) || source.strides[last] != 1 || over(inner)) return {1};
-  // Where rows may start: in the source at multiples of the other dimensions' strides, in shared memory after the pad.
+  // Multiples at which rows may start: in the source those of the other dimensions' strides, in shared memory those of
+  // the pad.
   std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
   for (const ir::SlabAxis& axis : stage.slab)
     if (&axis != &inner && axis.walks_dimension())

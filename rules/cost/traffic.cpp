@@ -1,4 +1,4 @@
-// What a kernel moves beyond a cache: what each turn of its loops touches, from Tile IR.
+// Computes what a kernel moves beyond a cache, from what each iteration of its loops touches in Tile IR.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,14 +17,14 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;  // of every CPU that has AVX; two sectors of a GPU's cache
+constexpr std::int64_t line_bytes = 64;  // of every CPU with AVX; two sectors of a GPU's cache
 
 double width(const std::optional<ir::Interval>& range, std::int64_t extent) {
-  if (!range) return static_cast<double>(extent);  // anywhere
+  if (!range) return static_cast<double>(extent);  // the index may be anywhere
   return static_cast<double>(std::clamp<std::int64_t>(range->high - range->low + 1, 1, extent));
 }
 
-/// The axes that each value depends on, by the values that it is made of.
+/// The axes that each value depends on, directly or through other values.
 using AxesOfValues = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
 AxesOfValues axes_of_values(const ir::Body& body) {
   AxesOfValues result;
@@ -41,7 +41,7 @@ AxesOfValues axes_of_values(const ir::Body& body) {
   return result;
 }
 
-/// The number of elements of a box, its rows in whole lines unless they are whole rows.
+/// Returns the bytes of a box. Rows count as whole cache lines, unless they are whole rows of the buffer.
 double box_bytes(const std::vector<double>& widths, const std::vector<std::int64_t>& shape,
                  const std::vector<std::int64_t>& strides, std::int64_t element) {
   double count = static_cast<double>(element);
@@ -63,7 +63,7 @@ bool has_barrier(const ir::Body& body) {
   return found;
 }
 
-/// A place that is accessed: a buffer of the launch, or on CPUs what a Stage fills.
+/// A memory that is accessed: a buffer of the launch or, on CPUs, the buffer that a Stage fills.
 struct Memory {
   std::string name;
   std::vector<std::int64_t> shape, strides;
@@ -72,8 +72,8 @@ struct Memory {
 
 }  // namespace
 
-/// The loops as a tree. A node is a loop, an axis of the grid or (on CPUs, where threads are turns of a loop between
-/// barriers) of the block.
+/// The loops as a tree. A node is a loop, an axis of the grid or (on CPUs, where threads are iterations of a loop
+/// between barriers) an axis of the block.
 struct Traffic::Nest {
   struct Node {
     std::size_t parent;
@@ -84,7 +84,8 @@ struct Traffic::Nest {
     bool grid = false, cluster = false;
   };
   static constexpr std::size_t none = SIZE_MAX;
-  /// Of one access: what it touches in the innermost turn, then in all turns of each node, from the inside out.
+  /// The bytes that one access touches in the innermost iteration, then in all iterations of each node, from the inside
+  /// out.
   struct Boxes {
     std::size_t node;
     std::string buffer;
@@ -126,7 +127,7 @@ struct Traffic::Nest {
     return found->second;
   }
 
-  /// `inside`: the threads' loops are among the nodes.
+  /// `inside`: whether the threads' loops are among the nodes.
   void walk(const ir::Body& body, std::size_t node, bool inside) {
     for (const ir::Stmt& stmt : body) {
       if (const auto* loop = stmt.as<ir::Loop>()) {
@@ -163,7 +164,7 @@ struct Traffic::Nest {
     if (memory) add_boxes(*memory, index, {}, node);
   }
 
-  /// How far an index goes along the axis, from where all others are 0.
+  /// Returns how far an index moves along the axis while all other variables are 0.
   static std::int64_t span_along(const ir::Expr& index, const ir::SlabAxis& axis) {
     ir::Substitution zero;
     std::vector<std::string> names;
@@ -198,7 +199,7 @@ struct Traffic::Nest {
     add_boxes(*to, origin, more, node);
   }
 
-  /// Of a slab that the blocks of a cluster share each reads a part.
+  /// Counts only a part of a slab that the blocks of a cluster share, because each block reads a part.
   void share(const ir::Stage& stage, std::size_t node) {
     const std::int64_t parts = sharers(stage, tile_of(program_));
     std::vector<double>& bytes = accesses.back().bytes;
@@ -209,8 +210,8 @@ struct Traffic::Nest {
     bytes[inner] /= static_cast<double>(parts);
   }
 
-  /// How many elements loaded numbers choose at most: one in each turn of the axes that they depend on. nullopt: no number
-  /// chooses.
+  /// Returns the maximum number of elements that loaded numbers select: one in each iteration of the axes that the
+  /// numbers depend on. nullopt if the index contains no loaded number.
   std::optional<double> gathered_width(const ir::Expr& index, const ir::Ranges& scope) const {
     std::set<std::string, std::less<>> axes;
     bool gathers = false;
@@ -229,8 +230,8 @@ struct Traffic::Nest {
     return turns;
   }
 
-  /// How many values the index has at most: the lines of a scan that a thread has at once lie apart, each in a line of
-  /// the cache.
+  /// Returns the maximum number of values of the index. For example, the lines that a thread scans at once are far
+  /// apart, each in a separate cache line.
   static double places(const ir::Expr& index, const ir::Ranges& scope) {
     double count = 1;
     for (const auto& [axis, range] : scope)
@@ -272,7 +273,8 @@ struct Traffic::Nest {
     return scope;
   }
 
-  /// The innermost `open` nodes run through all their turns, the others stand at the first.
+  /// Returns ranges in which the innermost `open` nodes run through all their iterations, and the others are at their
+  /// first one.
   ir::Ranges ranges(const std::vector<std::size_t>& path, std::size_t open) const {
     ir::Ranges scope = inner_;
     for (std::size_t i = path.size(); i-- > 0;) {
@@ -283,7 +285,7 @@ struct Traffic::Nest {
     return scope;
   }
 
-  /// What one turn of each node touches: of each buffer the largest box.
+  /// Computes the bytes that one iteration of each node touches: the largest box of each buffer.
   void touch() {
     std::map<std::pair<std::size_t, std::string>, double> largest;
     for (const Boxes& boxes : accesses) {
@@ -329,7 +331,7 @@ double Traffic::through(double cache_bytes, double together) const {
       if (level.turn_bytes <= cache_bytes) {
         bytes = level.bytes;
       } else if (const double at_once = level.grid ? std::min(level.turns, blocks) : 1; at_once > 1) {
-        const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);  // of a turn
+        const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);  // per iteration
         bytes = level.turns / at_once * (bytes + further * (at_once - 1));
       } else {
         bytes = level.turns * bytes;

@@ -10,15 +10,15 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t chunk = 64;  // turns of K in a slab: 128 bytes, TMA's widest pattern
+constexpr std::int64_t chunk = 64;  // iterations of K in a slab: 128 bytes, TMA's widest pattern
 
-// Cycles of a unit for one slab of each operand: of the tensor cores, of the way from the L2 cache, or of the thread
-// that starts the copies, whichever takes longest.
+// Returns a unit's cycles for one slab of each operand: those of the tensor cores, of the copies from the L2 cache, or
+// of the thread that starts the copies, whichever takes longest.
 double slab_cycles(const WarpgroupBlock& block) {
-  constexpr double products = 2048;             // multiply-adds of 16 bits a cycle and unit, dense
-  constexpr double wide = 1.15, narrow = 1.25;  // measured over that; narrow blocks read more for each product
+  constexpr double products = 2048;             // multiply-adds of 16 bits per cycle and unit, dense
+  constexpr double wide = 1.15, narrow = 1.25;  // measured factors over that; narrow blocks read more per product
   constexpr double bytes_per_cycle = 68;        // from the L2 cache, measured
-  constexpr double box = 164;                   // from one copy that a thread starts to the next, measured
+  constexpr double box = 164;                   // cycles between two copies that a thread starts, measured
   const auto rows = static_cast<double>(block.rows), columns = static_cast<double>(block.columns);
   const double over = block.columns >= 192 || block.rows >= 256 ? wide : narrow;
   const auto boxes = static_cast<double>(1 + ceil_div(block.columns, chunk));
@@ -26,7 +26,7 @@ double slab_cycles(const WarpgroupBlock& block) {
       {over * rows * columns * double{chunk} / products, (rows + columns) * chunk * 2 / bytes_per_cycle, box * boxes});
 }
 
-// What was measured of clusters, and was fast.
+// Returns whether the cluster was measured, and was fast.
 bool is_known(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, const Target& target) {
   const bool is_small = block.rows <= 128 && block.columns <= 128;
   return is_small && (block.cluster == 2 || (block.cluster == 4 && block.rows == 128 && block.columns == 128)) &&
@@ -36,10 +36,11 @@ bool is_known(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, co
 }  // namespace
 
 double warpgroup_cycles(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, const Target& target) {
-  constexpr double ends = 4000;                      // the first slab's way, and the stores of the sums
-  constexpr double meeting = 2000, exchange = 0.11;  // of a cluster; for each sum that a block gets from another one
+  constexpr double ends = 4000;                      // the first slab's latency, and the stores of the sums
+  constexpr double meeting = 2000, exchange = 0.11;  // of a cluster; per sum that a block receives from another one
   const double chunks = static_cast<double>(ceil_div(k, chunk)) / static_cast<double>(block.cluster);
-  constexpr double many = 8;  // waves: by then blocks end at different times, and the last wave is no longer apart
+  // waves: with more, blocks end at different times, so the number of waves is not rounded up
+  constexpr double many = 8;
   const double waves = static_cast<double>(grid * block.cluster) / static_cast<double>(target.units);
   const auto sums = static_cast<double>(block.rows * block.columns * block.cluster);
   return (waves < many ? std::ceil(waves) : waves) * (chunks * slab_cycles(block) + ends) +
