@@ -9,13 +9,13 @@
 
 namespace deplo::rules {
 
-/// A reduce loop that sums products of two values. One value walks the tile's last thread axis (n), the other one walks
-/// the thread axis before it (m).
+/// A reduce loop that sums products of two values. One value walks the tile's last thread axis (n), the other value
+/// walks the thread axis before it (m).
 struct Matmul {
   const ir::Loop* reduce = nullptr;
   std::size_t m = 0, n = 0;  // positions in the tile's axes
 };
-std::optional<Matmul> find_matmul(const ir::Program&);  // nullopt also if matrix instructions execute the loop
+std::optional<Matmul> find_matmul(const ir::Program&);  // returns nullopt also if matrix instructions execute the loop
 /// Returns whether the target's matrix instructions can multiply the operands. The operands must be inputs of one type:
 /// a 16-bit float, or f32 if the program allows tf32.
 bool multiplies_matrices(const ir::Program&, const Matmul&, const Target&);

@@ -36,7 +36,7 @@ class Banks {
   int fullest_ = 0;
 };
 
-/// True if no two different words of the part are in one bank, as in most parts.
+/// Returns true if no two different words of the part are in one bank, as in most parts.
 bool is_without_conflicts(std::span<const std::int64_t> words, int lanes) {
   std::array<std::int64_t, ir::gpu::banks> in_bank;
   std::uint32_t occupied = 0;

@@ -44,7 +44,7 @@ struct WarpAccess {
   std::vector<std::vector<WarpValues>> samples;
 };
 
-/// Which loops are unrolled: as their marks say, or all, for rules that run before mark_unroll.
+/// Which loops count as unrolled: those that are marked, or all, for rules that run before mark_unroll.
 enum class Unrolled : std::uint8_t { as_marked, all };
 
 /// Returns the Loads of staged buffers, and the fills by threads, in program order. Loads by gathered values are left

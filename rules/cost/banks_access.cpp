@@ -20,8 +20,8 @@ namespace {
 struct LaneValue {
   WarpValues v{};
   bool threads = false;    // differs between threads
-  bool plain = true;       // an affine function of the thread axes plus something the same in all threads
-  std::uint64_t regs = 0;  // REG axes that it depends on
+  bool plain = true;       // is an affine function of the thread axes plus a part that is the same in all threads
+  std::uint64_t regs = 0;  // REG axes that the value depends on
   bool known = true;       // contains no gathered value
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
@@ -66,7 +66,7 @@ class CompiledIndex {
     ir::ExprOp op = ir::ExprOp::add;
     std::size_t l = 0, r = 0;    // numbers of the operands, which precede this node
     std::size_t slot = no_slot;  // of a variable: its position in the environment
-    LaneValue value = {};        // of a constant, of an unknown variable, or of the latest evaluation
+    LaneValue value = {};        // the value of a constant, of an unknown variable (0), or of the latest evaluation
   };
 
   const LaneValue& value_of(std::size_t number, const Environment& environment) const {

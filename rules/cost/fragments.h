@@ -1,4 +1,4 @@
-// Where the threads of a warp read the fragments of a matrix instruction.
+// Computes where the threads of a warp read the fragments of a matrix instruction.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct Fragment {
   Fetch fetch = Fetch::rows;
   int packed = 1, together = 1;  // for Fetch::elements: elements of a matrix per thread, and elements per load
 
-  int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // per thread
+  int loads() const { return fetch == Fetch::elements ? matrices * packed / together : 1; }  // loads per thread
 };
 
 /// For a factor that threads compute, return the values of `turn` and of the axes of its rows (a) or columns (b) at the

@@ -1,4 +1,4 @@
-// The instruction mix of a kernel: one walk over its Kernel IR.
+// Counts the instruction mix of a kernel in one walk over its Kernel IR.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -124,7 +124,7 @@ const std::string& sum_of(const ir::Loop& products) { return products.body.back(
 }  // namespace
 
 std::int64_t thread_values(const ir::Tile& tile) {
-  std::set<std::string, std::less<>> sums;  // of matrix instructions: a kernel may have several products
+  std::set<std::string, std::less<>> sums;  // sums of matrix instructions; a kernel may have several products
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
     const auto* loop = stmt.as<ir::Loop>();
     if (loop != nullptr && !loop->atom.empty()) sums.insert(sum_of(*loop));

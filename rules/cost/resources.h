@@ -59,18 +59,18 @@ std::int64_t thread_values(const ir::Tile&);
 
 /// Upper bound on the instructions of an unrolled loop on GPUs, all copies together: 64 KiB at 16 bytes each, half of
 /// the L1.5 instruction cache (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018).
-/// ptxas takes seconds for more.
+/// ptxas takes seconds for longer loops.
 inline constexpr std::int64_t most_unrolled = 4096;
 /// Returns the instructions of one iteration of an innermost loop: an accumulation for each of the thread's outputs,
 /// the loads for them, and every other statement once.
 std::int64_t trip_instructions(const ir::Loop&, const ir::Tile&);
 
-/// The blocks that one unit runs at a time: their number, and their fraction of the threads that the unit could run. 1
-/// block if the target does not say what a unit has. Computed like CUDA's occupancy calculator (cuda_occupancy.h).
+/// The blocks that one unit runs at a time: their number, and the fraction of the unit's threads that they occupy. 1
+/// block if the target does not specify its units. Computed like CUDA's occupancy calculator (cuda_occupancy.h).
 struct Occupancy {
   std::int64_t blocks = 0;  // 0: not even one fits
   double fraction = 0;
-  std::string_view limiter;  // what prevents another block: "blocks", "threads", "registers", "shared"; "": not known
+  std::string_view limiter;  // what prevents another block: "blocks", "threads", "registers", "shared"; "" if not known
 };
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target&);
 

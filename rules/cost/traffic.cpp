@@ -306,7 +306,7 @@ struct Traffic::Nest {
   const bool cpu_;
   ir::Ranges inner_;
   std::vector<ir::Axis> thread_axes_;
-  std::map<std::size_t, std::size_t> threads_of_;  // node → the innermost of the threads' loops in it
+  std::map<std::size_t, std::size_t> threads_of_;  // node → the innermost of the threads' loops inside it
   std::map<std::string, const ir::Stage*> stages_;
   AxesOfValues values_;
 };

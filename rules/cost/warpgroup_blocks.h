@@ -9,7 +9,7 @@
 
 namespace deplo::rules {
 
-/// A block has rows x columns sums. The blocks of a cluster share K.
+/// The block of a matmul, with rows x columns sums. The blocks of a cluster share K.
 struct WarpgroupBlock {
   std::int64_t rows = 64, columns = 64, cluster = 1;
 };

@@ -325,7 +325,7 @@ class Composer {
   tensor::Graph result_;
   std::vector<int> at_;  // the new node of each old node
   EqualNodes equal_;
-  std::set<int> products_;  // sums of products, and operations on them
+  std::set<int> products_;  // nodes that are sums of products, or operations on them
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Private to compose: index maps that only change the order of elements.
+// Private to compose: queries about index maps that only change the order of elements.
 #pragma once
 #include <optional>
 #include <set>

@@ -321,7 +321,7 @@ class Materializer {
     const auto* name = std::get_if<std::string>(&s.value);
     for (const Instance& instance : replication_.instances(on)) {
       ir::Arg value = replication_.at({s.value}, instance)[0];
-      if (on.vector && !own.vector && name != nullptr) {  // one value in all lanes
+      if (on.vector && !own.vector && name != nullptr) {  // the same value in all lanes
         const std::string wide = kernel_.fresh("v");
         const ir::Type type = replication_.type(replication_.copies(*name).dtype, on);
         to.emplace_back(ir::Assign{wide, type, ir::Op::copy, {value}});
@@ -426,7 +426,7 @@ class Materializer {
   void lower(const ir::Combine& s, ir::Body& to) { lower_combine(s, kernel_, replication_, to); }
   void lower(const ir::AsyncWait& s, ir::Body& to) { stages_.wait(s, to); }
 
-  // A Stage is lowered with its run, and rule online_softmax leaves no SoftmaxSum.
+  // Never called: a Stage is lowered with its run, and rule online_softmax leaves no SoftmaxSum.
   template <class T>
   requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage> ||
            std::is_same_v<T, ir::SoftmaxSum>) void lower(const T&, ir::Body&) {

@@ -212,10 +212,10 @@ class ProductLowering {
 
   struct Part {
     std::string name;
-    std::int64_t part = 0;  // the first of its matrices
+    std::int64_t part = 0;  // the first of the fragment's matrices
   };
   struct Operand {
-    std::uint64_t on = 0;  // REG axes
+    std::uint64_t on = 0;  // REG axes that the operand depends on
     std::vector<std::pair<Instance, Part>> fragments;
   };
 

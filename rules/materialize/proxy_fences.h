@@ -1,4 +1,4 @@
-// Fences between threads' reads of shared memory and the copies by TMA that overwrite it. Private to rules/materialize.
+// Adds fences between threads' reads of shared memory and TMA copies that overwrite it. Private to rules/materialize.
 #pragma once
 #include "ir/program.h"
 

@@ -62,7 +62,7 @@ class Replication {
   /// Returns the index of an access to global memory. The index contains the lane if the lanes are not consecutive
   /// elements of the last dimension.
   std::vector<ir::Expr> place_at(const std::vector<ir::Expr>&, const Instance&) const;
-  /// The same for an expression that depends on no REG axis.
+  /// The same for an expression that depends on no REG axis: at() in instance 0.
   ir::Expr at(const ir::Expr& e) const { return at(e, Instance(regs_.size(), 0)); }
   std::vector<ir::Expr> at(const std::vector<ir::Expr>& list) const { return at(list, Instance(regs_.size(), 0)); }
 

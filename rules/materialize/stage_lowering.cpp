@@ -255,7 +255,8 @@ void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
   }
 }
 
-// for flat = thread; flat < copies; flat += threads: stage[position] = source[origin + position], 0 outside the source.
+// Emits: for flat = thread; flat < copies; flat += threads: stage[position] = source[origin + position], or 0 outside
+// it.
 void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   const ir::Buffer& source = source_of(stage);
   ir::Ranges& scope = kernel_.scope;

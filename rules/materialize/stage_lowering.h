@@ -55,7 +55,7 @@ class StageLowering {
   /// Lowers a run of neighbouring Stages (ir::stage_run).
   void fill(std::span<const ir::Stmt> run, ir::Body& to);
   void wait(const ir::AsyncWait&, ir::Body& to) const;
-  /// Called after a condition: fills inside it may not have been executed.
+  /// Must be called after a condition, because fills inside it may not have been executed.
   void leave_condition() { ready_in_.reset(); }
   const StagePlaces& places() const { return places_; }
 

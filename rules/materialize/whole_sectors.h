@@ -1,4 +1,4 @@
-// Stores of 16-bit results of matrix instructions that fill whole sectors of memory. Private to rules/materialize.
+// Makes stores of 16-bit results of matrix instructions fill whole sectors of memory. Private to rules/materialize.
 #pragma once
 #include "ir/program.h"
 #include "rules/materialize/kernel_builder.h"

@@ -166,8 +166,9 @@ Verdict decide_cooperative_reduce(const ir::Program& program, const Target& targ
   return Apply{};
 }
 
-// The last row axis becomes blocks of `rows` rows, and the other row axes become block axes. The shared axis comes
-// first, as in the articles, or after the rows if `columns`. Returns the axis of the rows of a block.
+// Splits the last row axis into blocks of `rows` rows, and makes the other row axes block axes. The shared axis comes
+// first, as in the articles, or after the rows if `columns`. Returns the axis of the rows of a block; "" if a block has
+// one row.
 std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis& shared, bool columns) {
   ir::Tile& tile = tile_of(program);
   for (ir::Axis& axis : tile.axes) axis.bind = ir::Bind::block;
@@ -181,8 +182,9 @@ std::string launch_rows(ir::Program& program, std::int64_t rows, const ir::Axis&
   return inner;
 }
 
-// Every sweep becomes a strided loop over the shared axis, followed by a Combine of its accumulators. Without a column
-// axis, free loops write the row. Their iterations are shared in the same way, since no value is used after them.
+// Turns every sweep into a strided loop over the shared axis, followed by a Combine of its accumulators. Without a
+// column axis, free loops write the row. Their iterations are shared in the same way, because no value is used after
+// them.
 void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   std::set<std::string> whole;  // accumulators that outlive their sweep
   for (const ir::AccumulatorStart& start : ir::accumulator_starts(body))
@@ -206,7 +208,7 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   body = std::move(result);
 }
 
-// Moves the statements that depend on the column axis, directly or through a value, into a strided sweep of their own.
+// Moves the statements that depend on the column axis, directly or through a value, into a separate strided sweep.
 void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared) {
   ir::Loop sweep = {{column.name, column.extent, ir::Bind::free}, ir::var(shared.name), shared.extent, 1, {}};
   const auto on_column = dependent_names(body, column.name);
@@ -222,7 +224,7 @@ bool writes(const ir::Stmt& stmt) {
   return guard != nullptr && std::any_of(guard->then.begin(), guard->then.end(), writes);
 }
 
-// Without a column axis every thread holds the result, so only the first one writes it.
+// Guards the writes: without a column axis every thread holds the result, so only the first thread writes it.
 void write_once(ir::Body& body, const ir::Axis& shared) {
   if (shared.extent == 1) return;
   for (ir::Stmt& stmt : body) {

@@ -1,7 +1,8 @@
 // limit_registers: limits the registers of a thread, so that a unit holds `blocks` blocks at a time.
 //   Tile(axes=(a0:16=BLOCK, a1:128=THREAD, a2:64=REG)):   →   Tile(axes=(…), resident=4):
-// The compiler weighs registers against threads by its own rules of thumb. With fewer registers, more warps hide each
-// other's latencies; with too few, the compiler spills (CUDA C++ Programming Guide, "Launch Bounds").
+// By default, the compiler chooses between more registers and more threads by its own rules of thumb. With fewer
+// registers, more warps hide each other's latencies; with too few, the compiler spills (CUDA C++ Programming Guide,
+// "Launch Bounds").
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"

@@ -37,7 +37,7 @@ using ir::mma::Atom;
 constexpr const char *none = "none", *shared = "shared", *in_registers = "registers";
 
 struct Block {
-  std::int64_t m, n;  // outputs
+  std::int64_t m, n;  // numbers of outputs
 };
 
 Block block_of(const ir::Program& program, const Matmul& matmul) {

@@ -78,7 +78,7 @@ class Steps {
   ir::Program program_;
   std::set<std::string, std::less<>> names_;
   std::vector<ir::AccumulatorStart> starts_;
-  std::map<std::string, ir::Stmt> openings_;  // by accumulator
+  std::map<std::string, ir::Stmt> openings_;  // key: the accumulator
 };
 
 // The options of each knob, the heuristic's choice first. For each option, the next knob has an option that gives a
@@ -151,7 +151,7 @@ class Choices {
 
  private:
   // On GPUs, sizes that give each of a multiprocessor's four schedulers a warp come first. In a decode, which has few
-  // rows, more threads share a row.
+  // rows, this means that more threads share a row.
   template <class F>
   void busy_first(std::vector<Value>& options, F&& threads) const {
     if (target_.cpu) return;
@@ -249,10 +249,10 @@ class ProductChoices {
     const std::int64_t values = tile_of(program_).axes[sweep_.n].extent, warps = atom_of(by_, values)->warps,
                        threads = rows / fm / ir::mma::warp_rows * ir::gpu::warp;
     if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
-    // Sums take 32 bits each. Rows, and the weights of the keys, take 16 bits each, two in a register.
+    // Sums take 32 bits each. The elements of rows, and the weights of the keys, take 16 bits each, two in a register.
     const std::int64_t depth = rows_in_registers ? find_operands(program_, sweep_)->depth.extent : 0,
                        each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::gpu::warp;
-    // With 176 such registers ptxas (13.0) uses 242, and with 224 it spills 13: warps also need registers to fetch
+    // With 176 such registers ptxas (13.0) uses 242. With 224 it spills 13, because warps also need registers to fetch
     // operands.
     constexpr std::int64_t others_of_warps = 64;
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
@@ -276,8 +276,8 @@ By by_of(const Pins& pins) {
   return static_cast<By>(std::ranges::find(names, name) - std::begin(names));
 }
 
-// The first option is the fastest: warpgroups read operands directly from shared memory. Threads are much slower than
-// both kinds of matrix instructions.
+// The first option is the fastest: warpgroups read operands directly from shared memory. Threads alone are much slower
+// than both kinds of matrix instructions.
 std::vector<Value> multipliers(const ir::Program& program, const KeySweep& sweep, const Target& target) {
   std::vector<Value> result;
   for (const By by : {By::warpgroups, By::warps})

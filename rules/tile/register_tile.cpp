@@ -18,7 +18,7 @@ namespace {
 // The block that register tiles divide, and what they are rated by.
 struct BlockTile {
   std::int64_t rows, columns;
-  std::int64_t line;  // line_of_rows
+  std::int64_t line;  // from line_of_rows()
 };
 
 // Returns a score, higher for better shapes. CPU: as many sums as the registers hold, with full vectors along n. GPU:

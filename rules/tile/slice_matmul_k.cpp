@@ -36,7 +36,7 @@ constexpr double enough_warps = 8;
 bool keeps_guard(const ir::Loop& loop, std::int64_t slices) {
   const auto* guard = loop.body.size() == 1 ? loop.body[0].as<ir::If>() : nullptr;
   if (guard == nullptr || loop.axis.extent == slices) return true;
-  const ir::Expr& condition = guard->condition;  // k < K
+  const ir::Expr& condition = guard->condition;  // the condition has the form k < K
   return condition.rhs().kind() == ir::Expr::Kind::constant &&
          condition.rhs().value() % (loop.axis.extent / slices) != 0;
 }

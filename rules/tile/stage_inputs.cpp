@@ -38,7 +38,7 @@ struct Plan {
   std::int64_t bytes = 0;
   std::vector<std::vector<ir::Expr>> loads;  // indices of the loads that read the slab
   bool mixed = false;                        // whether some load reads another slab
-  std::int64_t readers = 1;                  // threads that read one element
+  std::int64_t readers = 1;                  // threads that read the same element
 };
 
 // Returns the ranges of what varies inside the staged region: thread and REG axes, and the region's loops. Everything

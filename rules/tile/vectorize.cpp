@@ -61,7 +61,7 @@ Verdict decide_vectorize(const ir::Program& program, const Target& target, const
   return Apply{};
 }
 
-// Stages of one source share a knob. Each takes the widest copies that are legal for it, up to the knob's value.
+// Stages of one source share a knob. Each stage takes its widest legal copies, up to the knob's value.
 void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
   std::map<std::string, int> lanes;  // key: the stage's buffer
   for (const auto& [stage, scope] : staged_buffers(program)) {

@@ -38,7 +38,7 @@ struct Threads {
 };
 
 struct WarpTile {
-  std::int64_t rows = 0;  // 0: the threads lie row by row
+  std::int64_t rows = 0;  // 0: the threads are ordered row by row
   std::int64_t interleave = 1, strip = 1;
 };
 

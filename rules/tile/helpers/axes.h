@@ -28,10 +28,11 @@ void guard_overlap(ir::Program&, const std::string& block, const std::string& in
                    std::int64_t extent);
 /// Joins the tile's axes [begin, end) into one, with the bind of the last of them.
 void join(ir::Program&, std::size_t begin, std::size_t end);
-/// Splits the thread axis at `position` into an axis of ceil(extent / size) blocks and, next to it, one of `size`
-/// threads.
+/// Splits the thread axis at `position` into a block axis of ceil(extent / size) and, right after it, a thread axis of
+/// `size`.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
-/// Splits the thread axis at `position`: it keeps extent / f threads, and a new REG axis of f becomes the last axis.
+/// Splits the thread axis at `position`: it keeps extent / f threads, and a new REG axis of extent f becomes the last
+/// axis.
 void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);
 
 }  // namespace deplo::rules

@@ -47,12 +47,12 @@ class Chunks {
 
   /// Distributes the program's axes over threads and registers, and sets all members under "set by deal_out()".
   virtual void deal_out() = 0;
-  /// Stages the inputs of the scores and weights of a chunk.
+  /// Stages the inputs of a chunk's scores and weights.
   virtual void add_inputs() = 0;
   /// Mark how the loop that sums a score, or the loop that sums weighted values, is computed.
   virtual void mark_scores(ir::Loop&) const = 0;
   virtual void mark_weights(ir::Loop&) const = 0;
-  /// The memory that holds exponentials until they are multiplied by their weights, if there are weights.
+  /// Returns the memory that holds exponentials until they are multiplied by their weights, if there are weights.
   virtual ir::Smem probabilities();
   virtual void add_chunk();
   virtual void simplify_scores() {}

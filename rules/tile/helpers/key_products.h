@@ -1,4 +1,4 @@
-// The two products of an attention, for matrix instructions (ir/hardware/mma.h).
+// Finds the two products of an attention, for matrix instructions (ir/hardware/mma.h).
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// Lists of options of a fork.
+// Makes lists of options for a fork.
 #pragma once
 #include <cstdint>
 #include <initializer_list>

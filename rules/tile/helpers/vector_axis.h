@@ -1,4 +1,4 @@
-// The VECTOR axis of a tile: what can become it, and how it is added to the program.
+// The VECTOR axis of a tile: which axes can become it, and how it is added to the program.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ struct VectorSite {
   enum class Kind { register_axis, elements, sweeps } kind = Kind::register_axis;
   std::size_t axis = 0;            // of the tile: the REG axis, or the THREAD axis along which the sweeps are shared
   std::int64_t extent = 1;         // the width must divide it
-  std::vector<std::string> loops;  // the axes of the sweeps
+  std::vector<std::string> loops;  // axes of the sweeps
   bool is_square = false;          // whether a thread has elements along two axes, because it transposes
 };
 std::optional<VectorSite> find_vector_site(const ir::Program&);
