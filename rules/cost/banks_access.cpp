@@ -19,10 +19,10 @@ namespace {
 // The value of an expression in every thread of a warp. If it is the same in all of them, only the first one counts.
 struct LaneValue {
   WarpValues v{};
-  bool threads = false;    // differs between threads
-  bool plain = true;       // is an affine function of the thread axes plus a part that is the same in all threads
+  bool threads = false;  // the value differs between threads
+  bool plain = true;  // the value is an affine function of the thread axes plus a part that is the same in all threads
   std::uint64_t regs = 0;  // REG axes that the value depends on
-  bool known = true;       // contains no gathered value
+  bool known = true;       // the value contains no gathered value
 
   std::int64_t at(std::size_t t) const { return v[threads ? t : 0]; }
 };
@@ -145,7 +145,7 @@ void collect(const ir::Body& body, bool always, std::vector<const ir::Loop*>& lo
     const bool products = loop != nullptr && !loop->atom.empty();
     if (stmt.as<ir::Load>() != nullptr || stmt.as<ir::Stage>() != nullptr || products)
       sites.push_back({&stmt, loops, always});
-    if (products) continue;  // its loads are those of the fragments
+    if (products) continue;  // its loads are counted as loads of fragments
     if (loop != nullptr) loops.push_back(loop);
     if (const ir::Body* inner = inner_body(stmt))
       collect(*inner, loop != nullptr || (always && stmt.as<ir::If>() == nullptr), loops, sites);
@@ -160,7 +160,7 @@ struct Where {
 };
 constexpr std::int64_t most_rounds = 8;   // a swizzle repeats after 8 rows
 constexpr std::int64_t most_copies = 64;  // register copies
-constexpr std::int64_t some_warps = 4;    // if a single warp does not represent all
+constexpr std::int64_t some_warps = 4;    // if a single warp does not represent all warps
 
 class Accesses {
  public:
@@ -283,7 +283,7 @@ class Accesses::Surroundings {
   const Accesses& accesses_;
   const Site& site_;
   Environment environment_;
-  std::vector<CompiledIndex> starts_;  // of the loops' starts
+  std::vector<CompiledIndex> starts_;  // the loops' starts
   std::int64_t warp_ = 0;
 };
 

@@ -58,7 +58,7 @@ class Traffic {
     bool grid = false;                 // whether the level is an axis of blocks
   };
   struct Access {
-    double bytes = 0;           // in the innermost iteration
+    double bytes = 0;           // bytes of the innermost iteration
     std::vector<Level> levels;  // innermost first
   };
   std::vector<Access> accesses_;
@@ -74,12 +74,12 @@ struct Features {
   /// slabs: how many slabs a block of a GPU waits for, one after the other. ahead: how many further slabs are in flight
   /// meanwhile; 0 without a pipeline.
   double slabs = 0, ahead = 0;
-  // rounds of blocks on all units; fraction of these rounds that is idle because the last one is not full
+  // Rounds of blocks on all units; fraction of these rounds that is idle because the last one is not full.
   double waves = 1, tail = 0;
   double wavefronts = 0, conflicts = 1;  // GPUs: of shared memory in the whole launch; relative to the least possible
   double joined_loads = 0;               // GPUs: those of mix.shared_loads that the compiler merges into wider ones
   double compulsory_bytes = 0;           // each buffer counted once
-  double zeroed_bytes = 0;               // of outputs that are added to, because these are zeroed before the launch
+  double zeroed_bytes = 0;               // bytes of outputs that are added to, which are zeroed before the launch
   std::array<double, traffic_caches.size()> traffic{};
   Mix mix;
 };

@@ -31,7 +31,7 @@ Fetch fetch_of(const ir::mma::Product& product, bool along_k) {
 
 // What a thread names of a fragment: a row of a matrix or, in each lane, an element of one.
 struct Place {
-  Expr row, matrix;  // row along the operand's rows, or the first row of a transposed matrix; number of the matrix
+  Expr row, matrix;  // row: along the operand's rows, or a transposed matrix's first row; matrix: its number
   Expr k;            // position along k within a matrix
 };
 Place place_of(const ir::mma::Product& product, Fetch fetch) {

@@ -90,7 +90,7 @@ class MixCounter {
         count(s->then, times * share, visits * share);
       }
       if (const auto* s = stmt.as<ir::Loop>()) enter(*s, times, visits);
-      // runs beside the other threads, which do not wait for its iterations
+      // Runs in parallel with the other threads, which do not wait for its iterations.
       if (const auto* s = stmt.as<ir::Produce>()) {
         producing_ = true;
         count(s->body, times, 0);
@@ -183,7 +183,7 @@ class MixCounter {
   void shuffle(const ir::WarpShuffle& s, double times) {
     const auto steps = std::countr_zero(static_cast<std::uint64_t>(s.length));
     operation(s.op, s.type, steps * times);
-    mix_.arithmetic += steps * times;  // the exchange
+    mix_.arithmetic += steps * times;  // instructions of the exchange
   }
 
   /// Half of the threads work in the first step, a quarter in the next.

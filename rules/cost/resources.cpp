@@ -273,7 +273,7 @@ Merge thread_merge(const ir::Tile& tile, const ir::Combine& combine, const Targe
     const bool merges = std::find(combine.over.begin(), combine.over.end(), axis.name) != combine.over.end();
     CHECK(!merges || merge.axis == nullptr);
     if (merges) merge.axis = &axis;
-    // no thread axis follows: its threads are neighbours
+    // No thread axis follows: the threads of this axis are neighbours.
     merge.shuffles = merges || (merge.shuffles && axis.extent == 1);
   }
   merge.shuffles =
@@ -422,7 +422,7 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
                       ir::has_turned_blocks(stage, source) && std::ranges::none_of(stage.slab, over);
   if (turned) return {ir::CopyTransposed::size, 1};
   if (inner.dim != static_cast<int>(last) || source.strides[last] != 1 || over(inner)) return {1};
-  // Multiples at which rows may start: in the source those of the other dimensions' strides, in shared memory those of
+  // Rows may start at multiples of this number: in the source, of the other dimensions' strides; in shared memory, of
   // the pad.
   std::int64_t start = ir::known_divisor(ir::simplify(ir::flat_offset(stage.origin, source.strides), scope));
   for (const ir::SlabAxis& axis : stage.slab)

@@ -27,7 +27,7 @@ constexpr double l1_bytes_cycle = 128, l2_sector = 32;
 // latencies are about 30 cycles for shared memory, 270 for the second level and 500 for memory, on A100, RTX 4090 and
 // H100. A barrier takes about as long as shared memory.
 constexpr double shared_cycles = 30, barrier_cycles = 30, l2_cycles = 270, memory_cycles = 500;
-// Instructions in addition to those that statements stand for, as `deplo compile -k matmul --instructions` shows them
+// Instructions in addition to those of the kernel's statements, as `deplo compile -k matmul --instructions` shows them
 // for sm_80 and sm_90: the condition, step and jump of a loop; a barrier with its phase; the addresses of a copy or
 // load.
 constexpr double jump_instructions = 4, barrier_instructions = 8, copy_instructions = 4;
@@ -51,7 +51,7 @@ Device device_of(const Target& target, const Ceilings& ceilings) {
 double cpu_us(const Features& f, const Target& target, const Device& device) {
   const Mix& m = f.mix;
   const double lanes = static_cast<double>(target.vector_lanes);
-  const double cycle = device.flop_us * 2 * fma_ports * lanes;  // µs, divided by the number of units
+  const double cycle = device.flop_us * 2 * fma_ports * lanes;  // µs per cycle, divided by the number of units
   // A value without a register is stored once and loaded once.
   const double spilled = std::max(0.0, f.registers - vector_registers) / std::max(f.registers, 1.0) * m.arithmetic;
   const double loads = m.loads + m.shared_loads + m.prefetches + spilled;
@@ -77,13 +77,13 @@ Demands demands_of(const Features& f) {
   const Mix& m = f.mix;
   const double threads = f.blocks * f.threads, warps = f.blocks * std::ceil(f.threads / warp);
   const double accesses = m.loads + m.stores + m.shared_loads + m.shared_stores - f.joined_loads;
-  const double added = std::max(0.0, m.atomics - m.stores);  // one instruction per element
+  const double added = std::max(0.0, m.atomics - m.stores);  // additional instructions: one per element
   Demands d;
   d.issue = (m.arithmetic + m.special + accesses + added + copy_instructions * (m.loads + m.shared_stores)) / threads +
             jump_instructions * m.jumps + barrier_instructions * m.barriers;
   d.special = special_cycles * m.special / threads;
   d.tensor = m.tensor_cycles / warps;
-  // copies bypass it, or stage_inputs leaves little to it
+  // Copies bypass the first level, or stage_inputs leaves little to it.
   const double first_level = f.slabs > 0 ? 0 : m.requested_bytes;
   d.shared = (std::max(f.wavefronts, (m.shared_loads + m.shared_stores - f.joined_loads) / warp) +
               first_level / l1_bytes_cycle) /
@@ -97,7 +97,7 @@ Demands demands_of(const Features& f) {
   d.wait = shared_cycles * m.shared_waits + barrier_cycles * m.barriers + latency * m.global_waits;
   if (f.ahead == 0) d.wait += latency * f.slabs;
   const double busy = d.issue + d.tensor;
-  // nothing hides the first slab
+  // Nothing hides the first slab.
   if (f.ahead > 0) d.wait = std::max(d.wait + latency, latency * f.slabs / f.ahead - busy);
   d.wait = std::max(d.wait, fma_latency * m.chain - busy);
   return d;
@@ -118,7 +118,7 @@ double network_cycles(const Demands& d, double bytes_cycle, double warps, double
     const auto before = common_queue;
     auto others = before;
     std::array<double, own.size()> own_spent{};
-    constexpr int steps = 30;  // of a fixed point: the other schedulers' queues are as long as this one's
+    constexpr int steps = 30;  // iterations of a fixed point: the other schedulers' queues become as long as this one's
     for (int step = 0; step < steps; ++step) {
       all = d.wait;
       for (std::size_t k = 0; k < own.size(); ++k) all += own_spent[k] = own[k] * (1 + own_queue[k]);
@@ -141,7 +141,7 @@ double round_cycles(const Features& f, const Demands& d, double resident, double
 
 double gpu_us(const Features& f, const Target& target, const Device& device) {
   const auto units = static_cast<double>(target.units);
-  const double cycle = device.flop_us * 2 * warp * schedulers * units;  // µs
+  const double cycle = device.flop_us * 2 * warp * schedulers * units;  // µs per cycle
   const double bytes_cycle = cycle / device.byte_us;
   const Demands d = demands_of(f);
   const double whole = std::floor(f.blocks / (units * f.resident)), rest = f.blocks - whole * units * f.resident;

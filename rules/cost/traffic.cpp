@@ -17,7 +17,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;  // of every CPU with AVX; two sectors of a GPU's cache
+constexpr std::int64_t line_bytes = 64;  // bytes of a cache line of CPUs with AVX, and of two sectors of a GPU's cache
 
 double width(const std::optional<ir::Interval>& range, std::int64_t extent) {
   if (!range) return static_cast<double>(extent);  // the index may be anywhere
@@ -177,7 +177,7 @@ struct Traffic::Nest {
 
   void fill(const ir::Stage& stage, std::size_t node) {
     const std::optional<Memory> source = find(stage.source), to = find(stage.buffer);
-    std::vector<std::int64_t> more(stage.origin.size(), 0);  // elements beyond the origin
+    std::vector<std::int64_t> more(stage.origin.size(), 0);  // numbers of elements beyond the origin
     std::vector<ir::Expr> first = stage.origin;
     for (const ir::SlabAxis& axis : stage.slab) {
       if (axis.walks_dimension())
@@ -241,7 +241,7 @@ struct Traffic::Nest {
 
   void add_boxes(const Memory& memory, const std::vector<ir::Expr>& index, const std::vector<std::int64_t>& more,
                  std::size_t node) {
-    std::vector<std::size_t> path;  // from the inside out
+    std::vector<std::size_t> path;  // nodes from the inside out
     for (std::size_t n = node; n != none; n = nodes[n].parent) path.push_back(n);
     Boxes boxes{node, memory.name, {}};
     for (std::size_t open = 0; open <= path.size(); ++open) {
@@ -331,7 +331,8 @@ double Traffic::through(double cache_bytes, double together) const {
       if (level.turn_bytes <= cache_bytes) {
         bytes = level.bytes;
       } else if (const double at_once = level.grid ? std::min(level.turns, blocks) : 1; at_once > 1) {
-        const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);  // per iteration
+        // additional bytes per iteration
+        const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);
         bytes = level.turns / at_once * (bytes + further * (at_once - 1));
       } else {
         bytes = level.turns * bytes;

@@ -37,7 +37,8 @@ std::vector<bool> needed(const tensor::Graph& graph, const std::vector<int>& roo
   return keep;
 }
 
-/// Has one function for each kind of node. All of them add nodes to one graph, in which equal nodes are merged.
+/// Composes a graph, with one function for each kind of node. All functions add nodes to one graph, in which equal
+/// nodes are merged.
 class Composer {
  public:
   explicit Composer(const tensor::Graph& graph) : graph_(graph), equal_(graph.nodes.size()) {

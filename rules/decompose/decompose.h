@@ -1,4 +1,4 @@
-// Lowers Torch IR to Tensor IR by the rows of the operations. Further passes then simplify the graph.
+// Lowers Torch IR to Tensor IR, as the table of operations specifies. Further passes then simplify the graph.
 #pragma once
 #include "ir/tensor/tensor.h"
 #include "ir/torch/graph.h"

@@ -68,7 +68,7 @@ std::size_t hash(const tensor::Node& node) {
 bool computes_the_same(const tensor::Node& a, const tensor::Node& b) {
   if (a.type != b.type || a.args != b.args || a.op.index() != b.op.index()) return false;
   if (a.as<tensor::Input>() != nullptr || a.as<tensor::Parameter>() != nullptr) return false;
-  // by bits: 0 differs from -0, and NaN equals NaN
+  // Compares bits: 0 differs from -0, and NaN equals NaN.
   const auto *s = a.as<tensor::Scalar>(), *t = b.as<tensor::Scalar>();
   return s != nullptr ? std::bit_cast<std::uint64_t>(s->value) == std::bit_cast<std::uint64_t>(t->value) : a.op == b.op;
 }

@@ -75,7 +75,7 @@ class ThreadMerge {
   const ir::Axis& merged_;
   ir::Op op_;
   ir::DType dtype_;
-  std::vector<ir::Expr> prefix_;  // shared memory's index and extents: one for each other axis
+  std::vector<ir::Expr> prefix_;  // first indices into the shared memory: one per other axis
   std::vector<std::int64_t> shape_;
 };
 

@@ -24,7 +24,7 @@ bool of_blocks(const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; }
 /// has its own memory, so memory that is exchanged between blocks has no places.
 struct ExchangeLowering::Part {
   ir::Expr receiver;
-  ir::Expr holds;  // the condition under which earlier exchanges left the sum with a thread
+  ir::Expr holds;  // condition on the threads that hold the sum after earlier exchanges
   ir::Type type;
   std::vector<std::string> own = {}, total = {};
   std::string buffer = {};
@@ -54,7 +54,7 @@ std::size_t exchange_run(const ir::Body& body, std::size_t i) {
   return end - i;
 }
 
-// Returns the condition under which earlier exchanges left the sum with a thread or block.
+// Returns the condition on the threads or blocks that hold a sum after earlier exchanges.
 ir::Expr ExchangeLowering::holds(const std::string& acc, const Instance& instance) const {
   ir::Expr result = 1;
   const auto before = merged_.find(acc);

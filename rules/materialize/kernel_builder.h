@@ -18,7 +18,7 @@ struct KernelBuilder {
   const ir::Program& tile_program;
   const ir::Tile& tile;
   const Target& target;
-  std::int64_t threads = 1;  // in a block
+  std::int64_t threads = 1;  // number of threads in a block
 
   // The surroundings of the statement that is being lowered.
   ir::Ranges scope;                // ranges of the kernel's axes

@@ -109,7 +109,7 @@ class LongSums {
 
  private:
   struct Trips {
-    std::int64_t least, most;  // of all threads, which may start at different positions
+    std::int64_t least, most;  // fewest and most trips of a thread: threads may start at different positions
   };
 
   Trips trips(const ir::Loop& loop) const {

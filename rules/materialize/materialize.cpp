@@ -177,7 +177,7 @@ ir::Expr fill_slots(const ir::Body& from, bool is_outermost, KernelBuilder& kern
       ir::If inside = {replication.at(guard->condition), {}};
       fill_slots(*body, is_outermost, kernel, replication, stages, inside.then);
       to.emplace_back(std::move(inside));
-      CHECK(is_outermost || !stages.are_shared());  // the number of fills would be unknown
+      CHECK(is_outermost || !stages.are_shared());  // otherwise the number of fills is unknown
       continue;
     }
     ir::Loop inside = {loop->axis, replication.at(loop->start), loop->step, 1, {}};
@@ -374,7 +374,7 @@ class Materializer {
     if (go_on) stages_.release(ir::substitute(wait.slot, {{s.axis.name, ir::Expr(s.axis.extent - 1)}}), 1, to);
   }
 
-  // If the start differs between registers, or the loop runs `per` register, the whole statement is replicated.
+  // If the start differs between registers, or the loop is marked `per` a REG axis, the whole statement is replicated.
   void lower(const ir::Loop& s, ir::Body& to) {
     if (!s.atom.empty()) {
       if (UnderWay products = lower_products(s, kernel_, replication_, stages_.places(), kept_, to);

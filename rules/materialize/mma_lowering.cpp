@@ -125,7 +125,7 @@ class ProductLowering {
                         on_b = registers_of(product_.b, product_.columns) & ~bit(product_.next);
     const std::vector<Instance> of_a = replication_.instances({on_a, false}),
                                 of_b = replication_.instances({on_b, false});
-    std::vector<std::string> fragments;  // of each turn and each instance in of_a
+    std::vector<std::string> fragments;  // one for each turn and each instance in of_a
     if (!product_.a.in_slab()) fragments = all_rows(of_a, to);
     to.emplace_back(ir::WgmmaFence{all, fragments});
     const auto multiply = [&](std::size_t turn, ir::Body& body) {
@@ -148,7 +148,7 @@ class ProductLowering {
       kernel_.scope.pop_back();
       to.emplace_back(std::move(loop));
     }
-    const std::size_t turns = fragments.size() / of_a.size();  // turns that are written out
+    const std::size_t turns = fragments.size() / of_a.size();  // number of turns that are written out
     for (std::size_t turn = 0; turn < turns; ++turn) {
       turn_ = static_cast<std::int64_t>(turn);
       multiply(turn, to);
@@ -323,7 +323,7 @@ class ProductLowering {
   FactorElements elements_;
   const KeptFragments::mapped_type* kept_ = nullptr;  // the fragments of operand a that were kept in registers
   ir::mma::Product product_;
-  ir::DType element_ = ir::DType::f32;  // of both operands
+  ir::DType element_ = ir::DType::f32;  // the type of both operands' elements
   std::optional<std::int64_t> turn_;    // the turn that is being written out, if the kernel has no loop
 };
 

@@ -24,7 +24,7 @@
 namespace deplo::rules::materializer {
 namespace {
 
-constexpr std::int64_t ways = 4;  // accumulators that replace one; a power of two
+constexpr std::int64_t ways = 4;  // number of accumulators that replace one; a power of two
 
 class ParallelSums {
  public:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t count = ir::QuadTranspose::threads;
 constexpr std::int64_t own = 2;  // adjacent elements of a row that a thread has
-// adjacent elements that the four threads have
+// Adjacent elements that the four threads have.
 constexpr std::int64_t together = own * std::int64_t{ir::QuadTranspose::threads};
 
 class SectorStores {

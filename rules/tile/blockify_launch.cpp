@@ -275,9 +275,9 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   if (!bm) {
     std::vector<Value> rows =
         near_wanted(tiles.rows(), wanted_rows(program, matmul, target), m, [](std::int64_t) { return 0.0; });
-    // On GPUs, rows of which a slab can be copied may lie in any lines. Otherwise, sizes within lines or of whole lines
-    // come first. On CPUs, parts of a line shorter than half of a thread's rows, such as 2 of 514, cost more than
-    // divisions, because each block copies its columns.
+    // On GPUs, a block's rows may lie in any lines if a slab of them can be copied. Otherwise, sizes within a line or
+    // of whole lines come first. On CPUs, parts of a line shorter than half of a thread's rows, such as 2 of 514, cost
+    // more than divisions, because each block copies its columns.
     const std::int64_t line = line_of_rows(program, matmul), least = std::min(m, target.cpu ? cpu_rows(target) / 2 : 1);
     if (target.cpu || !walks_evenly(program, matmul))
       std::stable_partition(rows.begin(), rows.end(), [&](const Value& size) {

@@ -44,7 +44,8 @@ constexpr std::array<std::int64_t, 5> few_registers_few_rows = {256, 512, 128, 6
                                       few_registers_some_rows = {512, 1024, 256, 128, 64},
                                       few_registers_many_rows = {1024, 512, 256, 128, 64};
 constexpr std::int64_t some_rows = 256;
-constexpr std::int64_t copied_columns = 256;  // a transposed operand is copied: as many of its columns as a block takes
+// columns of a transposed operand, which is copied: as many as a block takes
+constexpr std::int64_t copied_columns = 256;
 
 std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted) {
   const auto distance = [&](std::int64_t size) {
@@ -59,7 +60,7 @@ bool is_near(std::int64_t size, std::int64_t wanted) { return 2 * size <= 3 * wa
 // Adds further divisors from 8 to 128, first those whose rows are read in the widest accesses: for 3584 also 28, 56,
 // 112. Divisors that need narrower accesses are added only if there are few others.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
-  // maximum number of options, including the guarded ones; more would add little choice
+  // Maximum number of options, including the guarded ones. More would add little choice.
   constexpr std::size_t most = 12;
   for (const std::int64_t wide : {4, 2, 1}) {
     if (wide < 4 && options.size() >= gpu_chunks.size()) return;

@@ -19,7 +19,7 @@ namespace {
 using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
 constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
-constexpr std::int64_t most_copies = 16;  // of a body in a partial unroll; a loop's overhead is negligible with more
+constexpr std::int64_t most_copies = 16;  // copies in a partial unroll; with more, the loop's overhead is negligible
 
 bool computes_only(const ir::Loop& loop) {
   bool good = true;

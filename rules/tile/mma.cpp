@@ -112,7 +112,7 @@ ir::Program with_gathers_inside(ir::Program program) {
   return program;
 }
 
-// Returns the two factors that the loop multiplies, the one of the rows first.
+// Returns the two factors that the loop multiplies, the factor of the rows first.
 ir::mma::Factors factors_of(const ir::Program& program, const Matmul& matmul) {
   const ir::Tile& tile = tile_of(program);
   auto factors = ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name);
@@ -269,10 +269,10 @@ Verdict decide_mma(const ir::Program& given, const Target& target, const Pins& p
       if (atom.operands == ir::mma::Operands::tf32 && !program.allow_tf32) continue;
       std::string fault = obstacle(program, *matmul, atom, target);
       if (fault.empty()) (atom.of_warpgroup() ? groups : atoms).emplace_back(atom.name);
-      // the reason of the tf32 atom if tf32 is allowed, otherwise of the first atom
+      // The reason of the tf32 atom if tf32 is allowed, otherwise of the first atom.
       if (!atom.of_warpgroup() && (why.empty() || program.allow_tf32)) why = std::move(fault);
     }
-    // before warps: warpgroups read operands once, directly from the slabs
+    // Warpgroups come before warps: they read operands once, directly from the slabs.
     std::ranges::move(atoms, std::back_inserter(groups));
     if (groups.empty()) return Skip{std::move(why)};
     groups.emplace_back(std::string(none));

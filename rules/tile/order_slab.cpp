@@ -2,10 +2,10 @@
 // transposed so that the dimension that the columns walk comes last.
 //   k_smem = Stage(k, …, slab=(s0:16@1, s1:128@0)): … load k_smem[a6, a4] …
 //     →   k_smem = Stage(k, …, slab=(s0:128@0, s1:16@1)): … load k_smem[a4, a6] …
-// In the source's order, TMA copies the slab with a swizzle pattern against bank conflicts, and cp.async in pieces of
-// 16 bytes; a thread then loads along the reduce axis. In a transposed slab, each element is copied by itself, and a
-// thread loads vectors of columns. Matrix instructions take either order, so for them the order that is copied in wide
-// pieces comes first.
+// In the source's order, TMA copies the slab with a swizzle pattern against bank conflicts, and cp.async copies it in
+// pieces of 16 bytes; a thread then loads along the reduce axis. In a transposed slab, each element is copied
+// separately, and a thread loads vectors of columns. Matrix instructions take either order, so for them the order that
+// is copied in wide pieces comes first.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,8 @@
 namespace deplo::rules {
 namespace {
 
-constexpr const char *columns = "columns", *source = "source";  // the dimension that comes last, or whose order is kept
+// the columns' dimension comes last, or the source's order is kept
+constexpr const char *columns = "columns", *source = "source";
 
 bool precedes(const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim < b.dim; }
 

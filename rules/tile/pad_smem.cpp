@@ -64,7 +64,7 @@ std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Pr
   for (const Staged& staged : staged_buffers(program)) {
     const ir::Stage& stage = *staged.stage;
     const bool first = sources.insert(stage.source).second;
-    // copied in whole rows, or stored in a swizzle pattern
+    // Such slabs are copied in whole rows, or stored in a swizzle pattern.
     if (stage.transport == ir::Transport::tma || stage.swizzle > 0) continue;
     result.emplace_back(first ? stage.source : stage.buffer, &stage);
   }

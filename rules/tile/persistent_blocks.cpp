@@ -23,7 +23,7 @@
 namespace deplo::rules {
 namespace {
 
-// per unit; with more, blocks hide each other's beginnings and ends without this rule
+// Blocks per unit. With more, blocks hide each other's beginnings and ends without this rule.
 constexpr std::int64_t most_resident = 4;
 
 // How often a tile fills the slots of TMA's copies: slot s is filled `rounds` times, and once more if s < `rest`.
@@ -55,7 +55,7 @@ class FillCounter {
     }
   }
 
-  // Returns nullopt if the slots are not filled in turn.
+  // Returns the counts; nullopt if the slots are not filled in turn.
   std::optional<Fills> fills() const {
     if (times_.empty()) return Fills{};
     const Fills result = {times_.back(),

@@ -193,7 +193,7 @@ std::optional<ir::Stmt> ahead(const ir::Tile& tile, const Site& site, std::int64
   return result;
 }
 
-// a statement, and the statement to insert before it
+// A statement, and the statement to insert before it.
 using Additions = std::vector<std::pair<const ir::Stmt*, ir::Stmt>>;
 
 void insert(ir::Body& body, const Additions& additions) {

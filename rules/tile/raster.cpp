@@ -86,7 +86,7 @@ ir::Program apply_raster(ir::Program program, const Target& target, const Pins& 
 extern const Rule raster = {
     .name = "raster",
     .summary = "blocks run in groups of rows, which share operands in cache",
-    .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // older stored trails of CPU kernels lack it
+    .knobs = {{"group", KnobType::integer, Value{std::int64_t{1}}}},  // older trails of CPU kernels lack this knob
     .decide = decide_raster,
     .apply = apply_raster,
 };

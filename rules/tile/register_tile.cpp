@@ -15,7 +15,7 @@
 namespace deplo::rules {
 namespace {
 
-// The block that register tiles divide, and what they are rated by.
+// A block to be divided into register tiles, and the properties by which the tiles are rated.
 struct BlockTile {
   std::int64_t rows, columns;
   std::int64_t line;  // from line_of_rows()

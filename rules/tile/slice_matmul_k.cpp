@@ -26,7 +26,7 @@
 namespace deplo::rules {
 namespace {
 
-// each of 8 slices of a chunk of 32 has four steps: a vector of an operand that walks k
+// Each of 8 slices of a chunk of 32 has four steps: a vector of an operand that walks k.
 constexpr std::int64_t most_slices = 8;
 // Warps per unit, two per scheduler: one multiplies while the other waits for its operands.
 constexpr double enough_warps = 8;

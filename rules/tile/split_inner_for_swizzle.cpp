@@ -22,7 +22,7 @@ constexpr std::int64_t chunk_lanes = 4;  // elements that a pattern keeps togeth
 
 struct Scored {
   double wavefronts;
-  bool padded;                   // whether only a pad achieves this number
+  bool padded;                   // whether only a pad gives so few wavefronts
   std::int64_t panels, swizzle;  // each panel is a separate copy
 };
 
@@ -69,7 +69,7 @@ Verdict decide_split_inner_for_swizzle(const ir::Program& program, const Target&
   if (target.vector_lanes > chunk_lanes) return Skip{"vectors wider than the 16 bytes that a pattern keeps together"};
   const ir::Tile& tile = tile_of(program);
   bool any = false;
-  // bytes for the alignment that patterns need
+  // Bytes for the alignment that patterns need.
   std::int64_t room = target.shared_bytes - shared_bytes(program, target);
   for (const ChunkStage& at : chunk_stages(tile)) {
     const ir::Stage& stage = stage_at(tile, at);

@@ -33,7 +33,7 @@ struct Plan {
   ir::Stage stage;
   std::vector<ir::Expr> index;  // the index of the loads in the stage's buffer
   std::string rows;             // the axis that becomes the slab's first axis in the origin; "" if there is none
-  // position in the tile's body of the loop that holds the stage; nullopt: the tile's body holds it
+  // Position in the tile's body of the loop that holds the stage; nullopt if the tile's body holds it.
   std::optional<std::size_t> loop;
   std::int64_t bytes = 0;
   std::vector<std::vector<ir::Expr>> loads;  // indices of the loads that read the slab
@@ -103,7 +103,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
                               const Target& target) {
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
-  // copies do not support these types
+  // Copies do not support these types.
   if (source->dtype == ir::DType::i64 || ir::is_integer8(source->dtype)) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
@@ -114,7 +114,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
       }))
     return std::nullopt;  // online_softmax has chosen its lanes, which are contiguous in memory already
   std::vector<ir::Expr> index = load.index;
-  ir::Ranges walked = ranges;  // by the slab's axes that correspond to a dimension
+  ir::Ranges walked = ranges;  // without the rows' axis if the origin contains the rows
   if (in_lines && ir::names_value(program.body, load.index)) return std::nullopt;  // loaded numbers select the rows
   if (in_lines) {
     plan.rows = sides.rows;
@@ -317,7 +317,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const auto matmul = find_matmul(program);
   if (!matmul) return false;
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
-  // such as a scale that a whole chunk shares
+  // For example, a scale that a whole chunk shares.
   if (!ir::depends_on(plan.index, matmul->reduce->axis.name)) return false;
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
@@ -386,7 +386,7 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
 
 ir::Program apply_stage_inputs(ir::Program program, const Target& target, const Pins& pins) {
   auto names = names_of(program);
-  // the plans of the tile's body come last, so that positions in it stay valid
+  // The plans of the tile's body come last, so that positions in it stay valid.
   std::vector<Plan> plans = find_plans(program, target);
   std::size_t at = 0;
   std::optional<std::size_t> last;

@@ -20,8 +20,8 @@
 namespace deplo::rules {
 namespace {
 
-// Returns the legal widths, the widest first. It is always an option; narrower vectors are options if their registers
-// fit.
+// Returns the legal widths, the widest first. The widest one is always an option; narrower ones are options if their
+// registers fit.
 std::vector<Value> widths(const ir::Program& program, const VectorSite& site, const Target& target) {
   const std::int64_t values = ir::count_of(tile_of(program), ir::Bind::reg);
   // The halves of a vector are aligned and contiguous if the vector is. With redistributed elements, each width must be

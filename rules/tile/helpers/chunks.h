@@ -108,7 +108,7 @@ class Chunks {
   std::string bound_, factor_;
   // set by deal_out():
   ir::Expr key_ = 0, row_ = 0;     // position in the chunk, and in the block
-  std::vector<std::string> over_;  // axes that distribute a row's keys
+  std::vector<std::string> over_;  // axes over which a row's keys are distributed
   std::string lane_, thread_;      // axes of the tile; "" if there is none
   std::int64_t lanes_ = 1;
 

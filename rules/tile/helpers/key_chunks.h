@@ -14,8 +14,8 @@ struct ChunkShape {
   std::int64_t keys = 0;          // keys in a chunk
   std::int64_t columns = 1;       // threads that share a row
   std::int64_t rows = 1, fm = 1;  // rows: rows of a block; fm: rows of a thread, or row tiles of a warp or warpgroup
-  bool rows_in_registers = true;  // whether the rows of operand a stay in registers for all chunks, or in shared memory
-  bool dots = false;              // whether lanes lie along the axis that a score sums over, instead of along the keys
+  bool rows_in_registers = true;  // true: operand a's rows stay in registers for all chunks; false: in shared memory
+  bool dots = false;              // true: lanes lie along the axis that a score sums over; false: along the keys
 };
 
 /// Returns the number of lanes along a row's keys, which is also the number of lanes along its values.

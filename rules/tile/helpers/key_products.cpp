@@ -75,7 +75,7 @@ std::optional<KeySlab> row_slab(const ir::Program& program, const ir::Load& load
   };
   const auto along = std::ranges::find_if(load.index, in_block);
   if (along == load.index.end()) return std::nullopt;
-  // an axis of extent 1 simplifies to 0
+  // An axis of extent 1 simplifies to 0.
   const ir::Expr origin = ir::simplify(*along - row, scope_in(tile_of(program)));
   if (in_block(origin)) return std::nullopt;
   const ir::Expr column = ir::var(depth.name);

@@ -158,7 +158,7 @@ std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& loa
   };
   KeySlab slab = {{load.buffer, load.buffer, source->dtype, {}, {}}, {}};
   for (std::size_t d = 0; d < load.index.size(); ++d) {
-    // the part that the slab does not walk: a head of a projection may begin anywhere in its row
+    // The part that the slab does not walk: a head of a projection may begin anywhere in its row.
     ir::Expr rest = load.index[d];
     if (is_walked(rest)) {
       const auto along =

@@ -14,7 +14,7 @@ namespace deplo::rules {
 struct KeySweep {
   std::size_t at = 0;  // position in the tile's body
   const ir::SoftmaxSum* step = nullptr;
-  // positions in the loop's body of the statements that compute the score, and the weights
+  // Positions in the loop's body of the statements that compute the score, and the weights.
   std::vector<std::size_t> scores, weights;
   std::size_t n = 0;             // the tile's axis along which a row's values lie
   std::optional<std::size_t> m;  // the axis along which most rows share their keys; nullopt if there is none
@@ -47,13 +47,13 @@ struct Walk {
 std::optional<KeySlab> find_slab(const ir::Program&, const ir::Load&, const std::vector<Walk>&);
 
 /// Returns whether a value that depends on the key selects what is loaded, as in a table of relative position biases.
-/// Lanes along the keys cannot load so, because an index names one value.
+/// Lanes along the keys cannot load such elements, because an index names one value.
 bool gathers_by_key(const ir::Loop& keys);
 /// Returns whether the sweep can be split into chunks of keys: each of key_loads() lies along the keys or has a slab.
 bool has_chunks(const ir::Program&, const KeySweep&, const Target&);
 /// Returns whether `rows` neighbouring rows share all slabs of keys. Heads that share keys are rows, too.
 bool share_keys(const ir::Program&, const KeySweep&, std::int64_t rows);
-/// Returns whether vectors of `lanes` values can be read and written, and vectors of what lies along the keys be read.
+/// Returns whether vectors of `lanes` values can be read and written, and vectors can be read along the keys.
 bool has_vectors(const ir::Program&, const KeySweep&, std::int64_t lanes, const Target&);
 /// Returns the loop that sums up a score if its operands are contiguous along the loop's axis, so that lanes may lie
 /// along it. nullptr if there is no such loop.

@@ -114,7 +114,7 @@ class Distribution {
     return result;
   }
 
-  // Returns x + y or x - y. At least one of the two depends on the accumulator; nullptr: this argument does not.
+  // Returns x + y or x - y. An argument is nullptr if it does not depend on the accumulator, which at most one may be.
   Sum added(const ir::Assign& s, const Sum* x, const Sum* y) {
     const bool minus = s.op == ir::Op::subtract;
     Sum result;

@@ -39,8 +39,8 @@ bool has_room(const ir::Program&, const SplitSums&, std::int64_t copies, const T
 /// Threads merge before blocks do.
 void merge_sums(ir::Program&, const SplitSums&, const ir::Axis& split);
 
-/// Returns the expressions in such a tile that select the receiver of a sum. They count registers, so a rule that gives
-/// a register another row must leave them unchanged.
+/// Returns the expressions in such a tile that select the receiver of a sum. They contain register numbers, so a rule
+/// that assigns other rows to the registers must leave them unchanged.
 std::vector<ir::Expr*> receivers(ir::Tile&);
 
 }  // namespace deplo::rules

@@ -55,7 +55,7 @@ class MemoryChunks final : public ThreadChunks {
   template <class F>
   void sweep_row(F&& f);
 
-  // groups of keys, computed one after the other; keys of a lane in each group
+  // Groups of keys, computed one after the other; keys of a lane in each group.
   std::int64_t groups_ = 1, keys_of_group_ = 1;
   std::string group_, key_of_group_;  // axis of the loop over groups; REG axis of a lane's keys
 };

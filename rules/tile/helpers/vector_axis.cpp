@@ -131,7 +131,7 @@ bool straight(const ir::Program& program, const std::string& buffer, const std::
   const ir::Stage* stage = ir::find_stage(program.body, buffer);
   if (stage == nullptr) return false;  // other shared memory, which is accessed one element at a time
   const bool starts_whole = ir::known_divisor(base.back()) % width == 0;
-  // the vector would cross the end of its panel
+  // The vector would cross the end of its panel.
   if (stage->panel > 0 && (!starts_whole || stage->panel % width != 0)) return false;
   const std::int64_t row = ir::row_elements(*stage) + stage->pad;
   const bool one_row = stage->slab.size() == 1 && stage->slots == 1;
@@ -259,11 +259,11 @@ class Legality {
   std::int64_t width_;
   const Target& target_;
   std::string lane_;
-  // Whether lanes that are not consecutive may have one access each. This costs little compared with the sums of a
+  // True if lanes that are not consecutive may have one access each. This costs little compared with the sums of a
   // matmul or a window. A transposing kernel has such accesses for any choice of lanes.
   bool apart_;
   Names on_lane_;
-  Names combined_;  // over the lanes; each lane must accumulate a different value
+  Names combined_;  // accumulators combined over the lanes; each lane must accumulate a different value
 };
 
 // Matrix instructions have their own lanes, so their loops are skipped.
@@ -281,7 +281,7 @@ bool all_legal(const ir::Body& body, const Legality& legal, bool once) {
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   VectorSite site;
-  bool combines = false;  // over registers: online_softmax has already chosen the lanes
+  bool combines = false;  // over registers: online_softmax has chosen the lanes
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) { combines |= stmt.as<ir::Combine>() != nullptr; });
   if (has_bind(tile, ir::Bind::vector) || (combines && has_online_softmax(tile.body))) return std::nullopt;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
