@@ -93,7 +93,7 @@ constexpr std::array<std::string_view, 35> names = {
     "blocks", "threads", "lanes", "shared_bytes", "registers", "occupancy", "waves", "tail", "wavefronts", "conflicts",
     "compulsory_bytes", "traffic_l1", "traffic_l2", "traffic_l3", "flops", "arithmetic", "special", "loads", "stores",
     "shared_loads", "shared_stores", "atomics", "prefetches", "branches", "barriers", "requested_bytes", "chain",
-    // Ratios per flop or instruction, which do not depend on the size of a kernel.
+    // Ratios per flop or instruction: these do not depend on the size of a kernel.
     "flops_per_byte", "flops_per_byte_l1", "flops_per_byte_l2", "flops_per_instruction", "loads_per_instruction",
     "shared_per_instruction", "branches_per_instruction", "work_of_thread"};
 

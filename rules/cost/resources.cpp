@@ -403,7 +403,7 @@ bool reaches_over(const ir::Stage& stage, std::size_t d, const ir::Buffer& sourc
 
 namespace {
 
-// Twice as many elements of 16 bits are as wide, but OpenCL has no vectors of more than 16 elements.
+// A vector's bytes hold twice as many 16-bit elements, but OpenCL has no vectors of more than 16 elements.
 int widest_copy(ir::DType dtype, const Target& target) {
   constexpr std::int64_t most = 16;
   return static_cast<int>(ir::is_float16(dtype) ? std::min(2 * target.vector_lanes, most) : target.vector_lanes);

@@ -331,7 +331,7 @@ double Traffic::through(double cache_bytes, double together) const {
       if (level.turn_bytes <= cache_bytes) {
         bytes = level.bytes;
       } else if (const double at_once = level.grid ? std::min(level.turns, blocks) : 1; at_once > 1) {
-        // additional bytes per iteration
+        // Additional bytes per iteration.
         const double further = std::max(0.0, level.bytes - bytes) / (level.turns - 1);
         bytes = level.turns / at_once * (bytes + further * (at_once - 1));
       } else {

@@ -37,10 +37,10 @@ bool is_known(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, co
 
 double warpgroup_cycles(const WarpgroupBlock& block, std::int64_t grid, std::int64_t k, const Target& target) {
   constexpr double ends = 4000;  // cycles for the first slab's latency and the stores of the sums
-  // cycles of a cluster: a fixed cost, and a cost per sum that a block receives from another one
+  // Cycles of a cluster: a fixed cost, and a cost per sum that a block receives from another one.
   constexpr double meeting = 2000, exchange = 0.11;
   const double chunks = static_cast<double>(ceil_div(k, chunk)) / static_cast<double>(block.cluster);
-  // waves: with more, blocks end at different times, so the number of waves is not rounded up
+  // Number of waves. With more, blocks end at different times, so the number is not rounded up.
   constexpr double many = 8;
   const double waves = static_cast<double>(grid * block.cluster) / static_cast<double>(target.units);
   const auto sums = static_cast<double>(block.rows * block.columns * block.cluster);

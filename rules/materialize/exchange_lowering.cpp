@@ -64,8 +64,7 @@ ir::Expr ExchangeLowering::holds(const std::string& acc, const Instance& instanc
   return ir::simplify(result, kernel_.scope);
 }
 
-// Groups the copies of an accumulator by the thread or block that receives them. The names of the totals replace
-// theirs.
+// Groups the copies of an accumulator by the thread or block that receives them. The totals' names replace the copies'.
 std::vector<ExchangeLowering::Part> ExchangeLowering::by_receiver(const ir::Combine& combine, const Copies& copies) {
   Copies totals = replication_.unnamed(copies.on, copies.dtype);
   std::vector<Part> result;

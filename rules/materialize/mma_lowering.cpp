@@ -199,7 +199,7 @@ class ProductLowering {
     if (mask != 0) instance[static_cast<std::size_t>(std::countr_zero(mask))] = value;
   }
 
-  // Appends the thread's sums among 16 x 8 sums.
+  // Appends the thread's share of an instruction's 16 x 8 sums.
   void append_sums(const Copies& sums, Instance instance, std::vector<std::string>& to) const {
     for (std::int64_t r = 0; r < ir::mma::row_registers; ++r) {
       set(instance, product_.rows, r);

@@ -200,8 +200,8 @@ ir::Program with_products(ir::Program program, const Atom& atom, std::int64_t ro
   return program;
 }
 
-// Lets TMA copy the slabs of warpgroups, or cp.async if their rows are in lines. Returns false if a slab cannot be
-// copied so.
+// Lets TMA copy the slabs of warpgroups, or cp.async if their rows are in lines. Returns false if neither can copy a
+// slab in the required layout.
 bool stage_for_warpgroups(ir::Program& program, const Target& target) {
   ir::mma::Product product;
   CHECK(ir::mma::find_product(tile_of(program), *products_loop(tile_of(program).body), product).empty());

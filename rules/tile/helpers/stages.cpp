@@ -86,7 +86,7 @@ class Renaming {
   Names taken_;
   std::map<std::string, std::string> to_;
   std::map<std::string, int> next_;
-  ir::Substitution in_indices_;  // for values in the indices of gathers
+  ir::Substitution in_indices_;  // replacements for values in the indices of gathers
 };
 
 }  // namespace
