@@ -14,7 +14,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-constexpr std::int64_t max_cells = std::int64_t{1} << 28;  // of an array: a few GiB of the interpreter's
+// maximum number of elements of an array; as Cells they take 10 GiB
+constexpr std::int64_t max_cells = std::int64_t{1} << 28;
 
 template <class List>
 int position(const List& list, const std::string& name) {
@@ -69,7 +70,7 @@ void Compiler::fail(const std::string& what) const {
 }
 
 void Compiler::append(const Body& body) {
-  std::size_t run_end = 0;  // of the stages that are waited for together
+  std::size_t run_end = 0;  // end of the run of stages that are waited for together
   for (std::size_t i = 0; i < body.size(); ++i) {
     at_ = &body[i];
     if (i >= run_end) {
@@ -101,7 +102,7 @@ Code Compiler::code_of(const Loop& loop, int variable) {
   return code;
 }
 
-// lane = thread * registers + register; in both the last axis is fastest.
+// lane = thread * registers + register. The last axis varies fastest, both among threads and among registers.
 void Compiler::launch(const Tile& t) {
   if (tile != nullptr) fail("expected one Tile, found two");
   if (t.axes.size() > 64) fail("expected at most 64 axes, found " + std::to_string(t.axes.size()));
@@ -296,7 +297,7 @@ void Compiler::declare_barriers(const std::string& name, std::int64_t slots, std
   machine.copies.barriers.push_back({name, at_, count, std::vector<Barrier::Slot>(static_cast<std::size_t>(slots))});
 }
 
-// The widest alignment first, as it is laid out when it is emitted.
+// Adds up the pieces by falling alignment, the order in which the emitter lays them out.
 void Compiler::reserve_shared(std::int64_t size, std::int64_t align) {
   shared_pieces_.emplace(align, size);
   std::int64_t total = 0;

@@ -25,7 +25,7 @@ void convert(const Arithmetic& arithmetic, DType from, DType to, int lanes, doub
   });
 }
 
-/// Of the lanes that the mask has: the others may hold anything.
+/// Computes only the active lanes, because inactive lanes may hold anything.
 void apply_integers(Op op, DType dtype, int n, double* out, const double* const* args, Mask mask) {
   const auto count = static_cast<std::size_t>(arity(op));
   for (int i = 0; i < n; ++i) {
@@ -49,7 +49,7 @@ double result_of(const Computation& c, std::span<const double> args) {
 }
 
 void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask mask, double* scratch) {
-  const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();  // comparisons are the same in all
+  const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();  // comparisons are the same in every arithmetic
   const int n = lanes.count;
   if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
@@ -71,7 +71,7 @@ void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask 
     if (c.accumulates && c.op != Op::fma) args[count++] = out;
     for (const Operand& arg : c.args) args[count++] = lanes.element(arg.value, arg.lanes == 1 ? 0 : w);
     if (c.accumulates && c.op == Op::fma) args[count++] = out;
-    // A definition is visible under its own mask only; an accumulator keeps its value in the lanes that are not active.
+    // A definition is visible only under its own mask; an accumulator keeps its value in inactive lanes.
     const bool masked = c.accumulates && mask != nullptr;
     if (is_integer(c.dtype) && c.op != Op::copy)
       apply_integers(c.op, c.dtype, n, masked ? scratch : out, args, mask);

@@ -12,21 +12,22 @@ namespace deplo::ir::exec {
 /// An Assign: dst = op(args), or an Accum: dst = op(dst, args) or fma(args, dst).
 struct Computation {
   Op op;
-  DType dtype;  // of the result; a copy converts to it
+  DType dtype;  // type of the result; a copy converts to it
   std::size_t dst;
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
-  DType from = DType::f32;  // of a copy: the type of its argument
-  double factors = 0;       // of a product: relative error due to rounding its factors, independent in each term
-  bool scales = false;      // multiplies a sum, and so each of its terms
-  bool scans = false;       // each iteration reads what it accumulates
+  DType from = DType::f32;  // for a copy: the type of its argument
+  // For a product: relative error due to rounding its factors. The errors of different terms are independent.
+  double factors = 0;
+  bool scales = false;  // multiplies a sum, and so each of its terms
+  bool scans = false;   // each iteration of a scan reads the accumulator
 };
 
-/// `scratch`: a number per lane.
+/// `scratch`: space for one number per lane.
 void compute(const Computation&, const Arithmetic&, Lanes&, Mask, double* scratch);
 
-/// The result of the operation for one lane, of real numbers.
+/// Returns the result of the operation for one lane, in real numbers.
 double result_of(const Computation&, std::span<const double> args);
 
 }  // namespace deplo::ir::exec

@@ -1,4 +1,4 @@
-// Sampled evaluation of Loop IR: one output point without the rest.
+// Sampled evaluation of Loop IR: computes one output point without the others.
 #include <algorithm>
 
 #include "core/error.h"
@@ -15,9 +15,9 @@ void collect_free(const Body& body, Axes& axes) {
     if (const auto* loop = stmt.as<Loop>(); loop != nullptr && loop->axis.bind != Bind::reduce) {
       const auto same = [&](const auto& axis) { return axis.first == loop->axis.name; };
       const auto found = std::find_if(axes.begin(), axes.end(), same);
-      if (found == axes.end())
-        axes.emplace_back(loop->axis.name, loop->axis.extent);
-      else  // sibling loops may share a name; a value beyond one of them leaves that loop out
+      if (found == axes.end()) axes.emplace_back(loop->axis.name, loop->axis.extent);
+      // Sibling loops may share a name; the shorter loop is skipped if the value is beyond its extent.
+      else
         found->second = std::max(found->second, loop->axis.extent);
     }
     if (const Body* inner = inner_body(stmt)) collect_free(*inner, axes);
@@ -109,7 +109,7 @@ ElementFinder::ElementFinder(const Program& loop, std::string buffer, Evaluate e
 }
 
 std::optional<Point> ElementFinder::at(const FreeValues& values) const {
-  std::optional<Point> last;  // a scan computes those before it, too
+  std::optional<Point> last;  // a scan also computes the points before it
   for (Point& point : evaluate_(values))
     if (point.buffer == buffer_) last = std::move(point);
   return last;

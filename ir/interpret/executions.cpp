@@ -9,7 +9,8 @@ namespace deplo::ir {
 
 namespace {
 
-/// Of a statement without a body: 1, or the products that a matrix instruction makes for each of its threads.
+/// Returns the count for a statement without a body: 1, or the number of products that a matrix instruction computes
+/// per thread.
 double executions_of_one(const Stmt& stmt) {
   const auto* product = stmt.as<Mma>();
   const auto* wide = stmt.as<Wgmma>();

@@ -1,13 +1,13 @@
-// How long a program takes to be interpreted.
+// Estimates how long the interpreter takes to execute a program.
 #pragma once
 #include "ir/program.h"
 
 namespace deplo::ir {
 
-/// How often the statements of a body are executed, in all lanes. The products of a matrix instruction count one by
-/// one.
+/// Returns how often the statements of a body are executed, over all lanes. Each product of a matrix instruction counts
+/// separately.
 double executions(const Body&);
-/// Within 2 to 3 seconds.
+/// Upper bound for a program to be interpreted as a whole. It takes 2 to 3 seconds.
 inline constexpr double most_executions = 1e8;
 
 }  // namespace deplo::ir

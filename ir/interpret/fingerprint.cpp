@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t first_input = std::uint64_t{1} << 40;
 
-/// No number is known yet.
+/// Returns NaN for all elements, because none is known yet.
 std::vector<double> unknown_elements(const Buffer& buffer) {
   return std::vector<double>(static_cast<std::size_t>(span(buffer)), std::numeric_limits<double>::quiet_NaN());
 }
@@ -38,7 +38,7 @@ Memory unknown_outputs(const Program& program) {
   return memory;
 }
 
-/// An element of an input with this number, as it is loaded.
+/// Returns the element with this number of an input, as it is when loaded.
 double element_of(const Buffer& buffer, std::uint64_t number) {
   const double element = Order::element(number);
   return is_float16(buffer.dtype) ? Order().stored(element, buffer.dtype) : element;
@@ -48,7 +48,7 @@ void add(LazyInputs& inputs, const Buffer& buffer, ComputeElements compute) {
   inputs.try_emplace(buffer.name, static_cast<std::size_t>(span(buffer)), std::move(compute));
 }
 
-/// Floats that are all different, and the numbers of the other inputs.
+/// Returns inputs whose float elements are all different. Inputs of other types have the given values.
 LazyInputs distinct_inputs(const Program& program, const Memory& inputs) {
   LazyInputs lazy;
   std::uint64_t number = first_input + 1;
@@ -71,7 +71,7 @@ std::uint64_t mixed(std::uint64_t digest, double value) {
   return Rng(digest ^ std::bit_cast<std::uint64_t>(canonical)).next();
 }
 
-/// The first and the last element.
+/// Returns the first and the last element of the buffer.
 std::vector<std::size_t> corners(const Buffer& buffer) { return {0, static_cast<std::size_t>(span(buffer) - 1)}; }
 
 }  // namespace
@@ -94,10 +94,10 @@ std::string order_dependence(const Program& schedule) {
 
 namespace {
 
-/// Which elements a digest is of: all, or, of a program that takes long, what its first and last block write.
+/// The elements that a digest covers: all, or, for a program that takes long, what its first and last block write.
 enum class Part { all, corners };
 
-/// Executes the schedule on these inputs. The text says why it cannot; "": it has.
+/// Executes the schedule on these inputs. Returns why it cannot be executed, or "" if it was.
 std::string execute(const Program& loop, const Program& schedule, LazyInputs inputs, Memory& memory, Part& part) {
   if (std::string why = order_dependence(schedule); !why.empty()) return why;
   part = executions(loop.body) <= most_executions ? Part::all : Part::corners;
@@ -124,7 +124,8 @@ std::string execute(const Program& loop, const Program& schedule, LazyInputs inp
   return "";
 }
 
-/// The index of the first dimension of what the loop writes to an output; nullopt: it has none.
+/// Returns the index that the loop writes to in the first dimension of an output, or nullopt if the output has no
+/// dimensions.
 std::optional<Expr> row_of(const Program& loop, const Buffer& output) {
   std::optional<Expr> row;
   for_each(loop.body, [&](const Stmt& stmt) {
@@ -134,7 +135,8 @@ std::optional<Expr> row_of(const Program& loop, const Buffer& output) {
   return row;
 }
 
-/// The dimension of an input along which its rows are those of an output; nullopt: all rows read all of it.
+/// Returns the dimension of an input along which its rows correspond to the rows of an output, or nullopt if every row
+/// reads the whole input.
 std::optional<std::size_t> row_dimension(const Program& loop, const Buffer& input) {
   std::optional<std::size_t> dimension;
   for_each(loop.body, [&](const Stmt& stmt) {
@@ -150,7 +152,7 @@ std::optional<std::size_t> row_dimension(const Program& loop, const Buffer& inpu
   return dimension;
 }
 
-/// The dimensions of a buffer by falling stride, if its elements lie in memory without gaps; nullopt: they do not.
+/// Returns the dimensions of a buffer by falling stride if its elements lie in memory without gaps, else nullopt.
 std::optional<std::vector<std::size_t>> dense_order(const Buffer& buffer) {
   std::vector<std::size_t> order(buffer.shape.size());
   std::iota(order.begin(), order.end(), 0);
@@ -164,10 +166,11 @@ std::optional<std::vector<std::size_t>> dense_order(const Buffer& buffer) {
   return order;
 }
 
-/// Floats that are the same in each row and otherwise different, and the first row's numbers of the other inputs.
+/// An input whose rows are all equal. Floats are different within a row; elements of other types are those of the first
+/// given row.
 class EqualRows {
  public:
-  /// `first`: the number of the first element. `numbers`: of an input that has no floats.
+  /// `first`: the number of the first element. `numbers`: the elements of an input that has no floats.
   EqualRows(const Buffer& buffer, std::optional<std::size_t> row, std::uint64_t first, std::vector<double> numbers)
       : buffer_(buffer), row_(row), first_(first), numbers_(std::move(numbers)) {}
 
@@ -213,7 +216,7 @@ class EqualRows {
   }
 
   Buffer buffer_;
-  std::optional<std::size_t> row_;  // the dimension of the rows
+  std::optional<std::size_t> row_;  // the dimension along which the rows are numbered
   std::uint64_t first_;
   std::vector<double> numbers_;
 };

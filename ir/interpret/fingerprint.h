@@ -1,4 +1,4 @@
-// Whether two schedules give the same bits (docs/determinism.md).
+// Decides whether two schedules give the same bits (docs/determinism.md).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,24 +12,27 @@ namespace deplo::ir {
 /// same bits for all inputs.
 struct Fingerprint {
   std::uint64_t digest = 0;
-  std::string unknown;  // not "": why there is no digest
+  std::string unknown;  // not empty: the reason why there is no digest
   bool is_known() const { return unknown.empty(); }
   bool operator==(const Fingerprint&) const = default;
 };
-/// 16 hexadecimal digits, or "unknown: …".
+/// Returns 16 hexadecimal digits, or "unknown: …".
 std::string print(const Fingerprint&);
 
-/// `schedule`: Kernel IR of a schedule of `loop`. `inputs`: as for interpret(); only integers and truth values count.
-/// Of a large loop only the first and the last element of each output are compared, which takes seconds.
+/// Computes the fingerprint of `schedule`, the Kernel IR of a schedule of `loop`. `inputs`: as for interpret(); only
+/// integers and booleans matter. For a large loop, only the first and the last element of each output are compared,
+/// which takes seconds.
 Fingerprint fingerprint(const Program& loop, const Program& schedule, const Memory& inputs);
 
-/// A digest of the expressions that compute a row of the outputs, an element of their first dimension, from the inputs'
-/// rows of the same number and all else. It is the same for any number of rows, so two kernels of other sizes that have
-/// it give a row the same bits ("batch invariance"). Unknown if the rows are computed in different ways, too.
+/// Returns a digest of the expressions that compute one row of the outputs, that is, an element of their first
+/// dimension. A row is computed from the rows of the inputs with the same number and from everything that all rows
+/// share. The digest does not depend on the number of rows. If two kernels of different sizes have the same digest,
+/// each of their rows has the same bits ("batch invariance"). The fingerprint is also unknown if rows are computed in
+/// different ways.
 Fingerprint row_fingerprint(const Program& loop, const Program& schedule, const Memory& inputs);
 
-/// Why the result of the schedule may differ from one launch to the next: its blocks add floats to the same elements in
-/// the order in which they come. "" if it does not.
+/// Returns why the result of the schedule may differ from one launch to the next: its blocks add floats to the same
+/// elements in the order in which they arrive. Returns "" if the result cannot differ.
 std::string order_dependence(const Program& schedule);
 
 }  // namespace deplo::ir

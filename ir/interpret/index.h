@@ -1,4 +1,5 @@
-// Index expressions resolved to slots, and the elements of memory that they address. Private to the interpreter.
+// Index expressions with names resolved to slots, and the memory elements that they address. Private to the
+// interpreter.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,8 @@ struct Atom;
 struct Index {
   std::int64_t constant = 0;
   std::vector<std::pair<int, std::int64_t>> uniform = {}, varying = {};  // slot of the variable, coefficient
-  std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // start of its lanes, coefficient
-  std::vector<Atom> atoms;  // without an initializer, for which clang needs Atom to be complete
+  std::vector<std::pair<std::size_t, std::int64_t>> values = {};         // start of the value's lanes, coefficient
+  std::vector<Atom> atoms;  // no initializer: with one, clang needs Atom to be complete
   bool varies = false;
 };
 
@@ -30,7 +31,7 @@ struct Atom {  // coefficient * (lhs op rhs): a term that is not affine
 };
 
 struct Operand {
-  std::size_t value = 0;  // start of its lanes in Lanes::values
+  std::size_t value = 0;  // start of the value's lanes in Lanes::values
   int lanes = 1;          // 1: broadcast
 };
 
@@ -39,7 +40,7 @@ struct Access {
   int buffer = 0;
   int lanes = 1;
   bool varies = false;
-  bool scatters = false;  // of a Write: values choose the element
+  bool scatters = false;  // for a Write: loaded values choose the element
   std::vector<Index> index = {};
 };
 

@@ -20,7 +20,7 @@ void check_size(const Buffer& buffer, std::size_t found) {
 
 void run(const Program& program, LazyInputs& lazy, Memory& memory, const Arithmetic& arithmetic, const Limits& limits,
          Outputs outputs, Memory* rounding) {
-  // Bounds on rounding errors are kept for one lane.
+  // Bounds on rounding errors are only tracked for one lane, so the program is not widened then.
   const std::optional<Program> wide = rounding == nullptr ? exec::in_lanes(program) : std::nullopt;
   exec::Machine machine(wide ? *wide : program, nullptr, limits, arithmetic);
   machine.global.exact = outputs == Outputs::exact;

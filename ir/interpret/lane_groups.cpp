@@ -10,8 +10,8 @@ namespace {
 
 using Axes = std::uint64_t;
 
-// Which register and vector axes a statement depends on: by its indices, by the values it reads, or by the conditions
-// and loop starts around it.
+// Finds the register and vector axes that each statement depends on: through its indices, the values it reads, or the
+// conditions and loop starts around it.
 class Dependences {
  public:
   std::map<const Stmt*, Axes> of_statement;
@@ -25,7 +25,7 @@ class Dependences {
     const Axes on = context | read_by(stmt);
     if (const auto* loop = stmt.as<Loop>()) {
       axes_[loop->axis.name] = on;
-      // Twice, because an accumulator may be read before the statement that makes it depend on an axis.
+      // Walks the body twice, because an accumulator may be read before the statement that makes it depend on an axis.
       for (int pass = 0; pass < 2; ++pass) walk(loop->body, on);
     } else if (const auto* branch = stmt.as<If>()) {
       walk(branch->then, on);

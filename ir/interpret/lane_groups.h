@@ -1,5 +1,5 @@
-// Groups of lanes that do or hold the same, because they differ only in axes on which it does not depend. Axes are
-// bits, in the order of the Tile. Private to the interpreter.
+// Groups of lanes that do or hold the same, because they differ only in axes that a statement does not depend on. Sets
+// of axes are bit masks, in the order of the Tile's axes. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,15 +12,16 @@ namespace deplo::ir::exec {
 class LaneGroups {
  public:
   LaneGroups() = default;
-  /// For Loop and Tile IR: finds the register and vector axes that each Write and Combine of the program depends on.
+  /// For Loop and Tile IR. Finds the register and vector axes that each Write and Combine of the program depends on.
   explicit LaneGroups(const Body& program);
 
-  /// Adds the next axis of the Tile. `step`: distance between its lanes; 0 for axes of blocks and clusters.
+  /// Adds the next axis of the Tile. `step`: distance between neighbouring lanes along it; 0 for axes of blocks and
+  /// clusters.
   void add_axis(Bind, int step, int extent);
-  /// The axes that a Write depends on, or a Combine's accumulator before the Combine. Thread axes are always included,
-  /// because each thread executes its own statements.
+  /// Returns the axes that a Write depends on, or the axes that a Combine's accumulator depends on before the Combine.
+  /// Thread axes are always included, because each thread executes its own statements.
   std::uint64_t axes_of(const Stmt&) const;
-  /// For each of `lanes` lanes: the first lane of its group, whose lanes differ only in these axes.
+  /// Returns, for each of `lanes` lanes, the first lane of its group. The lanes of a group differ only in these axes.
   std::vector<int> first_lanes(std::uint64_t axes, int lanes) const;
 
  private:

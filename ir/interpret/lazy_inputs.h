@@ -1,4 +1,4 @@
-// Inputs whose elements are computed when they are first read: a few blocks of a large program read few of them.
+// Inputs whose elements are computed on first access, because a few blocks of a large program read only few of them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace deplo::ir {
 
-/// Computes the elements of an input from `first` on. Thread-safe.
+/// Computes elements of an input, starting with number `first`. Thread-safe.
 using ComputeElements = std::function<void(std::size_t first, std::span<double> elements)>;
-/// For elements that are known.
+/// Returns a function that copies known elements.
 ComputeElements copy_of(std::vector<double> elements);
 
-/// Not thread-safe.
+/// An input whose elements are computed on first access. Not thread-safe.
 class LazyInput {
  public:
   LazyInput(std::size_t size, ComputeElements compute);
@@ -29,18 +29,19 @@ class LazyInput {
   }
 
  private:
-  static constexpr std::size_t at_once = 64;  // elements; the columns of a block tile are about as many neighbours
+  // elements computed together; the columns of a block tile are about as many neighbours
+  static constexpr std::size_t at_once = 64;
   void compute_part(std::size_t part);
 
   std::size_t size_;
   ComputeElements compute_;
-  std::unique_ptr<double[]> elements_;  // not initialized, so that pages that nothing reads take no memory
-  std::vector<std::uint8_t> known_;     // of each part
+  std::unique_ptr<double[]> elements_;  // not initialized, so that pages that are never read take no memory
+  std::vector<std::uint8_t> known_;     // one flag for each part
 };
 using LazyInputs = std::map<std::string, LazyInput, std::less<>>;
 
-/// interpret() with the inputs in `inputs`, whose elements of 16 bits must be rounded, and the other buffers in
-/// `memory`.
+/// Like interpret(), with the inputs in `inputs` and the other buffers in `memory`. Elements of 16-bit inputs must
+/// already be rounded.
 void interpret(const Program&, LazyInputs& inputs, Memory& memory, const Arithmetic&, const Limits& limits = {});
 
 }  // namespace deplo::ir

@@ -9,11 +9,11 @@
 namespace deplo::ir::exec {
 namespace {
 
-// 256 lanes of a value are 2 KiB, so that a statement's values stay in the first-level cache. With fewer than four the
-// calls that lanes share are no smaller part than the lanes themselves.
+// 256 lanes of a value are 2 KiB, so that the values of a statement stay in the L1 cache. With fewer than 4 lanes, the
+// calls per statement cost as much as the work of the lanes.
 constexpr std::int64_t few_lanes = 4, most_lanes = 256;
 
-/// The free loops around all else, outermost first.
+/// Returns the free loops that enclose all other statements, outermost first.
 std::vector<const Loop*> outer_loops(const Program& program) {
   std::vector<const Loop*> loops;
   for (const Body* body = &program.body; body->size() == 1; body = &loops.back()->body) {
@@ -24,7 +24,8 @@ std::vector<const Loop*> outer_loops(const Program& program) {
   return loops;
 }
 
-/// Does each turn write elements of its own, and read none that another one wrote? Sums keep their order.
+/// True if each iteration writes elements of its own and reads no element that another iteration writes. The order of
+/// sums is then preserved.
 bool turns_are_independent(const Program& program, const std::vector<const Loop*>& loops) {
   bool independent = true;
   for_each(program.body, [&](const Stmt& stmt) {
@@ -54,7 +55,7 @@ std::optional<Program> in_lanes(const Program& loop) {
   if (loop.level != Level::loop) return std::nullopt;
   const std::vector<const Loop*> loops = outer_loops(loop);
   if (loops.empty() || !turns_are_independent(loop, loops)) return std::nullopt;
-  std::vector<Axis> blocks, threads;  // both innermost first
+  std::vector<Axis> blocks, threads;  // both with the innermost axis first
   Substitution parts;
   std::int64_t lanes = 1;
   for (auto outer = loops.rbegin(); outer != loops.rend(); ++outer) {
@@ -67,7 +68,7 @@ std::optional<Program> in_lanes(const Program& loop) {
     }
     blocks.push_back({name, extent / together, Bind::block});
     if (together == 1) continue;
-    threads.push_back({name + " in lanes", together, Bind::thread});  // no program calls an axis so
+    threads.push_back({name + " in lanes", together, Bind::thread});  // no program has an axis of this name
     parts.emplace_back(name, var(name) * together + var(threads.back().name));
   }
   if (lanes < few_lanes) return std::nullopt;

@@ -1,4 +1,4 @@
-// A Loop program as lanes: free loops run in lockstep, as the threads of a Tile do. Private to the interpreter.
+// Loop programs in lanes: free loops run in lockstep, like the threads of a Tile. Private to the interpreter.
 #pragma once
 #include <optional>
 
@@ -6,8 +6,9 @@
 
 namespace deplo::ir::exec {
 
-/// The same program in Tile IR, with its outermost free loops as axes of blocks and threads, which the interpreter
-/// executes several times as fast. nullopt where the order of the turns may matter, or too few of them run together.
+/// Returns the same program in Tile IR, with its outermost free loops as block and thread axes. The interpreter
+/// executes it several times as fast. Returns nullopt if the order of the iterations may matter, or if too few
+/// iterations can run together.
 std::optional<Program> in_lanes(const Program& loop);
 
 }  // namespace deplo::ir::exec

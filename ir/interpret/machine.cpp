@@ -16,7 +16,7 @@ void Machine::run() {
   std::int64_t blocks = 1;
   for (const auto& axis : block_axes) blocks *= axis.second;
   if (blocks_wait) {
-    constexpr std::int64_t max_waiting = 512;  // each has a thread of its own
+    constexpr std::int64_t max_waiting = 512;  // each waiting block has a thread of its own
     if (blocks > max_waiting)
       throw Error(
           fmt::format("interpret: expected at most {} blocks that wait for each other, found {}", max_waiting, blocks));
@@ -62,8 +62,9 @@ void Machine::run_block() {
   if (!wait_until([&] { return producer.is_done(); })) producer.fail();
 }
 
-// The last block that comes executes the statement for all. Threads that only copy do not come: the others wait until
-// those have ended (PTX ISA, "barrier.cluster": of all threads that have not exited).
+// The last block that arrives executes the statement for all blocks. Producer threads do not arrive; the other threads
+// wait until the producers have ended (PTX ISA, "barrier.cluster": the barrier counts all threads that have not
+// exited).
 void Machine::meet(Instruction& instruction) {
   if (!wait_until([&] { return producer.is_done(); })) producer.fail();
   const std::int64_t meeting = meetings_;
@@ -86,7 +87,7 @@ bool Machine::wait_until(const std::function<bool()>& done) {
     return goes_on;
   };
   if (cluster > 1 && turns_.wants_to_yield()) yield(true);
-  bool moved = true;  // the block's threads have come here
+  bool moved = true;  // the block's threads have made progress by coming here
   for (;;) {
     const std::size_t before = producer.next;
     producer.serve(*this, done);

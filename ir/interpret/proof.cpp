@@ -22,12 +22,12 @@ namespace {
 
 using Kind = ProofVerdict::Kind;
 
-// Limits on statements executed in lanes. The machine executes some 30 million per second.
-constexpr double most_in_part = 3e7;  // in a set of blocks that represents all blocks
+// Limits on the number of statements executed, over all lanes. The machine executes about 30 million per second.
+constexpr double most_in_part = 3e7;  // for a set of blocks that represents all blocks
 constexpr double most_at_points = 2e7;
-constexpr std::size_t most_points = 64;  // compared elements of an output
+constexpr std::size_t most_points = 64;  // number of elements compared per output
 
-/// The number of statements executed in one trip of all free loops.
+/// Returns the number of statements executed for one value of each free axis.
 double executions_at_point(const Body& body) {
   double count = 0;
   for (const Stmt& stmt : body) {
@@ -58,7 +58,7 @@ bool adds_together(const Program& program) {
   return found;
 }
 
-/// Numbers of clusters: the first, the last, and others drawn by the seed.
+/// Returns numbers of clusters: the first, the last, and others drawn by the seed.
 std::vector<std::int64_t> some_clusters(std::int64_t all, std::int64_t count, std::uint64_t seed) {
   if (count == 1) return {0};
   std::set<std::int64_t> chosen = {0, all - 1};
@@ -68,15 +68,15 @@ std::vector<std::int64_t> some_clusters(std::int64_t all, std::int64_t count, st
   return {chosen.begin(), chosen.end()};
 }
 
-/// The clusters, and all others that add to the same elements. The numbers of these differ only along block axes that
-/// no Write's index names.
+/// Returns the clusters, and all other clusters that add to the same elements. The numbers of the latter differ only
+/// along block axes that no Write's index names.
 std::vector<std::int64_t> with_their_partners(const Program& schedule, const std::vector<std::int64_t>& clusters) {
   std::vector<std::int64_t> all = clusters;
   const Tile* tile = nullptr;
   for (const Stmt& stmt : schedule.body)
     if (const auto* launch = stmt.as<Tile>()) tile = launch;
   CHECK(tile != nullptr);
-  std::int64_t step = 1;  // between the numbers of neighbours along the axis; the last axis varies fastest
+  std::int64_t step = 1;  // distance between the numbers of neighbours along the axis; the last axis varies fastest
   for (auto axis = tile->axes.rbegin(); axis != tile->axes.rend(); ++axis) {
     if (axis->bind != Bind::block) continue;
     bool is_named = false;
@@ -97,7 +97,7 @@ std::vector<std::int64_t> with_their_partners(const Program& schedule, const std
   return all;
 }
 
-/// The roundings in the statements of a program.
+/// Returns a description of each kind of rounding in the statements of a program.
 std::set<std::string> roundings(const Program& program) {
   std::set<std::string> found;
   for_each(program.body, [&](const Stmt& stmt) {
@@ -258,7 +258,7 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
 }
 
 // Returns "" if the compared elements are equal, and nullopt if no element could be compared. If `adds`, blocks add to
-// the output, which begins as 0 everywhere: an element that is 0 may belong to blocks that were not executed.
+// the outputs, which start at 0: an element that is 0 may belong to blocks that were not executed, so it is skipped.
 std::optional<std::string> Proof::compare_some(const Memory& found, LazyInputs& inputs, bool adds,
                                                std::size_t& compared) const {
   const double each = executions_at_point(meaning_.body);

@@ -1,4 +1,4 @@
-// Proves that a schedule computes the formulas of a program, for all inputs (docs/proofs.md).
+// Proves that a schedule computes the same formulas as a program, for all inputs (docs/proofs.md).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,44 +15,45 @@ namespace deplo::ir {
 struct ProofVerdict {
   enum class Kind : std::uint8_t {
     proved,
-    in_part,  // of a large program: some blocks were executed, and some of their elements compared
+    in_part,  // of a large program, some blocks were executed and some of their elements compared
     refuted,
-    open,  // too large, or what decides is not known
+    open,  // the program is too large, or the evidence does not decide
   } kind = Kind::open;
-  std::string why;  // of all but `proved`, and what the proof ignores
+  std::string why;  // the reason if not `proved`, and what the proof ignores
 };
 /// "proved", "proved in part: 4 of 1024 blocks, 64 elements", "refuted: …", "not proved: …".
 std::string print(const ProofVerdict&);
 
-/// The outputs of a program in exact arithmetic (Ring), with which those of its schedules are compared. Two different
+/// The outputs of a program in exact arithmetic (Ring). Outputs of its schedules are compared with them. Two different
 /// formulas of degree d agree in an element with a probability of at most d / 2^31. Thread-safe.
 class Proof {
  public:
-  /// `inputs`: elements of the inputs, as for interpret(). Integers, truth values, and floats that are infinite or
-  /// whole numbers stay what they are; `seed` draws the other floats. Throws Error as interpret() does.
+  /// `inputs`: elements of the inputs, as for interpret(). Integers, booleans, and floats that are infinite or whole
+  /// numbers keep their values; `seed` draws all other floats. Throws Error as interpret() does.
   Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
-  /// The same with inputs that are computed when they are read, by their names.
+  /// Inputs by name, computed when they are read; otherwise as in the first constructor.
   using Inputs = std::map<std::string, ComputeElements, std::less<>>;
   struct Options {
     Ring::Sigmoid sigmoid = Ring::Sigmoid::hashed;
-    /// An input of 16 bits has at most so many different elements, each of them many times. 0: all are different.
+    /// Upper bound on the number of different elements in a 16-bit input; each element then occurs many times. 0: all
+    /// elements are different.
     std::uint64_t different_in_16_bits = 0;
   };
   Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, const Options&);
   Proof(const Program& meaning, Inputs inputs, std::uint64_t seed);
 
-  /// "" if the program leaves the same in all outputs; otherwise how many elements differ, and the first of them.
+  /// Returns "" if the schedule computes the same outputs; otherwise how many elements differ, and the first of them.
   /// Throws Error as interpret() does.
   std::string difference(const Program& schedule, const Limits& = {}) const;
-  /// The same of outputs that something else has computed in ring(). The program must not be too large to be compared
-  /// as a whole.
+  /// Compares outputs that were computed elsewhere in ring(). Returns the same text as above. The program must be small
+  /// enough to be compared as a whole.
   std::string difference(Memory found) const;
   bool is_whole() const { return expected_.has_value(); }
   const Ring& ring() const { return ring_; }
-  /// All elements of an input.
+  /// Returns all elements of an input.
   std::vector<double> input(const Buffer&) const;
 
-  /// The same within seconds. What interpret() throws refutes a schedule.
+  /// Returns the verdict on a schedule within seconds. A schedule for which interpret() throws is refuted.
   ProofVerdict verdict(const Program& schedule, const Limits& = {}) const;
 
  private:
@@ -65,12 +66,12 @@ class Proof {
   Program meaning_;
   std::uint64_t seed_;
   Ring ring_;
-  Inputs inputs_;                   // in exact arithmetic
-  std::optional<Memory> expected_;  // of a program that is not too large
+  Inputs inputs_;                   // represented in exact arithmetic
+  std::optional<Memory> expected_;  // only if the program is not too large
 };
 
-/// What the schedule does that the proof ignores, for people: "rounding of factors to tf32"; "" for nothing but
-/// rounding to f32 and the order of operations.
+/// Returns what the schedule does that the proof ignores, as text: "rounding of factors to tf32". Returns "" if the
+/// proof ignores only rounding to f32 and the order of operations.
 std::string ignored(const Program& meaning, const Program& schedule);
 
 }  // namespace deplo::ir

@@ -1,10 +1,11 @@
-// How far rounding in f32 may take each value of a Loop program, beside the value in double: running error analysis
-// (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation takes over the errors of
-// its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of a long sum
-// count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic rounding error
-// analysis, SIAM J. Sci. Comput. 41, 2019), and likewise those of factors to tf32 or 16 bits; all else may be
-// correlated, and is added as it is. A sum of more than `longest_chain` terms is a sum of partial sums, as in every
-// kernel: an addition to a partial sum rounds that, not the total. A scan has no partial sums.
+// Bounds how far rounding in f32 may move each value of a Loop program from its value in double, by running error
+// analysis (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation inherits the
+// errors of its operands, as far as they move its result, and adds its own rounding. The roundings of the additions of
+// a long sum count as independent, so their squares are added (Higham and Mary, A new approach to probabilistic
+// rounding error analysis, SIAM J. Sci. Comput. 41, 2019). The same holds for roundings of factors to tf32 or 16 bits.
+// All other errors may be correlated, so they are added directly. A sum of more than `longest_chain` terms is a sum of
+// partial sums, as in every kernel: an addition to a partial sum rounds the partial sum, not the total. A scan has no
+// partial sums.
 #include "ir/interpret/rounding.h"
 
 #include <array>
@@ -19,9 +20,10 @@
 namespace deplo::ir::exec {
 namespace {
 
-constexpr double unit = 0x1p-24;  // of rounding to the nearest f32
+constexpr double unit = 0x1p-24;  // unit roundoff of f32
 
-/// Roundings of one operation: those that OpenCL C allows at most (7.4, relative error as ULPs; an ULP is two units).
+/// Returns the maximum error of one operation that OpenCL C allows, in units of roundoff (7.4, relative error as ULPs;
+/// one ULP is two units).
 double units(Op op) {
   switch (op) {
     case Op::add:
@@ -50,7 +52,7 @@ double units(Op op) {
   }
 }
 
-/// What operands that are off by `errors` make of the result.
+/// Returns how far operands with these errors may move the result.
 template <class F>
 double spread(std::span<double> args, std::span<const double> errors, double result, F apply_op) {
   double sum = 0;
@@ -64,7 +66,7 @@ double spread(std::span<double> args, std::span<const double> errors, double res
       if (!std::isnan(moved)) most = std::max(most, moved);
     }
     args[i] = exact;
-    if (most < 0) return std::numeric_limits<double>::infinity();  // no digit of it is known
+    if (most < 0) return std::numeric_limits<double>::infinity();  // no digit of the result is known
     sum += most;
   }
   return sum;
@@ -72,14 +74,14 @@ double spread(std::span<double> args, std::span<const double> errors, double res
 
 constexpr double largest = std::numeric_limits<float>::max(), infinity = std::numeric_limits<double>::infinity();
 
-/// Whether operands that may be anything but NaN make a result that is not NaN either.
+/// True if the operation never returns NaN for operands that are not NaN.
 bool keeps_number(Op op) {
   return op == Op::copy || op == Op::negative || op == Op::exp || op == Op::exp2 || op == Op::tanh ||
          op == Op::sigmoid || op == Op::relu || op == Op::erf || op == Op::absolute || op == Op::maximum ||
          op == Op::minimum;
 }
 
-/// What an operand of unknown value makes of the error of a result; 0: there is none.
+/// Returns the error of a result whose operands include unknown values, or 0 if the errors of all operands are finite.
 double unknown(Op op, std::span<const double> errors) {
   double error = 0;
   for (const double e : errors)
@@ -87,13 +89,14 @@ double unknown(Op op, std::span<const double> errors) {
   return gives_truth(op) && error != 0 ? 1 : error;
 }
 
-/// Whether an operation on finite operands overflows by so little that rounding of the operands decides it.
+/// True if an operation on finite operands overflows by so little that rounding of the operands decides it.
 template <class F>
 bool barely_overflows(std::span<double> args, std::span<const double> errors, F apply_op) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const double exact = args[i];
     bool finite = false;
-    const double own = 8 * unit * std::abs(exact);  // as an error of the operand
+    // the operation's own rounding, expressed as an error of the operand
+    const double own = 8 * unit * std::abs(exact);
     for (const double off : {exact - errors[i] - own, exact + errors[i] + own}) {
       args[i] = off;
       finite |= std::isfinite(apply_op());
@@ -104,33 +107,34 @@ bool barely_overflows(std::span<double> args, std::span<const double> errors, F 
   return false;
 }
 
-/// Whether the result is 0 or -0, and devices differ in which.
+/// True if the result is 0 or -0, depending on the device.
 bool is_either_zero(Op op, std::span<const double> args) {
   if (op == Op::relu) return args[0] == 0 && std::signbit(args[0]);
   return (op == Op::maximum || op == Op::minimum) && args[0] == 0 && args[1] == 0 &&
          std::signbit(args[0]) != std::signbit(args[1]);
 }
 
-/// Whether some order of additions overflows, or would if the products of its terms were inside fmas.
+/// True if some order of the additions overflows, or would overflow if the products of its terms were inside fmas.
 bool overflows(const Rounding& sum) { return sum.positive > largest || -sum.negative > largest; }
 
-/// One rounding of the value. A subnormal number is rounded to a multiple of the least one.
+/// Returns one rounding of the value. A subnormal number is rounded to a multiple of the smallest subnormal.
 double own_unit_of(double value) { return std::max(unit * std::abs(value), value == 0 ? 0 : 0x1p-150); }
 
-/// The error of a sum that overflows in some orders and not in others; 0: in all of them, or in none.
+/// Returns the error of a sum that overflows in some orders but not in others. Returns 0 if all orders overflow, or
+/// none.
 double overflow_of(const Rounding& sum) {
   if (sum.positive > largest && -sum.negative > largest) return std::nan("");
   return overflows(sum) && std::abs(sum.positive + sum.negative) <= largest ? infinity : 0;
 }
 
-/// Counts a term among those of its sign.
+/// Adds a term to the total of the terms with its sign.
 void count_term(Rounding& sum, const Rounding& term, double value, double error) {
   const double exact = std::isnan(term.product) ? value : term.product;
   if (std::isfinite(exact)) (exact < 0 ? sum.negative : sum.positive) += exact;
-  if (!std::isfinite(error)) sum.terms = std::nan("");  // stays
+  if (!std::isfinite(error)) sum.terms = std::nan("");  // sums of NaN stay NaN
 }
 
-/// `own`: the rounding of a result of the sum's size.
+/// Updates the error of a sum by one more term. `own`: the rounding of a result as large as the sum.
 void add_term(Rounding& sum, const Rounding& term, const Computation& c, double value, double error, double own) {
   const double factors = term.factors;
   sum.terms += error - factors;
@@ -138,7 +142,7 @@ void add_term(Rounding& sum, const Rounding& term, const Computation& c, double 
   const double rounded = c.dtype == DType::f32 ? own_unit_of(sum.part) : 0;
   sum.squares += rounded * rounded + factors * factors;
   if (++sum.added == longest_chain && !c.scans) {
-    sum.squares += own * own;  // of adding the partial sum to the total
+    sum.squares += own * own;  // rounding when the partial sum is added to the total
     sum.part = 0;
     sum.added = 0;
   }
@@ -147,7 +151,7 @@ void add_term(Rounding& sum, const Rounding& term, const Computation& c, double 
 
 void scale_sum(Rounding& sum, double before, double factor, double error, double own) {
   factor = std::abs(factor);
-  if (factor == 1) return;  // the maximum stands: exp(0), which is exact
+  if (factor == 1) return;  // the maximum did not change; exp(0) is exact
   sum.terms = sum.terms * factor + std::abs(before) * error + own;
   sum.squares *= factor * factor;
   sum.part *= factor;
@@ -156,7 +160,7 @@ void scale_sum(Rounding& sum, double before, double factor, double error, double
   sum.error = sum.terms + std::sqrt(sum.squares);
 }
 
-/// What the operands' errors make of the result.
+/// Returns the part of the result's error that comes from the operands' errors.
 template <class F>
 double carried_error(Op op, std::span<double> args, std::span<const double> errors, double result, F apply_op) {
   if (op == Op::add || op == Op::subtract) return errors[0] + errors[1];
@@ -166,7 +170,7 @@ double carried_error(Op op, std::span<double> args, std::span<const double> erro
 
 }  // namespace
 
-// A constant is off by what f32 makes of it, an input's element is what it is.
+// The error of a constant is its rounding to f32. Elements of inputs have no error.
 void Roundings::start(const Lanes& lanes) {
   CHECK(lanes.count == 1);
   of_.resize(lanes.values.size());
@@ -202,7 +206,7 @@ void Roundings::compute(const Computation& c, Lanes& lanes) {
     rounding = {error};
     return;
   }
-  if (!std::isfinite(result)) {  // compared as what it is
+  if (!std::isfinite(result)) {  // infinities and NaN are compared exactly
     rounding.error = barely_overflows(arguments, argument_errors, apply_op) ? infinity : 0;
     return;
   }

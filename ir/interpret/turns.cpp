@@ -20,7 +20,7 @@ void Turns::run(int blocks, std::uint64_t seed, const std::function<void(int)>& 
       } catch (...) {
         if (!failure_) failure_ = std::current_exception();
       }
-      set_moved();  // what it did last may be what others wait for
+      set_moved();  // other blocks may wait for what this block did last
       states_[static_cast<std::size_t>(rank)] = State::done;
       draw();
     });
@@ -40,7 +40,8 @@ bool Turns::yield(bool moved) {
 
 void Turns::set_moved() { std::ranges::replace(states_, State::waits, State::may_move); }
 
-// Whoever fails last lets those that wait for ever go, to end.
+// Gives the turn to a block that may move; returns false if there is none. A block that then fails marks the waiting
+// blocks as movable, so that they end.
 bool Turns::draw() {
   std::vector<int> may;
   for (std::size_t rank = 0; rank < states_.size(); ++rank)

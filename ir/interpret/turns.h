@@ -11,15 +11,15 @@
 
 namespace deplo::ir::exec {
 
-/// Each block has a thread of its own, so that it can stop anywhere. The seed draws which block is next.
+/// Each block has a thread of its own, so that it can stop anywhere. The seed draws which block runs next.
 class Turns {
  public:
-  /// Calls block(rank) for each rank. The first exception ends all of them, and is thrown.
+  /// Calls block(rank) for each rank. The first exception ends all blocks and is rethrown.
   void run(int blocks, std::uint64_t seed, const std::function<void(int)>& block);
-  /// Called by the block that has the turn; other blocks may have turns before this returns. `moved`: the block has
-  /// made progress since its last turn. False: this block and all others wait.
+  /// Called by the block that has the turn. Other blocks may have turns before this returns. `moved`: the block has
+  /// made progress since its last turn. Returns false if this block and all others wait.
   bool yield(bool moved);
-  /// Draws whether a block passes the turn to others although it could go on.
+  /// Draws whether a block passes the turn on although it could continue.
   bool wants_to_yield() { return rng_.below(2) == 0; }
 
  private:
@@ -31,7 +31,7 @@ class Turns {
 
   std::mutex mutex_;
   std::condition_variable given_;
-  std::vector<State> states_;  // by rank
+  std::vector<State> states_;  // indexed by rank
   int turn_ = 0;               // rank of the block that has the turn
   Rng rng_{0};
   std::exception_ptr failure_;

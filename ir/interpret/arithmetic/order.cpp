@@ -16,19 +16,19 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr Word sign_of_word = Word{1} << 63;
-constexpr Word kind_mask = 3;  // of the type to which a value was rounded
+constexpr Word kind_mask = 3;  // the last bits encode the type to which a value was rounded
 enum class Rounded : std::uint8_t { no, f16, bf16, tf32 };
 
 Word word(double value) { return std::bit_cast<Word>(value); }
 Word mixed(Word seed) { return Rng(seed).next(); }
 
-/// Less than 2 in size, not 0, and positive.
+/// Returns a positive hash: nonzero and below 2.
 double hash(Word seed, Rounded kind = Rounded::no) {
   const Word size = (mixed(seed) >> 2 & ~kind_mask) | Word{1} << 40 | static_cast<Word>(kind);
   return std::bit_cast<double>(size);
 }
 
-/// An operation whose operands have this order.
+/// Returns the hash of an operation whose result depends on the order of its operands.
 double node(Word name, double a, double b = 0, double c = 0) {
   return hash(mixed(mixed(mixed(name) ^ word(a)) + word(b)) ^ mixed(word(c) + 1));
 }
@@ -37,7 +37,7 @@ constexpr Word name_of_dot = 1, name_of_rounding = 2, name_of_constant = 3, name
 
 bool is_special(double value) { return !std::isfinite(value); }
 
-// Of absolute values, for products; the sign is that of the product.
+// Hashes the absolute values, and applies the sign of the product.
 double product(double a, double b) {
   if (is_special(a) || is_special(b)) return a * b;
   static const double one = Order().constant(1);
@@ -48,7 +48,7 @@ double product(double a, double b) {
   return std::signbit(a) != std::signbit(b) ? -size : size;
 }
 
-/// -x - y is -(x + y): the operand that is greater in size becomes positive.
+/// Since -x - y is -(x + y), the operand with the greater absolute value is made positive.
 double sum(double a, double b) {
   if (is_special(a) || is_special(b)) return a + b;
   if (a == 0) return b;
@@ -58,7 +58,7 @@ double sum(double a, double b) {
   return a < 0 ? -node(name_of(Op::add), -a, -b) : node(name_of(Op::add), a, b);
 }
 
-/// a * b + c, rounded once.
+/// Returns a * b + c, rounded once.
 double fused(double a, double b, double c) {
   if (is_special(a) || is_special(b) || is_special(c)) return a * b + c;
   static const double one = Order().constant(1);
@@ -81,7 +81,7 @@ double function(Op op, double a, double b = 0) {
 double rounded_to(Rounded kind, double value) {
   if (value == 0 || is_special(value)) return value;
   const auto now = static_cast<Rounded>(word(value) & kind_mask);
-  if (now == kind || (kind == Rounded::tf32 && now != Rounded::no)) return value;  // 16 bits fit into a tf32
+  if (now == kind || (kind == Rounded::tf32 && now != Rounded::no)) return value;  // a tf32 can hold every f16 and bf16
   const double size = hash(mixed(word(std::fabs(value)) + name_of_rounding) + static_cast<Word>(kind), kind);
   return std::signbit(value) ? -size : size;
 }
@@ -134,7 +134,7 @@ double binary(Op op, double a, double b) {
 double Order::constant(double value) const {
   const auto number = static_cast<float>(f32_constant(value));
   if (number == 0 || !(std::fabs(number) <= std::numeric_limits<float>::max())) return number;
-  if (std::fabs(number) >= 0x1p64F) return number;  // below or above all others
+  if (std::fabs(number) >= 0x1p64F) return number;  // these stay below or above all hashes
   const double size = node(name_of_constant, std::fabs(number));
   return number < 0 ? -size : size;
 }

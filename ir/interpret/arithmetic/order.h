@@ -1,16 +1,17 @@
-// The order of operations: two programs whose floats agree in it give the same bits (docs/determinism.md).
+// The arithmetic that tracks the order of operations: two programs whose floats are equal in it give the same bits
+// (docs/determinism.md).
 #pragma once
 #include "ir/interpret/arithmetic/arithmetic.h"
 
 namespace deplo::ir {
 
-/// A float is a hash of the expression that computed it: its operations, their operands, and their order. Only what
-/// holds for every float, bit by bit, makes two expressions equal: sums and products commute, negation is exact and
-/// moves through sums and products, adding 0 and multiplying by 1 change nothing (but the sign of a 0), and a value
-/// that has been rounded to 16 bits is not changed by another such rounding. Maxima, minima and comparisons round
-/// nothing and are those of an order of the hashes.
+/// A float is a hash of the expression that computed it: its operations, their operands, and their order. Two
+/// expressions are equal only by rules that hold for every float, bit by bit: sums and products commute, negation is
+/// exact and moves through sums and products, adding 0 and multiplying by 1 change nothing (except the sign of a 0),
+/// and rounding a value again to the same 16-bit type changes nothing. Maxima, minima and comparisons do not round;
+/// they compare the hashes.
 ///
-/// A hash is a double less than 2 in size. Its last bits tell the type to which it was rounded.
+/// A hash is a double with an absolute value below 2. Its last bits encode the type to which it was rounded.
 class Order final : public Arithmetic {
  public:
   double constant(double value) const override;
@@ -20,7 +21,7 @@ class Order final : public Arithmetic {
   double integer(double value, DType) const override;
   bool is_tf32(double) const override { return true; }
 
-  /// An input: a hash of its own for each seed.
+  /// Returns an element of an input: a different hash for each seed.
   static double element(std::uint64_t seed);
 };
 

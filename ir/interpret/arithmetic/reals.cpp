@@ -14,7 +14,7 @@ class Reals final : public Arithmetic {
   double constant(double value) const override { return f32_constant(value); }
 
   void apply(Op op, std::int64_t n, double* out, const double* a, const double* b, const double* c) const override {
-    switch (op) {  // the operations that inner loops are made of; the others cost more than a call anyway
+    switch (op) {  // the operations of inner loops; all other operations cost more than a call anyway
       case Op::copy:
         return each(n, out, [=](auto i) { return a[i]; });
       case Op::add:

@@ -19,12 +19,12 @@
 namespace deplo::ir {
 namespace {
 
-/// The greatest q below 2^31 for which q and p = 2q + 1 are primes.
+/// The greatest q below 2^31 for which both q and p = 2q + 1 are prime.
 constexpr std::uint64_t q = 2147483543, p = 2 * q + 1;
 constexpr std::uint64_t generator = 4;  // a square, so its order in Z_p is q
 
 constexpr int q_bits = 31;
-constexpr double least_alias = 0x1p64;  // numbers that stay themselves
+constexpr double least_alias = 0x1p64;  // numbers from here on stay themselves
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
 template <std::uint64_t modulus>
@@ -37,7 +37,7 @@ constexpr std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   return result;
 }
 
-/// An element: its residues modulo p and q.
+/// An element of the ring: its residues modulo p and q.
 struct Pair {
   std::uint64_t p = 0, q = 0;
   bool operator==(const Pair&) const = default;
@@ -49,11 +49,13 @@ constexpr std::uint64_t reduced(std::uint64_t sum, std::uint64_t modulus) {
 constexpr Pair sum(Pair a, Pair b) { return {reduced(a.p + b.p, p), reduced(a.q + b.q, q)}; }
 constexpr Pair negated(Pair a) { return {a.p == 0 ? 0 : p - a.p, a.q == 0 ? 0 : q - a.q}; }
 constexpr Pair product(Pair a, Pair b) { return {a.p * b.p % p, a.q * b.q % q}; }
-constexpr Pair inverse(Pair a) { return {power<p>(a.p, p - 2), power<q>(a.q, q - 2)}; }  // Fermat; of 0 it is 0
+// by Fermat; the inverse of 0 is 0
+constexpr Pair inverse(Pair a) { return {power<p>(a.p, p - 2), power<q>(a.q, q - 2)}; }
 
 constexpr Pair one = {1, 1};
 
-/// A sum of up to 2^32 products, reduced only at the end: its lower and upper halves have a sum each.
+/// A sum of up to 2^32 products, reduced only at the end. The lower and upper halves of the products are summed
+/// separately.
 template <std::uint64_t modulus>
 class Sum {
  public:
@@ -72,14 +74,14 @@ class Sum {
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-/// Whether all are less than 2 in size.
+/// True if all values encode elements, that is, their absolute values are below 2.
 template <class... Doubles>
 bool are_elements(Doubles... values) {
   constexpr int exponent_bit = 62;
   return ((bits_of(values) | ...) >> exponent_bit & 1) == 0;
 }
 
-// Without branches, which would go either way at random.
+// Branch-free, because `negative` is random and would be mispredicted.
 constexpr std::uint64_t negated_if(std::uint64_t negative, std::uint64_t x) {
   const std::uint64_t mask = 0 - negative;
   return (x ^ mask) + ((p + 1) & mask);  // ~x + 1 + p = p - x
@@ -95,7 +97,7 @@ Pair decode(double element) {
   return {negated_if(bits >> 63, bits << 1 >> 1 >> q_bits), bits & ((std::uint64_t{1} << q_bits) - 1)};
 }
 
-/// A whole number or any other finite double m * 2^e, by its residues.
+/// Returns the residue of a finite double m * 2^e, which need not be a whole number.
 template <std::uint64_t modulus>
 std::uint64_t residue(double value) {
   int exponent = 0;
@@ -109,7 +111,8 @@ std::uint64_t residue(double value) {
 }
 Pair residues(double value) { return {residue<p>(value), residue<q>(value)}; }
 
-/// The fraction of two numbers below 2^20 to which the double is nearest, by continued fractions: 1/15 of 0.2 / 3.
+/// Returns the fraction of two integers below 2^20 to which the double is nearest, found by continued fractions: 1/15
+/// for 0.2 / 3. Returns nullopt if there is none.
 std::optional<std::pair<double, double>> simple_fraction(double value) {
   constexpr double limit = 0x1p20;
   const double size = std::fabs(value);
@@ -124,16 +127,16 @@ std::optional<std::pair<double, double>> simple_fraction(double value) {
   return std::nullopt;
 }
 
-/// Of a constant: products and quotients of constants, which are rounded, are those of the fractions.
+/// Returns the element of a constant. Constants that are rounded products or quotients stand for the exact fractions.
 Pair fraction_of(double value) {
   const auto fraction = simple_fraction(value);
   return fraction ? product(residues(fraction->first), inverse(residues(fraction->second))) : residues(value);
 }
 
-/// Of an element, or of a number that stays itself.
+/// Decodes an element, or returns the residues of a number that stays itself.
 Pair pair_of(double value) { return are_elements(value) ? decode(value) : residues(value); }
 
-/// The whole number that the element is, if it is below 2^30.
+/// Returns the whole number that the element represents if its absolute value is below 2^30, else nullopt.
 std::optional<std::int64_t> whole(Pair x) {
   constexpr std::int64_t limit = std::int64_t{1} << 30;
   const std::int64_t n = static_cast<std::int64_t>(x.p) - (x.p > q ? static_cast<std::int64_t>(p) : 0);
@@ -152,7 +155,7 @@ Pair hashed(Op op, Pair x, Pair y = {}) {
   return drawn(mixed(mixed(x.p << 32 ^ x.q) ^ (y.p << 32 ^ y.q)) + static_cast<std::uint64_t>(op));
 }
 
-/// generator^n for n below q, by the bytes of n.
+/// Returns generator^n for n below q, from one table for each byte of n.
 std::uint64_t exponential(std::uint64_t n) {
   static const auto table = [] {
     std::array<std::array<std::uint64_t, 256>, 4> powers{};
@@ -164,7 +167,8 @@ std::uint64_t exponential(std::uint64_t n) {
   return of(0) * of(1) % p * (of(2) * of(3) % p) % p;
 }
 
-/// -1 or 1, by which an infinity is multiplied. An element is positive unless it is known to be a negative number.
+/// Returns -1 or 1, the sign that an infinity is multiplied by. An element counts as positive unless it is known to be
+/// a negative whole number.
 double sign_of(double value) {
   if (!are_elements(value)) return value < 0 ? -1 : 1;
   return whole(decode(value)).value_or(1) < 0 ? -1 : 1;
@@ -191,12 +195,12 @@ double multiply(double a, double b) {
 double multiply_add(double a, double b, double c) {
   if (are_elements(a, b, c)) {
     const Pair x = decode(a), y = decode(b), z = decode(c);
-    return encode({(x.p * y.p + z.p) % p, (x.q * y.q + z.q) % q});  // at most p * p + p, which is below 2^64
+    return encode({(x.p * y.p + z.p) % p, (x.q * y.q + z.q) % q});  // at most (p - 1) * p, which is below 2^64
   }
   return add(multiply(a, b), c);
 }
 
-/// Of an element that is not 0. The elements of a row often have one divisor.
+/// Returns the inverse of a nonzero element. The last divisor is cached because the elements of a row often share one.
 Pair inverse_of(double b) {
   thread_local double divisor = 0;
   thread_local Pair result;
@@ -215,7 +219,7 @@ double divide(double a, double b) {
 double maximum(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
 double minimum(double a, double b) { return a <= b || std::isnan(a) ? a : b; }
 
-/// Of 0, infinities and NaN what it is, of all others a hash.
+/// Applies the function to 0, infinities and NaN; all other values are hashed.
 double function(Op op, double a) {
   if (a == 0 || !std::isfinite(a)) {
     const double value = ir::apply(op, std::span(&a, 1));

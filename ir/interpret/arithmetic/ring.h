@@ -10,19 +10,20 @@ namespace deplo::ir {
 struct Program;
 
 /// Floats are pairs of the fields Z_p x Z_q, p = 2q + 1 (Wu et al., Mirage, OSDI 2025, section 5). Sums, products and
-/// quotients are exact. exp(x) = (g^x.q, 1), where g has the order q in Z_p, is a homomorphism: exp(x + y) = exp(x)
-/// exp(y). Other functions are hashes of their operands. Rounding does nothing.
+/// quotients are exact. exp(x) = (g^x.q, 1), where g has order q in Z_p, is a homomorphism: exp(x + y) = exp(x) exp(y).
+/// Other functions are hashes of their operands. Rounding does nothing.
 ///
-/// A finite number becomes its residues, so constants keep their algebra; the number nearest to a fraction of small
-/// numbers is that fraction. A pair is the double with the bits
-/// |x.p| * 2^31 + x.q and the sign of x.p in -q..q: less than 2 in size, and whole numbers are in order. Numbers from
-/// 2^64 on stay themselves, so that they remain below or above all others.
+/// A finite number is represented by its residues, so arithmetic on constants stays exact. A number that is the double
+/// nearest to a fraction of small integers represents that fraction. A pair is encoded as the double with the bits
+/// |x.p| * 2^31 + x.q and the sign of x.p, taken from -q..q. The absolute value of this double is below 2, and whole
+/// numbers keep their order. Numbers from 2^64 on stay themselves, so that they remain below or above all pairs.
 class Ring final : public Arithmetic {
  public:
-  /// Whether sigmoid(x) is a hash, or 1 / (1 + exp(-x)), as the emitter writes it. An exponential of the latter does
-  /// not depend on x.
+  /// How sigmoid(x) is represented: as a hash, or as 1 / (1 + exp(-x)), which the emitter writes. In the expanded form,
+  /// exp(sigmoid(x)) does not depend on x.
   enum class Sigmoid : std::uint8_t { hashed, expanded };
-  /// `meaning`: the program that is proved. A schedule multiplies its factors by log2(e), and rounds the product.
+  /// `meaning`: the program whose schedules are proved. A schedule multiplies the program's factors by log2(e) and
+  /// rounds the products; the constructor notes these products.
   explicit Ring(const Program& meaning, Sigmoid sigmoid = Sigmoid::hashed);
 
   double constant(double value) const override;
@@ -32,17 +33,17 @@ class Ring final : public Arithmetic {
   double integer(double value, DType) const override;
   bool is_tf32(double) const override { return true; }
 
-  /// An element that `seed` draws, each with about the same probability.
+  /// Returns an element drawn by `seed`; all elements have about the same probability.
   static double element(std::uint64_t seed);
-  /// Whether the constant is a fraction of small numbers, so that products and quotients of such constants may be
-  /// rounded before they are multiplied.
+  /// True if the constant is a fraction of small integers. Products and quotients of such constants may then be rounded
+  /// before they are multiplied.
   static bool is_fraction(double constant);
-  /// The one representation of a float, in which equal floats have equal bits.
+  /// Returns the canonical representation of a float: equal floats have equal bits.
   double canonical(double value) const;
 
  private:
   Sigmoid sigmoid_;
-  std::map<double, double> powers_;  // a factor times log2(e), rounded to double → the factor
+  std::map<double, double> powers_;  // maps a factor times log2(e), rounded to double, to the factor
 };
 
 }  // namespace deplo::ir

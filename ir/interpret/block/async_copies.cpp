@@ -83,14 +83,14 @@ void AsyncCopies::arrive(int barrier, std::int64_t slot, std::int64_t bytes, int
 
 bool AsyncCopies::completes(int barrier, std::int64_t slot, std::int64_t parity) const {
   const Barrier& b = barriers[static_cast<std::size_t>(barrier)];
-  if (slot < 0 || slot >= std::ssize(b.slots)) return true;  // the wait itself says so
+  if (slot < 0 || slot >= std::ssize(b.slots)) return true;  // the wait itself reports the error
   const Barrier::Slot& s = b.slots[static_cast<std::size_t>(slot)];
   return s.phase % 2 != parity || (s.arrivals == b.count && s.expected == s.delivered);
 }
 
 void AsyncCopies::wait(int barrier, std::int64_t slot, std::int64_t parity, int lane, int writer) {
   Barrier::Slot& s = this->slot(barrier, slot, lane, lanes_.rank);
-  if (s.phase % 2 != parity) {  // complete already
+  if (s.phase % 2 != parity) {  // the phase is already complete
     s.waited = s.phase - 1;
     if (!shared_.producing) return;
     for (const auto& [rank, clock] : s.complete) shared_.seen[rank] = std::max(shared_.seen[rank], clock);
@@ -130,7 +130,7 @@ void AsyncCopies::wait_stages(std::int64_t keep) {
   });
 }
 
-// The stages that filled the slot: one whose phase is another one is read too early or never.
+// Completes the stages that fill the slot. A fill in the other phase would be read too early or never.
 void AsyncCopies::wait_stages(std::int64_t slot, std::int64_t phase) {
   const auto where = [&] { return ", in block " + std::to_string(lanes_.block) + " at `" + lanes_.text() + "`"; };
   bool filled = false;

@@ -56,7 +56,7 @@ void GlobalMemory::gather(std::size_t dst, const Access& access, const Offsets& 
   }
 }
 
-// In evaluate_at an output can be read back only where this evaluation wrote it.
+// In evaluate_at, an output element can be read only if this evaluation wrote it.
 const Point& GlobalMemory::written_point(const Global& global, std::int64_t offset) const {
   for (auto point = points->rbegin(); point != points->rend(); ++point)
     if (point->offset == offset && point->buffer == global.name) return *point;
@@ -92,11 +92,11 @@ void GlobalMemory::write_point(const Global& global, WriteMode mode, std::int64_
   point->rounding = adds ? point->rounding + rounding : rounding;
 }
 
-// Several threads may write an element only to the same bits, or all of them add to it. What a value chose is nobody
-// else's, but for blocks that overlap.
+// Several threads may write an element only if all write the same bits, or if all add to it. In a scatter, only one
+// writer may choose an element; overlapping blocks may write it again with the same bits.
 void GlobalMemory::claim(Global& global, const Access& to, WriteMode mode, std::size_t i, int lane,
                          double value) const {
-  constexpr std::int64_t several = -INT64_MAX;  // no thread, and its negation is a number
+  constexpr std::int64_t several = -INT64_MAX;  // not the number of a thread, and its negation does not overflow
   const std::int64_t me = lanes_.block * lanes_.threads + lanes_.thread(lane) + 1;
   std::int64_t& writer = global.writers[i];
   const bool adds = ir::adds(mode);

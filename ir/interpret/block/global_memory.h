@@ -12,16 +12,16 @@
 namespace deplo::ir::exec {
 
 struct Global : Layout {
-  std::span<double> data;                       // empty in evaluate_at, and of a lazy input
+  std::span<double> data;                       // empty in evaluate_at, and for a lazy input
   LazyInput* lazy = nullptr;                    // an input whose elements are computed when they are read
-  const Numbers* numbers = nullptr;             // inputs of evaluate_at …
-  std::function<double(std::int64_t)> element;  // … or one element of them
-  std::span<double> rounding;                   // of an output: the rounding errors of `data`, if requested
-  // Of an output: the writer of each element. 0: nobody; t + 1: thread t of the launch by `=`; -(t + 1): thread t by
+  const Numbers* numbers = nullptr;             // inputs of evaluate_at as arrays …
+  std::function<double(std::int64_t)> element;  // … or as a function that returns one element
+  std::span<double> rounding;                   // for an output: the rounding errors of `data`, if requested
+  // For an output: the writer of each element. 0: nobody; t + 1: thread t of the launch by `=`; -(t + 1): thread t by
   // `+=`; -INT64_MAX: several threads by `+=`.
   std::vector<std::int64_t> writers;
 
-  /// An element of an input or an output; not in evaluate_at.
+  /// Returns an element of an input or an output. Not available in evaluate_at.
   double at(std::int64_t offset) const {
     const auto i = static_cast<std::size_t>(offset);
     return lazy != nullptr ? (*lazy)[i] : data[i];
@@ -33,14 +33,15 @@ class GlobalMemory {
   GlobalMemory(const Arithmetic& arithmetic, Lanes& lanes, Roundings& roundings)
       : arithmetic_(arithmetic), lanes_(lanes), roundings_(roundings) {}
 
-  std::vector<Global> buffers;           // of the program, in order
-  std::vector<Point>* points = nullptr;  // of evaluate_at: receives the written elements
-  bool exact = false;                    // outputs keep the exact values, which are rounded when they are read
-  bool once = false;                     // a program without threads: a scatter must not write an element twice
+  std::vector<Global> buffers;           // the program's buffers, in order
+  std::vector<Point>* points = nullptr;  // in evaluate_at: receives the written elements
+  bool exact = false;                    // outputs keep exact values, which are rounded when they are read
+  bool once = false;                     // the program has no threads: a scatter must not write an element twice
 
   void load(std::size_t dst, const Access&, const Offsets&, Mask);
-  /// `rounding`: bound on the error of the value. Throws Error on a race between threads. In a scatter (values choose
-  /// the element) it also throws if the element already has other bits or, with `once`, was already written.
+  /// Writes or adds an element. `rounding`: bound on the error of the value. Throws Error on a race between threads. In
+  /// a scatter (loaded values choose the element) it also throws if the element already has other bits or, with `once`,
+  /// was already written.
   void write(const Access&, WriteMode, std::int64_t offset, int lane, double value, double rounding);
 
  private:

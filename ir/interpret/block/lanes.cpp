@@ -9,7 +9,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-// A lane that is not active may hold anything.
+// Returns an arbitrary index for values out of range, because an inactive lane may hold anything.
 std::int64_t to_index(double value) {
   return value >= -1e18 && value <= 1e18 ? static_cast<std::int64_t>(value) : INT64_MIN / 2;
 }

@@ -24,9 +24,9 @@ struct Variable {
 struct Lanes {
   int threads = 1, registers = 1, count = 1;
   std::vector<Variable> variables;
-  std::vector<double> values;       // element w of a value in lane l is at the value's start + w * count + l
-  std::int64_t block = 0;           // the running block
-  int rank = 0;                     // the block's number in its cluster
+  std::vector<double> values;       // element w of a value in lane l is at: start of the value + w * count + l
+  std::int64_t block = 0;           // number of the running block
+  int rank = 0;                     // number of the block in its cluster
   const Stmt* statement = nullptr;  // the running statement, for messages
 
   double* element(std::size_t value, int w) { return values.data() + value + std::ptrdiff_t{w} * count; }
@@ -35,22 +35,23 @@ struct Lanes {
 
   std::int64_t scalar(const Index& uniform) const;  // inline, because scalar programs spend half their time here
   std::int64_t at(const Index&, int lane) const;
-  void evaluate(Index&, std::int64_t* out) const;  // in all lanes
+  void evaluate(Index&, std::int64_t* out) const;  // evaluates the index in all lanes
 
-  std::string place(int lane) const;  // "block 3, thread 5"
-  std::string text() const;           // the statement's text
+  std::string place(int lane) const;  // for example "block 3, thread 5"
+  std::string text() const;           // text of the running statement
   [[noreturn]] void fail(const std::string& what, int lane) const;
 
  private:
   std::int64_t add_scalar_atoms(std::int64_t sum, const Index&) const;
 };
 
-/// First line of the statement's text.
+/// Returns the first line of the statement's text.
 std::string text_of(const Stmt& stmt);
 
-// --- inline
+// --- inline functions
 
-/// Wraps on overflow, so that an overflowing index is out of range or harmless, never undefined behaviour.
+/// Returns sum + a * b. Wraps on overflow, so that an overflowing index is out of range or harmless, never undefined
+/// behaviour.
 inline std::int64_t multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
                                    static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));

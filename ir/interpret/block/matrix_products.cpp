@@ -12,8 +12,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-// Which of the product's sums register `number` of a thread of the warpgroup is: four for each 8 columns, two columns
-// of row g and of row 8 + g (PTX ISA, "Register Fragments", wgmma).
+// Returns which of the product's sums is in register `number` of a thread of the warpgroup. Each 8 columns have four
+// registers: two columns of row g and two of row 8 + g (PTX ISA, "Register Fragments", wgmma).
 struct Place {
   std::int64_t row, column;
 };
@@ -23,8 +23,9 @@ Place place(std::int64_t lane, std::int64_t number) {
           number / 4 * mma::warp_columns + in_warp % mma::column_threads * mma::column_registers + number % 2};
 }
 
-// The thread that has an element of operand a, and the element's number in its fragment (likewise): the matrices of
-// m16n8k16, rows g and 8 + g of the first 8 along k, then of the next, two neighbours a register.
+// Returns the thread that holds an element of operand a, and the element's number in the thread's fragment (same
+// section of the PTX ISA). The matrices are those of m16n8k16: rows g and 8 + g of the first 8 elements along k, then
+// of the next 8. A register holds two neighbours along k.
 struct FragmentPlace {
   std::int64_t lane, number;
 };
@@ -34,7 +35,7 @@ FragmentPlace fragment_place(std::int64_t row, std::int64_t k) {
           matrix * 2 + k % 2};
 }
 
-// f(operand, its lane, number of the register)
+// Calls f(operand, its lane, number of the register) for each register.
 template <class F>
 void for_each_register(const std::vector<Operand>& sums, F&& f) {
   std::int64_t number = 0;
@@ -123,7 +124,7 @@ void MatrixProducts::commit() {
 void MatrixProducts::finish(const MatrixProduct& product) {
   watch(product, -1);
   constexpr std::int64_t depth = MatrixProduct::depth;
-  // Each row of both operands is read once, when the first sum needs it.
+  // Each row of both operands is read only once, when the first sum needs it.
   using Row = std::array<double, depth>;
   std::vector<std::optional<Row>> rows_a(MatrixProduct::rows), rows_b(product.b.cells.size() / depth);
   for_each_register(product.sums, [&](const Operand& sum, int w, std::int64_t number) {

@@ -1,4 +1,4 @@
-// Matrix products of warpgroups in flight. Private to the interpreter.
+// Matrix products of warpgroups in flight (Wgmma). Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,16 +12,17 @@
 
 namespace deplo::ir::exec {
 
-/// The elements of a matrix in shared memory, row by row: cells of one buffer.
+/// The elements of a matrix in shared memory, row by row, as numbers of cells of one buffer.
 struct MatrixCells {
   int buffer = 0;
   std::vector<std::int64_t> cells;
 };
 
-/// A product of one warpgroup: 64 rows of sums, each over `depth` elements of a row of both operands. Operand a is in
-/// shared memory, or it is a value: each thread of the warpgroup then holds a fragment of `fragment` elements.
+/// A product of one warpgroup. It computes 64 rows of sums, each over `depth` elements of a row of both operands.
+/// Operand a is in shared memory, or it is a value; each thread of the warpgroup then holds a fragment of `fragment`
+/// elements.
 struct MatrixProduct {
-  int first_lane = 0;  // of the warpgroup
+  int first_lane = 0;  // first lane of the warpgroup
   std::vector<Operand> sums;
   std::variant<MatrixCells, std::size_t> a;
   MatrixCells b;
@@ -29,28 +30,29 @@ struct MatrixProduct {
   static constexpr int fragment = 8;
 };
 
-/// The products of one block.
+/// The matrix products of one block.
 struct ProductState {
-  std::vector<std::vector<MatrixProduct>> groups;                   // committed, oldest first
-  std::vector<MatrixProduct> open;                                  // since the last commit
-  std::map<std::pair<std::size_t, int>, std::vector<double>> held;  // sums in flight, by value and its element w
-  std::set<std::size_t> touched;                                    // sums and fragments written since the last fence
+  std::vector<std::vector<MatrixProduct>> groups;  // committed groups, oldest first
+  std::vector<MatrixProduct> open;                 // products started since the last commit
+  // Sums in flight; the key is the value and its element w.
+  std::map<std::pair<std::size_t, int>, std::vector<double>> held;
+  std::set<std::size_t> touched;  // sums and fragments written since the last fence
 };
 
 /// Executes products as late as possible: when a thread waits for them. A product reads its operands when it starts,
-/// and again when it is executed. An element that is missing at the first reading, or changes before the second, is a
-/// race, in memory as in registers. Until a wait names its sums, everybody else reads them as NaN, because the compiler
-/// may read sums that no wait names at any time.
+/// and again when it is executed. It is a race if an element is missing at the first reading or changes before the
+/// second; this holds for operands in memory and in registers. Until a wait names its sums, all other statements read
+/// them as NaN, because the compiler may move reads of sums that no wait names.
 class MatrixProducts : public ProductState {
  public:
   MatrixProducts(const Arithmetic& arithmetic, Lanes& lanes, SharedMemory& shared)
       : arithmetic_(arithmetic), lanes_(lanes), shared_(shared) {}
 
-  bool used = false;  // the program has matrix products of warpgroups
+  bool used = false;  // the program contains Wgmma
 
   void start_block() { static_cast<ProductState&>(*this) = {}; }
   void check_finished() const;
-  /// The threads write to the value. Throws Error if a product in flight reads it.
+  /// Records that the threads write to the value. Throws Error if a product in flight reads it.
   void touch(std::size_t value) {
     if (used) touch_used(value);
   }

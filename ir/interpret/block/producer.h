@@ -12,16 +12,16 @@ namespace deplo::ir::exec {
 
 struct Machine;
 
-/// The producer of one block.
+/// The state of one block's producer.
 struct ProducerState {
   struct Step {
     const Stmt* source;
     std::function<void(Machine&)> run;
-    std::function<bool(Machine&)> ready;  // empty: always
+    std::function<bool(Machine&)> ready;  // empty: always ready
   };
   struct Recorded {
     std::shared_ptr<const Step> step;
-    std::vector<std::int64_t> variables;  // scalars of all axes at this step
+    std::vector<std::int64_t> variables;  // values of all axes at this step
   };
   std::vector<Recorded> steps;
   std::size_t next = 0;
@@ -29,18 +29,19 @@ struct ProducerState {
   std::uint64_t haste = 0;  // 0: as late as possible; 1: as early as possible; 2: at random
 };
 
-/// The steps of the producer thread in order. They are recorded at the beginning of the block, which walks the
-/// producer's loops. How far the producer runs ahead of the block is drawn: as late as possible, as early as possible,
-/// or in between. It advances only when the threads pass or wait at a point where the order can matter.
+/// The recorded steps of the producer thread, in order. They are recorded at the beginning of the block by walking the
+/// producer's loops. The seed draws how far the producer runs ahead of the block: as late as possible, as early as
+/// possible, or in between. The producer advances only when the threads pass or wait at a point where the order can
+/// matter.
 class Producer : public ProducerState {
  public:
   explicit Producer(Lanes& lanes) : lanes_(lanes) {}
 
   void start_block(std::uint64_t seed);
   void record(std::shared_ptr<const Step>);
-  /// The block's threads reach a point where the order can matter: the producer may advance.
+  /// Lets the producer advance: the block's threads have reached a point where the order can matter.
   void pass(Machine&);
-  /// The block's threads wait until `done`: the producer advances until then, as far as it can.
+  /// Advances the producer until `done`, as far as it can, while the block's threads wait.
   void serve(Machine&, const std::function<bool()>& done);
   bool is_done() const { return next == steps.size(); }
   [[noreturn]] void fail() const;  // throws Error: the producer waits forever

@@ -86,7 +86,8 @@ void SharedMemory::start_copy(const Shared& s, Cell& cell, int lane, double valu
   cell.value = value;
 }
 
-// Nobody else may have touched the cell since the last barrier, nor may a copy be under way.
+// Throws Error if another thread has accessed the cell since the last barrier, or if a copy, a product or another block
+// uses it.
 void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) const {
   const int me = owner(s, lane);
   if (cell.write_epoch == Cell::in_flight)
@@ -112,7 +113,7 @@ void SharedMemory::check_overwrite(const Shared& s, const Cell& cell, int lane) 
                 (written ? "wrote" : "read") + " with no Sync between, at `" + lanes_.text() + "`");
 }
 
-// Any thread of the block may be the one that copies the element.
+// Any thread of the block may copy the element, so every read since the last barrier races with it.
 void SharedMemory::fill(const Shared& s, Cell& cell, double value, bool starts) const {
   const auto fail = [&](const char* what) {
     throw Error(what + (": an element of " + s.name) + " in block " + std::to_string(lanes_.block) + " at `" +

@@ -1,5 +1,6 @@
-// The statements for programs that are lowered block by block. A float is its number in a lane, an integer of at most
-// 32 bits its signed number, and an i64 its bits, which a double need not hold as a number.
+// The statements of programs that are lowered block by block. A lane represents a float by its number and an integer of
+// at most 32 bits by its signed number. It holds an i64 as bits, because a double cannot represent every i64 as a
+// number.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -28,7 +29,7 @@ double of_bits(std::uint64_t bits, DType dtype) {
 }
 
 struct Value {
-  std::size_t start = 0;  // of its lanes
+  std::size_t start = 0;  // start of the value's lanes
   DType dtype = DType::i32;
 };
 
@@ -49,7 +50,7 @@ struct RunConstant {
   void operator()(Machine& m, Mask) const { std::fill_n(m.lanes.element(dst.start, 0), m.lanes.count, value); }
 };
 
-/// Of the active lanes alone, because others may have operands for which the operation is undefined.
+/// Computes only the active lanes, because the operation may be undefined for the operands of inactive lanes.
 struct RunCompute {
   Value dst;
   std::vector<Value> args;
@@ -84,7 +85,7 @@ std::int64_t checked_index(const Machine& m, std::int64_t i, std::int64_t count,
   return i;
 }
 
-/// The lanes' elements of an array.
+/// The elements of an array that the lanes access.
 struct Elements {
   LocalArray array;
   Index index;
@@ -141,8 +142,8 @@ struct RunPut {
   }
 };
 
-/// The memory of a Local is there anew, perhaps that of another one: whoever used it since the last barrier may still
-/// do so in another thread.
+/// Starts the use of a Local's memory, which another Local may have used before. Throws Error if it was accessed since
+/// the last barrier, because another thread may still be using it.
 struct RunShared {
   std::size_t buffer;
 
@@ -267,7 +268,7 @@ struct RunPrint {
   }
 };
 
-/// Whether a block may wait for what another one writes.
+/// True if a block may wait for a value that another block writes.
 bool waits(const Body& body) {
   bool found = false;
   for_each(body, [&](const Stmt& stmt) {

@@ -1,5 +1,5 @@
-// The statements of Kernel IR: shared memory, what the threads of a block do together, asynchronous copies and the
-// barriers that they report to.
+// The statements of Kernel IR: shared memory, operations of all threads of a block together, asynchronous copies, and
+// the barriers that these copies report to.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -38,7 +38,7 @@ struct RunInit {
 };
 
 struct RunTreeHalve {
-  Access first;  // the prefix and tid
+  Access first;  // indexed by the prefix and tid
   Op op;
   std::int64_t length;
 
@@ -46,7 +46,7 @@ struct RunTreeHalve {
     Shared& shared = m.shared.buffers[static_cast<std::size_t>(first.buffer)];
     std::vector<std::int64_t> tid(static_cast<std::size_t>(m.lanes.count));
     m.lanes.evaluate(first.index.back(), tid.data());
-    std::vector<std::uint8_t> low(tid.size());  // the threads that take part in a step
+    std::vector<std::uint8_t> low(tid.size());  // mask of the threads that take part in a step
     for (std::int64_t s = length / 2; s > 0; s /= 2) {
       for (std::size_t l = 0; l < tid.size(); ++l) low[l] = tid[l] < s ? 1 : 0;
       const Offsets offsets = m.locate(first, low.data());
@@ -65,7 +65,7 @@ struct RunTreeHalve {
   }
 };
 
-// A butterfly: in each step a thread takes the value of the one whose number differs in one bit.
+// A butterfly reduction: in each step, a thread takes the value of the thread whose number differs in one bit.
 struct RunWarpShuffle {
   std::size_t dst, value;
   DType dtype;
@@ -128,7 +128,7 @@ struct RunCpAsyncCopy {
   }
 };
 
-// Of the thread that executes a Produce: the first lane stands for it.
+// Returns the mask of the thread that executes a Produce; the first lane represents it.
 Mask producer_mask(const Machine& m) {
   thread_local std::vector<std::uint8_t> first;
   first.assign(static_cast<std::size_t>(m.lanes.count), 0);
@@ -150,7 +150,7 @@ struct RunMbarrierArrive {
   int barrier;
   Index slot;
   std::int64_t bytes;
-  std::optional<Index> block;  // at whose barrier; else the own one's
+  std::optional<Index> block;  // the block whose barrier is used; nullopt: the own block
 
   void operator()(Machine& m, Mask mask) const {
     const Arrival arrival = {m.lanes.rank, m.shared.clock};
@@ -168,12 +168,12 @@ struct RunMbarrierArrive {
     };
     block ? m.for_each_block(arrive) : arrive(arrival.rank);
     if (m.shared.producing) return;
-    ++m.shared.clock;  // what follows is behind the arrival
+    ++m.shared.clock;  // later accesses come after the arrival
     m.producer.pass(m);
   }
 };
 
-// All threads or one that tells the others by a Sync.
+// Executed by all threads, or by one thread that informs the others by a Sync.
 struct RunMbarrierWait {
   int barrier;
   Index slot, phase;
@@ -182,7 +182,7 @@ struct RunMbarrierWait {
     const bool all = m.lanes.all(mask);
     if (all && !m.shared.producing) {
       const std::int64_t at = m.lanes.at(slot, 0), parity = m.lanes.at(phase, 0);
-      m.wait_until([&] { return m.copies.completes(barrier, at, parity); });  // else the wait itself says so
+      m.wait_until([&] { return m.copies.completes(barrier, at, parity); });  // if false, the wait below throws
     }
     for (int l = 0; l < m.lanes.count; ++l)
       if (is_active(mask, l))
@@ -190,7 +190,7 @@ struct RunMbarrierWait {
   }
 };
 
-// The destination is one run of memory that starts where the pattern does.
+// The destination is contiguous memory that starts where a swizzle pattern starts.
 struct RunTmaLoad {
   Access to;
   int source;

@@ -32,7 +32,7 @@ struct RunLoop {
   }
 };
 
-// Each lane has its own start, and leaves when its own variable reaches the extent.
+// Each lane has its own start, and leaves the loop when its own variable reaches the extent.
 struct RunStridedLoop {
   int variable;
   Index start;
@@ -49,7 +49,7 @@ struct RunStridedLoop {
       for (std::size_t l = 0; l < v.size(); ++l) active += inside[l] = is_inside(l) ? 1 : 0;
       if (active == 0) return;
       m.execute(body, active == m.lanes.count ? nullptr : inside.data());
-      for (std::size_t l = 0; l < v.size(); ++l)  // `inside` may be another block's by now
+      for (std::size_t l = 0; l < v.size(); ++l)  // another block may have overwritten `inside` by now
         if (is_inside(l) && __builtin_add_overflow(v[l], step, &v[l])) v[l] = INT64_MAX;
     }
   }
@@ -85,7 +85,7 @@ struct RunLoad {
   }
 };
 
-/// Each lane from a place of its own.
+/// Loads each lane of the value from a separate place.
 struct RunLoadApart {
   std::vector<Access> lanes;
   std::size_t dst;
@@ -137,8 +137,8 @@ struct RunWrite {
   Access to;
   Operand value;
   WriteMode mode;
-  int first;               // of the value's lanes, to the first element
-  std::vector<int> leads;  // the lanes that execute it: one for all registers that it does not depend on
+  int first;               // lane of the value that goes to the first element
+  std::vector<int> leads;  // the lanes that execute the write: one for all registers that it does not depend on
 
   void operator()(Machine& m, Mask mask) {
     const Offsets offsets = m.locate(to, mask);
@@ -170,7 +170,8 @@ struct RunWrite {
   }
 };
 
-/// The type of the constants among the arguments: that of the result, or of what is compared or converted.
+/// Returns the type of constants among the arguments: the result's type, or for comparisons and copies the type of the
+/// compared or converted value.
 DType operand_type(const Compiler& c, Op op, DType result, const std::vector<Arg>& args) {
   if (gives_truth(op) || op == Op::copy)
     for (const Arg& arg : args)
@@ -206,7 +207,7 @@ void compile(Compiler& c, const Loop& s) {
     const auto value = c.free_values->find(s.axis.name);
     if (value == c.free_values->end()) c.fail("expected a value of the axis " + s.axis.name);
     extent = std::min(extent, value->second + 1);
-    if (s.axis.bind == Bind::free) {  // a scan comes to its value through all before it
+    if (s.axis.bind == Bind::free) {  // a scan has to run through all values before its own
       start = {};
       start.constant = value->second;
     }
@@ -254,7 +255,7 @@ void compile(Compiler& c, const ir::Index& s) {
 
 void compile(Compiler& c, const Assign& s) {
   Computation run = computation(c, s.dst, s.type, s.op, s.args, false);
-  if (c.tf32_products.contains(s.dst)) run.factors = std::sqrt(2) * tf32_roundoff;  // two roundings
+  if (c.tf32_products.contains(s.dst)) run.factors = std::sqrt(2) * tf32_roundoff;  // both factors are rounded
   c.emit(RunComputation{std::move(run)});
 }
 void compile(Compiler& c, const Accum& s) {
@@ -269,7 +270,7 @@ void compile(Compiler& c, const Scale& s) {
   c.emit(RunComputation{std::move(run)});
 }
 
-// Its steps; no program calls a value so.
+// Compiles the statement's steps. No program has a value with the names used here.
 void compile(Compiler& c, const SoftmaxSum& s) {
   int next = 0;
   compile(c, *opening(s).as<Accum>());
@@ -287,7 +288,7 @@ void compile(Compiler& c, const SoftmaxSum& s) {
 
 namespace {
 
-// `lanes` of the value's lanes from `first` on, to consecutive elements from the index on.
+// Writes `lanes` lanes of the value, from lane `first` on, to consecutive elements that start at the index.
 void compile_write(Compiler& c, const Write& s, const std::vector<Expr>& index, int first, int lanes) {
   Access access = c.access(s.buffer, index, lanes);
   const Layout& to = c.layout(access);

@@ -1,4 +1,4 @@
-// The statements of Kernel IR that matrix instructions execute, by whole warps and warpgroups.
+// The statements of Kernel IR that become matrix instructions, executed by whole warps and warpgroups.
 #include <array>
 #include <span>
 #include <variant>
@@ -14,11 +14,11 @@ namespace {
 
 constexpr int warp_lanes = gpu::warp, matrix_rows = 8;
 
-/// Each thread reads the row that it names; then the warp deals out the elements.
+/// Each thread reads the row that it names; then the elements are distributed over the warp.
 struct RunLdMatrix {
   Access from;
   std::size_t dst;
-  int matrices, packed;  // elements of a register
+  int matrices, packed;  // `packed`: elements per register
   bool transposed;
 
   void operator()(Machine& m, Mask mask) {
@@ -46,7 +46,7 @@ struct RunLdMatrix {
   }
 };
 
-/// Lane by lane, rounded to elements of the type.
+/// Copies the values lane by lane, rounded to the type.
 struct RunPack {
   std::vector<Operand> values;
   std::size_t dst;
@@ -66,7 +66,7 @@ struct RunPack {
   }
 };
 
-/// Thread t's values[r], rounded, to pair t of thread r.
+/// Moves thread t's values[r], rounded, to pair t of thread r.
 struct RunQuadTranspose {
   std::array<std::size_t, QuadTranspose::threads> values;
   std::size_t dst;
@@ -84,14 +84,15 @@ struct RunQuadTranspose {
   }
 };
 
-/// Collects the fragments of a warp's threads, multiplies, and deals the sums out again.
+/// Collects the fragments of a warp's threads, multiplies, and distributes the sums to the threads.
 struct RunMma {
   const mma::Atom* atom;
   std::vector<Operand> sums;
   std::size_t a, b;
   int part;
 
-  /// Of a register's element. The instruction does not say what it makes of the other bits of an f32.
+  /// Returns an element of a register. Fails if a tf32 operand is not rounded, because the instruction does not specify
+  /// how it treats the remaining bits of an f32.
   double operand(Machine& m, std::size_t value, int w, int lane) const {
     const double element = m.lanes.element(value, w)[lane];
     if (atom->operands == mma::Operands::tf32 && !m.arithmetic.is_tf32(element))
@@ -107,7 +108,7 @@ struct RunMma {
       double left[16][16], right[8][16];  // both along k
       for (int lane = 0; lane < warp_lanes; ++lane) {
         const int g = lane / 4, t = lane % 4;
-        for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g, and this along k
+        for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g
           const int matrix = w / packed;
           left[g + matrix % 2 * 8][k_of(matrix / 2, w, t)] = operand(m, a, w, warp + lane);
         }
@@ -131,14 +132,15 @@ struct RunMma {
 
 constexpr int warpgroup_lanes = mma::warpgroup;
 
-/// Where the elements of a matrix of shared memory lie that a descriptor names.
+/// The location of a matrix in shared memory that a descriptor names.
 struct MatrixAt {
   Access from;
-  std::int64_t rows;  // or columns: what is not k
+  std::int64_t rows;  // extent of the dimension that is not k
   bool transposed;
   std::int64_t swizzle, leading;
 
-  // As the hardware walks: the pattern flips bits of the address. `first` is the element where the matrix begins.
+  // Returns the matrix's cells, computed as the hardware does: the swizzle flips bits of the address. `first`: the
+  // element at which the matrix begins.
   MatrixCells cells(const Machine& m, std::int64_t first, int lane) const {
     constexpr std::int64_t element = 2;
     const Shared& shared = m.shared.buffers[static_cast<std::size_t>(from.buffer)];
@@ -164,7 +166,7 @@ struct MatrixAt {
 
 struct RunWgmma {
   std::vector<Operand> sums;
-  std::variant<MatrixAt, std::size_t> a;  // where in memory, or which value
+  std::variant<MatrixAt, std::size_t> a;  // a matrix in memory, or a value
   MatrixAt b;
 
   static std::vector<std::int64_t> firsts(Machine& m, MatrixAt& operand, Mask mask) {

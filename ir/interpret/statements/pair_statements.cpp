@@ -1,4 +1,4 @@
-// The statements of Kernel IR that CPUs have alone: blocks that are turned, and products of pairs.
+// The statements of Kernel IR that only CPUs have: copies as pairs, transposed copies, and dot products of pairs.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +15,7 @@ using pairs::depth;
 struct RunCopyPairs {
   Access to;
   std::array<Access, depth> from;
-  std::array<std::size_t, depth> rows;  // where they are kept on the way
+  std::array<std::size_t, depth> rows;  // temporary values that hold the source's rows
 
   void operator()(Machine& m, Mask mask) {
     for (std::size_t i = 0; i < depth; ++i) m.load(from[i], rows[i], mask);
@@ -34,7 +34,7 @@ struct RunCopyPairs {
 
 struct RunCopyTransposed {
   std::vector<Access> to, from;
-  std::vector<std::size_t> rows;  // of the source, where they are kept on the way
+  std::vector<std::size_t> rows;  // temporary values that hold the source's rows
 
   void operator()(Machine& m, Mask mask) {
     for (std::size_t j = 0; j < from.size(); ++j) m.load(from[j], rows[j], mask);
@@ -53,7 +53,7 @@ struct RunCopyTransposed {
 
 struct RunDotPairs {
   Access a, b;
-  std::size_t pair, wide;  // where they are kept on the way
+  std::size_t pair, wide;  // temporary values that hold the operands
   std::size_t sums;
 
   void operator()(Machine& m, Mask mask) {

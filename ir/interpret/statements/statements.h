@@ -1,4 +1,5 @@
-// The meaning of each statement: it becomes instructions, or declares something. Private to the interpreter.
+// The meaning of each statement. compile() turns the statement into instructions, or declares something. Private to the
+// interpreter.
 #pragma once
 #include "ir/interpret/compiler.h"
 

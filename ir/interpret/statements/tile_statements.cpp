@@ -1,4 +1,4 @@
-// The statements of Tile IR: the launch, stages, what waits for them, and combinations.
+// The statements of Tile IR: the launch, stages, waits for stages, and combinations.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -10,18 +10,18 @@
 namespace deplo::ir::exec {
 namespace {
 
-// A barrier follows a copy; the others are under way until an AsyncWait.
+// A plain copy is followed by a barrier; all other transports stay in flight until an AsyncWait.
 struct RunStage {
   int buffer, source;
   std::vector<Index> origin;
   std::vector<SlabAxis> slab;
-  std::vector<std::pair<std::size_t, int>> in_origin;  // axes of the slab, and their variables
+  std::vector<std::pair<std::size_t, int>> in_origin;  // axes of the slab that the origin names, and their variables
   Transport transport;
   Index slot, when;
-  std::int64_t count;  // cells of a slot
-  bool opens_group;    // the first of a run that is waited for together
+  std::int64_t count;  // number of cells in a slot
+  bool opens_group;    // the stage is the first of a run that is waited for together
   bool behind_barrier;
-  int barrier;  // of a TMA stage
+  int barrier;  // only for a TMA stage
 
   void operator()(Machine& m, Mask mask) {
     m.converge(mask);
@@ -46,7 +46,7 @@ struct RunStage {
       m.copies.start_stage(buffer, first, count, opens_group);
   }
 
-  // An origin may be a loaded number, which all threads have loaded.
+  // An origin may depend on loaded values, which must be equal in all threads.
   static std::int64_t shared_by_all(Machine& m, const Index& index) {
     const std::int64_t of_first = m.lanes.at(index, 0);
     for (int l = 1; index.varies && l < m.lanes.count; ++l)
@@ -62,12 +62,12 @@ struct RunStage {
     return corner;
   }
 
-  // What is outside the source is 0.
+  // Elements outside of the source are 0.
   void fill(Machine& m, std::int64_t first) const {
     Shared& to = m.shared.buffers[static_cast<std::size_t>(buffer)];
     const Global& from = m.global.buffers[static_cast<std::size_t>(source)];
     std::vector<std::int64_t> corner, at_source, position(slab.size(), 0);
-    bool moved = true;  // along an axis that the origin names
+    bool moved = true;  // true if the position changed along an axis that the origin names
     for (std::int64_t n = first; n < first + count; ++n) {
       std::int64_t offset = 0;
       bool inside = true;
@@ -102,7 +102,7 @@ struct RunAsyncWait {
   }
 };
 
-/// Who holds the total along an axis; the others hold nothing.
+/// The lanes that hold the total along an axis; the other lanes hold no value.
 struct Receiver {
   int axis;
   Index position;
@@ -119,7 +119,7 @@ struct RunCombine {
   DType dtype;
   Op op;
   bool across_threads;
-  std::vector<int> first;  // of each lane: the first lane of its group
+  std::vector<int> first;  // for each lane: the first lane of its group
   std::optional<Receiver> to;
 
   void operator()(Machine& m, Mask mask) const {
@@ -138,7 +138,7 @@ struct RunCombine {
   }
 };
 
-/// Over the blocks of a cluster, lane by lane.
+/// Combines over the blocks of a cluster, lane by lane.
 struct RunClusterCombine {
   std::size_t acc;
   DType dtype;
@@ -159,7 +159,8 @@ struct RunClusterCombine {
   }
 };
 
-// In a loop, unless the loop walks several slots: then the barrier of the next one's fill stands between.
+// True if a barrier must precede the fill: in a loop, unless the loop cycles through several slots. In that case, the
+// barrier of the next slot's fill separates reads from the overwrite.
 bool is_behind_barrier(const Compiler& c, const Stage& s) {
   return !c.loops.empty() && (s.slots == 1 || c.loops.size() > 1 || !depends_on(s.slot, c.loops.back()));
 }
