@@ -1,4 +1,4 @@
-// The attributes of operations of tile programs.
+// Attributes of the operations of tile programs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,25 +12,26 @@
 
 namespace deplo::ir::tile_program {
 
-/// The elements of a constant tile in row-major order, as bits of their type. A single one stands for all.
+/// The elements of a constant tile in row-major order, as bits of their type. A single element stands for all.
 using Dense = std::shared_ptr<const std::vector<std::uint64_t>>;
 
-/// A number with its type, as `0.0 : f32`.
+/// A number with its type, as in `0.0 : f32`.
 struct Scalar {
   DType element = DType::f32;
   std::uint64_t bits = 0;
   bool operator==(const Scalar&) const = default;
 };
 
-/// The statement of an `assume` about its value (specification, "assume": div_by, same_elements and bounded).
+/// The property that an `assume` states about its value (specification, "assume": div_by, same_elements and bounded).
 struct Predicate {
   enum class Kind : std::uint8_t { div_by, same_elements, bounded };
   Kind kind = Kind::div_by;
   std::uint64_t divisor = 1;  // div_by: a power of two
-  // div_by: in groups of `every` elements along dimension `along`, only the first is divisible; the others count up.
+  // div_by: if set, only the first of each group of `every` elements along dimension `along` is divisible; the other
+  // elements count up from it.
   std::optional<std::int64_t> every, along;
   std::vector<std::int64_t> groups;       // same_elements: extents of the groups of equal elements
-  std::optional<std::int64_t> low, high;  // bounded: inclusive
+  std::optional<std::int64_t> low, high;  // bounded: both inclusive
   bool operator==(const Predicate&) const = default;
 };
 
@@ -48,8 +49,8 @@ struct TargetHints {
 };
 using Hints = std::vector<TargetHints>;
 
-/// monostate: not given. The integer also represents a boolean, a set flag (1), and the number of an enumeration's
-/// word.
+/// monostate: the attribute is not given. The integer also represents a boolean, a set flag (1), and the number of a
+/// word of an enumeration.
 using Attribute = std::variant<std::monostate, std::int64_t, std::string, std::vector<std::int64_t>, Dense, Predicate,
                                std::vector<Scalar>, Hints>;
 
@@ -60,7 +61,7 @@ enum class AttributeKind : std::uint8_t {
   string,
   symbol,
   integers,
-  booleans,  // as integers; all false if the attribute is not given
+  booleans,  // stored as integers; no attribute if all are false
   dense,
   predicate,
   scalars,
@@ -68,12 +69,12 @@ enum class AttributeKind : std::uint8_t {
   enumeration,
 };
 
-/// The words in the text for the numbers in the bytecode.
+/// An enumeration: word i in the text is number i in the bytecode.
 struct Enumeration {
   std::string_view name;
   std::vector<std::string_view> words;
 };
-/// By name: "rounding", "signedness", "overflow", "comparison", …
+/// Returns an enumeration by its name: "rounding", "signedness", "overflow", "comparison", …
 const Enumeration& enumeration(std::string_view name);
 
 enum class Signedness : std::uint8_t { is_unsigned, is_signed };

@@ -1,15 +1,17 @@
 // The table of operations (NVIDIA/cuda-tile: Ops.td and BytecodeOpcodes.td; specification, "Operations").
 //
-// A row's operands and results are a list of `name: class`, of which `name?` may be absent and `name*` any number:
+// The operands and results of a row are lists of `name: class`. `name?` may be absent, and `name*` stands for any
+// number of values:
 //   lhs: float, rhs: lhs, mask?: i1 as lhs
-// A class is that of a tile's elements, `scalar` before it says that the tile has rank 0; the name of an earlier value
-// stands for its type, `as NAME` for its shape alone. Attributes are `name: kind`, with the words that are allowed and
-// what it is where it is not given: `ordering: memory_ordering(weak|relaxed) = weak`. `since 13.2` is the version that
-// brought a part. The order of operands, attributes and results is that of the bytecode.
+// The class says which elements the tile may have. `scalar` before the class requires a tile of rank 0. Instead of a
+// class, the name of an earlier value requires the type of that value; `as NAME` after the class requires only the
+// shape of that value. Attributes are `name: kind`, with the allowed words and the default: `ordering:
+// memory_ordering(weak|relaxed) = weak`. `since 13.2` gives the version that added a part. Operands, attributes and
+// results are in the order of the bytecode.
 //
-// The text of an operation is words, `$operand`, `@attribute` and `:value`, a type. `:*value` is one type for all of a
-// list, `:+value` one for all or one for each. What stands in `{ }` is left out where its operand or attribute is.
-// `#NAME` is a text that has a function of its own.
+// The text of an operation consists of words, `$operand`, `@attribute` and `:value`, which stands for the type of the
+// value. `:*value` is one type for all values of a list, and `:+value` is one type for all or one for each. A part in
+// `{ }` is omitted if its operand or attribute is absent. `#NAME` stands for a text that has its own function.
 #include "ir/tile_program/operations.h"
 
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ struct Row {
 
 constexpr Version v13_2 = {13, 2}, v13_3 = {13, 3}, v13_4 = {13, 4}, v13_5 = {13, 5};
 
-// What many rows have in common.
+// Fragments that many rows share.
 constexpr std::string_view one_float = "source: float", two_floats = "lhs: float, rhs: lhs", one_int = "source: int",
                            two_ints = "lhs: int, rhs: lhs", like_source = "result: source", like_lhs = "result: lhs";
 constexpr std::string_view unary_text = "$source : :result", binary_text = "$lhs , $rhs : :result",
@@ -316,7 +318,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view by) 
   return parts;
 }
 
-/// Cuts `mark…` off the end; "" where it is not there.
+/// Removes `mark…` from the end and returns the part after `mark`, or "" if `mark` does not occur.
 std::string_view take_tail(std::string_view& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return "";
@@ -530,7 +532,7 @@ bool Form::has_counted_results() const {
 int Form::find_operand(std::string_view operand) const {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i].name == operand) return static_cast<int>(i);
-  CHECK(operand.empty());  // a name that the row has not
+  CHECK(operand.empty());  // fails for a name that the row does not have
   return -1;
 }
 

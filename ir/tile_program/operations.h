@@ -1,4 +1,4 @@
-// The operations of tile programs. Each is a row, from which the readers, the printer and the verifier follow.
+// The operations of tile programs. Each operation is a row, which drives the readers, the printer and the verifier.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deplo::ir::tile_program {
 
-/// A version of the specification, which is also that of the bytecode.
+/// A version of the specification and of the bytecode, which are the same.
 struct Version {
   int major = 13, minor = 1;
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr): of the comparison it makes
@@ -22,7 +22,7 @@ std::string print(Version);
 
 enum class Arity : std::uint8_t { one, optional, variadic };
 
-/// The types that a value may have.
+/// The set of types that a value may have.
 enum class Class : std::uint8_t {
   any,
   token,
@@ -47,19 +47,19 @@ struct ValueForm {
   Arity arity = Arity::one;
   Class types = Class::any;
   DType element = DType::boolean;  // for Class::element
-  bool scalar = false;             // must be a tile of rank 0
-  int same_as = -1;                // has the type of this value; operands are numbered first, then results
-  int shape_of = -1;               // has the shape of this value
+  bool scalar = false;             // the value must be a tile of rank 0
+  int same_as = -1;                // the value with the same type; operands are numbered first, then results
+  int shape_of = -1;               // the value with the same shape
   Version since;
 };
 
 struct AttributeForm {
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;
-  const Enumeration* words = nullptr;  // of an enumeration
-  std::vector<std::int64_t> allowed;   // numbers of the enumeration; empty: all
+  const Enumeration* words = nullptr;  // for an enumeration
+  std::vector<std::int64_t> allowed;   // allowed numbers of the enumeration; empty: all
   bool optional = false;
-  std::optional<std::int64_t> otherwise;  // default, also for files that are older than the attribute
+  std::optional<std::int64_t> otherwise;  // the default, also for files older than the attribute
   Version since;
 };
 
@@ -73,14 +73,14 @@ using Check = std::string (*)(const Operation&, const Context&);
 struct TextItem {
   enum class Kind : std::uint8_t { word, operand, attribute, type, one_type, any_types, regions, group };
   Kind kind = Kind::word;
-  std::string_view word;             // or the name of an operand, attribute or value
-  int index = -1;                    // of that operand, attribute or value
-  std::vector<TextItem> items = {};  // of a group, which may be omitted
+  std::string_view word;             // the word, or the name of an operand, attribute or value
+  int index = -1;                    // index of that operand, attribute or value
+  std::vector<TextItem> items = {};  // for a group, which may be omitted
 };
 
-/// An operation's row after parsing.
+/// The parsed row of an operation.
 struct Form {
-  std::string_view name, other_name;  // other_name: its name in older versions
+  std::string_view name, other_name;  // other_name: the name in older versions
   std::uint32_t opcode = 0;
   Version since;
   std::vector<ValueForm> operands, results;
@@ -88,25 +88,25 @@ struct Form {
   int regions = 0;
   bool terminator = false;
   std::vector<TextItem> text;
-  std::string_view special;  // for a text that needs a function of its own: "for", "make_tensor_view"
-  std::string_view refused;  // why deplo does not support the operation; "": it does
+  std::string_view special;  // for a text that needs its own function: "for", "make_tensor_view"
+  std::string_view refused;  // why deplo does not support the operation; "" if it does
   Check check = nullptr;
 
-  /// Whether, in the bytecode, each operand has its own count.
+  /// True if each operand has its own count in the bytecode.
   bool has_segments() const;
-  /// Whether, in the bytecode, a single count of all operands precedes them.
+  /// True if a single count of all operands precedes them in the bytecode.
   bool has_counted_operands() const;
-  /// Whether, in the bytecode, a count precedes the types of the results.
+  /// True if a count precedes the types of the results in the bytecode.
   bool has_counted_results() const;
   int find_operand(std::string_view) const;
   int find_attribute(std::string_view) const;
-  /// The form of a value. Operands are numbered first, then results.
+  /// Returns the form of a value. Operands are numbered first, then results.
   const ValueForm& value(int index) const;
 };
 
-/// All operations, sorted by name.
+/// Returns all operations, sorted by name.
 const std::vector<Form>& operations();
-/// nullptr: there is none. The name may have the prefix `cuda_tile.`.
+/// Returns nullptr if there is no such operation. The name may have the prefix `cuda_tile.`.
 const Form* find_operation(std::string_view name);
 const Form* find_opcode(std::uint64_t opcode);
 

@@ -5,7 +5,8 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-/// The end of a conversion that begins at `%`; where there is none, or its width is beyond a line's, behind the `%`.
+/// Returns the end of the conversion that begins at `%`. Returns the position after the `%` if there is no conversion,
+/// or if it is too long or its width has more than two digits.
 std::size_t conversion_end(std::string_view text, std::size_t begin) {
   std::size_t at = text.find_first_not_of("+-# 0123456789.hlqjzt", begin + 1);
   const bool known =

@@ -1,4 +1,4 @@
-// The format strings of a tile program's prints, with the conversions of C's printf.
+// The format strings of prints in tile programs, with the conversions of C's printf.
 #pragma once
 #include <string>
 #include <string_view>

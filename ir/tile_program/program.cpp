@@ -47,7 +47,7 @@ std::string place(const Program& program, const Location& at) {
 
 namespace {
 
-/// Drops a padding without a mask: nothing reads it, and in a text it would stand where a mask does.
+/// Drops a padding without a mask. Nothing reads it, and in the text it would be in the place of the mask.
 void drop_unused_paddings(Region& region) {
   for (Operation& op : region.operations) {
     if (op.form->name == "load_ptr_tko" && op.has("padding") && !op.has("mask")) {

@@ -53,7 +53,7 @@ std::string print_tile_view(const Type& t) {
   return text + ">";
 }
 
-/// The shape of a tile: powers of two.
+/// Returns why a tile cannot have this shape, or "". Its extents must be powers of two.
 std::string unsound_tile(const Extents& shape) {
   if (shape.size() > max_rank) return fmt::format("expected at most {} dimensions, found {}", max_rank, shape.size());
   std::int64_t elements = 1;

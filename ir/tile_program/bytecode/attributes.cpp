@@ -7,7 +7,7 @@
 namespace deplo::ir::tile_program::bytecode {
 namespace {
 
-/// Before an attribute of which the operation's form does not say what it is (NVIDIA/cuda-tile:
+/// The tags that precede attributes whose kind the operation's form does not determine (NVIDIA/cuda-tile:
 /// BytecodeAttrOpcodes.td).
 enum AttributeTag : std::uint64_t {
   integer = 1,

@@ -1,4 +1,4 @@
-// Reads numbers from a position in a file of bytecode. Private to the room.
+// Reads numbers from a position in a file of bytecode. Private to this folder.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,18 +19,18 @@ class Bytes {
 
   std::uint8_t byte(std::string_view what);
   std::uint64_t fixed(int bytes, std::string_view what);  // little endian
-  std::uint64_t varint(std::string_view what);            // 7 bits per byte, the lowest first
+  std::uint64_t varint(std::string_view what);            // 7 bits per byte, lowest bits first
   std::int64_t zigzag(std::string_view what);             // a varint whose lowest bit is the sign
-  /// A varint below `limit`.
+  /// Reads a varint and checks that it is below `limit`.
   std::uint64_t index(std::uint64_t limit, std::string_view what);
   /// Reads a count (a varint) and checks that count × bytes_each bytes remain.
   std::size_t count(std::size_t bytes_each, std::string_view what);
-  std::vector<std::int64_t> integers(int bytes_each, std::string_view what);  // a count, then signed integers
+  std::vector<std::int64_t> integers(int bytes_each, std::string_view what);  // reads a count, then signed integers
   Bytes part(std::uint64_t size, std::string_view what);
   void align(std::uint64_t alignment);
   std::string_view rest() const { return data_.substr(at_); }
 
-  /// Throws Error at the current position.
+  /// Throws Error with the current position.
   [[noreturn]] void fail(const std::string& message) const { fail_at(position(), message); }
   [[noreturn]] void fail_at(std::uint64_t position, const std::string& message) const;
 
@@ -40,8 +40,8 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// A table of rows of different lengths. The file has the number of rows, the offset of each row, and the bytes of all
-/// rows.
+/// A table of rows of different lengths. The file has the number of rows, the offset of each row, and then the bytes of
+/// all rows.
 struct Table {
   std::vector<Bytes> rows;
 };

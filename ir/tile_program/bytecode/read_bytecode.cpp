@@ -10,9 +10,9 @@ namespace deplo::ir::tile_program {
 namespace bytecode {
 namespace {
 
-constexpr int deepest_region = 64;  // so that no file can exhaust the stack
+constexpr int deepest_region = 64;  // limit, so that no file can exhaust the stack
 
-/// The operations of one function.
+/// Reads the operations of one function.
 class FunctionReader {
  public:
   FunctionReader(File& file, Entry& entry, Bytes body, std::uint64_t debug_row)
@@ -55,7 +55,7 @@ class FunctionReader {
     return types;
   }
 
-  /// Flags first, a bit for each attribute that is a flag or may be absent; then the other attributes.
+  /// Reads the flags first, with one bit for each attribute that is a flag or may be absent; then the other attributes.
   void read_attributes(Operation& op) {
     const Form& form = *op.form;
     op.attributes.resize(form.attributes.size());
@@ -95,7 +95,7 @@ class FunctionReader {
     }
   }
 
-  /// Where one count stands for all operands.
+  /// Returns the number of values of the variadic operand if the file has a single count for all operands.
   std::size_t variadic_count(const Form& form) const {
     const std::size_t single = form.operands.size() - 1;
     if (all_ < single) from_.fail(fmt::format("{}: expected at least {} operands, found {}", form.name, single, all_));
@@ -145,7 +145,7 @@ class FunctionReader {
   std::uint64_t debug_row_ = 0;
   std::vector<ValueId> visible_;
   std::size_t operations_ = 0;
-  // Of the operation that is being read:
+  // State of the operation that is being read:
   TypePtr value_type_;
   std::uint64_t flags_ = 0;
   int flag_ = 0;
@@ -194,7 +194,7 @@ Program read_bytecode(std::string_view bytes, std::string_view where) {
   program.where = where;
   program.is_bytecode = true;
   program.version = file.version;
-  program.name = "kernels";  // the bytecode has none
+  program.name = "kernels";  // bytecode has no module name
   if (file.globals)
     for (std::size_t i = file.globals->count(4, "globals"); i > 0; --i)
       bytecode::read_global(file, *file.globals, program);

@@ -7,9 +7,9 @@
 
 namespace deplo::ir::tile_program {
 
-/// Whether the bytes begin with the magic of bytecode.
+/// True if the bytes begin with the magic of bytecode.
 bool is_bytecode(std::string_view bytes);
-/// Reads a whole file, without verifying the program. Takes memory in proportion to the file. Throws Error
+/// Reads a whole file, without verifying the program. Memory use is proportional to the size of the file. Throws Error
 /// `WHERE: byte N: expected …`.
 Program read_bytecode(std::string_view bytes, std::string_view where);
 

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 7> section_names = {"end",      "string",
                                                            "constant", "type",   "global"};
 constexpr std::array<std::uint64_t, 7> section_alignment = {1, 4, 8, 8, 8, 4, 1};
 
-/// Type tags (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td) of composite types; those of elements are in ir/dtype.
+/// The tags of composite types (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td); the tags of elements are in ir/dtype.
 enum TypeTag : std::uint64_t {
   pointer = 0x0C,
   tile = 0x0D,
@@ -28,7 +28,8 @@ enum TypeTag : std::uint64_t {
   f8e5m3fnu = 0x82
 };
 
-/// What a newer version has that deplo lacks, as far as the table of operations goes.
+/// Returns the end of the error message for a newer version: the operations that it adds, as far as the table of
+/// operations lists them, and how to export an older version.
 std::string newer(Version found) {
   std::string lacking;
   for (const Form& form : operations())
@@ -110,7 +111,7 @@ void File::read_types(Bytes from) {
 const TypeRow& File::type_at(std::uint64_t index, std::size_t depth, const Bytes& from) {
   if (index >= type_rows_.size())
     from.fail(fmt::format("expected a type below {}, found {}", type_rows_.size(), index));
-  // A function names tiles, which name pointers, which name elements: deeper is a circle.
+  // The deepest nesting is a function of tiles of pointers to elements; anything deeper is circular.
   if (depth > 4) from.fail("expected types that do not contain themselves, found one");
   if (!type_rows_[index]) type_rows_[index] = read_type(types_.rows[index], depth);
   return *type_rows_[index];
@@ -176,7 +177,8 @@ TypeRow File::read_type(Bytes from, std::size_t depth) {
   return row;
 }
 
-/// Since 13.4 flags stand before the pointee of a pointer or tensor view. Their one bit says that an attribute follows.
+/// Reads the flags before the pointee of a pointer or tensor view, which exist since 13.4. The only flag says that an
+/// attribute follows.
 bool File::has_pointer_attribute(Bytes& from) const {
   if (version < Version{13, 4}) return false;
   const std::uint64_t flags = from.varint("flags");
@@ -184,11 +186,11 @@ bool File::has_pointer_attribute(Bytes& from) const {
   return flags == 1;
 }
 
-/// The only attribute of pointers in 13.4 is the default one.
+/// Reads the attribute of a pointer. In 13.4 only the default attribute exists.
 void File::read_pointer_attribute(Bytes& from) { from.index(1, "an attribute of a pointer"); }
 
 TypeRow File::read_view(std::uint64_t tag, Bytes& from, std::size_t depth) {
-  // Before 13.3 a byte behind the map says whether a padding follows; since then, flags before all.
+  // Before 13.3, a byte after the map says whether a padding follows. Since 13.3, flags at the beginning say so.
   const bool flags_first = version >= Version{13, 3};
   bool padded = flags_first && (from.varint("flags") & 1) != 0;
   const Extents extents = from.integers(4, "extents");
@@ -230,8 +232,8 @@ TypePtr File::type(Bytes& from, std::string_view what) const {
 
 namespace {
 
-/// The elements of `data`: one for all, or each (LLVM's DenseElementsAttr). Those of i1 are bits, lowest first, or a
-/// byte 00 or FF for all.
+/// Returns the elements of `data`: a single element that stands for all, or every element (LLVM's DenseElementsAttr).
+/// Elements of i1 are bits, lowest first; a single byte 00 or FF stands for all.
 std::vector<std::uint64_t> unpack(Bytes data, DType element, std::int64_t elements) {
   const std::size_t size = data.left();
   std::vector<std::uint64_t> values;
@@ -290,8 +292,8 @@ std::uint32_t File::source(const std::string& name) {
 
 const Location& File::debug_location(std::uint64_t index, int depth) {
   static const Location unknown;
-  constexpr int deepest = 32;  // a call inlined in a call: more says nothing
-  if (index == 0 || index > locations_.size() || depth > deepest) return unknown;  // 0: not known
+  constexpr int deepest = 32;  // limit on nested inlined calls; deeper locations are not useful
+  if (index == 0 || index > locations_.size() || depth > deepest) return unknown;  // index 0: unknown
   std::optional<Location>& known = locations_[index - 1];
   if (known) return *known;
   Bytes row = debug_.rows[index - 1];
@@ -304,12 +306,12 @@ const Location& File::debug_location(std::uint64_t index, int depth) {
       found.line = static_cast<std::uint32_t>(row.varint("a line"));
       found.column = static_cast<std::uint32_t>(row.varint("a column"));
       break;
-    case call_site:  // where the user's own code calls, not inside of what it calls
+    case call_site:  // use the call in the user's own code, not the place inside of the called function
       row.varint("the callee");
       found = debug_location(row.varint("the caller"), depth + 1);
       break;
     default:
-      break;  // compile units, files, blocks and functions are no places of operations
+      break;  // compile units, files, blocks and functions are not locations of operations
   }
   known = found;
   return *known;

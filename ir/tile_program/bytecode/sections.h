@@ -1,4 +1,4 @@
-// The sections of a file of bytecode: strings, types, constants, debug info. Private to the room.
+// The sections of a file of bytecode: strings, types, constants, debug info. Private to this folder.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,17 +14,17 @@ namespace deplo::ir::tile_program::bytecode {
 
 /// A row of the type table: the type of a value, an element, a pointer or a function.
 struct TypeRow {
-  TypePtr value;                                   // the type of a value; nullptr: the row is one of the others
+  TypePtr value;                                   // the type of a value; nullptr for all other rows
   std::optional<DType> element;                    // the type of an element
-  std::optional<DType> pointee;                    // of a pointer: the type of the element that it points to
-  std::optional<std::vector<TypePtr>> parameters;  // of a function without results
-  bool results = false;                            // a function with results
+  std::optional<DType> pointee;                    // for a pointer: the type of the element that it points to
+  std::optional<std::vector<TypePtr>> parameters;  // for a function without results
+  bool results = false;                            // the row is a function with results
 };
 
-/// The tables to which the functions of a file refer by number.
+/// A file of bytecode, with the tables that its functions refer to by number.
 class File {
  public:
-  /// Reads the header and the sections. It leaves functions and globals as bytes.
+  /// Reads the header and the sections, but leaves functions and globals as bytes.
   File(std::string_view bytes, std::string_view where);
 
   Version version;
@@ -32,14 +32,14 @@ class File {
 
   std::string string(Bytes& from, std::string_view what);
   const TypeRow& type_row(Bytes& from, std::string_view what) const;
-  /// A type that a value can have.
+  /// Reads the number of a type, and returns the type. Throws Error if no value can have it.
   TypePtr type(Bytes& from, std::string_view what) const;
   /// Reads the number of a constant, and returns the constant as a value of that type.
   Dense constant(Bytes& from, const Type&);
   std::vector<std::string> sources;
 
-  /// The source location of an operation of a function. A function's row has its own debug info first, then that of
-  /// each operation in the order of the file.
+  /// Returns the source location of an operation of a function. A function's row starts with the debug info of the
+  /// function itself, followed by that of each operation in the order of the file.
   Location location(std::uint64_t function_row, std::size_t operation, std::uint64_t byte);
 
  private:
@@ -59,7 +59,8 @@ class File {
 
   std::string_view where_;
   std::vector<std::string_view> strings_;
-  std::size_t copied_ = 0, may_copy_ = 0;  // bytes of copied strings, limited: a short file may repeat a long string
+  // Number of bytes of copied strings, and its limit: a short file may name a long string many times.
+  std::size_t copied_ = 0, may_copy_ = 0;
   Table types_, constants_, debug_;
   std::vector<std::optional<TypeRow>> type_rows_;
   std::map<std::tuple<std::uint64_t, DType, std::int64_t>, Dense> dense_;

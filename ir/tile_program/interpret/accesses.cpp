@@ -8,7 +8,7 @@
 namespace deplo::ir::tile_program::exec {
 namespace {
 
-/// The tile whose elements an operation reads or writes.
+/// Returns the shape of the tile whose elements an operation reads or writes.
 const Extents& accessed_shape(const Evaluation& now) {
   const std::string_view name = now.op.form->name;
   if (name == "load_ptr_tko" || name == "load_view_tko") return now.result_type().shape;
@@ -69,7 +69,8 @@ void Accesses::acquire(std::uint64_t address) {
   if (acquires_) acquired_ = join(acquired_, now_.machine.memory.released(address));
 }
 
-/// A write of another ordering ends what was released there; an atomic update goes on with it.
+/// Updates what an acquire at this address learns. A write without release semantics ends the release sequence; an
+/// atomic update continues it.
 void Accesses::release(std::uint64_t address) {
   PastPtr& released = now_.machine.memory.released(address);
   if (releases_)

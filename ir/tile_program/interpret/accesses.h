@@ -1,4 +1,4 @@
-// The memory accesses of one operation: checks of their bounds and conflicts. Private to the room.
+// Performs the memory accesses of one operation, and checks their bounds and conflicts. Private to this folder.
 #pragma once
 #include <string>
 
@@ -8,12 +8,14 @@ namespace deplo::ir::tile_program::exec {
 
 enum class AccessKind : std::uint8_t { read, write, update };
 
-/// Created at the beginning of a memory operation. At its end, after() is the past of its token and results.
+/// The memory accesses of one operation. Created at the beginning of the operation. At its end, after() returns the
+/// past of its token and results.
 class Accesses {
  public:
   Accesses(Evaluation& now, AccessKind kind);
 
-  /// Reads or writes an element at an address. `index`: its number in the operation's tile, for messages.
+  /// read() and write() access the element at an address. `index`: number of the element in the operation's tile, for
+  /// messages.
   std::uint64_t read(std::uint64_t address, DType, std::size_t index);
   void write(std::uint64_t address, DType, std::uint64_t bits, std::size_t index);
   /// For an atomic operation: reads the element and writes change(element). Returns the old bits.
@@ -26,7 +28,7 @@ class Accesses {
     release(address);
     return before;
   }
-  /// The past of later operations that use a token or value of this one.
+  /// Returns the past of later operations that use a token or value of this operation.
   PastPtr after() const;
 
  private:
@@ -42,7 +44,7 @@ class Accesses {
   AccessKind kind_;
   bool acquires_ = false, releases_ = false, strong_ = false;
   PastPtr past_;      // events that are ordered before this operation
-  PastPtr acquired_;  // events that it learned of by acquiring
+  PastPtr acquired_;  // events that it learned of through acquire operations
   EventId event_ = 0;
 };
 

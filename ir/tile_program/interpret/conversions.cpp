@@ -1,4 +1,4 @@
-// From type to type (specification, "Conversions").
+// Conversions from one type to another (specification, "Conversions").
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 Rounding rounding(const Evaluation& now) { return static_cast<Rounding>(now.op.number("rounding_mode")); }
 
-/// The bits of each element.
+/// Returns the bits of each element.
 Bits bits_of(const TileValue& value, DType e, std::size_t n) {
   Bits bits(n);
   for (std::size_t i = 0; i < n; ++i) bits[i] = value.reals != nullptr ? encode_float(value.real(i), e) : value.bit(i);
@@ -100,7 +100,7 @@ void same_bits(Evaluation& now) {
   now.set(std::move(copy));
 }
 
-/// The elements' bits one behind the other, the lowest first, as bytes; and back.
+/// Concatenates the bits of all elements, lowest first, and cuts them into bytes. unpack() is the inverse.
 void pack(Evaluation& now) {
   const DType e = now.operand_type(0).element;
   const auto n = static_cast<std::size_t>(element_count(now.operand_type(0)));

@@ -1,4 +1,4 @@
-// Helpers of elementwise operations. Private to the room.
+// Helpers for elementwise operations. Private to this folder.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 
 namespace deplo::ir::tile_program::exec {
 
-/// The number of elements of a tile.
+/// Returns the number of elements of a tile.
 inline std::size_t elements_of(const Type& t) { return static_cast<std::size_t>(element_count(t)); }
 
-/// The number of elements to compute: one if each operand has a single number for all its elements.
+/// Returns the number of elements to compute: one if every operand has a single number for all its elements.
 inline std::size_t lanes(const Evaluation& now) {
   std::size_t n = 1;
   for (const ValueId id : now.op.operands) n = std::max(n, now.value(id).size());
@@ -30,7 +30,7 @@ TileValue each_bits(std::size_t n, Function f) {
   return of_bits(std::move(out));
 }
 
-/// Compares two numbers, neither of which is a NaN.
+/// Compares two numbers. Neither may be a NaN.
 template <class Number>
 bool compare(Number a, Number b, Comparison predicate) {
   switch (predicate) {
@@ -50,7 +50,7 @@ bool compare(Number a, Number b, Comparison predicate) {
   return false;
 }
 
-/// If `flush`, a subnormal f32 becomes 0 with its sign.
+/// If `flush`, a subnormal f32 becomes 0 with the same sign.
 inline double flushed(double x, bool flush) { return flush && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x; }
 
 }  // namespace deplo::ir::tile_program::exec

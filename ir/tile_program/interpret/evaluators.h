@@ -1,4 +1,4 @@
-// The meaning of each operation: a function for each, in the file of its kind. Private to the room.
+// The evaluators: one function for the meaning of each operation, grouped in a file per family. Private to this folder.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@ using Function = void (*)(Evaluation&);
 struct Evaluator {
   std::string_view name;
   Function function = nullptr;
-  /// Works element by element. A body of such operations in a reduce or scan runs for all rows at once.
+  /// The operation works element by element. A reduce or scan body of such operations runs for all rows at once.
   bool elementwise = false;
   bool touches_memory = false;
 };
@@ -26,10 +26,10 @@ std::vector<Evaluator> memory_evaluators();
 std::vector<Evaluator> view_evaluators();
 std::vector<Evaluator> other_evaluators();
 
-/// nullptr for control flow (machine.cpp): for, if, loop, continue, break, yield, return.
+/// Returns nullptr for control flow (for, if, loop, continue, break, yield, return), which machine.cpp executes.
 const Evaluator* find_evaluator(const Form&);
 
-/// The index of element number `element` of a tile: "(3, 5)".
+/// Returns the index of element number `element` of a tile: "(3, 5)".
 std::string element_index(const Extents& shape, std::size_t element);
 
 }  // namespace deplo::ir::tile_program::exec

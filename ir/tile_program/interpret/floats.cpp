@@ -1,5 +1,5 @@
-// Arithmetic of floats (specification, "Floating Point"). What double loses is kept as a sign (`beyond`), so that
-// results are rounded once, in any mode, to any type (round_to).
+// Arithmetic of floats (specification, "Floating Point"). The sign of the error of a double result is kept (`beyond`),
+// so that results are rounded only once, in any mode, to any type (round_to).
 #include <cmath>
 #include <limits>
 
@@ -12,13 +12,13 @@ namespace {
 
 int sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
-/// A result in double, and on which side of it the exact one is.
+/// A result in double, and the sign of (exact result - value).
 struct Exact {
   double value = 0;
   int beyond = 0;
 };
 
-/// Knuth's TwoSum: the error of a sum is a double.
+/// Knuth's TwoSum: the error of a sum is representable as a double.
 Exact exact_sum(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return {sum, 0};
@@ -38,7 +38,7 @@ Exact exact_root(double a) {
   const double root = std::sqrt(a);
   return {root, std::isfinite(root) ? sign_of(-std::fma(root, root, -a)) : 0};
 }
-/// Of factors that are no wider than f32 the product is exact; of f64 the hardware's fma rounds once to the nearest.
+/// For factors no wider than f32, the product is exact in double. For f64, the hardware's fma rounds once to nearest.
 Exact exact_fma(double a, double b, double c, bool is_double) {
   return is_double ? Exact{std::fma(a, b, c), 0} : exact_sum(a * b, c);
 }
@@ -88,7 +88,7 @@ void sqrt_(Evaluation& now) {
   }));
 }
 
-/// A function of the library, rounded to the nearest: `approx` and `full` allow more.
+/// Applies a library function and rounds to nearest. The modes `approx` and `full` would allow larger errors.
 template <double (*function)(double)>
 void unary(Evaluation& now) {
   const DType e = now.element();
@@ -135,7 +135,7 @@ void remf(Evaluation& now) {
   now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::fmod(a.real(i), b.real(i)), e); }));
 }
 
-/// IEEE 754-2019 maximum (a NaN propagates) or maximumNumber (the other one wins); +0 is above -0.
+/// IEEE 754-2019 maximum (a NaN propagates) or maximumNumber (a NaN is ignored). +0 is above -0.
 double larger(double a, double b, bool propagate) {
   if (std::isnan(a) || std::isnan(b))
     return propagate || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<double>::quiet_NaN()
@@ -154,7 +154,7 @@ void extreme(Evaluation& now) {
   }));
 }
 
-/// Unordered: true where one is a NaN; ordered: false there.
+/// If an operand is a NaN, an unordered comparison is true and an ordered one false.
 void cmpf(Evaluation& now) {
   const auto predicate = static_cast<Comparison>(now.op.number("comparison_predicate"));
   const bool ordered = now.op.number("comparison_ordering") != 0;

@@ -1,5 +1,6 @@
-// Arithmetic of integers (specification, "Integer" and "Bitwise"): they have no sign of their own, wrap by their width,
-// and an operation says how it reads them. What the specification leaves undefined is reported.
+// Arithmetic of integers (specification, "Integer" and "Bitwise"). Integers have no signedness of their own and wrap at
+// their width; an operation says whether it reads them as signed. Behaviour that the specification leaves undefined is
+// reported.
 #include <fmt/format.h>
 
 #include "ir/tile_program/attribute.h"
@@ -13,7 +14,7 @@ namespace {
 int bits_of(const Evaluation& now) { return width(now.operand_type(0).element); }
 bool is_signed(const Evaluation& now) { return now.op.number("signedness") != 0; }
 
-/// The number that a type reads out of the bits.
+/// Returns the bits as a signed or unsigned number.
 Wide number(std::uint64_t bits, int width, bool with_sign) {
   return with_sign ? Wide(as_signed(bits, width)) : Wide(bits);
 }
@@ -21,7 +22,7 @@ Wide number(std::uint64_t bits, int width, bool with_sign) {
 Wide lowest(int width, bool with_sign) { return with_sign ? -(Wide(1) << (width - 1)) : Wide(0); }
 Wide highest(int width, bool with_sign) { return (Wide(1) << (with_sign ? width - 1 : width)) - 1; }
 
-/// Fails where the program says that a result does not wrap, and it does.
+/// Fails if the program says that a result does not wrap, but it does.
 void check_wrap(const Evaluation& now, Wide with_sign, Wide without, int width) {
   const auto overflow = static_cast<Overflow>(now.op.number("overflow"));
   if (overflow == Overflow::none) return;
@@ -46,7 +47,7 @@ void arithmetic(Evaluation& now, Function f) {
   }));
 }
 
-/// a b of 64 bits without a sign may need 128: what wraps around there is right in its lowest 64.
+/// The product of two unsigned 64-bit numbers may need 128 bits. Unsigned wrap-around keeps its lowest 64 bits right.
 Wide product(Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)); }
 
 void addi(Evaluation& now) {
@@ -80,7 +81,7 @@ void shri(Evaluation& now) {
   }));
 }
 
-/// Of an integer division: the quotient that the rounding names, and the remainder of one towards zero.
+/// Returns the quotient, rounded as `rounding` says.
 Wide divided(Wide a, Wide b, Rounding rounding) {
   const Wide quotient = a / b;
   if (a % b == 0) return quotient;

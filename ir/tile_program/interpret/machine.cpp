@@ -48,7 +48,7 @@ void Evaluation::fail(const std::string& message) const { machine.fail(block_, o
 Machine::Machine(const Program& of, const Entry& which, const Launch& how, std::vector<Array>& arrays)
     : program(of), entry(which), launch(how), memory(arrays), rng_(how.seed) {
   for (const Global& global : program.globals) {
-    constexpr std::int64_t each = 24;  // bytes that an element takes at most, with who touched it last
+    constexpr std::int64_t each = 24;  // upper bound on the bytes per element, including its access history
     held_ += each * element_count(*global.type);
     if (held_ > launch.memory)
       throw Error(fmt::format("{}: expected globals of at most {} bytes, found more", program.where, launch.memory));
@@ -58,7 +58,7 @@ Machine::Machine(const Program& of, const Entry& which, const Launch& how, std::
     arguments_.push_back(argument_value(*entry.values[entry.parameters[i]].type, launch.arguments[i]));
   waiting_.resize(static_cast<std::size_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]));
   std::iota(waiting_.rbegin(), waiting_.rend(), std::int64_t{0});
-  if (launch.seed == 0) return;  // blocks begin in their order
+  if (launch.seed == 0) return;  // blocks start in order
   for (std::size_t i = waiting_.size(); i > 1; --i) std::swap(waiting_[i - 1], waiting_[rng_.below(i)]);
 }
 
@@ -127,7 +127,8 @@ void Machine::put(Block& block, ValueId id, TileValue value) {
 
 namespace {
 
-/// How much an operation does: 1 for 64 elements that it takes or makes, or products that it adds.
+/// Returns the work of an operation: 1, plus 1 for each 64 elements of its operands and results or products that it
+/// adds.
 std::int64_t work(const Operation& op, const Entry& entry) {
   constexpr std::int64_t each = 64;
   std::int64_t elements = 0;
@@ -147,8 +148,9 @@ void Machine::count_operation(const Block& block, const Operation& op) {
     fail(block, op, fmt::format("expected at most {} operations of all blocks, found more", launch.steps));
   if (operations_ - idle_since_ <= launch.idle) return;
   const auto in_loop = [](const Frame& frame) { return is(frame.owner, "loop"); };
-  if (std::none_of(block.frames.begin(), block.frames.end(), in_loop)) return;  // it ends by itself
-  if (!waiting_.empty()) {  // these may wait for a block that has not begun
+  // without a `loop` around it, the block ends by itself
+  if (std::none_of(block.frames.begin(), block.frames.end(), in_loop)) return;
+  if (!waiting_.empty()) {  // the running blocks may wait for a block that has not started
     start_next();
     idle_since_ = operations_;
     return;
@@ -216,7 +218,7 @@ bool Machine::execute_control(Block& block, const Operation& op) {
 
 namespace {
 
-/// Whether a value of a for is still below its end.
+/// True if the loop variable of a `for` is still below its end.
 bool is_below(const Operation& op, const Type& type, std::uint64_t value, std::uint64_t end) {
   const int bits = width(type.element);
   return op.number("unsigned") != 0 ? value < end : as_signed(value, bits) < as_signed(end, bits);
@@ -254,7 +256,7 @@ void Machine::next_iteration(Block& block, const Operation& owner, std::vector<T
   const int bits = width(type.element);
   const std::uint64_t now = block.values[region.arguments[0]].bit(0), step = block.values[owner.operand("step")].bit(0);
   const std::uint64_t next = wrap(now + step, bits);
-  // A number that wraps is past every end.
+  // A variable that wraps around is past every end.
   const bool wraps = owner.number("unsigned") != 0 ? next < now : as_signed(next, bits) < as_signed(now, bits);
   if (!wraps && is_below(owner, type, next, block.values[owner.operand("upper")].bit(0))) {
     carried.insert(carried.begin(), of_bits({next}));

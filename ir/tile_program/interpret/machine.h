@@ -1,4 +1,4 @@
-// The blocks of a launch, and their shared state. Private to the room.
+// The blocks of a launch, and their shared state. Private to this folder.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace deplo::ir::tile_program::exec {
 /// A region that a block is executing.
 struct Frame {
   const Region* region = nullptr;
-  std::size_t next = 0;              // number of the next operation
-  const Operation* owner = nullptr;  // nullptr: the entry
+  std::size_t next = 0;              // index of the next operation
+  const Operation* owner = nullptr;  // nullptr: the region is the entry's body
 };
 
 struct Block {
   std::int64_t number = 0;
   std::array<std::int64_t, 3> id = {};
-  std::vector<TileValue> values;  // by ValueId
-  std::vector<Frame> frames;      // innermost last; empty: the block has ended
+  std::vector<TileValue> values;  // indexed by ValueId
+  std::vector<Frame> frames;      // innermost last; empty if the block has ended
 };
 
 class Machine;
@@ -40,14 +40,14 @@ class Evaluation {
   const Type& type(ValueId) const;
   const Type& operand_type(std::size_t at) const { return type(op.operands[at]); }
   const Type& result_type(std::size_t at = 0) const { return type(op.results[at]); }
-  /// Sets a result. Its past is that of all operands, unless `value` has one.
+  /// Sets a result. Unless `value` has a past, its past is the joined past of all operands.
   void set(TileValue value, std::size_t result = 0);
   void set_argument(ValueId id, TileValue value);
   DType element() const { return result_type().element; }
   const std::array<std::int64_t, 3>& block_id() const { return block_.id; }
   std::int64_t block_number() const { return block_.number; }
   Block& block() { return block_; }
-  /// The joined past of the operands.
+  /// Returns the joined past of all operands.
   PastPtr past() const;
   [[noreturn]] void fail(const std::string& message) const;
 
@@ -63,14 +63,14 @@ class Machine {
   Machine(const Program&, const Entry&, const Launch&, std::vector<Array>& arrays);
   LaunchResult run();
 
-  /// Executes a region without loops and memory operations, and returns the values that it yields.
+  /// Executes a region without loops and memory operations. Returns the values that it yields.
   std::vector<TileValue> run_pure(Block&, const Region&);
   [[noreturn]] void fail(const Block&, const Operation&, const std::string& message) const;
-  /// Counts bytes that are held from now on. Fails beyond the launch's limit.
+  /// Adds to the count of bytes that are held from now on. Fails beyond the launch's limit.
   void hold(const Evaluation&, std::int64_t bytes);
-  /// Sets a value of a block, and counts the bytes that it holds.
+  /// Sets a value of a block, and updates the count of held bytes.
   void put(Block&, ValueId, TileValue);
-  /// The name, block and place of an event's operation, for messages.
+  /// Returns the name, block and place of an event's operation, for messages.
   std::string describe(const Event&) const;
 
   const Program& program;
@@ -79,13 +79,13 @@ class Machine {
   Memory memory;
   Events events;
   std::string printed;
-  std::vector<std::size_t> globals;  // the arrays of the program's globals
+  std::vector<std::size_t> globals;  // numbers of the arrays of the program's globals
 
  private:
   void start(std::int64_t number);
   void start_next();
   void turn(Block&);
-  bool step(Block&);  // returns whether it accessed memory
+  bool step(Block&);  // returns true if the operation accessed memory
   void execute(Block&, const Operation&);
   bool execute_control(Block&, const Operation&);
   void enter(Block&, const Operation& owner, const Region&, const std::vector<TileValue>& arguments);
@@ -97,7 +97,7 @@ class Machine {
   void assign(Block&, const std::vector<ValueId>&, std::vector<TileValue>);
 
   std::vector<TileValue> arguments_;
-  std::vector<std::int64_t> waiting_;  // blocks that have not started, the next one last
+  std::vector<std::int64_t> waiting_;  // numbers of the blocks that have not started, the next one last
   std::deque<Block> running_;
   Rng rng_;
   std::int64_t operations_ = 0, work_ = 0, held_ = 0, idle_since_ = 0, changes_seen_ = 0;

@@ -1,4 +1,5 @@
-// Products of matrices (specification, "mmaf", "mmai", "mmaf_scaled"): sums in double, rounded once to the accumulator.
+// Matrix products (specification, "mmaf", "mmai", "mmaf_scaled"). Sums are computed in double and rounded once to the
+// accumulator's type.
 #include "ir/tile_program/attribute.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
@@ -6,7 +7,7 @@
 namespace deplo::ir::tile_program::exec {
 namespace {
 
-/// B x M x K by B x K x N.
+/// The sizes of a product of B x M x K by B x K x N.
 struct Sizes {
   std::size_t b = 1, m = 1, n = 1, k = 1;
   Sizes(const Type& lhs, const Type& acc) {
@@ -19,7 +20,7 @@ struct Sizes {
   }
 };
 
-/// acc + lhs rhs, row by row so that rhs is read in order.
+/// Adds lhs * rhs to acc, row by row, so that rhs is read in order.
 template <class Number>
 void add_product(const Sizes& s, const std::vector<Number>& lhs, const std::vector<Number>& rhs,
                  std::vector<Number>& acc) {

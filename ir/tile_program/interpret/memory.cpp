@@ -57,7 +57,7 @@ std::size_t Memory::add(Array array) {
 }
 
 const Array* Memory::find(std::uint64_t address) const {
-  const std::uint64_t number = (address >> apart) - 1;  // of 0: none
+  const std::uint64_t number = (address >> apart) - 1;  // wraps around for address 0, so no array is found
   if (number < arrays_.size()) return &arrays_[number];
   return number < arrays_.size() + own_.size() ? &own_[number - arrays_.size()] : nullptr;
 }
@@ -71,7 +71,7 @@ std::uint8_t* Memory::locate(std::uint64_t address, int size) {
 
 std::string Memory::outside(std::uint64_t address, DType e) const {
   if (address == 0) return "at the null pointer";
-  // A negative offset lies at the end of the space before the array.
+  // A negative offset gives an address at the end of the range before the array's.
   const Array* array = find(address);
   auto offset = static_cast<std::int64_t>(address & ((1ULL << apart) - 1));
   if (offset >= std::int64_t{1} << (apart - 1)) {
@@ -125,7 +125,7 @@ EventId Memory::note_one(const Access& access, const Events& events, Touch& touc
     touch = {access.event, {0, 0}};
     return conflict;
   }
-  // Two readers are remembered: one that this one comes behind is not needed any more.
+  // Only two readers are remembered. A reader that happened before this one is no longer needed.
   const auto is_past = [&](EventId e) {
     return e == 0 || e == access.event || knows(*access.past, events[e].chain, events[e].index);
   };

@@ -1,4 +1,4 @@
-// The arrays of a program, and the last accesses to each element. Private to the room.
+// The arrays of a program, and the last accesses to each element. Private to this folder.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace deplo::ir::tile_program::exec {
 
-/// An access of an operation: its event, and its past.
+/// An access by an operation: the operation's event and past.
 struct Access {
   EventId event = 0;
   const PastPtr* past = nullptr;
@@ -24,28 +24,28 @@ class Memory {
     for (const Array& array : arrays) add_shadow(array);
   }
 
-  /// The address of an array's first element. Arrays are 2^40 bytes apart, so that no plausible offset leads
+  /// Returns the address of an array's first element. Arrays are 2^40 bytes apart, so that no plausible offset leads
   /// from one to another.
   static std::uint64_t address(std::size_t array) { return (array + 1) << apart; }
-  /// Adds an array of the program's own. Returns its number.
+  /// Adds an array that belongs to the program, such as a global. Returns its number.
   std::size_t add(Array array);
 
-  /// The bits of an element at an address; nullopt: no array has an element there.
+  /// Returns the bits of an element at an address, or nullopt if no array has an element there.
   std::optional<std::uint64_t> read(std::uint64_t address, DType);
-  /// False: no array has an element there.
+  /// Returns false if no array has an element there.
   bool write(std::uint64_t address, DType, std::uint64_t bits);
-  /// The place for which `read` or `write` failed, for messages: "byte 4096 of A, which has 4096".
+  /// Returns the place for which `read` or `write` failed, for messages: "byte 4096 of A, which has 4096".
   std::string outside(std::uint64_t address, DType) const;
 
   /// Records an access of `size` existing bytes. Returns an event that it conflicts with, or 0 if there is none. If the
-  /// operation writes the same place twice, that is its own event.
+  /// operation writes the same place twice, it conflicts with its own event.
   EventId note(const Access&, const Events&, std::uint64_t address, int size);
-  /// The past that a release published at an address, for those who acquire it.
+  /// Returns the past that a release published at an address, for operations that acquire it.
   PastPtr& released(std::uint64_t address) { return releases_[address]; }
-  /// The element at an address, for messages: "A[3]".
+  /// Returns the name of the element at an address, for messages: "A[3]".
   std::string describe(std::uint64_t address) const;
 
-  std::int64_t changes() const { return changes_; }  // writes that changed a value
+  std::int64_t changes() const { return changes_; }  // number of writes that changed a value
   const std::vector<Array>& own() const { return own_; }
 
  private:
@@ -54,7 +54,7 @@ class Memory {
     EventId writer = 0, readers[2] = {0, 0};
   };
   struct Shadow {
-    int granule = 1;  // bytes
+    int granule = 1;  // size in bytes of the pieces that `touches` tracks
     std::vector<Touch> touches;
   };
   const Array* find(std::uint64_t address) const;

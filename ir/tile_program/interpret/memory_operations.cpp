@@ -17,7 +17,7 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t poisoned_bits = 0x5A5A5A5A5A5A5A5AULL;
 
-/// A tile that is filled element by element; what is not filled is not specified.
+/// Builds a tile element by element. Elements that are not set are unspecified.
 class TileBuilder {
  public:
   TileBuilder(const Evaluation& now, DType e, std::size_t n) : element_(e) {
@@ -124,7 +124,7 @@ void atomic_cas(Evaluation& now) {
       continue;
     }
     tile.set(i, accesses.update(pointers.bit(i), e, i, [&](std::uint64_t before) {
-      return before == bits_at(expected, i, e) ? bits_at(value, i, e) : before;  // by bits, also of floats
+      return before == bits_at(expected, i, e) ? bits_at(value, i, e) : before;  // compares bits, even for floats
     }));
   }
   now.set(tile.take(accesses.after()), 0);
@@ -133,10 +133,11 @@ void atomic_cas(Evaluation& now) {
 
 // --- Through views ---------------------------------------------------------------------------------------------------
 
-/// Tiles of which each begins so many elements behind the one before, the last of which may reach beyond.
+/// Returns the number of tiles in an extent if a tile starts every `step` elements. The last tile may reach beyond the
+/// extent.
 std::int64_t tiles_in(std::int64_t extent, std::int64_t step) { return extent / step + (extent % step != 0 ? 1 : 0); }
 
-/// The elements of one tile of a view: where each lies in memory, or that it lies outside of the tensor.
+/// The elements of one tile of a view: the address of each element, or that the element is outside of the tensor.
 class TileOfView {
  public:
   TileOfView(const Evaluation& now, const Type& type, const ViewValue& view, const std::vector<ValueId>& index,
@@ -153,13 +154,13 @@ class TileOfView {
         continue;
       }
       const auto at = static_cast<std::int64_t>(now.value(index[d]).bit(0));
-      // A gather view counts elements, not tiles, along its other dimensions.
+      // The index of a gather view counts elements, not tiles, along the dimensions that are not sparse.
       if (type.kind != Kind::gather_scatter_view) check_index(now, d, at);
       starts_[d] = at * step(d);
     }
   }
 
-  /// The address of element i, 0 of one outside.
+  /// Returns the address of element i, or 0 if the element is outside of the tensor.
   std::uint64_t address(std::size_t i) const {
     auto rest = static_cast<std::int64_t>(i);
     std::uint64_t offset = 0;
@@ -184,7 +185,7 @@ class TileOfView {
   std::size_t tensor_dimension(std::size_t d) const {
     return type_.kind == Kind::gather_scatter_view ? d : static_cast<std::size_t>(type_.dim_map[d]);
   }
-  /// Elements from one tile to the next.
+  /// Returns the number of elements from one tile to the next.
   std::int64_t step(std::size_t d) const {
     return type_.kind == Kind::strided_view     ? type_.traversal[d]
            : type_.kind == Kind::partition_view ? type_.tile[d]
@@ -193,7 +194,7 @@ class TileOfView {
   std::int64_t position(std::size_t d, std::int64_t within) const {
     if (sparse_ != nullptr && static_cast<int>(d) == type_.sparse_dim)
       return static_cast<std::int64_t>(sparse_->bit(static_cast<std::size_t>(within)));
-    // An index beyond all numbers wraps to one below 0, which is outside as well.
+    // An index beyond the largest number wraps to a negative one, which is outside as well.
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(starts_[d]) + static_cast<std::uint64_t>(within));
   }
   void check_index(const Evaluation& now, std::size_t d, std::int64_t at) const {
@@ -209,7 +210,7 @@ class TileOfView {
   Extents starts_;
   std::uint64_t size_ = 0;
   const TileValue* sparse_ = nullptr;
-  const std::vector<std::int64_t>* inbounds_;  // by dimension of the tile; nullptr: nothing is promised
+  const std::vector<std::int64_t>* inbounds_;  // by dimension of the tile; nullptr: no promise
 };
 
 const std::vector<std::int64_t>* promised(const Evaluation& now) {
@@ -297,7 +298,7 @@ void make_tensor_view(Evaluation& now) {
   now.set(std::move(value));
 }
 
-/// A view of tiles is a tensor view with a type that says how it is cut.
+/// A view of tiles has the same value as its tensor view; its type says how the tensor is cut into tiles.
 void make_view(Evaluation& now) {
   TileValue value;
   value.view = now.operand(0).view;
@@ -315,7 +316,7 @@ void get_tensor_shape(Evaluation& now) {
   for (std::size_t d = 0; d < now.op.results.size(); ++d) set_extent(now, d, now.operand(0).view->shape[d]);
 }
 
-/// How many tiles there are along each dimension; of a gather view, elements.
+/// Returns the number of tiles along each dimension; for a gather view, the number of elements.
 void get_index_space_shape(Evaluation& now) {
   const Type& type = now.operand_type(0);
   const ViewValue& view = *now.operand(0).view;

@@ -35,7 +35,7 @@ EventId Events::add(Event event, const PastPtr& past) {
   event.chain = static_cast<std::uint32_t>(chains_.size());
   if (past != nullptr)
     for (const auto& [chain, events] : *past)
-      if (chains_[chain] == events) {  // its last event: the chain goes on here
+      if (chains_[chain] == events) {  // the past includes the chain's last event, so extend this chain
         event.chain = chain;
         break;
       }

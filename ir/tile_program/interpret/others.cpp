@@ -1,4 +1,4 @@
-// Blocks, pointers, tokens, assumptions, and what a program prints.
+// Block ids, pointers, tokens, assumptions, and printing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void get_global(Evaluation& now) {
 
 void allocate(Evaluation& now) {
   const auto elements = now.op.number("num_elem");
-  constexpr std::int64_t each = 24;  // bytes that an element takes at most, with who touched it last
+  constexpr std::int64_t each = 24;  // upper bound on the bytes per element, including its access history
   now.machine.hold(now, each * elements);
   const std::size_t array =
       now.machine.memory.add(make_array("the memory of an alloca", now.result_type().element, elements));
@@ -46,7 +46,7 @@ void offset(Evaluation& now) {
   }));
 }
 
-/// The token that comes behind all of its operands.
+/// Sets a token that is ordered after all operands.
 void token(Evaluation& now) {
   TileValue value;
   value.past = now.past();
@@ -64,7 +64,7 @@ std::string divisible(const Evaluation& now, const Predicate& p) {
                : fmt::format("expected a base divisible by {}, found {:#x}", p.divisor, value.view->base);
   const std::int64_t every = p.every.value_or(1);
   const auto along = static_cast<std::size_t>(p.along.value_or(0));
-  std::int64_t step = 1;  // elements from one to the next along that dimension
+  std::int64_t step = 1;  // distance in elements between neighbours along that dimension
   for (std::size_t d = along + 1; d < type.shape.size(); ++d) step *= type.shape[d];
   const std::uint64_t each = type.pointer ? static_cast<std::uint64_t>(bytes(type.element)) : 1;
   for (std::int64_t i = 0; i < element_count(type); ++i) {
@@ -138,7 +138,7 @@ std::string formatted(const std::string& format, const TileValue& value, std::si
                                 : tile_program::formatted(format, 0, value.bit(i), type.element, type.pointer);
 }
 
-/// A tile as nested lists.
+/// Formats a tile as nested lists.
 std::string formatted_tile(const std::string& format, const TileValue& value, const Type& type) {
   std::string text;
   std::size_t at = 0;

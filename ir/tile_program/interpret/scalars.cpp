@@ -15,7 +15,7 @@ bool is_elementwise(const Form& form) {
   return evaluator != nullptr && evaluator->elementwise && !form.operands.empty();
 }
 
-/// A program of this operation alone. Its evaluator computes as many elements as it is given.
+/// A program that consists of this operation. Its evaluator computes as many elements as the operands have.
 struct ElementwiseOperation::State {
   Program program;
   Entry entry;

@@ -1,4 +1,4 @@
-// What operations mean on scalars, also for the interpreter of Kernel IR.
+// The meaning of operations on scalars. The interpreter of Kernel IR uses it as well.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,7 @@
 
 namespace deplo::ir::tile_program {
 
-/// Whether the operation computes each element of its result from the elements of its operands at the same place, and
-/// from nothing else.
+/// True if the operation computes each element of its result only from the elements of its operands at the same place.
 bool is_elementwise(const Form&);
 
 /// Numbers of one type: floats as doubles, integers and pointers as bits.
@@ -23,14 +22,15 @@ struct Scalars {
 /// An elementwise operation on any number of elements at once.
 class ElementwiseOperation {
  public:
-  /// `numbers`: the attributes in the form's order. `operands`: the types of the operands.
+  /// `numbers`: the values of the attributes, in the form's order. `operands`: the types of the operands.
   ElementwiseOperation(const Form&, const std::vector<std::int64_t>& numbers, const std::vector<DType>& operands,
                        DType result);
   ~ElementwiseOperation();
   ElementwiseOperation(ElementwiseOperation&&) noexcept;
   ElementwiseOperation& operator=(ElementwiseOperation&&) = delete;
 
-  /// All operands have `count` elements. Throws Error for undefined behaviour, such as a division by 0.
+  /// Computes the results. All operands must have `count` elements. Throws Error for undefined behaviour, such as a
+  /// division by 0.
   Scalars run(const std::vector<Scalars>& operands, std::size_t count);
 
  private:
@@ -38,11 +38,11 @@ class ElementwiseOperation {
   std::unique_ptr<State> state_;
 };
 
-/// What an atomic update leaves in memory.
+/// Returns the bits that an atomic update leaves in memory.
 std::uint64_t updated(Rmw, std::uint64_t before, std::uint64_t argument, DType);
 
-/// A number by a conversion of C's printf ("%+08.3f", "%i", "%lld"), of which only flags and letter count; "%" prints
-/// it as it is. `real` counts for floats, `bits` for integers and pointers.
+/// Formats a number by a conversion of C's printf ("%+08.3f", "%i", "%lld"). Length modifiers such as `ll` are ignored;
+/// "%" prints the number according to its type. `real` is used for floats, `bits` for integers and pointers.
 std::string formatted(const std::string& conversion, double real, std::uint64_t bits, DType, bool pointer = false);
 
 }  // namespace deplo::ir::tile_program

@@ -1,4 +1,4 @@
-// Operations that only move elements (specification, "Core").
+// Operations that move, combine and reduce elements (specification, "Core").
 #include <fmt/format.h>
 
 #include <optional>
@@ -10,14 +10,14 @@
 namespace deplo::ir::tile_program::exec {
 namespace {
 
-/// A tile whose element i is element `from(i)` of the value.
+/// Returns a tile whose element i is element `from(i)` of the value.
 template <class Function>
 TileValue moved(const TileValue& value, std::size_t n, Function from) {
   return value.reals != nullptr ? each_real(n, [&](std::size_t i) { return value.real(from(i)); })
                                 : each_bits(n, [&](std::size_t i) { return value.bit(from(i)); });
 }
 
-/// DType i of a tile of `shape`, in a tile where dimension d has stride `strides[d]`.
+/// Returns the number that element i of a tile of `shape` has in a tile whose dimension d has stride `strides[d]`.
 std::size_t in_strides(std::size_t i, const Extents& shape, const Extents& strides, std::int64_t offset = 0) {
   auto rest = static_cast<std::int64_t>(i);
   for (std::size_t d = shape.size(); d > 0; --d) {
@@ -84,7 +84,7 @@ void insert(Evaluation& now) {
   }
   const Extents in_whole = row_major_strides(whole), in_part = row_major_strides(part);
   const TileValue &a = now.operand(0), &b = now.operand(1);
-  // The element of the part that stands at element i of the whole.
+  // Returns the element of the part that covers element i of the whole, or nullopt if the part does not cover it.
   const auto within = [&](std::size_t i) -> std::optional<std::size_t> {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < whole.size(); ++d) {
@@ -151,7 +151,7 @@ void select(Evaluation& now) {
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
 
-/// Whether the body can run on all rows at once: numbers of rank 0 only, element by element.
+/// True if the body can run on all rows at once: it has only elementwise operations on tiles of rank 0.
 bool is_elementwise(const Evaluation& now, const Region& body) {
   for (const Operation& op : body.operations) {
     if (op.form->name == "yield") continue;
@@ -163,7 +163,7 @@ bool is_elementwise(const Evaluation& now, const Region& body) {
   return true;
 }
 
-/// A tile as rows along a dimension: element k of row r is at `start(r) + k * step`.
+/// A tile as rows along a dimension; at(r, k) is the number of element k of row r.
 struct Rows {
   std::size_t rows = 1, length = 1, step = 1;
   Rows(const Extents& shape, std::size_t dim) : length(static_cast<std::size_t>(shape[dim])) {
@@ -174,7 +174,8 @@ struct Rows {
   std::size_t at(std::size_t row, std::size_t k) const { return (row / step * length + k) * step + row % step; }
 };
 
-/// Runs the body on `n` rows: of each operand, the element and what was accumulated.
+/// Runs the body on `n` rows. Each operand passes an element and the value accumulated so far. `together`: all rows at
+/// once.
 std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& elements,
                                const std::vector<TileValue>& accumulated, std::size_t n, bool together) {
   const Region& body = now.op.regions[0];
@@ -207,7 +208,8 @@ std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& el
   return all;
 }
 
-/// The halves of what is left are combined, as threads do it: the body is associative, the order is not specified.
+/// Combines the halves of the remaining elements repeatedly, as threads do. The body must be associative; the order is
+/// not specified.
 void reduce(Evaluation& now) {
   const Rows rows(now.operand_type(0).shape, static_cast<std::size_t>(now.op.number("dim")));
   const bool together = is_elementwise(now, now.op.regions[0]);

@@ -1,4 +1,4 @@
-// The values of a running block. Private to the room.
+// The values of a running block. Private to this folder.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,12 +15,12 @@ using Bits = std::vector<std::uint64_t>;
 /// The memory that a tensor view or a view of tiles refers to.
 struct ViewValue {
   std::uint64_t base = 0;
-  Extents shape, strides;  // of the tensor; elements
+  Extents shape, strides;  // of the tensor, in elements
 };
 
 /// A tile of floats has `reals`. A tile of integers or pointers has `bits` (integers are unsigned, of their width).
-/// Either is a single number for all elements, or has each element in row-major order. A view has `view`. All values,
-/// also tokens, have a past.
+/// Either has a single number for all elements, or one number for each element in row-major order. A view has `view`.
+/// Every value, including a token, has a past.
 struct TileValue {
   std::shared_ptr<const Reals> reals;
   std::shared_ptr<const Bits> bits;

@@ -1,4 +1,4 @@
-// Integers of 128 bits, an extension of g++ and clang to ISO C++. Private to the room.
+// 128-bit integers, an extension of g++ and clang to ISO C++. Private to this folder.
 #pragma once
 
 namespace deplo::ir::tile_program::exec {

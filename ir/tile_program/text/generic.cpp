@@ -12,7 +12,7 @@ namespace {
 
 bool is_alone(const Lexer& from) { return from.at(",") || from.at("}"); }
 
-/// `#cuda_tile.rounding<zero>` or `#cuda_tile<rounding zero>`.
+/// Reads `#cuda_tile.rounding<zero>` or `#cuda_tile<rounding zero>`.
 std::int64_t read_enumeration(Lexer& from, const AttributeForm& form) {
   from.expect(Token::Kind::name, fmt::format("#cuda_tile.NAME<…> of {}", form.name));
   from.expect("<");

@@ -52,7 +52,7 @@ std::size_t Lexer::name_end(std::size_t at) const {
   return at;
 }
 
-/// The end of a name after %, @, # or ^. Such a name may contain `-`: %cst_-1_i32.
+/// Returns the end of a name after %, @, # or ^. Such a name may contain `-`: %cst_-1_i32.
 std::size_t Lexer::suffix_end(std::size_t at) const {
   for (at = name_end(at); at + 1 < text_.size() && text_[at] == '-' && text_[at + 1] != '>';) at = name_end(at + 1);
   return at;

@@ -1,4 +1,4 @@
-// Splits the text of a tile program into tokens. Private to the room.
+// Splits the text of a tile program into tokens. Private to this folder.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,21 +11,21 @@
 namespace deplo::ir::tile_program::text {
 
 struct Token {
-  /// value: `%x` or `%x#1`; symbol: `@x`. The text of both is without the sign. A name's text is without a leading
+  /// value: `%x` or `%x#1`; symbol: `@x`. The text of both excludes the sign. The text of a name excludes a leading
   /// `cuda_tile.`, `!` or `#`.
   enum class Kind : std::uint8_t { name, value, symbol, number, string, sign, end };
   Kind kind = Kind::end;
   std::string_view text;
-  std::size_t begin = 0;  // in the text
+  std::size_t begin = 0;  // offset in the text
   std::uint32_t line = 1, column = 1;
-  char prefix = '\0';  // `#` or `!` before a name
+  char prefix = '\0';  // `#` or `!` if it precedes a name
   bool is(std::string_view word) const {
     return text == word && kind != Kind::string && kind != Kind::value && kind != Kind::symbol;
   }
 };
 
-/// Looks one token ahead. Tokens are views into the text, which must outlive the lexer.
-/// A method for each kind of token.
+/// Looks one token ahead. Tokens are views into the text, which must outlive the lexer. Has a method for each kind of
+/// token.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string_view where);
@@ -37,14 +37,14 @@ class Lexer {
   bool take_if(std::string_view word);
   void expect(std::string_view word);
   Token expect(Token::Kind kind, std::string_view what);
-  /// Decimal or hexadecimal.
+  /// Reads a decimal or hexadecimal integer.
   std::int64_t integer(std::string_view what);
-  /// Reads `128x?x` before an element, or `128x64` before a sign. It scans the current token again, because `0xf32`
-  /// looks like a number.
+  /// Reads `128x?x` before an element, or `128x64` before a sign. Scans the current token again, because `0xf32` looks
+  /// like a number.
   Extents extents(bool before_element);
   Location location() const;
 
-  /// Throws `WHERE:LINE:COLUMN: expected …, found …` about the current token.
+  /// Throws `WHERE:LINE:COLUMN: expected …, found …` for the current token.
   [[noreturn]] void fail(std::string_view expected) const { fail_at(token_, expected); }
   [[noreturn]] void fail_at(const Token&, std::string_view expected) const;
   /// Throws `WHERE:LINE:COLUMN: MESSAGE`.

@@ -1,4 +1,4 @@
-// Prints numbers and strings for the text of a program. Private to the room.
+// Prints numbers and strings for the text of a program. Private to this folder.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace deplo::ir::tile_program::text {
 
-/// "5", "true", "-0.5". A float is printed as the shortest decimal that reads back exactly. A float that is not finite
-/// is printed as its bits in hexadecimal, as in MLIR.
+/// Returns "5", "true", "-0.5". A float is printed as the shortest decimal that reads back exactly. A float that is not
+/// finite is printed as its bits in hexadecimal, as in MLIR.
 std::string print_literal(std::uint64_t bits, DType);
 
 }  // namespace deplo::ir::tile_program::text

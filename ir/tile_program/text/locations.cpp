@@ -9,7 +9,7 @@
 namespace deplo::ir::tile_program::text {
 namespace {
 
-constexpr int deepest_location = 64;  // so that no text can exhaust the stack
+constexpr int deepest_location = 64;  // limit, so that no text can exhaust the stack
 constexpr std::string_view opening = "([{<", closing = ")]}>";
 
 bool is_bracket(const Lexer& from, std::string_view brackets) {
@@ -17,9 +17,9 @@ bool is_bracket(const Lexer& from, std::string_view brackets) {
          brackets.find(from.peek().text[0]) != std::string_view::npos;
 }
 
-/// Passes over a token, or over a bracket and all up to the one that closes it.
+/// Skips a token, or a bracket with everything up to its closing bracket.
 void skip_item(Lexer& from) {
-  std::string expected;  // closing brackets, the innermost last
+  std::string expected;  // closing brackets, innermost last
   do {
     if (from.at(Token::Kind::end)) from.fail(expected.empty() ? "an attribute" : fmt::format("'{}'", expected.back()));
     if (is_bracket(from, opening)) {
@@ -85,7 +85,7 @@ void Locations::read_location(int depth) {
   }
 }
 
-/// `:LINE:COLUMN`, and to where: `to :COLUMN` or `to LINE:COLUMN`.
+/// Reads `:LINE:COLUMN`, optionally followed by an end: `to :COLUMN` or `to LINE:COLUMN`.
 void Locations::read_file() {
   from_.expect(":");
   from_.integer("a line");
@@ -97,7 +97,7 @@ void Locations::read_file() {
   from_.integer("a column");
 }
 
-/// `#loc3`, or an attribute of a dialect: `#cuda_tile.di_loc<#loc in #di_subprogram>`.
+/// Reads `#loc3`, or an attribute of a dialect: `#cuda_tile.di_loc<#loc in #di_subprogram>`.
 void Locations::use_alias() {
   const Token name = from_.take();
   if (from_.take_if("<")) {

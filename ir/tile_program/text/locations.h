@@ -1,5 +1,6 @@
 // Reads `loc(…)` after operations and arguments, and the aliases of attributes around a module (MLIR Language
-// Reference, "Locations"). Messages name places in the text itself, so locations are discarded. Private to the room.
+// Reference, "Locations"). Locations are discarded, because messages name places in the text itself. Private to this
+// folder.
 #pragma once
 #include <map>
 #include <set>

@@ -15,10 +15,10 @@ namespace deplo::ir::tile_program {
 namespace text {
 namespace {
 
-constexpr int deepest_region = 64;  // so that no text can exhaust the stack
+constexpr int deepest_region = 64;  // limit, so that no text can exhaust the stack
 
-/// Reads one entry.
-/// A function for each production of the grammar, by recursive descent: they share the place in the text and the names.
+/// Reads one entry by recursive descent, with a function for each production of the grammar. The functions share the
+/// position in the text and the names.
 class EntryParser {
  public:
   EntryParser(Lexer& from, Locations& locations, Entry& entry) : from_(from), locations_(locations), entry_(entry) {}
@@ -35,7 +35,7 @@ class EntryParser {
     locations_.read();
   }
 
-  /// `"cuda_tile.entry"() <{sym_name = "NAME"}> ({ ^bb0(%a: tile<f32>): … }) : () -> ()`, behind its name.
+  /// Reads `"cuda_tile.entry"() <{sym_name = "NAME"}> ({ ^bb0(%a: tile<f32>): … }) : () -> ()` from after its name on.
   void run_generic(const Location& at) {
     entry_.location = at;
     from_.expect("(");
@@ -65,10 +65,10 @@ class EntryParser {
   /// An operation whose text is being read.
   struct Reading {
     Operation op;
-    Token at;                                    // its name
-    std::vector<std::pair<Token, int>> names;    // before `=`: each with how many results it names
-    std::vector<std::vector<ValueId>> operands;  // by the form's operands
-    std::vector<TypePtr> result_types;           // as far as the text has them
+    Token at;                                    // the operation's name
+    std::vector<std::pair<Token, int>> names;    // names before `=`, each with the number of results that it names
+    std::vector<std::vector<ValueId>> operands;  // values of each operand of the form
+    std::vector<TypePtr> result_types;           // the types that the text gives so far
     std::optional<DenseText> dense;
     int named_results() const {
       int count = 0;
@@ -88,7 +88,7 @@ class EntryParser {
     return id;
   }
 
-  /// Forgets the names of a region that ends.
+  /// Removes the names defined in a region that ends.
   void forget(std::size_t until) {
     for (; undo_.size() > until; undo_.pop_back()) {
       auto& [name, before] = undo_.back();
@@ -137,7 +137,7 @@ class EntryParser {
     return list;
   }
 
-  /// `{ … }`; an end that the text leaves out is added.
+  /// Reads `{ … }`. Adds the terminator `end` if the text omits it.
   void read_braces(Region& region, std::string_view end, int depth) {
     if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
     const std::size_t outside = undo_.size();
@@ -203,8 +203,7 @@ class EntryParser {
     from_.expect("=");
   }
 
-  // --- What follows the table
-  // --------------------------------------------------------------------------------------------
+  // --- Operations with a text from the table -------------------------------------------------------------------------
 
   void read_items(Reading& now, const std::vector<TextItem>& items, int depth) {
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -212,7 +211,7 @@ class EntryParser {
         read_item(now, items[i], depth);
         continue;
       }
-      std::size_t end = i;  // groups beside each other stand in any order
+      std::size_t end = i;  // adjacent groups may come in any order
       while (end < items.size() && items[end].kind == TextItem::Kind::group) ++end;
       read_groups(now,
                   {items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end)},
@@ -242,7 +241,8 @@ class EntryParser {
     return -1;
   }
 
-  /// Types of operands stand where the operands do; all else is seen by its first token.
+  /// True if the group comes next. A group with the types of operands is present if these operands are; any other group
+  /// is recognised by its first token.
   bool begins(const Reading& now, const TextItem& group) const {
     for (const TextItem& item : group.items) {
       if (item.kind == TextItem::Kind::operand) break;
@@ -316,7 +316,7 @@ class EntryParser {
     }
   }
 
-  /// Where one type stands for all results: as many as have names, or as the view has dimensions.
+  /// Returns the number of results that share one type: the number of their names, or else of the view's dimensions.
   std::size_t result_count(const Reading& now) const {
     if (!now.names.empty()) return static_cast<std::size_t>(now.named_results());
     const Type& view = *entry_.values[now.operands.at(0).at(0)].type;
@@ -344,10 +344,9 @@ class EntryParser {
       from_.fail(fmt::format("a type for each of {} operands", values.size()));
   }
 
-  // --- The generic form of MLIR
-  // ------------------------------------------------------------------------------------------
+  // --- The generic form of MLIR --------------------------------------------------------------------------------------
 
-  /// `<{NAME = VALUE, …}>`, where there are some.
+  /// Reads `<{NAME = VALUE, …}>` if it comes next.
   template <class Read>
   void read_properties(const Read& read) {
     if (!from_.take_if("<")) return;
@@ -355,7 +354,7 @@ class EntryParser {
     from_.expect(">");
   }
 
-  /// `{ ^bb0(%a: tile<f32>): … }`.
+  /// Reads `{ ^bb0(%a: tile<f32>): … }`.
   void read_block(Region& region, int depth) {
     if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
     const std::size_t outside = undo_.size();
@@ -381,7 +380,7 @@ class EntryParser {
     return list;
   }
 
-  /// `(TYPE, …) -> TYPE` or `(TYPE, …) -> (TYPE, …)`: of operands and results.
+  /// Reads the types of operands and results: `(TYPE, …) -> TYPE` or `(TYPE, …) -> (TYPE, …)`.
   std::pair<std::vector<TypePtr>, std::vector<TypePtr>> read_function_type() {
     std::pair<std::vector<TypePtr>, std::vector<TypePtr>> types;
     types.first = read_type_list();
@@ -390,7 +389,7 @@ class EntryParser {
     return types;
   }
 
-  /// `"cuda_tile.addf"(%a, %b) <{…}> ({ … }) {…} : (TYPE, TYPE) -> TYPE`, behind its name.
+  /// Reads `"cuda_tile.addf"(%a, %b) <{…}> ({ … }) {…} : (TYPE, TYPE) -> TYPE` from after its name on.
   void read_generic(Reading& now, int depth) {
     from_.expect("(");
     const std::vector<ValueId> values = read_values();
@@ -431,7 +430,8 @@ class EntryParser {
     const auto& forms = now.op.form->attributes;
     const auto at = std::find_if(forms.begin(), forms.end(), [&](const auto& a) { return a.name == name.text; });
     if (at == forms.end()) {
-      if (name.text.find('.') != std::string_view::npos) return false;  // of a dialect that says nothing here
+      // an attribute of another dialect, which has no meaning here
+      if (name.text.find('.') != std::string_view::npos) return false;
       std::vector<std::string> known;
       for (const AttributeForm& a : forms) known.emplace_back(a.name);
       from_.fail_with(name, fmt::format("{}: expected one of its attributes, found '{}'{}", now.op.form->name,
@@ -444,7 +444,7 @@ class EntryParser {
     return true;
   }
 
-  /// Which operand of the form each value is.
+  /// Assigns each value to an operand of the form.
   void share_operands(Reading& now, const std::vector<ValueId>& values,
                       const std::optional<std::vector<std::int64_t>>& segments) const {
     const Form& form = *now.op.form;
@@ -478,14 +478,13 @@ class EntryParser {
     }
   }
 
-  // --- Texts of their own
-  // ------------------------------------------------------------------------------------------------
+  // --- Operations with a special text --------------------------------------------------------------------------------
 
   std::vector<ValueId>& operand(Reading& now, std::string_view name) {
     return now.operands[static_cast<std::size_t>(now.op.form->find_operand(name))];
   }
 
-  /// `iter_values(%a = %b, …)`: the names, and what they begin as.
+  /// Reads `iter_values(%a = %b, …)`: returns the names, and appends the initial values to the operand `init`.
   std::vector<Token> read_carried(Reading& now) {
     std::vector<Token> names;
     if (!from_.take_if("iter_values")) return names;
@@ -505,7 +504,7 @@ class EntryParser {
       region.arguments.push_back(define(types[i], std::string(names[i].text)));
   }
 
-  /// `-> T` or `-> (T, …)`, if it is there.
+  /// Reads `-> T` or `-> (T, …)` if it comes next.
   void read_results(Reading& now) {
     if (!from_.take_if("->")) return;
     const bool parentheses = from_.take_if("(");
@@ -538,7 +537,8 @@ class EntryParser {
     now.op.regions.push_back(std::move(region));
   }
 
-  /// Without carried values the types are those of the results; with some, theirs stand before `->`.
+  /// Without carried values, the types after `:` are those of the results. With carried values, they are the types of
+  /// these values, and the results' types follow after `->`.
   void read_loop(Reading& now, int depth) {
     const std::vector<Token> carried = read_carried(now);
     std::vector<TypePtr> types;
@@ -561,7 +561,7 @@ class EntryParser {
     if (from_.take_if("else")) read_braces(now.op.regions[1], "yield", depth);
   }
 
-  /// `[%m, 64]`: numbers, or values where the type has `?`.
+  /// Reads `[%m, 64]`: numbers, or values for the extents that are `?` in the type.
   std::pair<Extents, std::vector<ValueId>> read_extents(std::string_view name) {
     std::pair<Extents, std::vector<ValueId>> list;
     from_.expect(name);
@@ -607,10 +607,9 @@ class EntryParser {
     now.result_types = {type};
   }
 
-  // --- The end of an operation
-  // -------------------------------------------------------------------------------------------
+  // --- The end of an operation ---------------------------------------------------------------------------------------
 
-  /// What the text leaves out because the form says it.
+  /// Returns the type of a result that the text omits because the form implies it, or nullptr if the form does not.
   TypePtr implied(const Reading& now, const ValueForm& result, const std::vector<TypePtr>& known) const {
     if (result.types == Class::token) return token_type();
     const int of = result.same_as >= 0 ? result.same_as : result.shape_of;
@@ -623,7 +622,8 @@ class EntryParser {
     return result.types == Class::element ? with_element(*type, result.element) : nullptr;
   }
 
-  /// A load without a mask may have a padding, which is the second value then: what is no i1 is no mask.
+  /// Moves a padding that was read as the mask. A load may have a padding without a mask; a second value that is not i1
+  /// is a padding.
   void move_padding(Reading& now) {
     if (now.op.form->name != "load_ptr_tko") return;
     auto &mask = operand(now, "mask"), &padding = operand(now, "padding");
@@ -672,7 +672,7 @@ class EntryParser {
   std::vector<std::pair<std::string, std::optional<ValueId>>> undo_;
 };
 
-/// Reads a text: modules, their entries and globals, and the aliases around them.
+/// Reads a whole text: modules, their entries and globals, and the aliases around them.
 class ModuleParser {
  public:
   ModuleParser(Lexer& from, Program& program) : from_(from), locations_(from), program_(program) {}
@@ -685,7 +685,8 @@ class ModuleParser {
   }
 
  private:
-  /// What a module has, or a text without one. A module may stand in another one, as in MLIR's `builtin.module`.
+  /// Reads the items of a module, or of a text without a module. A module may contain another one, as in MLIR's
+  /// `builtin.module`.
   void read_items(int depth) {
     for (;;) {
       if (depth == 0 && locations_.read_alias()) continue;
@@ -717,7 +718,7 @@ class ModuleParser {
   }
 
   void read_module(const Token& at, bool generic, int depth) {
-    constexpr int deepest_module = 2;  // a builtin.module, and in it a cuda_tile.module
+    constexpr int deepest_module = 2;  // a builtin.module with a cuda_tile.module in it
     if (found_ || depth >= deepest_module) from_.fail_with(at, "expected one module in a text, found another");
     if (generic) {
       from_.expect("(");
@@ -775,7 +776,7 @@ class ModuleParser {
     return global;
   }
 
-  /// `"cuda_tile.global"() <{sym_name = "NAME", value = dense<…> : tile<…>}> : () -> ()`, behind its name.
+  /// Reads `"cuda_tile.global"() <{sym_name = "NAME", value = dense<…> : tile<…>}> : () -> ()` from after its name on.
   Global read_generic_global() {
     const Token at = from_.peek();
     Global global;
@@ -813,7 +814,7 @@ class ModuleParser {
   Lexer& from_;
   Locations locations_;
   Program& program_;
-  bool found_ = false;  // a module, entry or global
+  bool found_ = false;  // a module, entry or global was found
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string print_scalars(const std::vector<Scalar>& list) {
   return "[" + text + "]";
 }
 
-/// `<f32: 0.5>` for a tile of one value, `<i32: [[1, 2], [3, 4]]>` of several.
+/// Returns `<f32: 0.5>` for a constant with a single element, else for example `<i32: [[1, 2], [3, 4]]>`.
 std::string print_dense(const std::vector<std::uint64_t>& bits, const Type& type) {
   const std::string element(tile_name(type.element));
   if (bits.size() == 1) return fmt::format("<{}: {}>", element, text::print_literal(bits[0], type.element));
@@ -62,8 +62,7 @@ std::string print_dense(const std::vector<std::uint64_t>& bits, const Type& type
   return fmt::format("<{}: {}>", element, list);
 }
 
-/// The text of one entry.
-/// A function for each part of an operation, all of which append to one text.
+/// Prints one entry, with a function for each part of an operation. All functions append to one text.
 class Printer {
  public:
   explicit Printer(const Entry& entry) : entry_(entry), names_(entry.values.size()) { choose_names(); }
@@ -77,7 +76,8 @@ class Printer {
   }
 
  private:
-  /// Names that are numbers or taken get others: those of the text first, then numbers in order.
+  /// Chooses the names of values. Names from the text come first, and a name that is taken gets underscores. Values
+  /// without a name, or with a number as their name, get numbers in order.
   void choose_names() {
     std::set<std::string> taken;
     for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -128,7 +128,7 @@ class Printer {
     print_items(op, op.form->text, level);
   }
 
-  /// A print of 13.1, which gives no token.
+  /// True for a print of 13.1, which returns no token.
   static bool old_name(const Operation& op) { return !op.form->other_name.empty() && op.results.empty(); }
 
   void print_items(const Operation& op, const std::vector<TextItem>& items, int level) {
@@ -143,7 +143,7 @@ class Printer {
     }
   }
 
-  /// Words are apart but where a sign belongs to the word before it.
+  /// Appends a word, separated by a space unless one of the two is a sign that joins them.
   void add(const std::string& word) {
     if (word.empty()) return;
     const bool joins = word == "," || word == "]" || word == ">" || word == "[" || word == "<" || text_.back() == '[' ||
@@ -152,7 +152,7 @@ class Printer {
     text_ += word;
   }
 
-  /// Whether something stands there that is not what it would be without.
+  /// True if the group has a part that is present and differs from its default.
   static bool is_present(const Operation& op, const TextItem& group) {
     for (const TextItem& item : group.items) {
       switch (item.kind) {
@@ -169,7 +169,8 @@ class Printer {
           break;
       }
     }
-    return is_given(op, op.form->find_attribute(group.items.at(0).word));  // a flag, by its name
+    // the group is a flag, identified by its name
+    return is_given(op, op.form->find_attribute(group.items.at(0).word));
   }
 
   static bool is_given(const Operation& op, int attribute) {
@@ -211,7 +212,7 @@ class Printer {
     }
   }
 
-  /// One type where all are equal.
+  /// Returns one type if all are equal, else the list of types.
   std::string any_types(const std::vector<ValueId>& list) const {
     const bool equal = std::all_of(list.begin(), list.end(), [&](ValueId id) { return type(id) == type(list[0]); });
     return equal ? type(list.at(0)) : types(list);
@@ -255,8 +256,7 @@ class Printer {
     return "";
   }
 
-  // --- Texts of their own
-  // ------------------------------------------------------------------------------------------------
+  // --- Operations with a special text --------------------------------------------------------------------------------
 
   void print_braces(const Region& region, int level) {
     text_ += " {\n";
@@ -265,7 +265,7 @@ class Printer {
     text_ += '}';
   }
 
-  /// Of a reduce or scan: the arguments stand before the braces.
+  /// Prints the region of a reduce or scan, with its arguments before the braces.
   void print_body(const Operation& op, int level) {
     text_ += '\n';
     text_.append(2 * static_cast<std::size_t>(level), ' ');

@@ -1,13 +1,15 @@
-// Texts in quotes, in tile programs and in Kernel IR.
+// Quoted strings, in tile programs and in Kernel IR.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace deplo::ir::tile_program::text {
 
-/// The text in quotes, with escapes such as `\n`, and `\0D` for other bytes that are not printable ASCII.
+/// Returns the text in quotes, with escapes such as `
+/// `, and `\0D` for other bytes that are not printable ASCII.
 std::string quoted(std::string_view);
-/// The text between the quotes, with its escapes replaced: `\n`, `\0A`.
+/// Returns the text between the quotes with its escapes replaced: `
+/// `, `\0A`.
 std::string unquoted(std::string_view);
 
 }  // namespace deplo::ir::tile_program::text

@@ -32,7 +32,7 @@ std::vector<std::int64_t> read_list(Lexer& from, std::string_view what) {
   return list;
 }
 
-/// `128x64xf32`, `ptr<f32>`.
+/// Reads `128x64xf32` or `ptr<f32>`.
 void read_shaped(Lexer& from, Type& type) {
   type.shape = from.extents(true);
   if (from.take_if("ptr")) {
@@ -130,14 +130,14 @@ Predicate read_predicate(Lexer& from) {
   return p;
 }
 
-/// The bits of a number that stands in the text, of that type.
+/// Returns the bits of a number in the text, as an element of that type.
 std::uint64_t number_bits(const Lexer& from, const Token& token, DType e) {
   if (is_integral(e)) {
     if (token.is("true") || token.is("false")) {
       if (e != DType::boolean) from.fail_at(token, fmt::format("a whole number of {}", tile_name(e)));
       return token.is("true") ? 1 : 0;
     }
-    // Signed or unsigned; a hexadecimal number is the bits.
+    // Numbers may be signed or unsigned; a hexadecimal number gives the bits.
     const auto value = read_integer(token.text);
     const int bits = width(e);
     const bool fits = value && (value->negative ? value->magnitude <= std::uint64_t{1} << (bits - 1)
@@ -171,14 +171,14 @@ std::vector<Scalar> read_scalars(Lexer& from) {
   while (!from.take_if("]")) {
     if (!list.empty()) from.expect(",");
     const Token number = read_number(from);
-    DType element = DType::boolean;  // `true` needs no type
+    DType element = DType::boolean;  // `true` and `false` need no type
     if (from.take_if(":") || !(number.is("true") || number.is("false"))) element = read_element(from);
     list.push_back({element, number_bits(from, number, element)});
   }
   return list;
 }
 
-/// All elements as MLIR writes large tensors: `"0x…"`, their bytes in the order in which they lie in memory.
+/// Returns the elements of a large tensor as MLIR writes it: `"0x…"`, with the bytes in memory order.
 std::vector<std::uint64_t> bytes_of(const Lexer& from, const Token& token, DType e) {
   const std::string_view digits = token.text.starts_with("0x") ? token.text.substr(2) : "";
   const std::size_t size = is_integral(e) && width(e) < 8 ? 0 : static_cast<std::size_t>(width(e)) / 8;
@@ -294,7 +294,7 @@ Hints read_hints(Lexer& from) {
       from.expect("=");
       hint.is_boolean = from.at("true") || from.at("false");
       hint.value = hint.is_boolean ? (from.take().is("true") ? 1 : 0) : from.integer("the value of a hint");
-      if (from.take_if(":")) read_element(from);  // `8 : i32` is 8
+      if (from.take_if(":")) read_element(from);  // the type in `8 : i32` is ignored
       target.hints.push_back(std::move(hint));
     }
     all.push_back(std::move(target));
@@ -343,7 +343,7 @@ Attribute read_attribute(Lexer& from, const AttributeForm& form) {
     }
     case AttributeKind::flag:
     case AttributeKind::dense:
-      break;  // read where they stand
+      break;  // read by the callers
   }
   from.fail("an attribute");
 }

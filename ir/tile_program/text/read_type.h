@@ -1,4 +1,4 @@
-// Reads types and attributes in the text of a tile program. Private to the room.
+// Reads types and attributes in the text of a tile program. Private to this folder.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -13,17 +13,17 @@ namespace deplo::ir::tile_program::text {
 TypePtr read_type(Lexer&);
 DType read_element(Lexer&);
 
-/// The contents of `<f32: [1.0, 2.0]>`, while the type of the tile is not known yet.
+/// The contents of `<f32: [1.0, 2.0]>`, read before the type of the tile is known.
 struct DenseText {
   Token at;
   DType element = DType::f32;
   std::vector<Token> numbers;
   std::optional<Token> bytes;  // `"0x…"` instead of numbers
   Extents shape;
-  TypePtr type;  // of `dense<…> : TYPE`; nullptr: only the element is known
+  TypePtr type;  // the type in `dense<…> : TYPE`; nullptr: only the element is known
 };
 DenseText read_dense(Lexer&);
-/// Reads the part after the colon. `into` already has the element.
+/// Reads the part after the colon. `into` already has the element type.
 void read_elements(Lexer&, DenseText& into);
 Dense make_dense(const Lexer&, const DenseText&, const Type&);
 

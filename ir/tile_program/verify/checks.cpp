@@ -19,7 +19,7 @@ std::string types_of(const std::vector<ValueId>& ids, const Context& in) {
   return text.empty() ? "none" : text;
 }
 
-/// "" where the values have these types, one for one.
+/// Returns "" if the values have the types of the wanted values, one by one.
 std::string match_types(const std::vector<ValueId>& values, const std::vector<ValueId>& wanted, const Context& in,
                         std::string_view what) {
   const auto same = [&](ValueId a, ValueId b) { return in.type(a) == in.type(b); };
@@ -27,7 +27,7 @@ std::string match_types(const std::vector<ValueId>& values, const std::vector<Va
   return fmt::format("expected {} of {}, found {}", what, types_of(wanted, in), types_of(values, in));
 }
 
-/// The `for` or `loop` around an operation; nullptr without one. An `if` may stand between them.
+/// Returns the `for` or `loop` around an operation, or nullptr if there is none. An `if` may be in between.
 const Operation* enclosing_loop(const Context& in) {
   for (auto at = in.enclosing.rbegin(); at != in.enclosing.rend(); ++at) {
     if ((*at)->form->regions == 1 && (*at)->form->name != "reduce" && (*at)->form->name != "scan") return *at;
@@ -51,7 +51,7 @@ std::string carried(const Operation& op, const Context& in, std::size_t first_ar
   return match_types(carried_arguments, init, in, "arguments of its region");
 }
 
-/// Of a tile that is read or written through a view: what each index has to be.
+/// Checks the indices of a tile that is read or written through a view.
 std::string view_indices(const Operation& op, const Context& in, const Type& view) {
   const std::vector<ValueId> index = op.operand_list("index");
   if (index.size() != view.tile.size())
@@ -66,7 +66,8 @@ std::string view_indices(const Operation& op, const Context& in, const Type& vie
   return "";
 }
 
-/// Whether the program promises for each dimension that no tile reaches beyond the tensor.
+/// Checks the length of `inbounds`, by which the program promises for each dimension that no tile reaches beyond the
+/// tensor.
 std::string inbounds(const Operation& op, const Type& view) {
   const auto* promised = std::get_if<std::vector<std::int64_t>>(&op.attribute("inbounds"));
   if (promised == nullptr || promised->size() == view.tile.size()) return "";
@@ -79,7 +80,7 @@ std::string view_tile(const Type& view, const Type& tile) {
                      print(tile));
 }
 
-/// A weak access names no scope, any other does.
+/// Checks that a weak access has no memory scope, and any other access has one.
 std::string scope(const Operation& op) {
   const bool weak = op.number("memory_ordering_semantics") == 0;
   if (weak == op.given("memory_scope"))
@@ -105,7 +106,7 @@ std::string first_of(std::initializer_list<std::string> reasons) {
   return "";
 }
 
-/// What an atomic operation may do to numbers of a type.
+/// Checks that an atomic operation supports the element type.
 std::string rmw_type(Rmw mode, DType e) {
   const bool integer = e == DType::i32 || e == DType::i64, floating = e == DType::f32 || e == DType::f64;
   const bool fits = mode == Rmw::addf ? floating || is_half(e) : mode == Rmw::xchg ? integer || floating : integer;
@@ -138,7 +139,7 @@ bool has_attribute(const Operation& op, std::string_view name) {
                      [&](const auto& a) { return a.name == name; });
 }
 
-/// The body of a reduce or scan: a pair of numbers for each operand, and as many yielded.
+/// Checks the arguments of the body of a reduce or scan, a pair of numbers for each operand, and its other attributes.
 std::string body(const Operation& op, const Context& in) {
   const auto operands = op.operand_list("operands");
   if (operands.empty()) return "expected at least one operand, found none";

@@ -1,4 +1,4 @@
-// The requirements of single operations beyond the classes of their operands. A check returns "" or "expected …, found
+// Requirements of individual operations, beyond the classes of their operands. A check returns "" or "expected …, found
 // …". Private to the table of operations.
 #pragma once
 #include <string>

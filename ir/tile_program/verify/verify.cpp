@@ -116,11 +116,11 @@ class Verifier {
     context_.enclosing.pop_back();
   }
 
-  /// The types of the operands and results, as the form has them.
+  /// Checks that the operands and results have the types that the form requires.
   void check_values(const Operation& op) {
     const Form& form = *op.form;
     std::size_t at = 0;
-    std::vector<ValueId> first(form.operands.size() + form.results.size());  // of each operand and result
+    std::vector<ValueId> first(form.operands.size() + form.results.size());  // first value of each operand and result
     for (std::size_t i = 0; i < form.operands.size(); ++i) {
       const std::size_t count = op.counts[i];
       if (form.operands[i].arity == Arity::one && count != 1)

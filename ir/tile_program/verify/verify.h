@@ -12,12 +12,12 @@ struct Context {
   const Program& program;
   const Entry& entry;
   std::vector<const Operation*> enclosing;    // outermost first
-  std::vector<const Operation*> definitions;  // by ValueId; nullptr: an argument of a region or the entry
+  std::vector<const Operation*> definitions;  // indexed by ValueId; nullptr: an argument of a region or the entry
 
   const Type& type(ValueId id) const { return *entry.values[id].type; }
-  /// The number that a scalar constant defines.
+  /// Returns the number if the value is defined by a scalar constant, else nullopt.
   std::optional<std::int64_t> constant(ValueId id) const;
-  std::string name(ValueId id) const;  // "%acc", or "%12" for a value without a name
+  std::string name(ValueId id) const;  // returns "%acc", or "%12" for a value without a name
 };
 
 /// Throws Error `PLACE: OPERATION: expected …, found …` for the first violation.
