@@ -10,17 +10,17 @@
 
 namespace deplo::ir::emitter {
 
-/// Those that the text calls so far. Lanes are those of vectors.
+/// The functions that the text calls so far, with the numbers of lanes of the vectors that they take.
 struct CalledFunctions {
   std::set<Helper> helpers;
-  std::set<std::pair<const mma::Atom*, DType>> products;  // of matrices
+  std::set<std::pair<const mma::Atom*, DType>> products;  // matrix products
   std::set<std::pair<Op, int>> simd;
-  std::set<int> simd_stores;   // lanes
-  std::set<int> simd_streams;  // lanes of stores past the caches
+  std::set<int> simd_stores;   // numbers of lanes
+  std::set<int> simd_streams;  // numbers of lanes of stores that bypass the caches
   std::set<std::pair<DType, int>> float16;
-  std::set<int> tf32;  // lanes
+  std::set<int> tf32;  // numbers of lanes
 
-  /// In the order in which they call each other.
+  /// Returns the definitions of all these functions. A function comes after the functions that it calls.
   std::string definitions(Dialect) const;
 };
 

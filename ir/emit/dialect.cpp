@@ -66,8 +66,8 @@ constexpr Speller cuda = {.dialect = Dialect::cuda,
                           .vectors = false,
                           .ptx = true,
                           .keeps_nan = true};
-// On a CPU 64-bit indices let the compiler fold offsets into addressing modes, while 32-bit ones cost a sign extension
-// per access (docs/performance.md). On GPUs 64-bit integer arithmetic is slower, so it is used only if an index needs
+// On a CPU, 64-bit indices let the compiler fold offsets into addressing modes, while 32-bit ones cost a sign extension
+// per access (docs/performance.md). On GPUs, 64-bit integer arithmetic is slower, so it is used only if an index needs
 // it.
 constexpr Speller opencl_cpu = [] {
   Speller result = opencl;
@@ -93,7 +93,7 @@ const Speller& speller(const Target& target) {
 
 namespace {
 
-// A dialect without vector types holds pairs of 16-bit elements in 32-bit words.
+// Returns the type of 16-bit elements. A dialect without vector types holds pairs of them in 32-bit words.
 std::string float16_element(int lanes, const Speller& spell) {
   if (lanes == 1) return std::string(spell.half_type);
   if (spell.vectors) return fmt::format("{}{}", spell.half_type, lanes);
@@ -104,7 +104,7 @@ std::string float16_element(int lanes, const Speller& spell) {
 }  // namespace
 
 std::string type_name(Type type, Dialect dialect) {
-  if (is_float16(type.dtype)) return element_name(type, dialect);  // its bits, which are only moved
+  if (is_float16(type.dtype)) return element_name(type, dialect);  // the type of its bits, which are only moved
   const Speller& spell = speller(dialect);
   const std::string scalar(type.dtype == DType::f32 ? "float" : type.dtype == DType::i64 ? spell.long_type : "int");
   return type.lanes == 1 || !spell.vectors ? scalar : scalar + std::to_string(type.lanes);
@@ -127,7 +127,7 @@ std::string literal(double value, DType dtype, Dialect dialect) {
     return fmt::format("{}{}", static_cast<std::int64_t>(value), suffix);
   }
   if (dtype != DType::f32) {
-    const double low = INT32_MIN, high = INT32_MAX;  // the neutral elements of maximum and minimum are beyond
+    const double low = INT32_MIN, high = INT32_MAX;  // the neutral elements of maximum and minimum are outside
     if (value <= low) return "(-2147483647 - 1)";
     return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
   }
@@ -164,7 +164,7 @@ constexpr std::array spellings{
     Spelling{Op::negative, "-{0}"},
     Spelling{Op::reciprocal, "1.0f / {0}"},
     Spelling{Op::exp, "exp{f}({0})"},
-    Spelling{Op::exp2, "exp2({0})"},  // CUDA lacks exp2 of this name: a helper
+    Spelling{Op::exp2, "exp2({0})"},  // CUDA has no float function of this name; a helper defines it
     Spelling{Op::log, "log{f}({0})"},
     Spelling{Op::sqrt, "sqrt{f}({0})"},
     Spelling{Op::rsqrt, "rsqrt{f}({0})"},
@@ -180,7 +180,7 @@ constexpr std::array spellings{
     Spelling{Op::subtract, "{0} - {1}"},
     Spelling{Op::multiply, "{0} * {1}"},
     Spelling{Op::divide, "{0} / {1}"},
-    Spelling{Op::maximum, "max_nan({0}, {1})"},  // a helper in CUDA; simd.h in OpenCL
+    Spelling{Op::maximum, "max_nan({0}, {1})"},  // defined by a helper in CUDA, and by simd.h in OpenCL
     Spelling{Op::minimum, "min_nan({0}, {1})"},
     Spelling{Op::power, "pow{f}({0}, {1})"},
     Spelling{Op::logical_and, "{0} && {1}"},
@@ -203,7 +203,7 @@ constexpr std::array integer_spellings{
     Spelling{Op::maximum, "max({0}, {1})"}, Spelling{Op::minimum, "min({0}, {1})"},
     Spelling{Op::fma, "{0} * {1} + {2}"},
 };
-// The same for 64-bit integers, because a function's arguments must have one type.
+// Operations that are spelled differently for 64-bit integers, because all arguments of a function must have one type.
 constexpr std::array long_spellings{Spelling{Op::relu, "max({0}, {0} - {0})"}};
 // Operations that are spelled differently for OpenCL vectors of any dtype, and for vectors of truth values, in which
 // true is -1.
@@ -228,7 +228,7 @@ std::string_view spelling(Op op, Type type) {
 }
 
 std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
-  // Combines the two halves as a tree: this gives fewer dependent operations than lane by lane.
+  // Combines the two halves as a tree, which has fewer dependent operations than combining lane by lane.
   std::vector<std::string> parts;
   for (int i = 0; i < type.lanes; ++i) parts.push_back(fmt::format(fmt::runtime(speller(dialect).lane), vector, i));
   while (parts.size() > 1) {

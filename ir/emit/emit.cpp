@@ -1,4 +1,4 @@
-// Programs, loops, shared memory; the other emit_*.cpp have the rest.
+// Emits programs, loops and shared memory. The other files emit_*.cpp emit the remaining statements.
 #include "ir/emit/statements.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ std::int64_t producer_threads(const Body& body) {
   return threads;
 }
 
-// ptxas ignores setmaxnreg unless it knows how many registers the launch deals out (its message C7508). The least
-// number of blocks of a unit says that.
+// True if the kernel moves registers between its threads (setmaxnreg). ptxas ignores setmaxnreg unless it knows how
+// many registers the launch allocates (its message C7508). A minimum number of blocks per multiprocessor tells it.
 bool moves_registers(const Body& body) {
   return std::ranges::any_of(body, [](const Stmt& s) {
     const auto* produce = s.as<Produce>();
@@ -42,12 +42,12 @@ bool has_loop(const Body& body) {
   return found;
 }
 
-// Of variables up to this value.
+// Returns the type of index variables up to this value.
 std::string_view index_type(const Speller& spell, std::int64_t most) {
   return most > INT32_MAX ? spell.long_type : spell.index_type;
 }
 
-// The last axis of each kind is the fastest.
+// Defines the axes of one kind. The last axis varies fastest.
 void define_axes(KernelText& k, const Tile& tile, Bind bind, std::string_view id) {
   std::int64_t total = count_of(tile, bind);
   bool first = true;
@@ -66,8 +66,8 @@ void declare(KernelText& k, const Smem& s) {
                alignment(s, k.target));
 }
 
-// CUDA's compilers lay static arrays out in the order of their declarations: by falling alignment, as shared_layout
-// counts them. Barriers, which stand behind, have the least.
+// CUDA's compilers lay out static arrays in the order of their declarations. So arrays are declared by falling
+// alignment, as shared_layout counts them. Barriers are declared after them and have the lowest alignment.
 void declare_shared(KernelText& k) {
   std::vector<const Smem*> arrays;
   for_each(k.kernel.body, [&](const Stmt& stmt) {
@@ -89,8 +89,8 @@ void emit(KernelText& k, const Tile& tile) {
   k.print("const {0} block = {1}{2}, thread = {3};", index_type(k.spell, k.source.blocks - 1), k.spell.block_id,
           cluster == 1 ? "" : fmt::format(" / {}", cluster), k.spell.thread_id);
   if (k.spell.ptx) {
-    // A loop that starts at the thread has a known number of trips then: NVRTC does not conclude it from the bounds of
-    // the launch, nor from the sum of the axes, for which the thread itself is written.
+    // With this assumption, a loop that starts at the thread has a known trip count. NVRTC cannot derive the count from
+    // the launch bounds or from the sum of the thread axes, so the text uses the thread itself instead of that sum.
     k.print("__builtin_assume(thread >= 0 && thread < {});", k.source.threads);
     Expr sum = 0;
     for (const Axis& axis : tile.axes)
@@ -114,8 +114,8 @@ void emit(KernelText& k, const Loop& s) {
       s.step == 1 ? fmt::format("{}++", s.axis.name) : fmt::format("{} += {}", s.axis.name, s.step);
   const Expr end = s.end ? simplify(min(s.axis.extent, *s.end), k.names.ranges) : Expr(s.axis.extent);
   Interval range = range_of(s);
-  const bool ends_far = range.high + s.step > INT32_MAX;  // the value that ends the loop
-  if (ends_far) range.high = std::max<std::int64_t>(range.high, std::int64_t{INT32_MAX} + 1);  // so it is long
+  const bool ends_far = range.high + s.step > INT32_MAX;  // the value that ends the loop does not fit in 32 bits
+  if (ends_far) range.high = std::max<std::int64_t>(range.high, std::int64_t{INT32_MAX} + 1);  // selects the long type
   k.print("for ({0} {1} = {2}; {1} < {3}{4}; {5}) {{", index_type(k.spell, range.high), s.axis.name,
           k.names.code(s.start), k.names.code(end), hide ? " + zero" : "", step);
   k.indent();
@@ -128,7 +128,8 @@ void emit(KernelText& k, const Loop& s) {
 }
 
 void emit(KernelText& k, const If& s) {
-  // A thread arrives for its warp, whose other threads may still be at their loads; products of warpgroups have none.
+  // One thread arrives for its warp, whose other threads may still be loading. Operands of Wgmma are not loaded by
+  // threads.
   if (s.then.size() == 1 && s.then.front().as<MbarrierArrive>() != nullptr && k.fences_reads) k.line("__syncwarp();");
   k.print("if ({}) {{", is_issue(k, s) ? first_warp_elects(k) : k.names.code(s.condition));
   k.indent();
@@ -149,7 +150,7 @@ void emit(KernelText& k, const Smem& s) {
   if (!k.spell.ptx) declare(k, s);
 }
 
-// Barrier 0 is that of all threads.
+// Barrier 0 is for all threads of the block. After a Produce, the threads other than the producer's use barrier 1.
 void emit(KernelText& k, const Sync&) {
   if (k.produced)
     k.print("asm volatile(\"bar.sync 1, {};\" ::: \"memory\");", count_of(k.kernel.body, Bind::thread));
@@ -209,7 +210,7 @@ void declare(KernelText& k, const TmaDescriptor& s) {
   k.functions.helpers.insert(Helper::tensor_map);
 }
 
-// What the statements need to know of the whole kernel.
+// Collects what the statements need to know about the whole kernel.
 void prepare(KernelText& k) {
   for (const Buffer& buffer : k.kernel.buffers) declare(k, buffer);
   for (const Stmt& stmt : k.kernel.body)
@@ -231,14 +232,15 @@ void prepare(KernelText& k) {
 }
 
 void write(KernelText& k) {
-  k.reserve(1 << 14);  // of most kernels
+  k.reserve(1 << 14);  // enough for most kernels
   k.line(signature(k));
   k.indent();
   // TMA's widest swizzle repeats after 1024 bytes.
   if (k.layout.dynamic) k.line("extern __shared__ __align__(1024) unsigned char smem[];");
   if (k.hide_bounds) {
-    // PoCL turns an innermost loop whose bounds are uniform into barrier regions and keeps the values of each work-item
-    // in memory; a bound that depends on a work-item id (always 0 here) is left alone (docs/performance.md).
+    // PoCL turns an innermost loop with uniform bounds into barrier regions, and keeps the values of each work-item in
+    // memory. It leaves a loop alone if a bound depends on a work-item id, which is always 0 here
+    // (docs/performance.md).
     k.line("const long zero = get_local_id(1);  // keeps PoCL from spilling across work-items");
   }
   emit(k, k.kernel.body);
@@ -253,7 +255,7 @@ KernelSource emit(const Program& kernel, const Target& target) {
   emitter::KernelText k(kernel, target);
   emitter::prepare(k);
   emitter::write(k);
-  if (k.block.used) k.functions.float16.clear();  // block_definitions has these functions
+  if (k.block.used) k.functions.float16.clear();  // block_definitions also defines these functions
   k.source.text = k.functions.definitions(target.dialect);
   if (k.block.used) k.source.text += block_definitions(k);
   k.source.text += k.text();

@@ -1,4 +1,4 @@
-// Kernel IR → source text. One tree walk serves both dialects: OpenCL C and CUDA C++.
+// Converts Kernel IR to source text. One tree walk serves both dialects, OpenCL C and CUDA C++.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,31 +9,33 @@
 
 namespace deplo::ir {
 
-/// All that a backend needs to build and launch a kernel. The arguments are the program's buffers, in order. The launch
-/// is one-dimensional: `blocks` blocks of `threads` threads.
+/// Everything that a backend needs to build and launch a kernel. The arguments are the program's buffers, in order. The
+/// launch is one-dimensional: `blocks` blocks of `threads` threads.
 struct KernelSource {
   /// A CUtensorMap argument (CUDA driver API, cuTensorMapEncodeTiled), passed by value after the buffers. The
-  /// dimensions are in the buffer's order; the driver wants the last one first. Strides and box are in elements.
+  /// dimensions are in the buffer's order; the driver expects the last dimension first. Strides and box are in
+  /// elements.
   struct TensorMap {
-    std::size_t buffer = 0;  // number in the program
+    std::size_t buffer = 0;  // the buffer's number in the program
     std::vector<std::int64_t> shape, strides, box;
-    int swizzle = 0;  // bytes: 0, 32, 64, 128
+    int swizzle = 0;  // in bytes: 0, 32, 64 or 128
   };
   std::string entry;  // name of the kernel function
   std::string text;
   std::int64_t blocks = 1;
   std::int64_t threads = 1;
-  std::int64_t shared_bytes = 0;  // all shared memory of a block
-  bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch passes shared_bytes
+  std::int64_t shared_bytes = 0;  // total shared memory of a block
+  bool dynamic_shared = false;    // CUDA, above 48 KiB: the launch must pass shared_bytes
   std::vector<TensorMap> tensor_maps = {};
   std::vector<std::size_t> zeroed = {};    // buffers that a separate launch zeroes before each launch (zeroed_buffers)
-  std::vector<std::size_t> restored = {};  // buffers that get their saved contents back before each launch
+  std::vector<std::size_t> restored = {};  // buffers whose saved contents are restored before each launch
   std::int64_t cluster = 1;                // blocks of a cluster; divides `blocks`; the text declares it, too
-  bool dry_run = true;                 // a block may run on arbitrary data before the first launch: no prints or waits
+  // True if a block may run on arbitrary data before the first launch, because it neither prints nor waits.
+  bool dry_run = true;
   bool architecture_specific = false;  // CUDA: build for "sm_90a", not "sm_90" (wgmma, multicast, setmaxnreg)
 };
 
-/// `kernel` is a verified Kernel IR program.
+/// Emits the source of `kernel`, which must be a verified Kernel IR program.
 KernelSource emit(const Program& kernel, const Target&);
 
 }  // namespace deplo::ir

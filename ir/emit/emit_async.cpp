@@ -1,4 +1,4 @@
-// Warp shuffles, clusters, cp.async, mbarriers and TMA: CUDA only.
+// Warp shuffles, clusters, cp.async, mbarriers and TMA; only in CUDA.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace {
 
 std::string mask_of(std::int64_t threads) { return fmt::format("{:#x}", (std::uint64_t{1} << threads) - 1); }
 
-// All threads of the warp take part; a block may end within its last one.
+// Returns the mask of all threads of the warp. The last warp of a block may be incomplete.
 std::string warp_mask(const KernelText& k) {
   const std::int64_t whole = k.source.threads / gpu::warp, rest = k.source.threads % gpu::warp;
   if (rest == 0) return mask_of(gpu::warp);
@@ -38,9 +38,9 @@ void emit(KernelText& k, const WarpShuffle& s) {
   }
 }
 
-// PTX ISA, "barrier.cluster": what was written before an arrival with .release is there for all after the wait. Such an
+// PTX ISA, "barrier.cluster": after the wait, all threads see what was written before an arrival with .release. Such an
 // arrival waits for all stores of its thread. If no block reads what another one wrote, the barrier only orders uses of
-// mbarriers, whose initialisation has a fence of its own.
+// mbarriers, whose initialisation has its own fence.
 void emit(KernelText& k, const ClusterSync&) {
   CHECK(k.spell.ptx);
   k.print("asm volatile(\"barrier.cluster.arrive.{}.aligned;\\n\"", k.reads_other_blocks ? "release" : "relaxed");
@@ -112,12 +112,12 @@ void emit(KernelText& k, const MbarrierWait& s) {
   k.print("mbarrier_wait(&{}[{}], {});", s.barrier, k.names.code(s.slot), k.names.code(s.phase));
 }
 
-// Parameters, which signature() wrote.
+// Descriptors are parameters of the kernel, which signature() writes.
 void emit(KernelText& k, const TmaDescriptor&) { CHECK(k.spell.ptx); }
 
 void prepare_issue(KernelText& k) {
   k.functions.helpers.insert({Helper::prefetch_tensor_map, Helper::elect_one});
-  k.line("if (thread == 0) {");  // the first copy waits for its map otherwise
+  k.line("if (thread == 0) {");  // otherwise the first copy waits for its tensor map
   k.indent();
   for (const TmaDescriptor* descriptor : k.descriptors) k.print("prefetch_tensor_map({});", descriptor->name);
   k.end();
@@ -145,16 +145,17 @@ void emit(KernelText& k, const TmaLoad& s) {
   const std::size_t rank = s.coordinates.size();
   CHECK(k.spell.ptx && rank >= 1 && rank <= to_block.size());
   k.functions.helpers.insert((s.multicast ? to_cluster : to_block)[rank - 1]);
-  // PTX ISA, "cp.async.bulk.tensor": a target without the letter may do it at a substantially lower speed.
+  // PTX ISA, "cp.async.bulk.tensor": multicast may be substantially slower on a target without the suffix `a`.
   k.source.architecture_specific |= s.multicast;
-  std::string coordinates;  // the hardware counts from the innermost dimension
+  std::string coordinates;  // the hardware expects the innermost dimension first
   for (std::size_t i = rank; i-- > 0;) coordinates += k.names.code(s.coordinates[i]) + ", ";
   k.print("tma_{}_{}d(&{}, {}, {}&{}[{}]{});", s.multicast ? "multicast" : "load", rank,
           k.names.element(s.buffer, s.index), s.descriptor, coordinates, s.barrier, k.names.code(s.slot),
           s.multicast ? ", " + mask_of(k.source.cluster) : "");
 }
 
-// The threads beside the block's leave when one of their first warp is done: behind it stands what the others do.
+// The extra threads leave the kernel when an elected thread of their first warp has executed the body. The text that
+// follows is only executed by the other threads.
 void emit(KernelText& k, const Produce& s) {
   CHECK(k.spell.ptx && !k.descriptors.empty());
   const std::int64_t block = count_of(k.kernel.body, Bind::thread);

@@ -1,4 +1,4 @@
-// The statements for programs that are lowered block by block (ir/block.h). Integers are unsigned in the text, except
+// The statements of programs that are lowered block by block (ir/block.h). Integers are unsigned in the text, except
 // those that an Index defines.
 #include <algorithm>
 #include <array>
@@ -15,13 +15,13 @@
 namespace deplo::ir::emitter {
 namespace {
 
-/// A name or a number, so nothing to compute.
+/// True for a name or a number, which needs no computation.
 bool is_atom(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; });
 }
 
-/// The text of a printf format, in a literal of C.
+/// Escapes text for a printf format in a C string literal.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -38,7 +38,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// What printf is given for a value.
+/// The conversion and the argument by which printf prints a value.
 struct Printed {
   std::string format, argument;
 };
@@ -61,12 +61,12 @@ Printed printed(const std::string& conversion, const std::string& value, DType t
   return {"%" + flags + length + (with_sign || spelled != 'd' ? spelled : 'u'), whole};
 }
 
-/// The value in an expression of operations on scalars.
+/// Returns the text of a value in expressions of scalar operations.
 std::string scalar(const KernelText& k, const std::string& value) {
   const auto known = k.block.literals.find(value);
   if (known != k.block.literals.end()) return known->second;
   const bool is_sum =
-      k.names.types.contains(value) && is_float(k.names.types.at(value).dtype);  // of matrix instructions
+      k.names.types.contains(value) && is_float(k.names.types.at(value).dtype);  // accumulators of matrix instructions
   return is_sum || k.block.scalars.contains(value) ? value : "(u32)" + value;
 }
 
@@ -76,8 +76,8 @@ void define(KernelText& k, const std::string& dst, DType dtype, const std::strin
   k.line({"const ", elements::c_type(dtype), " ", dst, " = ", value, ";"});
 }
 
-/// An address and a number of bytes. The pointer is computed at the access, because a pointer far outside of its buffer
-/// is undefined in C.
+/// Records the sum of an address and a number of bytes as a pointer. The pointer is only computed at the access,
+/// because a pointer far outside of its buffer is undefined in C.
 void point_behind(KernelText& k, const Compute& sum) {
   for (const std::size_t base : {0, 1}) {
     const auto pointer = k.block.pointers.find(sum.args[base]);
@@ -87,8 +87,9 @@ void point_behind(KernelText& k, const Compute& sum) {
   }
 }
 
-/// PoCL 3.1 (LLVM 15) makes vectors of stores under a condition of each element, of which some forget the condition, if
-/// it sees that they are neighbours: tests/measure/tile_program/drawn_test.cpp, store_in_branch.
+/// Returns the element at an address as an lvalue. Stores in a Branch do not use the pointer: PoCL 3.1 (LLVM 15) merges
+/// conditional stores into vector stores if it sees that they are neighbours, and some of these ignore the condition
+/// (tests/measure/tile_program/drawn_test.cpp, store_in_branch).
 std::string at_address(const KernelText& k, const std::string& address, DType dtype, bool strong, bool stores) {
   const auto pointer = k.block.pointers.find(address);
   const bool as_pointer = pointer != k.block.pointers.end() && !(stores && k.block.guarded);
@@ -104,7 +105,7 @@ void nested(KernelText& k, const Body& inner) {
 
 }  // namespace
 
-// Locals in memory are at an offset from the beginning of the block's.
+// Declares the memory of a block, in which each Local has an offset.
 void declare_block_memory(KernelText& k) {
   if (k.layout.offset.contains(shared_memory))
     shared_array(k, "u64", shared_memory, block_shared_bytes(k.kernel.body) / 8, local_alignment);

@@ -1,4 +1,4 @@
-// Matrix instructions of warps and warpgroups: CUDA only.
+// Matrix instructions of warps and warpgroups; only in CUDA.
 #include <array>
 
 #include "core/error.h"
@@ -12,7 +12,8 @@ namespace deplo::ir::emitter {
 
 namespace {
 
-// Each register of the sums as an operand that is read and written, so that the compiler does not move code across.
+// Returns each register of the sums as a read-write operand, so that the compiler does not move code across the
+// instruction.
 std::string sum_operands(const Names& names, const std::vector<std::string>& sums) {
   std::string text;
   for (const std::string& sum : sums) {
@@ -44,7 +45,7 @@ void emit(KernelText& k, const LdMatrix& s) {
   k.functions.helpers.insert(
       (s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // 1, 2, 4 → 0, 1, 2
   k.names.types[s.dst] = s.type;
-  const Type words = {DType::bf16, 2 * matrices};  // as the instruction sees them
+  const Type words = {DType::bf16, 2 * matrices};  // 32-bit words, as the instruction sees them
   k.print("const {} {} = ld_matrix_{}{}(&{});", element_name(words, k.spell.dialect), s.dst, matrices,
           s.transposed ? "_transposed" : "",
           k.names.place(s.buffer, s.index, element_name({s.type.dtype, 1}, k.spell.dialect)));
@@ -61,7 +62,7 @@ void emit(KernelText& k, const Pack& s) {
     std::string text;
     bool bits;
   };
-  std::vector<Element> elements;  // of 16 bits; if the second one's text is empty, the first one is a word
+  std::vector<Element> elements;  // 16-bit elements; an empty text means that the element before is a whole word
   for (const std::string& value : s.values) {
     const Type& type = k.names.types.at(value);
     const bool bits = is_float16(type.dtype);
@@ -159,7 +160,8 @@ void emit(KernelText& k, const Wgmma& s) {
 
 void emit(KernelText& k, const WgmmaFence& s) {
   CHECK(k.spell.ptx);
-  std::string fragments;  // an operand for each fragment made before the fence: the compiler may delay others beyond it
+  // Each fragment is an operand of the fence. Otherwise the compiler may delay its computation beyond the fence.
+  std::string fragments;
   for (const std::string& fragment : s.fragments)
     for (const std::string& word : k.names.words(fragment))
       fragments += fmt::format("{}\"r\"({})", fragments.empty() ? " " : ", ", word);

@@ -1,4 +1,4 @@
-// Memory: loads, writes, additions, prefetches.
+// Loads, writes, atomic additions and prefetches.
 #include <algorithm>
 #include <cstdint>
 
@@ -15,11 +15,12 @@ namespace deplo::ir::emitter {
 
 namespace {
 
-// CUDA: how many elements of `bytes` one access of a thread takes. It has 16 bytes at most (CUDA C++ Programming Guide,
-// "Device Memory Accesses"), and of bytes 4, because CUDA has no longer vectors of them.
+// CUDA: returns the maximum number of elements of `bytes` bytes in one access of a thread. An access has at most 16
+// bytes (CUDA C++ Programming Guide, "Device Memory Accesses"), and at most 4 one-byte elements, because CUDA has no
+// longer vectors of bytes.
 std::int64_t most_elements(std::int64_t bytes) { return bytes == 1 ? 4 : 16 / bytes; }
 
-// Do the lanes of a padded tensor lie together where they do not meet its edge?
+// True if the lanes of a load from a padded tensor are contiguous wherever they do not meet its edge.
 bool lie_together(const KernelText& k, const Load& s) {
   const auto on_lane = [](const Expr& e) { return depends_on(e, lane_variable); };
   return k.names.memory.at(s.buffer).strides.back() == 1 && std::none_of(s.index.begin(), s.index.end() - 1, on_lane) &&
@@ -38,12 +39,12 @@ std::string native_load(KernelText& k, const Load& s, bool converts) {
   return s.type.dtype == DType::boolean ? fmt::format("-convert_int{}({})", n, value) : value;
 }
 
-// How many neighbouring lanes have the same element; 0: the load is another.
+// Returns how many neighbouring lanes load the same element, or 0 if the load has another pattern.
 std::int64_t repeats(const KernelText& k, const Load& s) {
   return k.names.memory.at(s.buffer).strides.back() == 1 ? repeats_of(s.index, lane_variable, s.type.lanes) : 0;
 }
 
-// The elements as a vector, each several times: vload2(0, &q[0]).s0000000011111111
+// Loads each element once and repeats it in a vector: vload2(0, &q[0]).s0000000011111111
 std::string repeated(KernelText& k, const Load& s) {
   constexpr std::string_view digits = "0123456789abcdef";
   const auto lanes = static_cast<std::size_t>(s.type.lanes), times = static_cast<std::size_t>(repeats(k, s));
@@ -54,8 +55,8 @@ std::string repeated(KernelText& k, const Load& s) {
   return text;
 }
 
-// An access for each lane. OpenCL has a word for every second element of a vector, so those of two vectors are the lanes:
-// the second one begins an element early, because behind the last lane there may be nothing.
+// Loads each lane separately. OpenCL can select every second element of a vector, so lanes with a stride of 2 are
+// selected from two vectors. The second vector begins one element early, because memory may end after the last lane.
 void load_apart(KernelText& k, const Load& s) {
   if (k.spell.vectors && k.names.memory.at(s.buffer).dtype == DType::f32 &&
       coefficient(flat_offset(s.index, k.names.memory.at(s.buffer).strides), lane_variable) == 2) {
@@ -91,7 +92,7 @@ void load_apart(KernelText& k, const Load& s) {
             ";"});
 }
 
-// CUDA: one access for the lanes from `first` on.
+// CUDA: loads `count` lanes, from `first` on, by one access.
 void load_lanes(KernelText& k, const Load& s, int first, int count) {
   std::vector<Expr> index = s.index;
   if (first > 0) index.back() = index.back() + first;
@@ -123,7 +124,7 @@ void add(KernelText& k, const Write& s) {
   }
 }
 
-// CUDA: one access for the lanes from `first` on.
+// CUDA: writes `count` lanes, from `first` on, by one access.
 void write_lanes(KernelText& k, const Write& s, int first, int count) {
   const DType stored = k.names.memory.at(s.buffer).dtype;
   const std::string wide = element_name({stored, count}, k.spell.dialect);
@@ -145,7 +146,7 @@ void write_lanes(KernelText& k, const Write& s, int first, int count) {
   k.line({"*reinterpret_cast<", wide, "*>(&", k.names.element(s.buffer, index), ") = ", value, ";"});
 }
 
-// A scalar write for each lane of a native vector.
+// Writes each lane of a native vector separately.
 void write_apart(KernelText& k, const Write& s, bool converts) {
   const Memory& memory = k.names.memory.at(s.buffer);
   const Type type = k.names.type_of(s.value, DType::f32);
@@ -170,7 +171,7 @@ void native_write(KernelText& k, const Write& s, bool converts) {
     return k.line(store_float16(s.buffer, at, memory.dtype, s.lanes, memory.space, value));
   }
   if (s.lanes == 1) return k.line({s.buffer, "[", at, "] = ", value, ";"});
-  if (type.dtype == DType::bf16) {  // bits as they are
+  if (type.dtype == DType::bf16) {  // the value already has the bits of bf16
     k.functions.float16.emplace(type.dtype, s.lanes);
     return k.line(store_bf16(s.buffer, at, s.lanes, memory.space, value));
   }
@@ -224,7 +225,7 @@ void emit(KernelText& k, const Write& s) {
   const DType stored = k.names.memory.at(s.buffer).dtype;
   const bool converts = is_float16(stored) && !is_float16(k.names.type_of(s.value, DType::f32).dtype);
   if (k.spell.vectors) return native_write(k, s, converts);
-  CHECK(!writes_apart(s));  // of CPUs only
+  CHECK(!writes_apart(s));  // only CPUs have such writes
   const int n = s.lanes, each = static_cast<int>(std::min(std::int64_t{n}, most_elements(bytes(stored))));
   if (n == 1) {
     std::string value = k.names.argument(s.value, value_type(stored), -1);
@@ -234,7 +235,8 @@ void emit(KernelText& k, const Write& s) {
   for (int lane = 0; lane < n; lane += each) write_lanes(k, s, lane, each);
 }
 
-// Clang's, on which the OpenCL compilers for CPUs stand; OpenCL's own prefetch does nothing in PoCL.
+// Uses the builtin of Clang, on which the OpenCL compilers for CPUs are based. OpenCL's own prefetch does nothing in
+// PoCL.
 void emit(KernelText& k, const Prefetch& s) {
   CHECK(k.target.prefetch);
   k.line({"__builtin_prefetch(&", s.buffer, "[", k.names.offset(s.buffer, s.index), "]", s.write ? ", 1);" : ");"});

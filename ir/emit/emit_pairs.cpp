@@ -1,4 +1,5 @@
-// Blocks that are turned, and dot products of pairs: OpenCL on CPUs only. 16 pairs are a vector of 32-bit words.
+// Copies as pairs, transposed copies, and dot products of pairs; only in OpenCL on CPUs. 16 pairs are a vector of
+// 32-bit words.
 #include "core/error.h"
 #include "ir/emit/statements.h"
 #include "ir/hardware/pairs.h"

@@ -1,4 +1,4 @@
-// Values: indices, operations, accumulators.
+// Indices, operations and accumulators.
 #include <algorithm>
 #include <array>
 
@@ -30,7 +30,8 @@ void emit(KernelText& k, const Index& s) {
   }
 }
 
-// CPUs have functions of their own, and one division serves all lanes that are divided by the same value.
+// Returns the operation as an expression. CPUs use their own functions (simd.h), and compute one division for all lanes
+// that are divided by the same value.
 std::string operation(KernelText& k, Op op, std::span<const std::string_view> texts, const std::vector<Arg>& args,
                       Type type) {
   if (op == Op::round_f16 || op == Op::round_bf16 || op == Op::round_tf32) {
@@ -63,10 +64,10 @@ std::string operation(KernelText& k, Op op, std::span<const std::string_view> te
 
 namespace {
 
-// In CUDA a vector operation is one statement a lane.
+// Emits the operation as an assignment. CUDA has one statement for each lane.
 void assign(KernelText& k, const std::string& name, Type type, Op op, const std::vector<Arg>& args, bool declare) {
   const std::string prefix = declare ? "const " + type_name(type, k.spell.dialect) + " " : "";
-  const std::size_t first = op == Op::select ? 1 : 0;  // the arguments of one dtype
+  const std::size_t first = op == Op::select ? 1 : 0;  // the arguments from here on have one dtype
   Type from = {gives_truth(op) ? DType::f32 : type.dtype, type.lanes};
   if (op == Op::logical_not || op == Op::logical_and || op == Op::logical_or) from.dtype = DType::boolean;
   for (std::size_t i = args.size(); i-- > first;) from.dtype = k.names.type_of(args[i], from.dtype).dtype;

@@ -18,7 +18,7 @@ namespace {
 
 struct Operator {
   const char* text;
-  int precedence;  // of C, higher binds tighter
+  int precedence;  // in C; higher binds tighter
 };
 
 Operator operator_of(ExprOp op) {
@@ -51,7 +51,7 @@ Operator operator_of(ExprOp op) {
 
 bool fits_int(const Interval& range) { return within(range, INT32_MIN, INT32_MAX); }
 
-// The ranges of the axes, and `of_values` for all other variables in the expression.
+// Returns the ranges of the axes, with `of_values` as the range of all other variables in the expression.
 Ranges with_values(const Expr& e, const Ranges& axes, const Interval& of_values) {
   Ranges all = axes;
   for_each_variable(e, [&](const std::string& name) {
@@ -60,7 +60,7 @@ Ranges with_values(const Expr& e, const Ranges& axes, const Interval& of_values)
   return all;
 }
 
-// Whether 32 bits hold each part of the expression.
+// True if 32 bits hold each part of the expression.
 bool parts_fit(const Expr& e, const Ranges& ranges) {
   return fits_int(range_of(e, ranges)) &&
          (e.kind() != Expr::Kind::binary || (parts_fit(e.lhs(), ranges) && parts_fit(e.rhs(), ranges)));
@@ -68,11 +68,12 @@ bool parts_fit(const Expr& e, const Ranges& ranges) {
 
 class Text {
  public:
-  /// `ranges` of all variables; nullptr: no part of the expression needs more bits than an axis has.
+  /// `ranges`: ranges of all variables; nullptr if no part of the expression needs more bits than an axis has.
   Text(const Ranges& axes, const Speller& spell, const Ranges* ranges = nullptr)
       : axes_(axes), ranges_(ranges), spell_(spell), wide_(spell.index_type == spell.long_type) {}
 
-  /// `in_call`: as an argument of min or max, which take two of one type. `in_long`: in 64 bits.
+  /// Appends an expression. `outer`: precedence of its context. `in_call`: it is an argument of min or max, whose two
+  /// arguments must have one type. `in_long`: it is computed in 64 bits.
   void text(const Expr& e, int outer, bool in_call, bool in_long = false) {
     if (e.kind() == Expr::Kind::constant) return constant(e.value(), in_long || (wide_ && in_call));
     if (e.kind() == Expr::Kind::variable) return variable(e.name(), in_long);
@@ -93,7 +94,7 @@ class Text {
     if (truncates(e)) {
       floored(e, in_call);
     } else {
-      // C computes in 64 bits where one operand has them. Right operands of the same precedence keep their parentheses:
+      // C computes in 64 bits if one operand has 64 bits. Right operands of the same precedence keep their parentheses:
       // a - (b + c), a * (b / c).
       text(e.lhs(), s.precedence, in_call, is_sum && !fits && !fits_int(range_of(e, *ranges_)));
       ((out += ' ') += s.text) += ' ';
@@ -101,7 +102,7 @@ class Text {
     }
     if (parentheses) out += ')';
   }
-  // c * variable + …, all of it positive.
+  // Appends c * variable + …, in which all coefficients are positive.
   void sum(const Affine& a) {
     for (const Term& term : a.terms) {
       if (!out.empty()) out += " + ";
@@ -137,7 +138,7 @@ class Text {
   bool truncates(const Expr& e) const {
     return (e.op() == ExprOp::div || e.op() == ExprOp::mod) && range_of(e.lhs(), axes_).low < 0;
   }
-  // x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
+  // Appends a division or remainder that rounds down: x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
   void floored(const Expr& e, bool in_call) {
     const auto by = [&] { text(e.rhs(), 7, in_call); };
     const auto remainder = [&] {
@@ -157,10 +158,11 @@ class Text {
   const Ranges& axes_;
   const Ranges* ranges_;
   const Speller& spell_;
-  bool wide_;  // axes have 64 bits
+  bool wide_;  // axis variables have 64 bits
 };
 
-// In 32 bits where they hold each part. The values of a program are i32; of_values says what they are here.
+// Computes in 32 bits if they hold each part. Variables that are not axes are i32 values; `of_values` is their range
+// here.
 std::string code(const Expr& e, const Ranges& axes, const Speller& spell, const Interval& of_values) {
   const bool wide = spell.index_type == spell.long_type;
   bool has_values = false;
@@ -175,8 +177,8 @@ std::string code(const Expr& e, const Ranges& axes, const Speller& spell, const 
   return std::move(text.out);
 }
 
-// `(int4)(base) + (int4)(0, c, 2c, 3c)`, comparisons of such, conjunctions of those; nullopt for other forms and where
-// 32 bits may be too few.
+// Index expressions as vectors: `(int4)(base) + (int4)(0, c, 2c, 3c)`, comparisons of such vectors, and conjunctions of
+// comparisons. vector() returns nullopt for other forms, and if 32 bits may be too few.
 class Ramp {
  public:
   Ramp(int lanes, const Ranges& axes, const Speller& spell) : lanes_(lanes), axes_(axes), spell_(spell) {}
@@ -190,7 +192,7 @@ class Ramp {
       if (both) return fmt::format("({}) & ({})", *l, *r);
       return fmt::format("{}({}) {} {}({})", sign(e.lhs()), *l, operator_of(e.op()).text, sign(e.rhs()), *r);
     }
-    constexpr std::int64_t far = 1 << 20;  // 15 of them stay far from the end of 32 bits
+    constexpr std::int64_t far = 1 << 20;  // 15 times this is far below the limit of 32 bits
     const auto step = coefficient(e, lane_variable);
     if (!step || std::abs(*step) > far || !within(range_of(e, axes_), INT32_MIN, INT32_MAX)) return std::nullopt;
     const Expr base = simplify(substitute(e, {{lane_variable, Expr(0)}}), axes_);
@@ -211,7 +213,8 @@ class Ramp {
   }
 
  private:
-  static const char* sign(const Expr& e) { return is_condition(e) ? "-" : ""; }  // -1 → 1
+  // A true condition is 1 in a scalar, -1 in a lane.
+  static const char* sign(const Expr& e) { return is_condition(e) ? "-" : ""; }
   std::string scalar(const Expr& e) const { return "(int)(" + index_code(e, axes_, spell_) + ")"; }
 
   int lanes_;
@@ -233,11 +236,11 @@ std::string index_code(const Expr& e, const Ranges& axes, const Speller& spell) 
 
 std::string offset_code(const std::vector<Expr>& index, const std::vector<std::int64_t>& strides, const Ranges& axes,
                         const Speller& spell, bool far) {
-  std::array<std::byte, 512> buffer;  // of most sums
+  std::array<std::byte, 512> buffer;  // enough for most sums
   std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
   Affine sum(&arena);
   for (std::size_t d = 0; d < index.size(); ++d) sum.add(index[d], strides[d]);
-  // No part of such a sum is greater than the offset.
+  // If all terms are positive, no part of the sum is greater than the offset.
   const bool plain = !far && !sum.overflow && sum.constant >= 0 && std::ranges::all_of(sum.terms, [](const Term& term) {
     return term.coefficient > 0 && term.atom.kind() == Expr::Kind::variable;
   });

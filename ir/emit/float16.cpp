@@ -10,15 +10,15 @@ namespace {
 
 std::string count(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
 
-// Every OpenCL has these without cl_khr_fp16 (OpenCL C 1.2, 6.12.7). {0}: lanes.
+// Every OpenCL has these functions without cl_khr_fp16 (OpenCL C 1.2, 6.12.7). {0}: lanes.
 constexpr const char* opencl_f16 = R"(float{0} round_f16{0}(const float{0} x) {{
   ushort bits[{1}];
   vstore_half{0}_rte(x, 0, (half*)bits);
   return vload_half{0}(0, (const half*)bits);
 }}
 )";
-// Lanes that begin at any element, copied before they are converted: where vload_half8 reads rows that begin anywhere,
-// PoCL 3.1 may make aligned loads, which end the process.
+// Lanes that may begin at any element. They are copied before the conversion: if vload_half8 reads rows that begin at
+// any element, PoCL 3.1 may emit aligned loads, which crash the process.
 constexpr const char* opencl_f16_lanes = R"(typedef struct __attribute__((packed)) {{
   ushort{0} bits;
 }} f16_lanes{0};
@@ -26,7 +26,8 @@ float{0} f16_values{0}(const ushort{0} bits) {{
   return vload_half{0}(0, (const half*)&bits);
 }}
 )";
-// To nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its bits.
+// Rounds to nearest even: adds almost half of the last kept unit, plus the lowest kept bit, before cutting off. A NaN
+// is replaced, because its kept bits could be those of another value.
 constexpr const char* opencl_bf16 = R"(ushort{0} bf16_bits{0}(const float{0} x) {{
   const uint{0} bits = as_uint{0}(x);
   const uint{0} nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -37,13 +38,14 @@ float{0} round_bf16{0}(const float{0} x) {{
 }}
 )";
 
-// Lanes that begin at any element. PoCL's vstore writes shorts one by one: silu_mul of bf16 takes 1.5 times as long.
+// Lanes that may begin at any element. PoCL's vstore writes shorts one by one, with which silu_mul of bf16 takes 1.5
+// times as long.
 constexpr const char* opencl_bf16_lanes = R"(typedef struct __attribute__((packed)) {{
   ushort{0} bits;
 }} bf16_lanes{0};
 )";
 
-// PTX ISA, "cvt": of a pair the first operand becomes the upper half.
+// See PTX ISA, "cvt": the first operand of a pair becomes the upper half.
 constexpr const char* cuda_f16 = R"({0} float f16_value(unsigned short bits) {{
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
@@ -80,7 +82,7 @@ constexpr const char* cuda_bf16 =
 {0} float round_bf16(float value) {{ return bf16_value(bf16_bits(value)); }}
 )";
 
-// An infinity stays one; a NaN could lose its bits.
+// An infinity stays an infinity. A NaN is returned as it is, because its kept bits could be those of another value.
 constexpr const char* opencl_tf32 = R"(float{0} round_tf32{0}(const float{0} x) {{
   return isnan(x) ? x : as_float{0}((as_uint{0}(x) + 0x1000u) & 0xffffe000u);
 }}

@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* inlined = "static __device__ __forceinline__";
 
-// PTX ISA, "ex2": off by 2^-22 of the result at most; exp2f scales what is not normal, in three more instructions.
+// PTX ISA, "ex2": the relative error is at most 2^-22. exp2f also scales subnormal numbers, with three more
+// instructions.
 std::string exp2() {
   return fmt::format(R"({} float exp2(const float x) {{
   float result;
@@ -25,7 +26,7 @@ std::string exp2() {
                      inlined);
 }
 
-// PTX ISA, "max": NaN if an argument is, from sm_80 on. fmaxf gives the other argument.
+// PTX ISA, "max": from sm_80 on, max.NaN returns NaN if an argument is NaN. fmaxf returns the other argument.
 std::string nan_extremum(std::string_view name) {
   return fmt::format(R"({} float {}_nan(const float a, const float b) {{
   float result;
@@ -36,7 +37,7 @@ std::string nan_extremum(std::string_view name) {
                      inlined, name, name);
 }
 
-// PTX ISA, "mapa": the same place in the shared memory of another block of the cluster.
+// PTX ISA, "mapa": gives the address of the same place in the shared memory of another block of the cluster.
 std::string cluster_load(int lanes) {
   const std::string type = lanes == 1 ? "float" : fmt::format("float{}", lanes);
   std::string values, outputs;
@@ -87,7 +88,7 @@ std::string wgmma_matrix() {
       inlined);
 }
 
-// PTX ISA, "cp.async": .cg, which leaves out the first level cache, takes 16 bytes only.
+// PTX ISA, "cp.async": .cg, which bypasses the L1 cache, only copies 16 bytes.
 std::string cp_async(int bytes) {
   return fmt::format(R"({} void cp_async_{}(void* shared, const void* global) {{
   asm volatile("cp.async.{}.shared.global [%0], [%1], {};"
@@ -97,7 +98,7 @@ std::string cp_async(int bytes) {
                      inlined, bytes, bytes == 16 ? "cg" : "ca", bytes);
 }
 
-// The driver's type without its header: an opaque parameter.
+// The driver's type, declared without its header as an opaque parameter.
 constexpr const char* tensor_map = "struct __align__(64) CUtensorMap { unsigned long long opaque[16]; };\n";
 
 std::string prefetch_tensor_map() {
@@ -108,8 +109,7 @@ std::string prefetch_tensor_map() {
                      inlined);
 }
 
-// One of the threads in the mask, all of which call it.
-// A transposition of 4 x 4 words in two steps: blocks of one word, then of two words, change places across the
+// Transposes 4 x 4 words in two steps: first blocks of one word, then blocks of two words, change places across the
 // diagonal.
 std::string quad_transpose() {
   return fmt::format(R"({} uint4 quad_transpose(unsigned w0, unsigned w1, unsigned w2, unsigned w3) {{
@@ -126,6 +126,7 @@ std::string quad_transpose() {
                      inlined);
 }
 
+// Elects one of the threads in the mask. All of these threads must call it.
 std::string elect_one() {
   return fmt::format(R"({} int elect_one(unsigned mask) {{
   int elected;
@@ -138,7 +139,7 @@ std::string elect_one() {
                      inlined);
 }
 
-// The fence shows the barrier to the asynchronous proxy, which TMA reports through (PTX ISA, "membar/fence").
+// The fence makes the barrier visible to the asynchronous proxy, through which TMA reports (PTX ISA, "membar/fence").
 std::string mbarrier_init() {
   return fmt::format(R"({} void mbarrier_init(unsigned long long* barrier, int count) {{
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
@@ -167,9 +168,9 @@ std::string mbarrier_arrive() {
                      inlined);
 }
 
-// The same barrier of another block of the cluster, as CUTLASS's ClusterBarrier arrives there. What follows the phase
-// are copies over elements that these threads have read; `.release.cluster` would make each arrival wait for all that
-// the thread ever stored (MEMBAR.ALL.GPU).
+// Arrives at the same barrier of another block of the cluster, as CUTLASS's ClusterBarrier does. After the phase come
+// copies over elements that these threads have read. `.release.cluster` would make each arrival wait for all earlier
+// stores of the thread (MEMBAR.ALL.GPU).
 std::string mbarrier_arrive_afar() {
   return fmt::format(R"({} void mbarrier_arrive_afar(unsigned long long* barrier, int block) {{
   unsigned afar;
@@ -181,7 +182,7 @@ std::string mbarrier_arrive_afar() {
                      inlined);
 }
 
-// try_wait may return early; between two looks the warp sleeps, at most the nanoseconds of the hint.
+// try_wait may return early. Between two attempts the warp sleeps, at most for the nanoseconds of the hint.
 std::string mbarrier_wait() {
   return fmt::format(R"({} void mbarrier_wait(unsigned long long* barrier, int phase) {{
   unsigned done = 0;
@@ -206,9 +207,9 @@ struct Coordinates {
   std::string parameters, places, values;
 };
 
-// The destination is of the own block. PTX says so from version 8.6 on; before, shared::cluster takes its addresses
-// too, but an architecture whose blocks share no memory (sm_120) calls a function to look whose an address is. The
-// compilers of sm_100 and later know 8.6.
+// The destination is in the own block. PTX can say so from version 8.6 on. Before 8.6, shared::cluster also takes
+// addresses of the own block, but on an architecture whose blocks share no memory (sm_120), it calls a function that
+// finds out which block an address belongs to. The compilers for sm_100 and later support 8.6.
 std::string tma_load(int rank) {
   const Coordinates of(rank, 3);
   return fmt::format(
@@ -227,7 +228,7 @@ std::string tma_load(int rank) {
       inlined, rank, of.parameters, of.places, of.values);
 }
 
-// To the same place in each block of the mask, whose barrier at the same place counts the bytes.
+// Copies to the same place in each block of the mask. In each block, the barrier at the same place counts the bytes.
 std::string tma_multicast(int rank) {
   const Coordinates of(rank, 4);
   return fmt::format(
@@ -241,8 +242,8 @@ std::string tma_multicast(int rank) {
       inlined, rank, of.parameters, of.places, of.values);
 }
 
-// Four rounds that deal two halves out like cards turn 16 rows of 16 (Stone, Parallel Processing with the Perfect
-// Shuffle, IEEE Trans. Computers C-20, 1971).
+// Transposes 16 rows of 16 by four perfect shuffles, each of which interleaves two halves like cards (Stone, Parallel
+// Processing with the Perfect Shuffle, IEEE Trans. Computers C-20, 1971).
 constexpr const char* copy_transposed = R"(float16 simd_deal(const float8 low, const float8 high) {
   return (float16)(low.s0, high.s0, low.s1, high.s1, low.s2, high.s2, low.s3, high.s3, low.s4, high.s4, low.s5,
                    high.s5, low.s6, high.s6, low.s7, high.s7);
@@ -258,20 +259,21 @@ void simd_copy_transposed(__local float* to, const long to_row, __global const f
 }
 )";
 
-// 16 pairs at any element: a short may be no word's beginning.
+// 16 pairs that may begin at any element, so the words need not be aligned.
 constexpr const char* bf16_pairs = R"(typedef struct __attribute__((packed)) {
   uint16 words;
 } bf16_pairs;
 )";
 
-// PoCL's clang has no builtin for it but on the newest devices; the assembler knows it on all of x86-64.
+// PoCL's clang has a builtin for this instruction only on the newest devices, but its assembler knows the instruction
+// on every x86-64.
 constexpr const char* bf16_dot = R"(float16 bf16_dot(float16 sum, const uint pair, const uint16 pairs) {
   __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((uint16)(pair)), "v"(pairs));
   return sum;
 }
 )";
 
-// OpenCL 1.2 adds integers only.
+// OpenCL 1.2 has atomic additions only for integers.
 constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __global float* sum, const float value) {
   volatile __global int* bits = (volatile __global int*)sum;
   int seen, found = *bits;
@@ -282,7 +284,7 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 }
 )";
 
-/// The definition of each helper.
+/// Returns a function for each helper, which returns the helper's definition.
 const std::map<Helper, std::function<std::string()>>& definitions() {
   static const std::map<Helper, std::function<std::string()>> all = {
       {Helper::ld_matrix_1, [] { return ld_matrix(1, false); }},
@@ -336,7 +338,7 @@ std::string mma_function(const mma::Atom& atom, DType dtype) {
   return is_float16(dtype) ? fmt::format("mma_{}_{}", atom.name, name(dtype)) : fmt::format("mma_{}", atom.name);
 }
 
-// The sums come first, then the matrices of a and of b, a register each: two elements of 16 bits, or an f32.
+// The parameters are the sums, then the matrices of a and of b, one register each: two 16-bit elements, or an f32.
 std::string mma_definition(const mma::Atom& atom, DType dtype) {
   const bool bits = is_float16(dtype);
   const auto a = static_cast<int>(atom.a_matrices()), b = static_cast<int>(atom.b_matrices());

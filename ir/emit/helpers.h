@@ -7,17 +7,17 @@
 namespace deplo::ir {
 
 enum class Helper {
-  ld_matrix_1,  // number of matrices
+  ld_matrix_1,  // suffix: number of matrices
   ld_matrix_2,
   ld_matrix_4,
   ld_matrix_1_transposed,
   ld_matrix_2_transposed,
   ld_matrix_4_transposed,
   wgmma_matrix,
-  cluster_load_1,  // number of floats
+  cluster_load_1,  // suffix: number of floats
   cluster_load_2,
   cluster_load_4,
-  cp_async_4,  // number of bytes
+  cp_async_4,  // suffix: number of bytes
   cp_async_8,
   cp_async_16,
   tensor_map,
@@ -42,16 +42,17 @@ enum class Helper {
   tma_multicast_3d,
   tma_multicast_4d,
   tma_multicast_5d,
-  atomic_add_float,  // OpenCL
+  atomic_add_float,  // from here on for OpenCL
   copy_transposed,
   bf16_pairs,
   bf16_dot,
 };
 
-/// The definition of a helper, with a line break at its end.
+/// Returns the definition of a helper, with a line break at its end.
 std::string definition(Helper);
 
-/// The name of the function of a matrix instruction, whose operands have this type in memory, and its definition.
+/// Return the name and the definition of the function for a matrix instruction, whose operands have this type in
+/// memory.
 std::string mma_function(const mma::Atom&, DType);
 std::string mma_definition(const mma::Atom&, DType);
 

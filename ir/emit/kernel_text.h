@@ -13,22 +13,22 @@
 
 namespace deplo::ir::emitter {
 
-/// Names of a program that is lowered block by block.
+/// The names of a program that is lowered block by block.
 struct BlockNames {
   struct LocalArray {
     DType dtype = DType::i32;
     bool in_memory = false, constant = false;
   };
   bool used = false;
-  std::map<std::string, std::string, std::less<>> literals;  // of constants, which need no variable
-  std::set<std::string, std::less<>> scalars;                // variables; their integers are unsigned
-  // Of addresses that are so many bytes behind the beginning of a buffer, the same as pointers of C: compilers see
-  // which accesses are neighbours, and that buffers do not overlap.
+  std::map<std::string, std::string, std::less<>> literals;  // values of constants, which need no variable
+  std::set<std::string, std::less<>> scalars;                // names of variables; their integers are unsigned
+  // Addresses at an offset in bytes from the beginning of a buffer, as C pointers. With pointers, compilers see which
+  // accesses are neighbours, and that buffers do not overlap.
   std::map<std::string, std::string, std::less<>> pointers;
-  bool guarded = false;  // within a Branch of the innermost loop
+  bool guarded = false;  // inside of a Branch, within the innermost loop
   std::map<std::string, LocalArray, std::less<>> locals;
-  std::string tables;                            // before the kernel
-  std::map<std::string, std::string> functions;  // that the text calls, with their definitions
+  std::string tables;                            // definitions of tables, above the kernel
+  std::map<std::string, std::string> functions;  // functions that the text calls, with their definitions
 };
 
 struct KernelText : SourceText {
@@ -39,9 +39,9 @@ struct KernelText : SourceText {
   CalledFunctions functions;
   SharedLayout layout;
   std::vector<const TmaDescriptor*> descriptors;
-  bool hide_bounds = false;  // of loops, from PoCL
+  bool hide_bounds = false;  // hide the bounds of loops from PoCL
   bool fences_reads = false, reads_other_blocks = false;
-  bool produced = false;  // after a Produce: the block has more threads than those that execute the text
+  bool produced = false;  // after a Produce: fewer threads execute the text than the block has
   BlockNames block;
   KernelSource source;
 

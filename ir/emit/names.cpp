@@ -9,13 +9,13 @@
 namespace deplo::ir::emitter {
 namespace {
 
-// As a swizzle does (stage_layout.h).
+// True if the index contains an xor, as a swizzle does (stage_layout.h).
 bool has_flips(const Expr& index) {
   return index.kind() == Expr::Kind::binary &&
          (index.op() == ExprOp::bxor || has_flips(index.lhs()) || has_flips(index.rhs()));
 }
 
-// The thread's number itself where the sum of its axes stands.
+// Replaces the sum of the thread axes by the thread's number.
 Expr by_thread(const Expr& e, const Expr& thread) {
   if (e.kind() != Expr::Kind::binary) return e;
   if (e == thread) return var("thread");
@@ -31,8 +31,9 @@ std::string Names::offset(const std::string& buffer, const std::vector<Expr>& in
   return offset_code(index, in.strides, ranges, spell, in.span > INT32_MAX);
 }
 
-// ptxas (13.0) takes the shift by an element's size behind a swizzle's flips and all additions, and so makes every
-// address of its own; in bytes the addresses share what the flips give, and differ by constants of the loads.
+// For a swizzled index, ptxas (13.0) shifts by the element size after the swizzle's flips and all additions, so every
+// address is computed separately. With offsets in bytes, the addresses share the result of the flips and differ only by
+// constants in the loads.
 std::string Names::place(const std::string& buffer, const std::vector<Expr>& index, std::string_view type) const {
   const Memory& in = memory.at(buffer);
   if (std::ranges::none_of(index, has_flips))

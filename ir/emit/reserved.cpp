@@ -8,7 +8,7 @@
 namespace deplo::ir {
 namespace {
 
-// C, C++ and OpenCL C keywords; then functions, macros and variables in scope; then the emitter's own.
+// Keywords of C, C++ and OpenCL C; then functions, macros and variables in scope; then the emitter's own names.
 constexpr std::array keywords =
     std::to_array<std::string_view>({"alignas",      "alignof",      "and",        "and_eq",
                                      "asm",          "auto",         "bitand",     "bitor",
@@ -56,7 +56,7 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
 
-/// "float4", "uint16"
+/// True for vector types such as "float4" and "uint16".
 bool is_vector_type(std::string_view name) {
   const std::size_t digit = name.find_first_of("0123456789");
   if (digit == std::string_view::npos || digit == 0) return false;

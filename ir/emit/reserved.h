@@ -4,7 +4,7 @@
 
 namespace deplo::ir {
 
-/// Whether OpenCL C, CUDA C++ or the emitter's own lines use the word. A buffer, an axis or a value of that name would
+/// True if OpenCL C, CUDA C++ or the emitter's own lines use the word. A buffer, an axis or a value of that name would
 /// not compile, or would hide a function that the kernel calls.
 bool is_reserved(std::string_view name);
 

@@ -9,20 +9,22 @@
 
 namespace deplo::ir {
 
-/// Places buffers and barriers in order of decreasing alignment, each at a multiple of its own. So there are few gaps.
+/// Places buffers and barriers in order of decreasing alignment, each at a multiple of its own alignment, so that there
+/// are few gaps.
 struct SharedLayout {
-  std::map<std::string, std::int64_t, std::less<>> offset;  // bytes; by the name of a Smem or a MbarrierInit
-  std::int64_t bytes = 0;                                   // in total, with the gaps
-  bool dynamic = false;                                     // CUDA: more than static declarations may take
+  std::map<std::string, std::int64_t, std::less<>> offset;  // in bytes, by the name of a Smem or MbarrierInit
+  std::int64_t bytes = 0;                                   // in total, including gaps
+  // CUDA: the kernel needs more than static declarations may have.
+  bool dynamic = false;
 };
 SharedLayout shared_layout(const Body& kernel, const Target&);
 
-/// The name of the memory of all Locals in shared memory.
+/// Name of the array that contains all Locals in shared memory.
 inline constexpr const char* shared_memory = "shared_memory";
-/// Its bytes; 0: the kernel has no such Local.
+/// Returns the size of that array in bytes, or 0 if the kernel has no such Local.
 std::int64_t block_shared_bytes(const Body& kernel);
 
-/// The alignment of the memory in bytes. On CPUs it is at least 64, the size of the widest vector (16 floats).
+/// Returns the alignment of the memory in bytes. On CPUs it is at least 64, the size of the widest vector (16 floats).
 std::int64_t alignment(const Smem&, const Target&);
 
 }  // namespace deplo::ir

@@ -11,10 +11,10 @@
 namespace deplo::ir {
 namespace {
 
-// a = 2 n ln 2 + r, |r| <= ln 2, exp(a) = s^2 (1 + p), s = 2^n. The polynomial r + r^2 (1/2 + …) has the least relative
-// error of exp(r), 1.4e-8, found by reweighted least squares (C. L. Lawson); 2 ln 2 is in two parts (W. J. Cody, W.
-// Waite). Adding 1.5 * 2^23 + 127 rounds to an integer and leaves n + 127 in the low bits (H. S. Warren, Hacker's
-// Delight, 17-3), which a shift makes the exponent of s. {0}: lanes, none of a scalar.
+// a = 2 n ln 2 + r, |r| <= ln 2, exp(a) = s^2 (1 + p), s = 2^n. The polynomial r + r^2 (1/2 + …) minimizes the relative
+// error of exp(r), which is 1.4e-8. It was found by reweighted least squares (C. L. Lawson). 2 ln 2 is split into two
+// parts (W. J. Cody, W. Waite). Adding 1.5 * 2^23 + 127 rounds to an integer and leaves n + 127 in the low bits (H. S.
+// Warren, Hacker's Delight, 17-3), which a shift turns into the exponent of s. {0}: lanes, empty for a scalar.
 constexpr const char* reduce_and_approximate =
     R"(  const float{0} t = fma(a, (float{0})(0.72134752f), (float{0})(12583039.0f));
   const float{0} n = t - 12583039.0f;
@@ -28,8 +28,8 @@ constexpr const char* reduce_and_approximate =
   const float{0} s = as_float{0}(as_int{0}(t) << 23);
 )";
 
-// The result is subnormal from n = -63 down, infinite at n = 64; s is neither. From -176 down n is -127 and s is 0:
-// results that the hardware rounds to 0 by itself take it long. Both comparisons keep a NaN.
+// The result is subnormal for n <= -63 and infinite for n = 64; s is neither. For x <= -176, n is -127 and s is 0,
+// because results that the hardware itself rounds to 0 are slow. Both comparisons keep a NaN.
 constexpr const char* exp_text = R"(float{0} simd_exp{0}(const float{0} x) {{
   const float{0} least = -176.0f > x ? (float{0})(-176.0f) : x;
   const float{0} a = 89.0f < least ? (float{0})(89.0f) : least;
@@ -37,8 +37,8 @@ constexpr const char* exp_text = R"(float{0} simd_exp{0}(const float{0} x) {{
 }}
 )";
 
-// m / (m + 2) with m = exp(2|x|) - 1, which loses nothing where x is small; from 9.02 on it is 1 in f32. The comparison
-// keeps a NaN.
+// m / (m + 2) with m = exp(2|x|) - 1, which loses no precision for small x. From 9.02 on the result is 1 in f32. The
+// comparison keeps a NaN.
 constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
   const float{0} a = fabs(x) > 10.0f ? (float{0})(20.0f) : 2.0f * fabs(x);
 {1}  const float{0} m = fma(s * s, p, s * s - 1.0f);
@@ -46,9 +46,9 @@ constexpr const char* tanh_text = R"(float{0} simd_tanh{0}(const float{0} x) {{
 }}
 )";
 
-// Up to 1 a polynomial of x^2, which is relative to x; beyond, 1 - exp(q) with a polynomial q of |x|, whose error the
-// factor 1 - erf(|x|) makes small. Both have the least relative error of erf (1.2e-9, 1.1e-9), found as that of exp.
-// From 3.92 on erf is 1 in f32. The comparisons keep a NaN.
+// For |x| < 1, a polynomial of x^2, whose error is relative to x. Otherwise 1 - exp(q) with a polynomial q of |x|,
+// whose error is reduced by the factor 1 - erf(|x|). Both polynomials minimize the relative error of erf (1.2e-9 and
+// 1.1e-9) and were found like that of exp. From 3.92 on erf is 1 in f32. The comparisons keep a NaN.
 constexpr const char* erf_text = R"(float{0} simd_erf{0}(const float{0} x) {{
   const float{0} y = fabs(x) > 4.0f ? (float{0})(4.0f) : fabs(x), y2 = y * y;
   float{0} small = fma((float{0})(7.85388474e-5f), y2, (float{0})(-8.01020127e-4f));
@@ -67,9 +67,9 @@ constexpr const char* erf_text = R"(float{0} simd_erf{0}(const float{0} x) {{
 }}
 )";
 
-// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): log(x) = e ln 2 + f - f^2 / 2 + f^3 p(f). The polynomial has the least
-// relative error of log(1 + f), 7.5e-10, found as that of exp; ln 2 is in two parts. A subnormal x is multiplied by
-// 2^23 first. What has no finite logarithm is chosen last.
+// x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): log(x) = e ln 2 + f - f^2 / 2 + f^3 p(f). The polynomial minimizes the
+// relative error of log(1 + f), which is 7.5e-10, and was found like that of exp. ln 2 is split into two parts. A
+// subnormal x is multiplied by 2^23 first. Results that are not finite are selected last.
 constexpr const char* log_text = R"(float{0} simd_log{0}(const float{0} x) {{
   const float{0} normal = x < 0x1p-126f ? x * 0x1p23f : x;
   const int{0} bits = as_int{0}(normal) - 0x3f3504f3;
@@ -90,10 +90,10 @@ constexpr const char* log_text = R"(float{0} simd_log{0}(const float{0} x) {{
 }}
 )";
 
-// 2^(y log2|x|) in double. |x| = 2^e m as in log, log2(m) = t p(t^2) with t = (m - 1) / (m + 1), and 2^f up to |f| = 1/2
-// is a polynomial, too; errors 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 (`even`) rounds to an integer, and with 1023 more
-// leaves the exponent's bits in the low ones. From 300 on the result is infinite, from -300 down 0. The choices at the
-// end are those of C11, F.10.4.4.
+// 2^(y log2|x|) in double. |x| = 2^e m as in log, and log2(m) = t p(t^2) with t = (m - 1) / (m + 1). 2^f for |f| <= 1/2
+// is a polynomial, too. The errors are 2.7e-14 and 1.9e-9. Adding 1.5 * 2^52 (`even`) rounds to an integer; adding 1023
+// as well leaves the bits of the exponent in the low bits. From 300 on the result is infinite, from -300 down it is 0.
+// The selections at the end are those of C11, F.10.4.4.
 constexpr const char* power_text = R"(float{0} simd_power{0}(const float{0} x, const float{0} y) {{
   const float{0} a = fabs(x), normal = a < 0x1p-126f ? a * 0x1p23f : a;
   const int{0} bits = as_int{0}(normal) - 0x3f3504f3;
@@ -127,16 +127,17 @@ constexpr const char* power_text = R"(float{0} simd_power{0}(const float{0} x, c
 }}
 )";
 
-// One reciprocal serves all lanes. That of a subnormal number may be infinite: 0 / 1e-45 would be 0 * infinity.
+// One reciprocal serves all lanes. The reciprocal of a subnormal number may be infinite: 0 / 1e-45 would be 0 *
+// infinity.
 constexpr const char* divide_text = R"(float{0} simd_divide{0}(const float{0} x, const float y) {{
   return fabs(y) < 0x1p-126f ? x / (float{0})(y) : x * (float{0})(1.0f / y);
 }}
 )";
 
-// x86 has one instruction for `b > a ? b : a`, which gives a if one of them is NaN (Intel SDM, MAXPS). That is right if
-// b is a constant. If not, `b == b` chooses b first: a second instruction with AVX-512, which masks the first one. `b
-// != b ? b` would take four, because LLVM 15 joins two choices of b. A reduction's a is what it has so far, so the test
-// of b is not on the path from one step to the next.
+// x86 has one instruction for `b > a ? b : a`, which returns a if one of them is NaN (Intel SDM, MAXPS). That is right
+// if b is a constant. Otherwise `b == b` tests b first, which takes a second instruction with AVX-512, a mask for the
+// first. `b != b ? b` would take four, because LLVM 15 joins the two selections of b. In a reduction, a is the
+// accumulated value, so the test of b is not on the critical path between steps.
 std::string choose(Op op, std::string_view a, std::string_view b) {
   return fmt::format("{1} {2} {0} ? {1} : {0}", a, b, op == Op::maximum ? '>' : '<');
 }
@@ -144,11 +145,11 @@ std::string extremum(Op op, std::string_view a, std::string_view b) {
   return fmt::format("{0} == {0} ? ({1}) : {0}", b, choose(op, a, b));
 }
 
-// PoCL's vstore16 writes four parts.
+// The type of vector stores at any float. PoCL's vstore16 would store four parts.
 constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
 
-// Clang's built-in function. A CPU streams to multiples of a vector's size only (Intel 64 and IA-32 Architectures Software
-// Developer's Manual, "MOVNTPS"), and OpenCL promises a float's alignment.
+// Uses Clang's builtin. A CPU streams only to multiples of a vector's size (Intel 64 and IA-32 Architectures Software
+// Developer's Manual, "MOVNTPS"), but OpenCL only guarantees the alignment of a float.
 constexpr const char* stream_text = R"(inline void simd_stream{0}(__global float* to, float{0} value) {{
   if (((ulong)to & (sizeof(value) - 1)) == 0)
     __builtin_nontemporal_store(value, (__global float{0}*)to);
@@ -174,7 +175,7 @@ std::string fold(Op op, std::string_view low, std::string_view high) {
   }
 }
 
-// PoCL's `any` looks at lane after lane; the function of the compiler under it is one instruction.
+// PoCL's `any` tests lane after lane; the builtin of the underlying compiler is one instruction.
 constexpr const char* any_lane_text = R"(#ifdef __has_builtin
 #if __has_builtin(__builtin_reduce_or)
 #define any_lane __builtin_reduce_or
@@ -186,8 +187,8 @@ constexpr const char* any_lane_text = R"(#ifdef __has_builtin
 
 )";
 
-// Halves against halves, as a tree: fewer dependent operations than lane by lane. A choice loses a NaN, so all lanes
-// are looked at once.
+// Combines halves as a tree, which has fewer dependent operations than combining lane by lane. A selection may lose a
+// NaN, so all lanes are tested for NaN at once.
 std::string fold_definition(Op op, int lanes) {
   std::string text = is_extremum(op) ? any_lane_text : "", whole = "x";
   text += fmt::format("float simd_{}{}(const float{} x) {{\n", name(op), lanes, lanes);

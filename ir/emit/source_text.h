@@ -9,8 +9,8 @@
 
 namespace deplo::ir::emitter {
 
-/// `line` concatenates strings, and `print` formats. Use `line` where many lines arise: a schedule with large register
-/// tiles has hundreds of lines, and emitting them costs about as much as its rules.
+/// `line` concatenates strings, and `print` formats. Use `line` for statements that produce many lines: a schedule with
+/// large register tiles has hundreds of lines, and emitting them costs about as much as its rules.
 class SourceText {
  public:
   void line(std::initializer_list<std::string_view> parts) {
@@ -23,7 +23,7 @@ class SourceText {
   void print(fmt::format_string<Args...> format, Args&&... args) {
     line(fmt::format(format, std::forward<Args>(args)...));
   }
-  /// What follows is between braces, of which the line before has the first.
+  /// Indents the following lines. The line before must have the opening brace; end() writes the closing one.
   void indent() { ++depth_; }
   void end() {
     --depth_;

@@ -1,4 +1,4 @@
-// The source of each statement. Private to ir/emit.
+// Emits the source of each statement. Private to ir/emit.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -58,12 +58,13 @@ void emit(KernelText&, const MbarrierWait&);
 void emit(KernelText&, const Produce&);
 void emit(KernelText&, const TmaDescriptor&);
 void emit(KernelText&, const TmaLoad&);
-/// What one thread of the first warp is to know before it starts copies.
+/// Emits what the threads need before they start copies: prefetches of tensor maps, and the number of the warp.
 void prepare_issue(KernelText&);
-/// Does the first thread start copies, and nothing else? Then any thread of its warp may: of one that is elected the
-/// compiler knows that it is alone, of thread 0 it does not, and writes a loop around each copy.
+/// True if the statement makes the first thread start copies, and nothing else. Then any thread of its warp may start
+/// them. The compiler knows that an elected thread is alone. It does not know this of thread 0, and would write a loop
+/// around each copy.
 bool is_issue(const KernelText&, const If&);
-/// The condition for an elected thread of the first warp.
+/// Returns the condition that selects an elected thread of the first warp.
 std::string first_warp_elects(const KernelText&);
 
 // emit_matrix.cpp: CUDA only
@@ -85,8 +86,8 @@ void emit(KernelText&, const DotPairs&);
 void emit(KernelText&, const Load&);
 void emit(KernelText&, const Write&);
 void emit(KernelText&, const Prefetch&);
-/// CUDA: defines the lanes of a value from `first` on, because operations are on lanes. `of` is the type of `wide`: a
-/// vector of elements, or of words with two of 16 bits.
+/// CUDA: defines the scalars of a value's lanes, from `first` on, because operations work on lanes. `of` is the type of
+/// `wide`: a vector of elements, or of words with two 16-bit elements each.
 void name_lanes(KernelText&, const std::string& value, Type, const std::string& wide, Type of, int first);
 
 // emit_values.cpp
@@ -95,7 +96,8 @@ void emit(KernelText&, const Assign&);
 void emit(KernelText&, const Accum&);
 void emit(KernelText&, const Scale&);
 void emit(KernelText&, const Init&);
-/// The operation on texts; `args` are the arguments that they stand for, where these are known.
+/// Returns the operation on the given texts. `args`: the arguments that the texts stand for, or empty if they are not
+/// known.
 std::string operation(KernelText&, Op, std::span<const std::string_view> texts, const std::vector<Arg>& args, Type);
 
 }  // namespace deplo::ir::emitter

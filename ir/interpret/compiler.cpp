@@ -14,7 +14,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-// maximum number of elements of an array; as Cells they take 10 GiB
+// Maximum number of elements of an array; as Cells they take 10 GiB.
 constexpr std::int64_t max_cells = std::int64_t{1} << 28;
 
 template <class List>

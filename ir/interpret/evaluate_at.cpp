@@ -15,9 +15,9 @@ void collect_free(const Body& body, Axes& axes) {
     if (const auto* loop = stmt.as<Loop>(); loop != nullptr && loop->axis.bind != Bind::reduce) {
       const auto same = [&](const auto& axis) { return axis.first == loop->axis.name; };
       const auto found = std::find_if(axes.begin(), axes.end(), same);
-      if (found == axes.end()) axes.emplace_back(loop->axis.name, loop->axis.extent);
-      // Sibling loops may share a name; the shorter loop is skipped if the value is beyond its extent.
-      else
+      if (found == axes.end())
+        axes.emplace_back(loop->axis.name, loop->axis.extent);
+      else  // Sibling loops may share a name; the shorter loop is skipped if the value is beyond its extent.
         found->second = std::max(found->second, loop->axis.extent);
     }
     if (const Body* inner = inner_body(stmt)) collect_free(*inner, axes);

@@ -29,7 +29,7 @@ class LazyInput {
   }
 
  private:
-  // elements computed together; the columns of a block tile are about as many neighbours
+  // Elements computed together; the columns of a block tile are about as many neighbours.
   static constexpr std::size_t at_once = 64;
   void compute_part(std::size_t part);
 

@@ -95,7 +95,7 @@ bool barely_overflows(std::span<double> args, std::span<const double> errors, F 
   for (std::size_t i = 0; i < args.size(); ++i) {
     const double exact = args[i];
     bool finite = false;
-    // the operation's own rounding, expressed as an error of the operand
+    // The operation's own rounding, expressed as an error of the operand.
     const double own = 8 * unit * std::abs(exact);
     for (const double off : {exact - errors[i] - own, exact + errors[i] + own}) {
       args[i] = off;

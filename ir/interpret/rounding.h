@@ -18,9 +18,9 @@ struct Rounding {
   double error = 0, terms = 0, squares = 0, factors = 0;
   double part = 0;
   std::int64_t added = 0;
-  // for a product: its value, not limited to f32's range, as in an fma
+  // For a product: its value, not limited to f32's range, as in an fma.
   double product = std::numeric_limits<double>::quiet_NaN();
-  // for a sum: the total of its terms of each sign, not limited to f32's range
+  // For a sum: the total of its terms of each sign, not limited to f32's range.
   double positive = 0, negative = 0;
 };
 

@@ -15,7 +15,7 @@ using tile_program::Rmw;
 constexpr std::array<std::string_view, 10> rmw_names = {"and", "or",  "xor",  "add",  "addf",
                                                         "max", "min", "umax", "umin", "xchg"};
 
-/// What an update leaves in memory, of values `before` and `x`.
+/// Returns an expression for the new value of an element, computed from `before` and `x`.
 std::string changed(Rmw mode, DType element, const Words& words) {
   const std::string number = integer_type(width(element), true);
   switch (mode) {
@@ -46,8 +46,8 @@ std::string changed(Rmw mode, DType element, const Words& words) {
   return "x";
 }
 
-/// The call of the language's own function, on the bits; "": it has none. OpenCL 1.2 has those of 64 bits in an
-/// extension.
+/// Returns the beginning of a call of the language's own atomic function, up to the operand, or "" if there is none.
+/// OpenCL 1.2 has the 64-bit functions in an extension.
 std::string builtin(Rmw mode, DType element, bool system, const Words& words) {
   const bool is_signed = mode == Rmw::max || mode == Rmw::min;
   const bool wide = width(element) == 64;
@@ -80,7 +80,7 @@ Function update_function(Rmw mode, DType element, bool system, Dialect dialect) 
     const std::string old = own + argument + ")";
     text += fmt::format("  return {};\n}}\n", of_bits_alone ? of_bits(old, element) : old);
   } else {
-    // Of 16 bits, the half of a word that they lie in.
+    // For 16 bits, updates the half of the 32-bit word that contains the element.
     const int w = width(element), word = std::max(w, 32);
     const std::string bits = fmt::format("u{}", word);
     const std::string seen = w < 32 ? "(u16)(seen >> shift)" : "seen";

@@ -13,12 +13,12 @@ struct Function {
   std::string name, text;
 };
 
-/// TYPE NAME(u64 address, TYPE x): changes the element at the address and returns what was there. `system`: also for
-/// threads of other devices.
+/// Returns a function TYPE NAME(u64 address, TYPE x), which updates the element at the address and returns its previous
+/// value. `system`: the update is also atomic for threads of other devices.
 Function update_function(tile_program::Rmw, DType, bool system, Dialect);
 
-/// An expression: writes `value` to the address if the element's bits are those of `expected`, and returns the element
-/// that was there.
+/// Returns an expression that writes `value` to the address if the element's bits are those of `expected`. The value of
+/// the expression is the previous element.
 std::string swap_if(const std::string& address, const std::string& expected, const std::string& value, DType, Dialect);
 
 }  // namespace deplo::ir::elements

@@ -1,4 +1,4 @@
-// Operations of Tile IR on scalars (Compute), as expressions of C.
+// Operations of Tile IR on scalars (Compute), as C expressions.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace deplo::ir::elements {
 
-/// Writes `const TYPE NAME = value;` and returns the name.
+/// Writes `const TYPE NAME = value;` to the source, and returns NAME.
 using Named = std::function<std::string(std::string_view type, const std::string& value)>;
 
-/// `args`: names or literals of the arguments, whose types are `types`. Integers are unsigned.
+/// Returns the operation as an expression. `args`: names or literals of the arguments, whose types are `types`.
+/// Integers are unsigned.
 std::string expression(const Compute&, const std::vector<std::string>& args, const std::vector<DType>& types, Dialect,
                        const Named&);
 
-/// Why the language cannot express the operation, "expected …, found …"; "" if it can.
+/// Returns why the language cannot express the operation, as "expected …, found …", or "" if it can.
 std::string unsupported(const Compute&, Dialect);
 
 }  // namespace deplo::ir::elements

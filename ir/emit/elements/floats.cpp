@@ -1,5 +1,5 @@
-// Arithmetic of floats. 16-bit types are calculated in f32 and rounded: of +, -, x, / and the root that is the exact
-// result rounded once (Figueroa: When is double rounding innocuous?, 1995).
+// Arithmetic of floats. 16-bit types are computed in f32 and then rounded. For +, -, x, / and the square root, this
+// equals the exact result rounded once (Figueroa: When is double rounding innocuous?, 1995).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool is_directed(Rounding rounding) {
   return rounding == Rounding::zero || rounding == Rounding::negative_inf || rounding == Rounding::positive_inf;
 }
 
-/// As the operation reads a number: without subnormals where it says so.
+/// Returns an operand as the operation reads it: with subnormals flushed to 0 if the operation says so.
 std::string input(Call& c, std::size_t operand) {
   const std::string value = c.args[operand];
   return flushes(c) ? c.named("f32", "flushed(" + value + ")") : value;
@@ -35,16 +35,17 @@ std::string output(const Call& c, const std::string& value) {
   return rounded(flushes(c) ? "flushed(" + value + ")" : value, c.result());
 }
 
-/// "_rn" of CUDA's intrinsics. Approximations are no more than allowed. OpenCL C has operators that round to the
-/// nearest alone, and its target of 16 bits is rounded from f32 that way.
+/// Returns the rounding suffix of CUDA's intrinsics, such as "rn". Approximate modes use "rn", because they allow
+/// approximations but do not require them. Directed modes need CUDA's intrinsics for f32 and f64: OpenCL C's operators
+/// and the rounding from f32 to 16 bits only round to nearest.
 std::string_view rounding_suffix(const Call& c) {
   const auto rounding = static_cast<Rounding>(c.number("rounding_mode"));
   if (!is_directed(rounding)) return "rn";
-  CHECK(c.words.intrinsics);  // unsupported()
+  CHECK(c.words.intrinsics);  // unsupported() rejects all other cases
   return rounding == Rounding::zero ? "rz" : rounding == Rounding::negative_inf ? "rd" : "ru";
 }
 
-/// Intrinsics are never contracted to an fma.
+/// Returns an arithmetic operation. CUDA's intrinsics are never contracted to an fma.
 template <char operation>
 std::string arithmetic(Call& c) {
   const std::string_view suffix = rounding_suffix(c);
@@ -72,7 +73,7 @@ std::string root(Call& c) {
                                       : fmt::format("sqrt({})", a));
 }
 
-/// A function of the language's library; CUDA's of f32 ends with f.
+/// A function of the language's library. The names of CUDA's f32 functions end with f.
 struct LibraryFunction {
   std::string_view operation, name;
 };
@@ -103,7 +104,7 @@ std::string call(Call& c) {
   return output(c, text + ")");
 }
 
-/// The sign is that of an odd power, because f32 has no odd exponents above 2^24.
+/// Computes the sign from the parity of the integer exponent, because f32 has no odd numbers above 2^24.
 std::string integer_power(Call& c) {
   const int w = width(c.types[1]);
   const std::string x = c.named(is_double(c) ? "f64" : "f32", c.args[0]);
@@ -125,7 +126,7 @@ std::string extreme(Call& c) {
   return output(c, fmt::format("{}({}, {})", function, a, b));
 }
 
-/// Unordered: true where one is a NaN.
+/// If an operand is a NaN, an unordered comparison is true and an ordered one false.
 std::string compare(Call& c) {
   static constexpr std::array<std::string_view, 6> operators = {"==", "!=", "<", "<=", ">", ">="};
   const std::string a = c.args[0], b = c.args[1];

@@ -1,4 +1,4 @@
-// Arithmetic of integers, which have no sign of their own and wrap by their width, and conversions.
+// Arithmetic of integers, which have no signedness of their own and wrap at their width, and conversions.
 #include "ir/emit/elements/integers.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 int operand_width(const Call& c) { return width(c.types[0]); }
 bool has_sign(const Call& c) { return c.number("signedness") != 0; }
 
-/// An operator that is right in more bits than the type has.
+/// Returns an operation that may be computed with more bits than the type has; the result is wrapped.
 std::string infix(Call& c, std::string_view word) {
   const int w = operand_width(c);
   const std::string a = c.args[0], b = c.args[1];
@@ -41,7 +41,7 @@ std::string either(Call& c) { return infix(c, "|"); }
 std::string differ(Call& c) { return infix(c, "^"); }
 std::string shift_left(Call& c) { return infix(c, "<<"); }
 
-/// Both operands with the sign that the operation gives them.
+/// Returns both operands, extended with the signedness that the operation specifies.
 std::pair<std::string, std::string> numbers(Call& c) {
   const int w = operand_width(c);
   std::string a = extended(c.args[0], w, has_sign(c));
@@ -113,7 +113,7 @@ std::string float_to_integer(Call& c) {
   const bool sign = has_sign(c);
   const std::string type = integer_type(std::max(w, 32), sign);
   if (c.number("saturating") == 0) return wrapped(fmt::format("({}){}", type, c.args[0]), w);
-  // A NaN becomes 0, and numbers beyond the type become its last ones.
+  // A NaN becomes 0. Numbers out of range become the least or greatest number of the type.
   const bool is_double = c.types[0] == DType::f64;
   const std::string_view real = is_double ? "f64" : "f32";
   const std::string x = c.named(real, c.args[0]);
@@ -124,7 +124,7 @@ std::string float_to_integer(Call& c) {
                      sign ? -end : 0.0, literal(least, c.result()), wrapped(fmt::format("({}){}", type, x), w));
 }
 
-/// Rounded as the operation says; a type of 16 bits or less by way of an f32 that is rounded to odd.
+/// Rounds as the operation says. A type of 16 bits or less is rounded from an f32 that was rounded to odd.
 std::string integer_to_float(Call& c) {
   const DType to = c.result();
   const int w = operand_width(c);
@@ -135,7 +135,7 @@ std::string integer_to_float(Call& c) {
     if (to == DType::f32 || to == DType::f64) return fmt::format("({}){}", c_type(to), number);
     return rounded(w < 32 ? "(f32)" + number : fmt::format("odd_of_{}64({})", sign ? 'i' : 'u', number), to);
   }
-  CHECK(to == DType::f32 || to == DType::f64);  // unsupported()
+  CHECK(to == DType::f32 || to == DType::f64);  // unsupported() rejects all other cases
   const bool zero = rounding == Rounding::zero, up = rounding == Rounding::positive_inf;
   const std::string_view type = to == DType::f64 ? "double" : "float";
   return c.words.intrinsics ? fmt::format("__{}ll2{}_{}(({}64){})", sign ? "" : "u", type,

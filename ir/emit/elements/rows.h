@@ -1,4 +1,5 @@
-// How each operation on scalars is written: a row for each, in the file of its kind. Private to the room.
+// The expressions for operations on scalars: one row for each operation, grouped in a file per family. Private to this
+// folder.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +15,7 @@ namespace deplo::ir::elements {
 struct Call {
   const Compute& compute;
   const std::vector<std::string>& args;  // names or literals; integers are unsigned
-  const std::vector<DType>& types;       // of the arguments
+  const std::vector<DType>& types;       // types of the arguments
   const Words& words;
   const Named& named;
   DType result() const { return compute.dtype; }
@@ -24,7 +25,7 @@ struct Call {
 struct Row {
   std::string_view name;
   std::string (*expression)(Call&) = nullptr;
-  /// Why the language has no such operation; "": it has. nullptr: both languages have it.
+  /// Returns why the language has no such operation, or "" if it has. nullptr: both languages have the operation.
   std::string (*unsupported)(const Compute&, const Words&) = nullptr;
 };
 

@@ -26,9 +26,10 @@ constexpr Words cuda_words = {.language = "CUDA C++",
                               .long_format = "ll",
                               .intrinsics = true};
 
-/// A piece of the vocabulary: what each dialect says, then what both say alike. FUNCTION stands for the word.
+/// A piece of the vocabulary: the text of each dialect, then the text common to both. FUNCTION stands for
+/// Words::function.
 struct Piece {
-  std::array<std::string_view, 4> words;  // a source with one of them needs it
+  std::array<std::string_view, 4> words;  // a source that contains one of these words needs the piece
   std::string_view opencl, cuda, common;
 };
 
@@ -86,7 +87,7 @@ FUNCTION u64 f64_bits(f64 x) { return (u64)__double_as_longlong(x); }
 )",
                              ""};
 
-// PTX ISA, "cvt".
+// See PTX ISA, "cvt".
 constexpr Piece f16_piece = {
     {{"f16_"}},
 
@@ -110,8 +111,8 @@ FUNCTION u16 f16_bits(f32 x) {
 )",
     "FUNCTION u32 f16_pair(f32 low, f32 high) { return f16_bits(low) | (u32)f16_bits(high) << 16; }\n"};
 
-// To the nearest even: half of what is cut off is added, or a bit less where the rest is even. A NaN could lose its
-// bits.
+// Rounds to nearest even: adds almost half of the last kept unit, plus the lowest kept bit, before cutting off. A NaN
+// is replaced, because its kept bits could be those of another value.
 constexpr Piece bf16_piece = {{{"bf16_"}},
                               "",
                               "",
@@ -132,8 +133,8 @@ FUNCTION u32 tf32_bits(f32 x) {
 }
 )"};
 
-// Formats of 4 and 8 bits: sign, `e` bits of exponent, `m` of mantissa, least normal number 2^low. What is beyond the
-// code `largest` becomes `beyond`.
+// Formats of 4 and 8 bits: a sign, `e` bits of exponent, `m` bits of mantissa, least normal number 2^low. Values beyond
+// the code `largest` become `beyond`.
 constexpr Piece small_floats_piece = {{{"f8E", "f4E"}},
                                       "",
                                       "",
@@ -178,8 +179,8 @@ FUNCTION u8 f8E8M0FNU_power(f32 x, i32 up) {
 FUNCTION u8 f8E8M0FNU_bits(f32 x) { return f8E8M0FNU_power(x, 0); }
 )"};
 
-// Rounding to odd on the way to a narrower type: that is then rounded as the exact number (Boldo and Melquiond:
-// Emulation of FMA and correctly rounded sums, 2008).
+// Rounding to odd before a conversion to a narrower type. The conversion then gives the same result as rounding the
+// exact number once (Boldo and Melquiond: Emulation of FMA and correctly rounded sums, 2008).
 constexpr Piece odd_piece = {{{"odd_of_u64", "odd_of_i64"}},
                              "",
                              "",
@@ -200,7 +201,7 @@ constexpr Piece odd_f64_piece = {{{"odd_of_f64"}},
 }
 )"};
 
-// IEEE 754-2019 maximum (a NaN propagates) and maximumNumber (the other one wins); +0 is above -0.
+// IEEE 754-2019 maximum (a NaN propagates) and maximumNumber (a NaN is ignored). +0 is above -0.
 constexpr Piece extremes_piece = {{{"larger_f32", "smaller_f32", "larger_or_nan_f32", "smaller_or_nan_f32"}},
                                   "",
                                   "",
@@ -245,7 +246,8 @@ constexpr std::array vocabulary_pieces = {types_piece,    f64_piece,          f1
                                           tf32_piece,     small_floats_piece, odd_piece,     odd_f64_piece,
                                           extremes_piece, extremes_f64_piece, atomics_piece, atomics_64_piece};
 
-/// How a float type is kept as bits: "f16" of f16_bits and f16_value; "" of f32 and f64, which are as they are.
+/// Returns the prefix of the functions that convert a float type to and from bits: "f16" for f16_bits and f16_value.
+/// Returns "" for types that are stored as they are.
 std::string_view bit_functions(DType e) {
   return is_integral(e) || e == DType::f32 || e == DType::f64 ? "" : tile_name(e);
 }

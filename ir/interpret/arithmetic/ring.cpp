@@ -49,7 +49,7 @@ constexpr std::uint64_t reduced(std::uint64_t sum, std::uint64_t modulus) {
 constexpr Pair sum(Pair a, Pair b) { return {reduced(a.p + b.p, p), reduced(a.q + b.q, q)}; }
 constexpr Pair negated(Pair a) { return {a.p == 0 ? 0 : p - a.p, a.q == 0 ? 0 : q - a.q}; }
 constexpr Pair product(Pair a, Pair b) { return {a.p * b.p % p, a.q * b.q % q}; }
-// by Fermat; the inverse of 0 is 0
+// By Fermat; the inverse of 0 is 0.
 constexpr Pair inverse(Pair a) { return {power<p>(a.p, p - 2), power<q>(a.q, q - 2)}; }
 
 constexpr Pair one = {1, 1};

@@ -24,9 +24,7 @@ struct Barrier {
     std::int64_t arrivals = 0, expected = 0, delivered = 0;  // in this phase; `expected` and `delivered` in bytes
     std::int64_t phase = 0;
     std::int64_t afar = -1,
-                 // `afar`: the last phase at which another block arrived; `waited`: the last phase that the own block
-        // waited for
-        waited = -1;
+                 waited = -1;  // last phases of a remote arrival and of a wait
     std::vector<Flight> flights;
     Clocks arriving, complete;  // clocks of the arrivals in this phase, and in the last complete phase
   };

@@ -48,7 +48,7 @@ struct SharedState {
   std::vector<Shared> buffers;
   std::uint32_t epoch = 0, cluster_epoch = 0;  // the current epoch, and the epoch of the last cluster barrier
   std::uint32_t clock = 0;                     // number of arrivals of the block's threads so far
-  // 1 + the number of proxy fences so far, because 0 in Cell::fence means no read
+  // 1 + the number of proxy fences so far, because 0 in Cell::fence means no read.
   std::uint32_t fences = 1;
   Clocks seen;  // the arrivals that the producer has waited for
 };

@@ -42,8 +42,7 @@ struct Launch {
   std::vector<Argument> arguments = {};          // one argument for each parameter
   std::array<std::int64_t, 3> grid = {0, 0, 0};  // number of blocks in x, y and z, each from 1 to 2^24 - 1
   std::uint64_t seed = 0;                        // determines how blocks interleave
-  // number of blocks that run at a time; more if these wait for another block
-  int resident = 8;
+  int resident = 8;                              // blocks that run at a time; more if these wait for another block
   /// Fill unspecified elements with a NaN or 5A5A…, to reveal their use. Otherwise they are 0, as after the hardware's
   /// copies. Unspecified elements are those outside of a tensor, and masked ones, if there is no padding.
   bool poison = false;

@@ -148,7 +148,7 @@ void Machine::count_operation(const Block& block, const Operation& op) {
     fail(block, op, fmt::format("expected at most {} operations of all blocks, found more", launch.steps));
   if (operations_ - idle_since_ <= launch.idle) return;
   const auto in_loop = [](const Frame& frame) { return is(frame.owner, "loop"); };
-  // without a `loop` around it, the block ends by itself
+  // Without a `loop` around it, the block ends by itself.
   if (std::none_of(block.frames.begin(), block.frames.end(), in_loop)) return;
   if (!waiting_.empty()) {  // the running blocks may wait for a block that has not started
     start_next();

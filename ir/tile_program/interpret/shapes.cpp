@@ -1,4 +1,4 @@
-// Operations that move, combine and reduce elements (specification, "Core").
+// Operations that move elements, and reductions and scans (specification, "Core").
 #include <fmt/format.h>
 
 #include <optional>

@@ -430,7 +430,7 @@ class EntryParser {
     const auto& forms = now.op.form->attributes;
     const auto at = std::find_if(forms.begin(), forms.end(), [&](const auto& a) { return a.name == name.text; });
     if (at == forms.end()) {
-      // an attribute of another dialect, which has no meaning here
+      // An attribute of another dialect, which has no meaning here.
       if (name.text.find('.') != std::string_view::npos) return false;
       std::vector<std::string> known;
       for (const AttributeForm& a : forms) known.emplace_back(a.name);

@@ -169,7 +169,7 @@ class Printer {
           break;
       }
     }
-    // the group is a flag, identified by its name
+    // The group is a flag, identified by its name.
     return is_given(op, op.form->find_attribute(group.items.at(0).word));
   }
 
