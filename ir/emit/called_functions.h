@@ -10,7 +10,7 @@
 
 namespace deplo::ir::emitter {
 
-/// The functions that the text calls so far, with the numbers of lanes of the vectors that they take.
+/// The functions that the text calls so far. A number of lanes is that of the vectors that a function takes.
 struct CalledFunctions {
   std::set<Helper> helpers;
   std::set<std::pair<const mma::Atom*, DType>> products;  // matrix products

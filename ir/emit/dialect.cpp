@@ -127,7 +127,8 @@ std::string literal(double value, DType dtype, Dialect dialect) {
     return fmt::format("{}{}", static_cast<std::int64_t>(value), suffix);
   }
   if (dtype != DType::f32) {
-    const double low = INT32_MIN, high = INT32_MAX;  // the neutral elements of maximum and minimum are outside
+    // The neutral elements of maximum and minimum are outside of this range.
+    const double low = INT32_MIN, high = INT32_MAX;
     if (value <= low) return "(-2147483647 - 1)";
     return fmt::format("{}", static_cast<std::int64_t>(std::min(value, high)));
   }

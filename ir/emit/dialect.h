@@ -20,7 +20,7 @@ struct Speller {
   std::string_view long_type, long_suffix;  // the 64-bit integer, and the suffix of its constants
   std::string_view half_type, byte_type;    // the unsigned integers of 16 and 8 bits
   std::string_view signed_byte_type;
-  std::string_view infinity;        // an expression
+  std::string_view infinity;        // an expression for infinity
   std::string_view float_function;  // suffix of the names of float functions
   std::string_view kernel_head;     // format string for the block's threads, the cluster, and the kernel's name
   std::string_view global_in, global_out, restricted, shared, aligned, barrier, block_id, thread_id;

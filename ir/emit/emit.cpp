@@ -128,8 +128,8 @@ void emit(KernelText& k, const Loop& s) {
 }
 
 void emit(KernelText& k, const If& s) {
-  // One thread arrives for its warp, whose other threads may still be loading. Operands of Wgmma are not loaded by
-  // threads.
+  // One thread arrives for its whole warp, whose other threads may still be loading, so the warp is synchronised first.
+  // This is not needed if only Wgmma reads the elements.
   if (s.then.size() == 1 && s.then.front().as<MbarrierArrive>() != nullptr && k.fences_reads) k.line("__syncwarp();");
   k.print("if ({}) {{", is_issue(k, s) ? first_warp_elects(k) : k.names.code(s.condition));
   k.indent();

@@ -38,7 +38,7 @@ float{0} round_bf16{0}(const float{0} x) {{
 }}
 )";
 
-// Lanes that may begin at any element. PoCL's vstore writes shorts one by one, with which silu_mul of bf16 takes 1.5
+// Lanes that may begin at any element. PoCL's vstore writes shorts one by one, which makes silu_mul of bf16 take 1.5
 // times as long.
 constexpr const char* opencl_bf16_lanes = R"(typedef struct __attribute__((packed)) {{
   ushort{0} bits;

@@ -207,9 +207,9 @@ struct Coordinates {
   std::string parameters, places, values;
 };
 
-// The destination is in the own block. PTX can say so from version 8.6 on. Before 8.6, shared::cluster also takes
-// addresses of the own block, but on an architecture whose blocks share no memory (sm_120), it calls a function that
-// finds out which block an address belongs to. The compilers for sm_100 and later support 8.6.
+// The destination is in the executing block. PTX can say so from version 8.6 on. Before 8.6, shared::cluster also takes
+// addresses of the executing block, but on an architecture whose blocks share no memory (sm_120), a function is called
+// to find out which block an address belongs to. The compilers for sm_100 and later support 8.6.
 std::string tma_load(int rank) {
   const Coordinates of(rank, 3);
   return fmt::format(

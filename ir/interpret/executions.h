@@ -7,7 +7,8 @@ namespace deplo::ir {
 /// Returns how often the statements of a body are executed, over all lanes. Each product of a matrix instruction counts
 /// separately.
 double executions(const Body&);
-/// Upper bound for a program to be interpreted as a whole. It takes 2 to 3 seconds.
+/// Programs with more executions than this are interpreted only in part. The interpreter takes 2 to 3 seconds for this
+/// number.
 inline constexpr double most_executions = 1e8;
 
 }  // namespace deplo::ir

@@ -94,7 +94,8 @@ std::string order_dependence(const Program& schedule) {
 
 namespace {
 
-/// The elements that a digest covers: all, or, for a program that takes long, what its first and last block write.
+/// The elements that a digest covers: all elements, or only the first and last element of each output if the program
+/// takes long.
 enum class Part { all, corners };
 
 /// Executes the schedule on these inputs. Returns why it cannot be executed, or "" if it was.
@@ -166,8 +167,8 @@ std::optional<std::vector<std::size_t>> dense_order(const Buffer& buffer) {
   return order;
 }
 
-/// An input whose rows are all equal. Floats are different within a row; elements of other types are those of the first
-/// given row.
+/// An input whose rows are all equal. Floats differ within a row; elements of other types repeat the first row of the
+/// given elements.
 class EqualRows {
  public:
   /// `first`: the number of the first element. `numbers`: the elements of an input that has no floats.

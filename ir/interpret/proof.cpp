@@ -58,7 +58,7 @@ bool adds_together(const Program& program) {
   return found;
 }
 
-/// Returns numbers of clusters: the first, the last, and others drawn by the seed.
+/// Returns numbers of clusters: the first, the last, and others drawn at random from the seed.
 std::vector<std::int64_t> some_clusters(std::int64_t all, std::int64_t count, std::uint64_t seed) {
   if (count == 1) return {0};
   std::set<std::int64_t> chosen = {0, all - 1};

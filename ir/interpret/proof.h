@@ -17,19 +17,19 @@ struct ProofVerdict {
     proved,
     in_part,  // of a large program, some blocks were executed and some of their elements compared
     refuted,
-    open,  // the program is too large, or the evidence does not decide
+    open,  // the program is too large, or the result is inconclusive
   } kind = Kind::open;
   std::string why;  // the reason if not `proved`, and what the proof ignores
 };
-/// "proved", "proved in part: 4 of 1024 blocks, 64 elements", "refuted: …", "not proved: …".
+/// Returns "proved", "proved in part: 4 of 1024 blocks, 64 elements", "refuted: …", "not proved: …".
 std::string print(const ProofVerdict&);
 
-/// The outputs of a program in exact arithmetic (Ring). Outputs of its schedules are compared with them. Two different
+/// The outputs of a program in exact arithmetic (Ring), for comparison with the outputs of its schedules. Two different
 /// formulas of degree d agree in an element with a probability of at most d / 2^31. Thread-safe.
 class Proof {
  public:
   /// `inputs`: elements of the inputs, as for interpret(). Integers, booleans, and floats that are infinite or whole
-  /// numbers keep their values; `seed` draws all other floats. Throws Error as interpret() does.
+  /// numbers keep their values; all other floats are drawn at random from `seed`. Throws Error as interpret() does.
   Proof(const Program& meaning, Memory inputs, std::uint64_t seed);
   /// Inputs by name, computed when they are read; otherwise as in the first constructor.
   using Inputs = std::map<std::string, ComputeElements, std::less<>>;

@@ -11,7 +11,7 @@
 
 namespace deplo::ir::exec {
 
-/// Each block has a thread of its own, so that it can stop anywhere. The seed draws which block runs next.
+/// Each block has a thread of its own, so that it can stop anywhere. The seed determines which block runs next.
 class Turns {
  public:
   /// Calls block(rank) for each rank. The first exception ends all blocks and is rethrown.
@@ -19,7 +19,7 @@ class Turns {
   /// Called by the block that has the turn. Other blocks may have turns before this returns. `moved`: the block has
   /// made progress since its last turn. Returns false if this block and all others wait.
   bool yield(bool moved);
-  /// Draws whether a block passes the turn on although it could continue.
+  /// Decides at random whether a block passes the turn on although it could continue.
   bool wants_to_yield() { return rng_.below(2) == 0; }
 
  private:

@@ -41,7 +41,7 @@ enum class Class : std::uint8_t {
   tile_view,
 };
 
-/// An operand or result.
+/// The form of an operand or result.
 struct ValueForm {
   std::string_view name;
   Arity arity = Arity::one;
@@ -69,13 +69,13 @@ struct Context;
 /// Checks the rules that the forms do not state. Returns "" or "expected …, found …".
 using Check = std::string (*)(const Operation&, const Context&);
 
-/// A piece of an operation's text (operations.cpp, "text").
+/// A piece of an operation's text (see the beginning of operations.cpp).
 struct TextItem {
   enum class Kind : std::uint8_t { word, operand, attribute, type, one_type, any_types, regions, group };
   Kind kind = Kind::word;
   std::string_view word;             // the word, or the name of an operand, attribute or value
   int index = -1;                    // index of that operand, attribute or value
-  std::vector<TextItem> items = {};  // for a group, which may be omitted
+  std::vector<TextItem> items = {};  // the parts of a group, which may be omitted from the text
 };
 
 /// The parsed row of an operation.

@@ -8,16 +8,16 @@
 
 namespace deplo::ir {
 
-/// Operations on floats. A float is kept in a double, but only the arithmetic knows how to read it. In every arithmetic
-/// 0 is 0, infinities and NaN are themselves, and `<`, `==` and maxima of two floats are those of their doubles.
-/// Integers and booleans are always plain numbers. Thread-safe.
+/// Operations on floats. A float is kept in a double, but only the arithmetic knows how to read it. In every
+/// arithmetic, 0 is represented by 0, infinities and NaN by themselves, and `<`, `==` and maxima can be computed on the
+/// doubles. Integers and booleans are always plain numbers. Thread-safe.
 class Arithmetic {
  public:
   virtual ~Arithmetic() = default;
   /// Returns the float that represents this number.
   virtual double constant(double value) const = 0;
-  /// Computes out[i] = op(a[i], b[i], c[i]) for n elements, with as many arguments as the operation takes. The lanes_
-  /// operations are not supported. `out` may be one of the arguments.
+  /// Computes out[i] = op(a[i], b[i], c[i]) for n elements, using only as many arguments as the operation has. The
+  /// lanes_ operations are not supported. `out` may be one of the arguments.
   virtual void apply(Op, std::int64_t n, double* out, const double* a, const double* b, const double* c) const = 0;
   /// Returns sum + a[0] * b[0] + a[1] * b[1] + …, added as one matrix instruction adds them.
   virtual double dot(double sum, std::span<const double> a, std::span<const double> b) const = 0;

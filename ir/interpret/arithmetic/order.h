@@ -1,5 +1,5 @@
-// The arithmetic that tracks the order of operations: two programs whose floats are equal in it give the same bits
-// (docs/determinism.md).
+// Arithmetic that tracks the order of operations. Two programs give the same bits if their floats are equal in this
+// arithmetic (docs/determinism.md).
 #pragma once
 #include "ir/interpret/arithmetic/arithmetic.h"
 

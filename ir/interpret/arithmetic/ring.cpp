@@ -127,7 +127,8 @@ std::optional<std::pair<double, double>> simple_fraction(double value) {
   return std::nullopt;
 }
 
-/// Returns the element of a constant. Constants that are rounded products or quotients stand for the exact fractions.
+/// Returns the element that represents a constant. A constant that is a rounded product or quotient represents the
+/// exact fraction.
 Pair fraction_of(double value) {
   const auto fraction = simple_fraction(value);
   return fraction ? product(residues(fraction->first), inverse(residues(fraction->second))) : residues(value);

@@ -1,4 +1,5 @@
-// Exact arithmetic: two programs whose floats agree in it are equal as formulas, up to rounding (docs/proofs.md).
+// Exact arithmetic. Two programs are equal as formulas, up to rounding, if their floats are equal in this arithmetic
+// (docs/proofs.md).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -33,7 +34,7 @@ class Ring final : public Arithmetic {
   double integer(double value, DType) const override;
   bool is_tf32(double) const override { return true; }
 
-  /// Returns an element drawn by `seed`; all elements have about the same probability.
+  /// Returns a random element for `seed`; all elements have about the same probability.
   static double element(std::uint64_t seed);
   /// True if the constant is a fraction of small integers. Products and quotients of such constants may then be rounded
   /// before they are multiplied.

@@ -130,7 +130,7 @@ void AsyncCopies::wait_stages(std::int64_t keep) {
   });
 }
 
-// Completes the stages that fill the slot. A fill in the other phase would be read too early or never.
+// Completes the stages that fill the slot. Throws Error if a stage fills it in the other phase, or if none fills it.
 void AsyncCopies::wait_stages(std::int64_t slot, std::int64_t phase) {
   const auto where = [&] { return ", in block " + std::to_string(lanes_.block) + " at `" + lanes_.text() + "`"; };
   bool filled = false;

@@ -41,8 +41,8 @@ struct ProductState {
 
 /// Executes products as late as possible: when a thread waits for them. A product reads its operands when it starts,
 /// and again when it is executed. It is a race if an element is missing at the first reading or changes before the
-/// second; this holds for operands in memory and in registers. Until a wait names its sums, all other statements read
-/// them as NaN, because the compiler may move reads of sums that no wait names.
+/// second; this holds for operands in memory and in registers. Until a wait names a product's sums, all other
+/// statements read them as NaN, because the compiler may move reads of sums that no wait names.
 class MatrixProducts : public ProductState {
  public:
   MatrixProducts(const Arithmetic& arithmetic, Lanes& lanes, SharedMemory& shared)

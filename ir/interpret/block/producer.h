@@ -30,7 +30,7 @@ struct ProducerState {
 };
 
 /// The recorded steps of the producer thread, in order. They are recorded at the beginning of the block by walking the
-/// producer's loops. The seed draws how far the producer runs ahead of the block: as late as possible, as early as
+/// producer's loops. The seed determines how far the producer runs ahead of the block: as late as possible, as early as
 /// possible, or in between. The producer advances only when the threads pass or wait at a point where the order can
 /// matter.
 class Producer : public ProducerState {

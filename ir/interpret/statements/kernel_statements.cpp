@@ -150,7 +150,7 @@ struct RunMbarrierArrive {
   int barrier;
   Index slot;
   std::int64_t bytes;
-  std::optional<Index> block;  // the block whose barrier is used; nullopt: the own block
+  std::optional<Index> block;  // the block whose barrier is used; nullopt: the executing block
 
   void operator()(Machine& m, Mask mask) const {
     const Arrival arrival = {m.lanes.rank, m.shared.clock};

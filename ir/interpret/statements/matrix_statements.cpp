@@ -105,7 +105,7 @@ struct RunMma {
     const auto packed = static_cast<int>(atom->packed()), depth = static_cast<int>(atom->depth());
     const auto k_of = [&](int matrix, int w, int t) { return matrix * depth + t * packed + w % packed; };
     for (int warp = 0; warp < m.lanes.count; warp += warp_lanes) {
-      double left[16][16], right[8][16];  // both along k
+      double left[16][16], right[8][16];  // the second index is along k
       for (int lane = 0; lane < warp_lanes; ++lane) {
         const int g = lane / 4, t = lane % 4;
         for (int w = 0; w < packed * atom->a_matrices(); ++w) {  // rows g and 8 + g

@@ -50,7 +50,7 @@ struct Launch {
   bool exact16 = false;
   // After this number of operations without a change of memory, blocks count as hung.
   std::int64_t idle = 4'000'000;
-  // Limit on the operations of all blocks together, counted per 64 elements; 0: no limit.
+  // Limit on the work of all blocks together: one for each operation, plus one for each 64 elements. 0: no limit.
   std::int64_t steps = 0;
   std::int64_t memory = std::int64_t{8} << 30;  // limit on the bytes that tiles, globals and allocas take at a time
 };
