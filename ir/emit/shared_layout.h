@@ -14,8 +14,7 @@ namespace deplo::ir {
 struct SharedLayout {
   std::map<std::string, std::int64_t, std::less<>> offset;  // in bytes, by the name of a Smem or MbarrierInit
   std::int64_t bytes = 0;                                   // in total, including gaps
-  // CUDA: the kernel needs more than static declarations may have.
-  bool dynamic = false;
+  bool dynamic = false;                                     // CUDA: the total exceeds what static declarations may use
 };
 SharedLayout shared_layout(const Body& kernel, const Target&);
 

@@ -1,5 +1,5 @@
-// Groups of lanes that do or hold the same, because they differ only in axes that a statement does not depend on. Sets
-// of axes are bit masks, in the order of the Tile's axes. Private to the interpreter.
+// Groups of lanes that do the same or hold the same value, because they differ only in axes that a statement does not
+// depend on. Sets of axes are bit masks, in the order of the Tile's axes. Private to the interpreter.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -12,8 +12,8 @@
 namespace deplo::ir::exec {
 namespace {
 
-// Returns which of the product's sums is in register `number` of a thread of the warpgroup. Each 8 columns have four
-// registers: two columns of row g and two of row 8 + g (PTX ISA, "Register Fragments", wgmma).
+// The sum that register `number` of a thread of the warpgroup holds. Each 8 columns have four registers: two columns of
+// row g and two of row 8 + g (PTX ISA, "Register Fragments", wgmma).
 struct Place {
   std::int64_t row, column;
 };
@@ -23,9 +23,9 @@ Place place(std::int64_t lane, std::int64_t number) {
           number / 4 * mma::warp_columns + in_warp % mma::column_threads * mma::column_registers + number % 2};
 }
 
-// Returns the thread that holds an element of operand a, and the element's number in the thread's fragment (same
-// section of the PTX ISA). The matrices are those of m16n8k16: rows g and 8 + g of the first 8 elements along k, then
-// of the next 8. A register holds two neighbours along k.
+// The thread that holds an element of operand a, and the element's number in the thread's fragment (same section of the
+// PTX ISA). The matrices are those of m16n8k16: rows g and 8 + g of the first 8 elements along k, then of the next 8. A
+// register holds two neighbours along k.
 struct FragmentPlace {
   std::int64_t lane, number;
 };
