@@ -145,7 +145,7 @@ std::string extremum(Op op, std::string_view a, std::string_view b) {
   return fmt::format("{0} == {0} ? ({1}) : {0}", b, choose(op, a, b));
 }
 
-// The type of vector stores at any float. PoCL's vstore16 would store four parts.
+// The type of vector stores at any float's address. PoCL's vstore16 would split the store into four parts.
 constexpr const char* lanes_text = "typedef float{0} __attribute__((aligned(4))) simd_lanes{0};\n";
 
 // Uses Clang's builtin. A CPU streams only to multiples of a vector's size (Intel 64 and IA-32 Architectures Software

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 7> section_names = {"end",      "string",
                                                            "constant", "type",   "global"};
 constexpr std::array<std::uint64_t, 7> section_alignment = {1, 4, 8, 8, 8, 4, 1};
 
-/// The tags of composite types (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td); the tags of elements are in ir/dtype.
+/// The tags of composite types (NVIDIA/cuda-tile: BytecodeTypeOpcodes.td); the tags of elements are in ir/types/dtype.
 enum TypeTag : std::uint64_t {
   pointer = 0x0C,
   tile = 0x0D,
