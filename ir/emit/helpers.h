@@ -42,7 +42,7 @@ enum class Helper {
   tma_multicast_3d,
   tma_multicast_4d,
   tma_multicast_5d,
-  atomic_add_float,  // from here on for OpenCL
+  atomic_add_float,  // this and the following helpers are for OpenCL
   copy_transposed,
   bf16_pairs,
   bf16_dot,

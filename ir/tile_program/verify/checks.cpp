@@ -139,7 +139,7 @@ bool has_attribute(const Operation& op, std::string_view name) {
                      [&](const auto& a) { return a.name == name; });
 }
 
-/// Checks the arguments of the body of a reduce or scan, a pair of numbers for each operand, and its other attributes.
+/// Checks the attributes and the body of a reduce or scan. The body must take a pair of numbers for each operand.
 std::string body(const Operation& op, const Context& in) {
   const auto operands = op.operand_list("operands");
   if (operands.empty()) return "expected at least one operand, found none";
