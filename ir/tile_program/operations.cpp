@@ -6,8 +6,9 @@
 // The class says which elements the tile may have. `scalar` before the class requires a tile of rank 0. Instead of a
 // class, the name of an earlier value requires the type of that value; `as NAME` after the class requires only its
 // shape. Attributes are `name: kind`, with the allowed words and the default:
-//   ordering: memory_ordering(weak|relaxed) = weak\n`since 13.2` gives the version that added a part. Operands,
-// attributes and results are in the order of the bytecode.
+//   ordering: memory_ordering(weak|relaxed) = weak
+// The suffix `since 13.2` gives the version that added a part. Operands, attributes and results are in the order of the
+// bytecode.
 //
 // The text of an operation consists of words, `$operand`, `@attribute` and `:value`, which stands for the type of the
 // value. `:*value` is one type for all values of a list, and `:+value` is one type for all or one for each. A part in
