@@ -23,9 +23,9 @@ struct Config::Node {
   Kind kind = Kind::nothing;
   std::string scalar;
   bool quoted = false;
-  int line = 1;  // of a map's value: that of its key
+  int line = 1;  // for a value in a map: the line of its key
   std::vector<Node> children;
-  std::vector<std::string> names;  // of the children of a map
+  std::vector<std::string> names;  // the keys of a map, one per child
 };
 
 struct Config::Document {
@@ -35,10 +35,10 @@ struct Config::Document {
 
 namespace {
 
-constexpr std::size_t most_depth = 32;  // no sensible experiment is near this
+constexpr std::size_t most_depth = 32;  // far beyond any sensible experiment
 
-// Builds the tree from yaml-cpp's events. (Its own tree forgets the lines of keys, and YAML::LoadAll never ends on some
-// broken texts: it goes on where the parser stands still.)
+// Builds the tree from yaml-cpp's events. (The tree of yaml-cpp forgets the lines of keys, and YAML::LoadAll never ends
+// on some broken texts, on which its parser makes no progress.)
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::string_view file) : file_(file) {}
@@ -68,7 +68,7 @@ class Builder : public YAML::EventHandler {
 
  private:
   struct Level {
-    Config::Node* node;  // stays in place: its parent gets no other child before it is closed
+    Config::Node* node;  // stays valid: the parent gets no other child before this node is closed
     std::optional<std::string> key;
     int key_line = 0;
   };
@@ -117,7 +117,7 @@ Config::Node build(std::string_view text, std::string_view file) {
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& e) {
-    // Mostly an expression such as `{X: sizes[0] / 2}`.
+    // The usual cause is an expression such as `{X: sizes[0] / 2}`.
     const char* const advice = e.msg.find("flow") == std::string::npos
                                    ? ""
                                    : "; inside [ ] and { }, a text that contains brackets or commas needs quotes";
@@ -155,7 +155,7 @@ std::string describe(const Config::Node& node) {
   return "";
 }
 
-// "an integer", "an integer of at least 1", "a number between 0 and 5".
+// Returns "an integer", "an integer of at least 1" or "a number between 0 and 5", for example.
 template <class Number>
 std::string in_range(std::string_view what, Number least, Number most) {
   const bool low = least != std::numeric_limits<Number>::lowest(), high = most != std::numeric_limits<Number>::max();

@@ -28,7 +28,7 @@ class Config {
   bool has(std::string_view key) const { return find(key).has_value(); }
   std::optional<Config> find(std::string_view key) const;
   Config at(std::string_view key) const;                        // the key must exist
-  std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in the order of the file
+  std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in file order
   std::vector<Config> items() const;                            // of a list
 
   bool is_map() const;

@@ -12,7 +12,7 @@ ssize_t read_some(int descriptor, std::span<char> bytes) {
     const ssize_t count = read(descriptor, bytes.data(), bytes.size());
     if (count >= 0) return count;
     if (errno == EAGAIN) return -1;
-    if (errno != EINTR) return 0;  // ECONNRESET: it died with bytes unread
+    if (errno != EINTR) return 0;  // ECONNRESET: the other process died with bytes unread
   }
 }
 

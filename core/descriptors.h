@@ -1,4 +1,4 @@
-// Reading and writing of descriptors that never block, of pipes and sockets to other processes.
+// Non-blocking reads and writes on pipes and sockets to other processes.
 #pragma once
 #include <sys/types.h>
 
@@ -7,10 +7,10 @@
 
 namespace deplo {
 
-/// The number of bytes read; 0: the other end is closed; -1: nothing is there now.
+/// Returns the number of bytes read, 0 if the other end is closed, or -1 if there is nothing to read now.
 ssize_t read_some(int descriptor, std::span<char> bytes);
-/// Sends what the socket takes now, and removes it from `outgoing`. All of it is dropped if nobody reads any more: what
-/// the other end wrote before is still to be read.
+/// Sends what the socket accepts now, and removes it from `outgoing`. Clears `outgoing` if the other end no longer
+/// reads; what the other end wrote before can still be read.
 void send_some(int socket, std::string& outgoing);
 
 }  // namespace deplo

@@ -28,5 +28,5 @@ class Error : public std::runtime_error {
 
 }  // namespace deplo
 
-/// Checks an invariant, and aborts if it is broken, which is a bug. Always enabled. User input must never reach it.
+/// Checks an invariant, and aborts if it is broken, which is a bug. Always enabled. User input must never break one.
 #define CHECK(condition) (static_cast<bool>(condition) ? void() : ::deplo::check_failed(#condition, __FILE__, __LINE__))

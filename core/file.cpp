@@ -16,20 +16,20 @@ namespace {
 
 constexpr std::size_t most_bytes = 64 << 20;  // far beyond any experiment or kernel
 
-/// The shared library that this code is in; "" where it is in the program itself.
+/// The shared library that contains this code; "" if the program itself contains it.
 const fs::path& own_library() {
   static const fs::path library = [] {
     Dl_info info{};
     link_map* map = nullptr;
-    // The address of anything here.
+    // Any address in this file would do.
     const int found = dladdr1(&most_bytes, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP);
     return found == 0 || map->l_name[0] == '\0' ? fs::path() : fs::absolute(map->l_name);
   }();
   return library;
 }
 
-/// `path` as seen from the nearest folder above this code's file that has it: bin/x and lib/x86_64-linux-gnu/x are one
-/// and two below the prefix. "" where none has it.
+/// Looks for `path` one and two folders above the folder of this code's file, because bin/x and lib/x86_64-linux-gnu/x
+/// are one and two folders below the prefix. Returns the nearest path that exists, or "".
 fs::path find_installed(const fs::path& path) {
   std::error_code error;
   const fs::path own = own_library().empty() ? fs::read_symlink("/proc/self/exe", error) : own_library();
@@ -49,7 +49,7 @@ std::string read_file(const fs::path& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string bytes;
-  // Piece by piece: a device has no size, and some (/dev/zero) no end.
+  // Read in pieces: a device has no size, and some devices (/dev/zero) have no end.
   for (char piece[1 << 16]; stream.read(piece, sizeof piece), stream.gcount() > 0;) {
     bytes.append(piece, static_cast<std::size_t>(stream.gcount()));
     if (bytes.size() > most_bytes)

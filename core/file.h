@@ -7,7 +7,7 @@
 
 namespace deplo {
 
-/// The bytes of a file, at most 64 MiB. Throws Error in one line if it cannot be read.
+/// Returns the bytes of a file. Throws an Error of one line if the file cannot be read or is larger than 64 MiB.
 std::string read_file(const std::filesystem::path& file);
 
 /// The folder of `configs` and `experiments`: share/deplo in the prefix where this code is installed (as a program, or

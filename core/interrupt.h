@@ -18,7 +18,7 @@ class Deadline {
  public:
   /// `report` is called at most once, from another thread, before the process ends with code 128 + signal.
   explicit Deadline(std::function<void()> report);
-  /// From here on the work itself reports. If `report` has started, this does not return.
+  /// Lifts the deadline: from here on the work itself reports. Does not return if `report` has started.
   void lift();
 
  private:

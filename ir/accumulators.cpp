@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Of one of them.
+// Checks whether the statement, or a statement inside it, uses one of the accumulators.
 bool uses(const Stmt& stmt, const Names& accumulators) {
   if (const Body* body = inner_body(stmt))
     return std::any_of(body->begin(), body->end(), [&](const Stmt& s) { return uses(s, accumulators); });
@@ -20,7 +20,7 @@ bool uses(const Stmt& stmt, const Names& accumulators) {
   return found;
 }
 
-// Accumulators that live together: those of a SoftmaxSum, of which often nobody reads the maximum.
+// Returns the accumulators that share the scope of `acc`: all of a SoftmaxSum, because often nothing reads its maximum.
 Names together(const Body& body, const std::string& acc) {
   Names names = {acc};
   for_each(body, [&](const Stmt& stmt) {
@@ -49,7 +49,7 @@ void collect(const Body& body, std::vector<AccumulatorStart>& starts) {
   }
 }
 
-// Of one of them, directly or under conditions.
+// Checks whether the body updates one of the accumulators, directly or under conditions.
 bool updates(const Body& body, const Names& accumulators) {
   return std::ranges::any_of(body, [&](const Stmt& stmt) {
     if (const auto* guarded = stmt.as<If>()) return updates(guarded->then, accumulators);
@@ -68,8 +68,8 @@ bool carries(const Stmt& stmt, const Names& accumulators) {
   return loop != nullptr && loop->axis.bind == Bind::scan && updates(loop->body, accumulators);
 }
 
-// The innermost body that holds all uses, outside of a scan that carries them, and the statement of it that holds the
-// first.
+// Sets `start` to the innermost body that holds all uses, outside of a scan that carries the accumulators, and to the
+// first statement of that body that uses them.
 void place(const Body& body, const Names& accumulators, AccumulatorStart& start) {
   const auto uses_it = [&](const Stmt& s) { return uses(s, accumulators); };
   const auto first = std::find_if(body.begin(), body.end(), uses_it);

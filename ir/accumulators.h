@@ -16,7 +16,7 @@ struct AccumulatorStart {
   Op op = Op::add;
 };
 
-/// One per accumulator, in order of first appearance. Points into `body`.
+/// Returns one entry per accumulator, in order of first appearance. The entries point into `body`.
 std::vector<AccumulatorStart> accumulator_starts(const Body& body);
 
 }  // namespace deplo::ir

@@ -19,8 +19,8 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// An axis of a Stage's slab: it walks one dimension of the source, or goes where the origin says, which names it then:
-/// the rows that a convolution reads lie in lines and images.
+/// An axis of a Stage's slab. It walks one dimension of the source. If `dim` is in_origin, the Stage's origin contains
+/// the axis instead: the rows that a convolution reads, for example, are spread over lines and images.
 struct SlabAxis {
   static constexpr int in_origin = -1;
 

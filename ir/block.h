@@ -1,6 +1,6 @@
-// The statements of Kernel IR for programs that state what a whole block does (NVIDIA's Tile IR): rules/blocks lowers
-// them block by block. Their values are scalars of any element type. An integer has no sign of its own: an operation
-// says how it reads it. A pointer is the address of an element in global memory, an i64.
+// The statements of Kernel IR for programs that state what a whole block does (NVIDIA's Tile IR); rules/blocks lowers
+// such programs block by block. The values are scalars of any element type. Integers are signless: each operation says
+// how it reads them. A pointer is the address of an element in global memory, an i64.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,14 +26,14 @@ struct Constant {
   bool operator==(const Constant&) const = default;
 };
 
-/// dst = op(args): an operation of Tile IR that works element by element (tile_program::is_elementwise), on scalars.
+/// dst = op(args): an elementwise operation of Tile IR (tile_program::is_elementwise), on scalars.
 struct Compute {
   std::string dst;
   DType dtype = DType::i32;
   const tile_program::Form* op = nullptr;
   std::vector<std::int64_t> numbers;  // the attributes, in the form's order: tile_program::Operation::number
   std::vector<std::string> args;
-  /// The attribute of this name, which the form must have.
+  /// Returns the attribute of this name. CHECKs that the form has it.
   std::int64_t number(std::string_view attribute) const;
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.args), see(Use::defines, s.dst); }
@@ -45,9 +45,9 @@ struct Compute {
 enum class Space : std::uint8_t { thread, shared, scratch };
 inline constexpr const char* scratch_buffer = "scratch_memory";
 
-/// Declares `count` elements. In shared or scratch memory they begin `offset` bytes after its beginning; memory may be
-/// shared by declarations of which each is used after the other's last use and a Sync. Elements are undefined until a
-/// Put.
+/// Declares `count` elements. In shared or scratch memory they begin `offset` bytes after its beginning. Two
+/// declarations may share memory if a Sync lies between the last use of one and the first use of the other. Elements
+/// are undefined until a Put.
 struct Local {
   std::string array;
   DType dtype = DType::i32;
@@ -60,10 +60,10 @@ struct Local {
 };
 /// Bytes to which memory of Locals is aligned: the widest access of a thread.
 inline constexpr std::int64_t local_alignment = 16;
-/// Bytes of an element of a Local in shared or scratch memory. 4-bit types take a byte each.
+/// Bytes per element of a Local in shared or scratch memory. An element of a 4-bit type takes a whole byte.
 std::int64_t local_bytes(DType);
 
-/// An array of constants, by their bits.
+/// An array of constants, given by their bits.
 struct Table {
   std::string array;
   DType dtype = DType::i32;
@@ -101,7 +101,7 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-/// dst = the element at an address in global memory. `strong`: other blocks may write it meanwhile.
+/// dst = the element at an address in global memory. `strong`: other blocks may write the element at the same time.
 struct LoadAt {
   std::string dst;
   DType dtype = DType::f32;
@@ -120,22 +120,24 @@ struct StoreAt {
   bool operator==(const StoreAt&) const = default;
 };
 
-/// dst = the element at the address before the operation, which no other access interrupts. With a `mode`, the element
-/// becomes mode(element, args[0]). Without one (compare and swap), it becomes args[1] if its bits are those of args[0].
+/// A read-modify-write of the element at the address, which no other access interrupts. dst = the element before the
+/// operation. With a `mode`, the element becomes mode(element, args[0]). Without a mode (compare and swap), it becomes
+/// args[1] if its bits are those of args[0].
 struct Atomic {
   std::string dst;
   DType dtype = DType::i32;
   std::optional<tile_program::Rmw> mode;
   std::string address;
   std::vector<std::string> args;
-  tile_program::Scope scope = tile_program::Scope::device;  // the threads for which it is atomic
+  tile_program::Scope scope = tile_program::Scope::device;  // the threads for which the access is atomic
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::value, s.address), see(Use::value, s.args), see(Use::defines, s.dst);
   }
   bool operator==(const Atomic&) const = default;
 };
-/// The thread's accesses to global memory before it come before those after it, for all threads of the scope.
+/// Orders the thread's accesses to global memory before the fence ahead of those after it, for all threads of the
+/// scope.
 struct Fence {
   tile_program::Scope scope = tile_program::Scope::device;
   static constexpr Levels levels = Levels::kernel;
@@ -143,8 +145,8 @@ struct Fence {
   bool operator==(const Fence&) const = default;
 };
 
-/// Executes the body if the value is not 0 (or, with `otherwise`, if it is 0). All threads of the block have the same
-/// value, so the body may contain a Sync.
+/// Executes the body if the value is not 0 (or, with `otherwise`, if it is 0). The value is the same in all threads of
+/// the block, so the body may contain a Sync.
 struct Branch {
   std::string condition;
   bool otherwise = false;
@@ -169,10 +171,10 @@ struct Jump {
   bool operator==(const Jump&) const = default;
 };
 
-/// Prints texts and values in turn, in one call: of several blocks that print, none comes between.
+/// Prints texts and values in turn, in one call, so that the output of another block cannot come between them.
 struct Print {
   struct Piece {
-    std::string text;        // or a conversion of printf, such as "%5.2f"; "%": as the type of the value says
+    std::string text;        // or a conversion of printf, such as "%5.2f"; "%": the type of the value decides
     std::string value = {};  // "": the piece is a text
     bool operator==(const Piece&) const = default;
   };

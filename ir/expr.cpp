@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t small_low = -64, small_high = 1024;
 
-// Small constants are static and their handles count no references: most constants cost neither memory nor an atomic.
+// Small constants are static and their handles are not reference-counted, so most constants need no allocation and no
+// atomic operation.
 const Expr::Node* small_constant(std::int64_t value) {
   static const auto* const table = [] {
     auto* nodes = new std::array<Expr::Node, small_high - small_low + 1>;
@@ -123,7 +124,7 @@ std::int64_t known_divisor(const Expr& e) {
   std::int64_t product = 0;
   if (op == ExprOp::mul) return __builtin_mul_overflow(l, r, &product) ? l : product;
   if (op == ExprOp::div) return l == 0 ? 0 : r > 0 && l % r == 0 ? l / r : 1;
-  const std::int64_t both = std::gcd(l, r);         // x % c takes c times an integer off x
+  const std::int64_t both = std::gcd(l, r);         // x % c is x minus a multiple of c
   return op == ExprOp::bxor ? both & -both : both;  // the low bits that are 0 on both sides stay 0
 }
 

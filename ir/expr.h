@@ -85,8 +85,8 @@ using Substitution = std::vector<std::pair<std::string, Expr>>;
 Expr simplify(const Expr&, const Ranges& = {});
 /// Bounds under the ranges; nullopt if a variable has no range.
 std::optional<Interval> bounds(const Expr&, const Ranges&);
-/// The ranges under the condition: narrows each variable that one of its comparisons bounds, such as `((a5 + 1) <
-/// 128)`.
+/// Narrows the ranges to the values for which the condition can hold: a comparison such as `((a5 + 1) < 128)` bounds
+/// its variable.
 Ranges narrowed(Ranges, const Expr& condition);
 Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);

@@ -81,8 +81,8 @@ struct LdMatrix {
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
-/// dst = a fragment of the lanes of the values, in order. An f32 is rounded to nearest even if the type has 16 bits.
-/// Values that are bits of the type already, and f32 for type f32, stay unchanged.
+/// dst = a fragment that holds the lanes of the values, in order. An f32 is rounded to nearest even if the type has 16
+/// bits. Values that already are bits of the type, and f32 values for type f32, stay unchanged.
 struct Pack {
   std::string dst;
   Type type;
@@ -92,14 +92,14 @@ struct Pack {
   bool operator==(const Pack&) const = default;
 };
 /// Four neighbouring threads, whose numbers differ only in the two low bits, transpose their values: the pair of lanes
-/// t of thread r's `dst` is thread t's values[r]. So a thread gets the eight neighbours of a row that the four of them
-/// have of 16 x 8 sums. An f32 is rounded to nearest even to the type, f16 or bf16, of 8 lanes. Each of the four values
-/// has two lanes.
+/// t of thread r's `dst` is thread t's values[r]. Each thread then has eight neighbouring elements of one row of the 16
+/// x 8 sums, which before were spread over the four threads. An f32 is rounded to nearest even to the type of `dst`,
+/// f16 or bf16 with 8 lanes. Each of the four values has two lanes.
 struct QuadTranspose {
   std::string dst;
   Type type;
   std::vector<std::string> values;
-  static constexpr int threads = 4;  // and values, and pairs of lanes
+  static constexpr int threads = 4;  // also the number of values and of pairs of lanes
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const QuadTranspose&) const = default;
@@ -176,7 +176,7 @@ struct SharedMatrix {
   std::vector<Expr> index;
   bool transposed = false;
   int swizzle = 128;         // 32, 64, 128
-  std::int64_t leading = 0;  // 0: one panel holds all
+  std::int64_t leading = 0;  // 0: one panel holds the whole matrix
   bool operator==(const SharedMatrix&) const = default;
 };
 /// Each warpgroup starts to add a (64 x 16) times b (16 x N) to 64 x N sums. Its warp w has the 16 rows from 16 w on,
@@ -272,7 +272,7 @@ struct CpAsyncWait {
 
 /// Orders the thread's earlier reads of shared memory before the copies by TMA that overwrite it and that a barrier
 /// orders after this statement (PTX ISA, "fence.proxy.async"). All threads of the block execute it together. Without
-/// it a read may still wait in the queue of the memory unit when the copy arrives; an H200 showed this.
+/// the fence, a read may still wait in the queue of the memory unit when the copy arrives; an H200 showed this.
 struct ProxyFence {
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
@@ -296,8 +296,8 @@ struct MbarrierArriveExpectTx {
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
-/// The thread arrives at the barrier: threads that wait for the phase see what it did before. With a `block`, it
-/// arrives at the barrier of that block of the cluster (PTX ISA, "mapa").
+/// The thread arrives at the barrier: threads that wait for the phase see the thread's earlier writes. With a `block`,
+/// the thread arrives at the barrier of that block of the cluster (PTX ISA, "mapa").
 struct MbarrierArrive {
   std::string barrier;
   Expr slot;
@@ -330,7 +330,7 @@ struct TmaDescriptor {
 };
 /// The thread starts to copy the box at `coordinates` to `buffer` from `index` on, in the box's order. Elements outside
 /// the source become 0. The bytes of the whole box are reported to the barrier. With `multicast` the box arrives at
-/// this place in every block of the cluster, and is reported to the barrier of each.
+/// this place in every block of the cluster, and is reported to each block's barrier.
 struct TmaLoad {
   std::string buffer;
   std::vector<Expr> index;
@@ -348,9 +348,9 @@ struct TmaLoad {
 };
 
 /// Warp specialisation; stands directly in the Tile. The block gets `threads` extra threads, one of which executes the
-/// body. Meanwhile the block's other threads execute the statements that follow, where a Sync is theirs alone. The
-/// extra threads keep `own` registers each, and the other threads get `others` each (PTX ISA, "setmaxnreg"). 0: as
-/// launched.
+/// body. Meanwhile the block's other threads execute the statements that follow. A Sync in those statements does not
+/// involve the extra threads. Each extra thread keeps `own` registers, and each other thread gets `others` registers
+/// (PTX ISA, "setmaxnreg"). 0: the registers of the launch.
 struct Produce {
   std::int64_t threads = 32;
   std::int64_t own = 0, others = 0;

@@ -26,11 +26,11 @@ struct Loop {
   std::int64_t step = 1;
   int unroll = 1;
   Body body;
-  std::string per = {};   // Tile IR: a REG axis over which the whole loop is replicated; "": each statement by itself
-  std::string atom = {};  // Tile IR: the matrix instruction that executes it (mma.h); "": none
+  std::string per = {};   // Tile IR: the REG axis over which the whole loop is replicated; "": replicate each statement
+  std::string atom = {};  // Tile IR: the matrix instruction that executes the loop (mma.h); "": none
   /// Tile IR: the number of extra threads of the block that fill the slots of the loop's Stages ahead of time; 0: none.
   std::int64_t producers = 0;
-  bool pairs = false;            // Tile IR: two iterations at once, by dot products of pairs (hardware/pairs.h)
+  bool pairs = false;  // Tile IR: executes two iterations at once, by dot products of pairs (hardware/pairs.h)
   std::optional<Expr> end = {};  // Tile and Kernel IR: an upper bound of the axis, e.g. due to a causal mask
   static constexpr Levels levels = Levels::all;
   static void parts(auto& s, auto& see) {
@@ -118,13 +118,13 @@ struct SoftmaxSum {
   bool operator==(const SoftmaxSum&) const = default;
 };
 
-/// buffer[index…] = value, or += value. With lanes > 1, lane l is the l-th of consecutive elements of the last
-/// dimension. In Kernel IR for CPUs the index of an assignment to global memory may use the variable `lane`, as a
-/// Load's does.
-/// `=`, `+=`, and in Kernel IR `+=` of all lanes in one access, whose first element is at a multiple of the lanes.
-/// `stream`: assigns past the caches, elements that are not read soon.
+/// How a Write stores its value: by `=`; by `=` past the caches (`stream`), for elements that are not read soon; by
+/// `+=`; or, in Kernel IR, by `+=` of all lanes in one access, whose first element is at a multiple of the lanes.
 enum class WriteMode : std::uint8_t { assign, stream, add, add_together };
 inline bool adds(WriteMode mode) { return mode == WriteMode::add || mode == WriteMode::add_together; }
+/// buffer[index…] = value, or += value. With lanes > 1, lane l is the l-th of consecutive elements of the last
+/// dimension. In Kernel IR for CPUs the index of an assignment to global memory may use the variable `lane`, as the
+/// index of a Load may.
 struct Write {
   std::string buffer;
   std::vector<Expr> index;

@@ -15,13 +15,14 @@ struct Tensor {
   Kind kind = Kind::computed;
   std::string name;    // also the name of the buffers of the kernels that read and write it
   TensorType type;     // row-major; inputs and outputs have the graph's type, but a buffer's dimensions may differ
-  ValueSource source;  // of an input or parameter
+  ValueSource source;  // of an input or a parameter
   /// For a parameter that is stored permuted: dimension d of this tensor is dimension permutation[d] of parameter `of`,
   /// which need not be in `tensors`. Empty: the parameter is stored as given.
   std::string of;
   std::vector<int> permutation;
-  /// For a tensor that lies in the memory of another one, `part_of`, from the byte `offset` on: a slice, or what a stack
-  /// consists of. Parts of one tensor may overlap only if no kernel writes them. Empty: it has memory of its own.
+  /// For a tensor that lies in the memory of another tensor, `part_of`, from the byte `offset` on: a slice, or a part
+  /// of a stack. Parts of one tensor may overlap only if no kernel writes them. Empty: the tensor has memory of its
+  /// own.
   std::string part_of = {};
   std::int64_t offset = 0;
   bool operator==(const Tensor&) const = default;
@@ -29,7 +30,7 @@ struct Tensor {
 
 struct Module {
   std::vector<Tensor> tensors;       // inputs and parameters first
-  std::vector<Program> kernels;      // each after the kernels whose results, or whose parts, it reads
+  std::vector<Program> kernels;      // each after the kernels that compute the tensors it reads, or their parts
   std::vector<std::string> outputs;  // tensors, in the order of the graph's outputs
   bool operator==(const Module&) const = default;
   const Tensor* find(std::string_view tensor) const;  // nullptr: there is none

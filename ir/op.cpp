@@ -92,9 +92,9 @@ double unary(Op op, double a) {
     case Op::tanh:
       return std::tanh(a);
     case Op::sigmoid:
-      return 1 / (1 + in_f32_range(std::exp(-a)));  // 0 from -88.7 on, as in PyTorch and on devices
+      return 1 / (1 + in_f32_range(std::exp(-a)));  // 0 for a below about -88.7, as in PyTorch and on devices
     case Op::relu:
-      return a < 0 ? 0 : a;  // NaN stays NaN, as in PyTorch; maximum and minimum likewise
+      return a < 0 ? 0 : a;  // NaN stays NaN, as in PyTorch; so it does in maximum and minimum
     case Op::erf:
       return std::erf(a);
     case Op::absolute:
@@ -116,7 +116,8 @@ double unary(Op op, double a) {
   }
 }
 
-/// Of integers up to 2^53; NaN where an operand is no number, in a lane that takes no part.
+/// Computes bit operations and shifts of integers up to 2^53. Returns NaN if an operand is not a finite number, which
+/// happens only in inactive lanes.
 double of_bits(Op op, double a, double b) {
   if (!(std::abs(a) <= 0x1p63 && std::abs(b) <= 0x1p63)) return std::numeric_limits<double>::quiet_NaN();
   const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);

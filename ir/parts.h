@@ -34,7 +34,7 @@ enum class Use : std::uint8_t {
 /// The statements of one header. The result type of `joined` is the variant of all statements (stmt.h).
 template <class... S>
 struct Statements {};
-/// Whether S is one of them.
+/// Whether S is in the list.
 template <class S, class... Listed>
 constexpr bool is_listed(Statements<Listed...>) {
   return (std::is_same_v<S, Listed> || ...);

@@ -25,7 +25,7 @@ const Buffer* Program::find(std::string_view buffer) const {
 
 namespace {
 
-/// The buffers that a program adds to, or of whose elements values choose which it writes.
+/// Finds the buffers that a program adds to, and those in which loaded values select the elements to write.
 class PartlyWritten {
  public:
   explicit PartlyWritten(const Program& program) : program_(program), found_(program.buffers.size()) {
@@ -50,7 +50,7 @@ class PartlyWritten {
   }
 
   const Program& program_;
-  std::vector<bool> found_;  // by number
+  std::vector<bool> found_;  // by the buffer's number
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ struct Program {
   std::string name;
   std::vector<Buffer> buffers;  // launch arguments, in order
   Body body;
-  /// Schedules may round the factors of an f32 sum of products to tf32, which tensor cores multiply. The error of a
-  /// result is then that of 11 bits (docs/measurement.md). If false, no schedule rounds them.
+  /// Schedules may round the factors of an f32 sum of products to tf32, which tensor cores multiply. The result then
+  /// has the error of factors with 11 bits (docs/measurement.md). If false, no schedule rounds the factors.
   bool allow_tf32 = false;
   bool operator==(const Program&) const = default;
   const Buffer* find(std::string_view buffer) const;  // nullptr: there is none
@@ -39,9 +39,9 @@ std::vector<std::string> declared_symbols(std::string_view text, std::string_vie
 /// statement. Returns the first violation as one line, or "" if there is none.
 std::string verify(const Program&);
 
-/// The numbers of the buffers that are 0 at the start of each launch, also in interpret(), in ascending order. They
-/// have a += Write, or a Write whose elements depend on loaded values, through the index or a condition around the
-/// Write. Elements that no Write reaches stay 0.
+/// Returns the numbers of the buffers that are 0 at the start of each launch, also in interpret(), in ascending order.
+/// Such a buffer has a += Write, or a Write whose elements depend on loaded values, through the index or a condition
+/// around the Write. Elements that no Write reaches stay 0.
 std::vector<std::size_t> zeroed_buffers(const Program&);
 
 /// FLOPs and compulsory bytes (each buffer once) of a Loop program. An operation is 1 FLOP, transcendental functions

@@ -18,7 +18,7 @@ const Stmt* maker(const Body& body, const Arg& value) {
 
 Expr where_false(const Body& body, const Arg& value);
 
-// A condition on positions without which the value is 0, or false; 1 where there is none.
+// Returns a condition on positions that holds wherever the value is neither 0 nor false; 1 if no condition is known.
 Expr where_true(const Body& body, const Arg& value) {
   const Stmt* made = maker(body, value);
   if (made == nullptr) return 1;
@@ -36,7 +36,7 @@ Expr where_true(const Body& body, const Arg& value) {
   return assign->op == Op::logical_not ? where_false(body, args[0]) : Expr(1);
 }
 
-// The same without which it is true.
+// Returns a condition on positions that holds wherever the value is 0 or false; 1 if no condition is known.
 Expr where_false(const Body& body, const Arg& value) {
   const Stmt* made = maker(body, value);
   const auto* assign = made == nullptr ? nullptr : made->as<Assign>();

@@ -20,7 +20,7 @@ consteval std::size_t place_among(std::type_identity<std::variant<S...>> /*node*
   (void)((std::is_same_v<T, S> || (++place, false)) || ...);
   return place;
 }
-/// The place of T in the variant; the number of its types if it is none of them.
+/// The index of T in the variant, or the number of alternatives if T is not one of them.
 template <class T>
 inline constexpr std::size_t statement_place = place_among<T>(std::type_identity<StatementNode>());
 template <class T>
@@ -40,8 +40,8 @@ struct Stmt {
   T* as() {
     return std::get_if<T>(&node);
   }
-  // Defined in stmt.cpp, like the private constructor: each is a table over all statements, which otherwise every file
-  // that makes or copies a statement would compile.
+  // Defined in stmt.cpp, like the private constructor. Each of these functions contains a table over all statements,
+  // which otherwise every file that makes or copies a statement would compile.
   Stmt(const Stmt&);
   Stmt(Stmt&&) noexcept;
   Stmt& operator=(const Stmt&);
@@ -50,11 +50,11 @@ struct Stmt {
   bool operator==(const Stmt&) const;
 
  private:
-  /// Moves the statement, whose type is at this place of Node.
+  /// Moves the statement, whose type is alternative number `place` of Node.
   Stmt(std::size_t place, void* statement);
 };
 
-/// Whether it is a statement of ir/block.h.
+/// Whether the statement is one of the statements of ir/block.h.
 bool is_block_statement(const Stmt&);
 
 }  // namespace deplo::ir

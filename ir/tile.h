@@ -20,7 +20,8 @@ namespace deplo::ir {
 struct Tile {
   std::vector<Axis> axes;
   Body body;
-  std::int64_t resident = 0;  // blocks that a unit must be able to hold at a time, which limits registers; 0: any
+  // blocks that a multiprocessor must be able to hold at a time, which limits registers; 0: any
+  std::int64_t resident = 0;
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(s.axes), see(s.body); }
   bool operator==(const Tile&) const = default;
@@ -38,8 +39,8 @@ struct Prefetch {
 };
 
 /// How a slab is copied to shared memory. `copy`: loads and stores, complete at an implied barrier after the Stage. The
-/// others are complete at an AsyncWait. `ahead`: loads and stores. `async`: cp.async (PTX ISA, "cp.async"). `tma`:
-/// tensor copies by one thread (PTX ISA, "cp.async.bulk.tensor").
+/// other transports are complete at an AsyncWait. `ahead`: loads and stores. `async`: cp.async (PTX ISA, "cp.async").
+/// `tma`: tensor copies by one thread (PTX ISA, "cp.async.bulk.tensor").
 enum class Transport : std::uint8_t { copy, ahead, async, tma };
 
 /// All threads of the block together copy a slab of `source` to slot `slot` of `buffer` in shared memory. Elements
@@ -47,18 +48,18 @@ enum class Transport : std::uint8_t { copy, ahead, async, tma };
 /// `swizzle` determine the physical place of an element (stage_layout.h), but not its index.
 struct Stage {
   std::string buffer, source;
-  DType dtype = DType::f32;    // of its elements: the source's, or f32 if the copy converts from 16 bits
-  std::vector<Expr> origin;    // one per dimension of the source; may name axes of the slab that walk none
+  DType dtype = DType::f32;    // type of the elements: the source's, or f32 if the copy converts from 16 bits
+  std::vector<Expr> origin;    // one per dimension of the source; may name slab axes that walk no dimension
   std::vector<SlabAxis> slab;  // the dimensions of a slot, in order
   Transport transport = Transport::copy;
-  int lanes = 0;  // elements of one copy; 0: not decided, so the widest copy that both sides allow
+  int lanes = 0;  // elements of one copy; 0: undecided, the widest copy that source and buffer allow
   int slots = 1;
   Expr slot = 0;
   Expr when = 1;           // 0: nothing is copied, but the group is counted
   std::int64_t panel = 0;  // columns of a panel: the last dimension is stored panel after panel; 0: whole rows
   std::int64_t pad = 0;    // unused elements after each row (of a panel)
   int swizzle = 0;         // bytes of TMA's pattern: 0, 32, 64, 128; cp.async of 16 bytes can use it too
-  bool pairs = false;      // of two dimensions: neighbours along the first are adjacent in memory (hardware/pairs.h)
+  bool pairs = false;      // for two dimensions: neighbours along the first are adjacent in memory (hardware/pairs.h)
   int prefetch = 0;        // how many rows ahead of a copy its source is prefetched
   static constexpr Levels levels = Levels::tile;
   static void parts(auto& s, auto& see) {
@@ -78,9 +79,9 @@ struct AsyncWait {
   bool operator==(const AsyncWait&) const = default;
 };
 
-/// Merges the partials of `acc` over the named thread and vector axes; afterwards all of them hold the total. If `to`
-/// is given, `over` is one thread or cluster axis: only the thread or block at position `to` along it then holds the
-/// total.
+/// Merges the partials of `acc` over the named thread and vector axes; afterwards all their threads and lanes hold the
+/// total. If `to` is given, `over` is one thread or cluster axis: only the thread or block at position `to` along it
+/// then holds the total.
 struct Combine {
   std::string acc;
   Op op = Op::add;
@@ -94,7 +95,7 @@ struct Combine {
   bool operator==(const Combine&) const = default;
 };
 
-/// Multiplies the present sum of an accumulator by add, and so each of its terms so far. Also in Kernel IR.
+/// Multiplies an accumulator of `add` by a factor, and so all terms that it has summed so far. Also in Kernel IR.
 struct Scale {
   std::string acc;
   Type type;

@@ -16,7 +16,7 @@ B* body_of(S& stmt) {
   return found;
 }
 
-// Of an axis that the statement opens.
+// The range of an axis that the statement opens.
 Interval range_of(const Stmt& stmt, const Axis& axis) {
   const auto* loop = stmt.as<Loop>();
   return loop != nullptr ? range_of(*loop) : Interval{0, axis.extent - 1};
@@ -33,7 +33,7 @@ void map_statement(Stmt& stmt, Ranges& scope, const MapExpr& f) {
   scope.resize(outer);
 }
 
-// n of "an"; -1 for other names.
+// Returns n for the name "an", such as 5 for "a5", and -1 for other names.
 int axis_number(const std::string& name) {
   int number = 0;
   const char* end = name.data() + name.size();
@@ -41,7 +41,7 @@ int axis_number(const std::string& name) {
   return numbered ? number : -1;
 }
 
-// Sibling loops may share a name: each is renamed in its own body.
+// Names the axes a0, a1, … in order. Sibling loops may share a name: each is renamed in its own body.
 class Renumbering {
  public:
   explicit Renumbering(const Program& program) {
@@ -193,7 +193,7 @@ std::size_t stage_run(const Body& body, std::size_t i) {
 Interval range_of(const Loop& loop) {
   const bool constant = loop.start.kind() == Expr::Kind::constant;
   const std::int64_t low = constant ? loop.start.value() : 0;
-  // Every value is a multiple of what divides both start and step.
+  // Every value of the variable is a multiple of the greatest common divisor of start and step.
   const std::int64_t grid = std::max<std::int64_t>(1, std::gcd(known_divisor(loop.start), loop.step));
   return {low, std::max(low, (loop.axis.extent - 1) / grid * grid)};
 }

@@ -15,23 +15,23 @@
 
 namespace deplo::ir {
 
-/// The statements inside a Loop, If or Tile; nullptr for the others.
+/// The statements inside a Loop, If, Tile or another statement with a body; nullptr if the statement has no body.
 const Body* inner_body(const Stmt&);
 Body* inner_body(Stmt&);
 
 /// Calls f(stmt) for every statement, outer before inner, in order.
 template <class F>
 void for_each(const Body& body, F&& f);
-/// The same for edits: f may change the statement.
+/// Calls f(stmt) in the same order; f may change the statement.
 template <class F>
 void for_each(Body& body, F&& f);
 
-/// Calls `visit` for each part of the statement, but not for those of the statements inside it: visit(expression),
+/// Calls `visit` for each part of the statement, but not for the parts of statements inside it: visit(expression),
 /// visit(use, name), visit(axis) for an axis that the statement opens, and visit(body). An Arg that is a value becomes
 /// visit(Use::value, name), unless `visit` takes an Arg.
 template <class S, class Visit>
 void for_each_part(S& stmt, const Visit& visit);
-/// Calls f(use, name) for each name among these parts.
+/// Calls f(use, name) for each name that for_each_part visits.
 template <class F>
 void for_each_name(const Stmt& stmt, F&& f);
 /// Calls other(name) for every name that the program gives to a buffer, value, barrier or descriptor, and axis(name)
@@ -59,8 +59,8 @@ struct Reads {
   std::vector<std::string> axes, values;
 };
 Reads reads(const Stmt& stmt);
-/// The same without copies: calls expr(expression) for each expression that the statement reads, and value(name) for
-/// each value that it reads outside of expressions.
+/// Like reads(), without copies: calls expr(expression) for each expression that the statement reads, and value(name)
+/// for each value that the statement reads outside of expressions.
 template <class OfExpr, class OfValue>
 void visit_reads(const Stmt& stmt, OfExpr&& expr, OfValue&& value);
 /// Calls f(name) for every occurrence of a variable in the expression.
@@ -77,9 +77,9 @@ const Stage* find_stage(const Body& body, std::string_view buffer);
 
 /// Whether the lanes of a Load need not be consecutive elements: its index names the variable `lane`.
 bool reads_apart(const Load& load);
-/// The same of a Write.
+/// Whether the lanes of a Write need not be consecutive elements: its index names the variable `lane`.
 bool writes_apart(const Write& write);
-/// The index for one value of the variable `lane`.
+/// The index with the variable `lane` replaced by this number.
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane);
 
 /// The flat element offset of an index: sum of index * stride.
@@ -87,11 +87,11 @@ Expr flat_offset(const std::vector<Expr>& index, const std::vector<std::int64_t>
 
 /// The number of blocks, threads, registers or lanes of the tile: the product of its axes of that binding.
 std::int64_t count_of(const Tile& tile, Bind bind);
-/// The same for the body's tile; 1 if there is none.
+/// The same number for the body's tile; 1 if the body has no tile.
 std::int64_t count_of(const Body& body, Bind bind);
 
-/// How many Stages from statement `i` on belong together: a run of neighbours with the same condition, which ends
-/// before a buffer's second Stage.
+/// The number of Stages from statement `i` on that belong together: a run of neighbours with the same condition. The
+/// run ends before the second Stage of any buffer.
 std::size_t stage_run(const Body& body, std::size_t i);
 
 /// The range of a loop's variable.

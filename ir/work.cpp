@@ -1,4 +1,4 @@
-// What a Loop program must compute and move at least.
+// Lower bounds on the work of a Loop program: the operations and bytes that every schedule needs.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,9 +16,9 @@ double cost(Op op) { return op == Op::copy ? 0 : op == Op::fma ? 2 : 1; }
 
 using Axes = std::set<std::string>;
 
-/// Every operation as often as its loops run, with one exception: what the scores of a softmax are made of counts for
-/// the axes that these depend on. Schedules compute scores once for all sums that they weigh, and none that a mask
-/// hides.
+/// Counts every operation as often as its loops run, with one exception: the operations that compute the scores of a
+/// softmax run only along the axes that the scores depend on. Schedules compute a score once for all sums that it
+/// weighs, and skip scores that a mask hides.
 class Counter {
  public:
   explicit Counter(const Body& body) {
@@ -35,7 +35,7 @@ class Counter {
     bool reduces;
   };
 
-  /// The axes that each value depends on.
+  /// Collects the axes that each value depends on.
   void find_axes(const Body& body) {
     for_each(body, [&](const Stmt& stmt) {
       const Axes axes = axes_of(stmt);
@@ -146,8 +146,8 @@ class Counter {
     ranges_.pop_back();
   }
 
-  std::map<std::string, Axes> axes_;    // of each value
-  std::map<std::string, Axes> scores_;  // of each value that a score is made of, those of the score
+  std::map<std::string, Axes> axes_;    // the axes that each value depends on
+  std::map<std::string, Axes> scores_;  // for each value that a score is computed from: the axes of the score
   std::vector<Around> around_;
   Ranges ranges_;
   double fraction_ = 1, flops_ = 0;
@@ -158,7 +158,7 @@ class Counter {
 Work work(const Program& loop) {
   Work result;
   result.flops = Counter(loop.body).flops();
-  // A broadcast buffer (stride 0) has fewer addresses than elements, a padded one fewer elements than addresses.
+  // A broadcast buffer (stride 0) has fewer addresses than elements; a padded buffer has fewer elements than addresses.
   for (const Buffer& b : loop.buffers)
     result.bytes += static_cast<double>(std::min(element_count(b), span(b)) * bytes(b.dtype));
   return result;

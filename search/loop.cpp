@@ -10,7 +10,7 @@
 namespace deplo::search {
 namespace {
 
-// A time nobody can have measured would win every comparison; searchers need not guard against it.
+// A time that nobody can have measured would win every comparison. Searchers need not guard against such times.
 Outcome plausible(Outcome outcome) {
   if (!outcome.ok() || (std::isfinite(outcome.microseconds) && outcome.microseconds > 0)) return outcome;
   return {Status::implausible, 0, "measured " + std::to_string(outcome.microseconds) + " us"};
@@ -32,12 +32,13 @@ class Loop {
   Stop search(const std::vector<Candidate>& first) {
     if (const auto stop = try_all(first)) return *stop;
     for (;;) {
-      // Before the ask too: a model-based searcher may think for long.
+      // Checked before the ask, too, because a model-based searcher may think for a long time.
       if (const auto stop = spent()) return *stop;
       const std::size_t known_before = result_.trials.size();
       if (const auto stop = try_all(searcher_.ask(batch()))) return *stop;
       if (result_.trials.size() > known_before) continue;
-      // Nothing was asked, or only repetitions, unless the searcher was interrupted.
+      // The searcher asked for nothing, or only for known candidates. If it was interrupted, spent() returns the
+      // reason.
       return spent().value_or(searcher_.has_ended() ? Stop::ended : Stop::exhausted);
     }
   }
@@ -89,10 +90,10 @@ class Loop {
     return std::nullopt;
   }
 
-  // The best of n trials falls with the logarithm of n (engine/tune/shares.cpp), so as many again are expected to gain
-  // what the later half gained.
+  // The best of n trials falls with the logarithm of n (engine/tune/shares.cpp), so as many trials again are expected
+  // to gain what the later half of the trials gained.
   bool has_reached_goal() const {
-    constexpr std::size_t least = 16;  // measurements: of fewer, the halves say little
+    constexpr std::size_t least = 16;  // measurements; with fewer, the halves say little
     if (budget_.goal <= 1 || bests_.size() < least) return false;
     const Incumbent &before = bests_[bests_.size() / 2 - 1], &now = bests_.back();
     return before.effort == now.effort && before.microseconds < budget_.goal * now.microseconds;
@@ -100,7 +101,8 @@ class Loop {
 
   std::int64_t measured() const { return std::ssize(bests_); }
 
-  /// Never more than may still be measured, so that no ask is left without its tell when the trials are spent.
+  /// The size of the next batch. It is at most the number of trials that are left, so that every asked candidate is
+  /// also told.
   std::size_t batch() const {
     const auto left = static_cast<std::uint64_t>(budget_.trials - measured());
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(budget_.batch, 1, left));
@@ -116,8 +118,8 @@ class Loop {
   LoopResult result_;
   std::unordered_map<std::string, std::size_t> index_;  // printed trail → its latest trial
   Incumbent best_;
-  std::vector<Incumbent> bests_;   // after each new measurement
-  std::int64_t without_best_ = 0;  // of those, in a row
+  std::vector<Incumbent> bests_;   // the best result after each new measurement
+  std::int64_t without_best_ = 0;  // new measurements in a row without a new best
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ struct Budget {
   std::int64_t trials = std::numeric_limits<std::int64_t>::max();  // new measurements
   double seconds = std::numeric_limits<double>::infinity();
   std::int64_t patience = std::numeric_limits<std::int64_t>::max();  // new measurements in a row without a new best
-  double goal = 1;        // as many new measurements again are not worth it if they make the best less than this faster
+  // The search ends if as many measurements again are not expected to make the best this many times faster; 1: never.
+  double goal = 1;
   std::size_t batch = 1;  // candidates per ask
 };
 
@@ -40,7 +41,7 @@ enum class Stop {
   seconds,
   patience,
   goal,
-  little_gain,  // Callbacks::enough
+  little_gain,  // Callbacks::enough returned true
   cancelled
 };
 std::string_view name(Stop);
@@ -67,8 +68,8 @@ struct Callbacks {
   std::function<bool()> enough = {};
 };
 /// First measures the heuristic's candidate (options[0] at every fork) and tells it to the searcher. Then does the same
-/// with `first`, in their order: candidates that are good elsewhere. Then runs the searcher. Strategies need no code
-/// for these candidates.
+/// with the candidates `first`, which are good elsewhere, in their order. Then runs the searcher. Strategies need no
+/// code for these candidates.
 LoopResult run(const Space&, Searcher&, const Budget&, const Callbacks&, std::vector<Candidate> first = {});
 
 }  // namespace deplo::search

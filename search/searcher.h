@@ -41,7 +41,7 @@ struct Experience {
   Trail trail;
   double microseconds = 0;  // infinite: it failed
 };
-using SourceTask = std::vector<Experience>;  // of one device and kernel
+using SourceTask = std::vector<Experience>;  // the times of one kernel on one device
 
 /// Deterministic for a given seed. Not thread-safe.
 class Searcher {
@@ -52,9 +52,9 @@ class Searcher {
   virtual std::vector<Candidate> ask(std::size_t n) = 0;
   /// True after an empty ask() if the searcher asks for nothing more although candidates may be left.
   virtual bool has_ended() const { return false; }
-  /// Tells the outcome of an asked candidate, failures included. The order may differ from the asks. Others may be told
-  /// too (known from a store, or the heuristic's); they then count as asked. Candidate::effort is the evaluation's
-  /// effort.
+  /// Tells the outcome of an asked candidate, failures included. The order may differ from the asks. Candidates that
+  /// were not asked may be told, too (known from a store, or the heuristic's); they then count as asked.
+  /// Candidate::effort is the evaluation's effort.
   virtual void tell(const Candidate&, const Outcome&) = 0;
   /// True if warm_start() can teach the searcher's model.
   virtual bool learns() const { return false; }
@@ -70,10 +70,10 @@ double reward(const Outcome&);
 struct SearcherKind {
   std::string_view name;                       // as in --search
   std::string_view summary;                    // one line, shown by `deplo strategies`
-  std::span<const Hyperparameter> parameters;  // all that it reads
+  std::span<const Hyperparameter> parameters;  // all parameters that the searcher reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);
   bool takes_any = false;  // takes parameters with other names, too, with any values
-  bool walks_all = false;  // its user wants every candidate: little expected gain does not end its search
+  bool walks_all = false;  // tries every candidate: a small expected gain does not end its search
 };
 
 /// Throws Error `place: expected …, found …` unless the strategy has this parameter and the value is legal.
@@ -90,8 +90,8 @@ class StrategyFailed : public Error {
 std::span<const SearcherKind* const> searchers();
 /// True for "exec:COMMAND", a strategy in another process (docs/protocol.md). It is not in the list of searchers().
 bool is_program(std::string_view name);
-/// The strategy of that name, or the one that runs a program. "default" is the one that the results in
-/// docs/strategies.md favour. Throws Error that lists the known names.
+/// The strategy of that name, or the strategy that runs a program. "default" is the strategy that the results in
+/// docs/strategies.md favour. Throws Error that lists the known names if the name is unknown.
 const SearcherKind& find_searcher(std::string_view name);
 /// Throws Error for an unknown name or bad parameters, and StrategyFailed if a program does not start.
 std::unique_ptr<Searcher> make_searcher(std::string_view name, const Space&, const SearchOptions&);

@@ -38,8 +38,8 @@ class Space {
  public:
   virtual ~Space() = default;
   virtual PositionPtr root() const = 0;
-  /// The knobs, in the order of the tree. By default those of the heuristic's candidate and of 64 random ones (the same
-  /// ones at every call), with the options that these were offered: a large tree may have more.
+  /// The knobs, in the order of the tree. By default, these are the knobs on the paths to the heuristic's candidate and
+  /// to 64 random candidates (the same at every call), with the options offered there. A large tree may have more.
   virtual std::vector<KnobInfo> knobs() const;
   /// The candidate of a stored trail; nullptr if the trail is not a candidate of this space.
   virtual PositionPtr find(const Trail&) const;
@@ -48,14 +48,14 @@ class Space {
 /// "integer" if all options are integers, else "text".
 std::string kind_of(const std::vector<Value>& options);
 
-/// The option of the fork that the choice takes; nullopt if the knob is another one, or the value is not offered.
+/// The index of the option that the choice takes; nullopt if the fork is on another knob or does not offer the value.
 std::optional<std::size_t> option_of(const Fork&, const Choice&);
 
 /// The position after all choices of the trail; nullptr if a knob or value does not fit.
 PositionPtr walk(const Space&, const Trail&);
 /// The untuned compiler's candidate: options[0] at every fork.
 PositionPtr heuristic(const Space&);
-/// The candidate below a position that options[0] of each further fork lead to.
+/// The candidate that is reached from a position by options[0] of each further fork.
 PositionPtr completed(PositionPtr);
 
 }  // namespace deplo::search

@@ -11,7 +11,7 @@ namespace {
 
 const std::int64_t* number_in(const Value& value) { return std::get_if<std::int64_t>(&value); }
 
-// Ratios count where both are positive: 6 is nearer to 8 than to 4.
+// Positive numbers are compared by ratio: 6 is nearer to 8 than to 4.
 double distance(std::int64_t a, std::int64_t b) {
   const auto x = static_cast<double>(a), y = static_cast<double>(b);
   return a > 0 && b > 0 ? std::abs(std::log(x / y)) : std::abs(x - y);

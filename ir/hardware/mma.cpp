@@ -14,8 +14,8 @@ namespace {
 // PTX ISA, "wgmma.mma_async": 8 to 256 columns.
 constexpr std::int64_t most_columns = 256;
 
-// PTX ISA, "Matrix shape". The deeper one of a type is the faster one, and comes first; before all, the widest of a
-// warpgroup.
+// PTX ISA, "Matrix shape". Faster atoms come first: those of a warpgroup, from the widest down, and then for each
+// operand type the deeper atom before the others.
 const std::vector<Atom>& all() {
   static const std::vector<Atom> atoms = [] {
     std::vector<Atom> result;
@@ -29,7 +29,7 @@ const std::vector<Atom>& all() {
   return atoms;
 }
 
-/// The one dimension of an index that depends on the axis; -1: none or several.
+/// The only dimension of an index that depends on the axis; -1 if no dimension or several depend on it.
 int dimension_of(const std::vector<Expr>& index, const std::string& axis) {
   int found = -1;
   for (std::size_t d = 0; d < index.size(); ++d) {
@@ -45,8 +45,9 @@ bool steps(const std::vector<Expr>& index, int dimension, const std::string& axi
          coefficient(index[static_cast<std::size_t>(dimension)], axis) == by;
 }
 
-/// Along one dimension the index steps by 1 with `unit`, by `wide` with `outer`; along another by 1 with `depth`; one
-/// of them is the last. Sets whether that is the depth's.
+/// Checks that the index steps by 1 with `unit` and by `wide` with `outer` along one dimension, and by 1 with `depth`
+/// along another, and that one of these dimensions is the last. Sets `by_depth` to whether `depth` walks the last
+/// dimension.
 bool walks(const std::vector<Expr>& index, const std::string& unit, const std::string& outer, std::int64_t wide,
            const std::string& depth, bool& by_depth) {
   const int along = dimension_of(index, unit), deep = dimension_of(index, depth);
@@ -62,7 +63,7 @@ const Stmt* definition(const Body& body, const std::string& value) {
   return nullptr;
 }
 
-/// What rounding makes elements of; nullopt: it is none.
+/// The type in memory of the elements that the statement rounds to; nullopt if the statement does not round.
 std::optional<DType> rounded_by(const Stmt& stmt) {
   const auto* assign = stmt.as<Assign>();
   if (assign == nullptr || std::get_if<std::string>(assign->args.data()) == nullptr) return std::nullopt;
@@ -71,13 +72,14 @@ std::optional<DType> rounded_by(const Stmt& stmt) {
   return assign->op == Op::round_tf32 ? std::optional(DType::f32) : std::nullopt;
 }
 
-// f(expression) for each that the factor's value follows from.
+// Calls f(expression) for each index expression that the factor's value depends on.
 template <class F>
 void for_each_index(const Factor& factor, F&& f) {
   for (const Stmt* stmt : factor.made_by) visit_reads(*stmt, f, [](const std::string&) {});
 }
 
-// Wherever it depends on one of the axes it steps by `times` as much with `outer` as with `inner`.
+// Checks that the factor depends on `inner`, and that each of its index expressions steps `times` as far with `outer`
+// as with `inner`.
 bool steps_with(const Factor& factor, const std::string& outer, std::int64_t times, const std::string& inner) {
   bool found = false, all = true;
   for_each_index(factor, [&](const Expr& e) {
@@ -94,7 +96,8 @@ bool defines(const Tile& tile, const std::string& value) {
   return found;
 }
 
-// All of it is made in the body, by no accumulator; nullopt: it is not.
+// Returns the factor that computes the value, if the body contains all its statements and none is an accumulator;
+// nullopt otherwise.
 std::optional<Factor> factor_of(const Tile& tile, const Body& body, const std::string& value) {
   Factor factor;
   factor.value = value;
@@ -117,21 +120,21 @@ std::optional<Factor> factor_of(const Tile& tile, const Body& body, const std::s
   return factor;
 }
 
-// What lies in a slab by 8 r + g, or 2 t + v, as an instruction fetches it; of what a thread makes that is what it
-// depends on these axes by.
+// Checks that the factor's elements are laid out by 8 r + g, or by 2 t + v. For a slab, this is the place from which
+// the instruction fetches them. For a factor that threads compute, it is how the value depends on these axes.
 bool is_dealt(Factor& factor, const std::string& unit, const std::string& outer, std::int64_t wide,
               const std::string& depth) {
   return factor.in_slab() ? walks(factor.load()->index, unit, outer, wide, depth, factor.along_k)
                           : steps_with(factor, outer, wide, unit);
 }
 
-// Rows of a slab that a descriptor names.
+// Checks that the slab's rows are adjacent, as a descriptor requires.
 bool rows_follow(const Factor& factor, const std::string& unit, const std::string& depth) {
   const auto last_two = [&](int along) { return along >= static_cast<int>(factor.load()->index.size()) - 2; };
   return last_two(dimension_of(factor.load()->index, unit)) && last_two(dimension_of(factor.load()->index, depth));
 }
 
-/// The axes w and j of a product by warpgroups; "" or why there are none.
+/// Finds the axes w and j of a product by warpgroups. Returns "", or the reason if there are none.
 std::string find_warpgroup(const Tile& tile, const std::vector<const Axis*>& threads, const std::string& depth,
                            Product& product) {
   const std::int64_t tiles = product.atom->n / warp_columns;
@@ -166,8 +169,8 @@ const Atom* find_atom(std::string_view name) {
 std::string_view element_names(const Atom& atom) { return atom.operands == Operands::float16 ? "f16 or bf16" : "f32"; }
 
 std::int64_t multiply_adds_per_cycle(std::string_view architecture) {
-  // By compute capability, from this one on: as the peaks of an A100, RTX 3090 and 4090, H100, B200 and RTX 5090 say in
-  // NVIDIA's architecture whitepapers.
+  // Rates by the compute capability from which they hold. They follow from the peaks of an A100, RTX 3090 and 4090,
+  // H100, B200 and RTX 5090 in NVIDIA's architecture whitepapers.
   constexpr std::pair<int, std::int64_t> rates[] = {{80, 1024}, {86, 256}, {90, 2048}, {100, 4096}, {120, 256}};
   std::int64_t found = rates[0].second;
   for (const auto& [since, rate] : rates)
@@ -176,9 +179,9 @@ std::int64_t multiply_adds_per_cycle(std::string_view architecture) {
 }
 
 double tensor_cycles(const Atom& atom, std::string_view architecture) {
-  // NVIDIA A100 Tensor Core GPU Architecture, table 1: of tf32 half as many. Luo et al., Benchmarking and Dissecting
-  // the Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak
-  // on 9.0; the same is taken for 10.0, whose peak is of another instruction, too.
+  // NVIDIA A100 Tensor Core GPU Architecture, table 1: tf32 has half the rate. Luo et al., Benchmarking and Dissecting
+  // the Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak on
+  // 9.0. The same is assumed for 10.0, whose peak also belongs to another instruction.
   constexpr double schedulers = 4, tf32 = 0.5, reached_by_warps = 0.63;
   const int capability = compute_capability(architecture);
   double rate = static_cast<double>(multiply_adds_per_cycle(architecture)) / schedulers;
@@ -201,7 +204,7 @@ bool Factor::depends_on(const std::string& axis) const {
 
 std::optional<DType> element_type(const Program& program, const Factor& factor) {
   if (factor.in_slab()) return factor.slab->dtype;
-  const auto* const load = factor.made_by.back()->as<Load>();  // what stands before it says where
+  const auto* const load = factor.made_by.back()->as<Load>();  // earlier statements compute its index
   if (load == nullptr) return rounded_by(*factor.made_by.back());
   if (const Buffer* buffer = program.find(load->buffer)) return buffer->dtype;
   std::optional<DType> kept;
@@ -273,7 +276,8 @@ std::vector<std::string> find_products(const Program& program, Operands operands
   for_each(program.body, [&](const Stmt& stmt) {
     const Body* body = inner_body(stmt);
     if (body == nullptr) return;
-    std::map<std::string, const Stmt*, std::less<>> made;  // in the body: unrolled ones are long
+    // the statement that defines each value of the body; a map, because unrolled bodies are long
+    std::map<std::string, const Stmt*, std::less<>> made;
     for (const Stmt& inner : *body) made.emplace(defined(inner), &inner);
     const auto maker = [&](const Arg& arg) {
       const auto* value = std::get_if<std::string>(&arg);

@@ -17,35 +17,36 @@ namespace deplo::ir::mma {
 
 /// The types of the operands: float16 is f16 or bf16, the same for both operands; tf32 is f32, rounded to tf32.
 enum class Operands : std::uint8_t { float16, tf32 };
-/// Whether elements of the type in memory can be such operands.
+/// Whether elements of this type in memory can be such operands.
 constexpr bool takes(Operands operands, DType dtype) {
   return operands == Operands::float16 ? is_float16(dtype) : dtype == DType::f32;
 }
 
 /// A matrix instruction of one or more warps. It adds a product of m rows, n columns and depth k to m x n sums of f32.
-/// It is mma.sync of a warp from sm_80 on, or wgmma of a warpgroup on sm_90a. Of each 16 x 8 sums of a warp, thread 4 g
-/// + t (g < 8, t < 4) holds (8 r + g, 2 t + v) for r, v < 2. Warp w of a warpgroup has the rows from 16 w on.
+/// It is mma.sync of a warp from sm_80 on, or wgmma of a warpgroup on sm_90a. The sums of a warp form tiles of 16 x 8.
+/// In each tile, thread 4 g + t (g < 8, t < 4) holds the sums (8 r + g, 2 t + v) for r, v < 2. Warp w of a warpgroup
+/// has the rows from 16 w on.
 ///
-/// Operands of a warp consist of matrices of 8 rows (for b: columns) and 16 bytes along k. A matrix is one register of
-/// each thread: thread 4 g + t has elements t * packed() + e of row g. The matrices are counted along the rows first,
-/// then along k.
+/// Operands of a warp consist of matrices of 8 rows (for b: columns) and 16 bytes along k. A matrix takes one register
+/// of each thread: thread 4 g + t has elements t * packed() + e of row g. The matrices are counted along the rows
+/// first, then along k.
 struct Atom {
   std::string name;
   std::int64_t m, n, k;
   Operands operands;
   std::int64_t warps = 1;
 
-  bool of_warpgroup() const { return warps > 1; }                                // then operand b is in shared memory
-  std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements of a register
-  std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, along k
-  std::int64_t a_matrices() const { return m / warps / 8 * (k / depth()); }      // of a warp
+  bool of_warpgroup() const { return warps > 1; }                                // if so, operand b is in shared memory
+  std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements per register
+  std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, in elements along k
+  std::int64_t a_matrices() const { return m / warps / 8 * (k / depth()); }      // per warp
   std::int64_t b_matrices() const { return n / 8 * (k / depth()); }
   bool takes(DType dtype) const { return mma::takes(operands, dtype); }
 };
 std::span<const Atom> atoms();
 const Atom* find_atom(std::string_view name);  // nullptr: none
 std::string_view element_names(const Atom&);   // for messages: "f16 or bf16"
-/// Peak dense multiply-adds of 16 bits into f32 per cycle, by a multiprocessor of an architecture ("sm_90").
+/// Peak dense multiply-adds per cycle of a multiprocessor of an architecture ("sm_90"), from 16-bit factors into f32.
 std::int64_t multiply_adds_per_cycle(std::string_view architecture);
 /// Cycles that the tensor core of a scheduler (one of four) needs for a warp's part of one product.
 double tensor_cycles(const Atom&, std::string_view architecture);
@@ -63,15 +64,15 @@ struct Factor {
   std::string value;
   std::vector<const Stmt*> made_by;  // statements of the loop's body: Loads, Indices and Assigns, in order
   const Stage* slab = nullptr;       // nullptr: the threads compute the factor
-  bool along_k = true;  // of a slab: the last dimension of its buffer runs along k; else along rows or columns
+  bool along_k = true;  // for a slab: whether its buffer's last dimension runs along k, not along rows or columns
 
   bool in_slab() const { return slab != nullptr; }
   /// The Load, if the factor is nothing but a loaded element; else nullptr.
   const Load* load() const { return made_by.size() == 1 ? made_by.front()->as<Load>() : nullptr; }
   bool depends_on(const std::string& axis) const;
 };
-/// The type in memory of elements with the factor's values: that of the slab or buffer it is loaded from, or that to
-/// which it is rounded; nullopt: it is neither loaded nor rounded.
+/// The type of the factor's elements in memory: the type of the slab or buffer from which they are loaded, or the type
+/// to which the factor is rounded; nullopt: the factor is neither loaded nor rounded.
 std::optional<DType> element_type(const Program&, const Factor&);
 
 /// The product of a marked loop: acc <- add(acc, multiply(a, b)), for iteration k of the loop and sum (row, column).
@@ -81,23 +82,23 @@ struct Product {
   std::string acc;
   std::string rows, row_thread;        // the axes r and g in row 8 r + g of `a`
   std::string columns, column_thread;  // the axes v and t in column 2 t + v of `b`
-  std::string warp;                    // of a warpgroup: the axis w in row 16 w + 8 r + g
+  std::string warp;                    // for a warpgroup: the axis w in row 16 w + 8 r + g
   std::string next;                    // if the atom has more than 8 columns: the axis j in column 8 j + 2 t + v
 };
-/// The factors of the body's only sum of products. `a` is the factor that depends on the axis `rows`. nullopt: the body
-/// is anything else.
+/// The factors of a sum of products. `a` is the factor that depends on the axis `rows`.
 struct Factors {
   Factor a, b;
   std::string acc;
 };
+/// Returns the factors if the body is one sum of products and nothing else; nullopt otherwise.
 std::optional<Factors> find_factors(const Tile&, const Body&, const std::string& rows);
-/// Analyses a marked loop. If it is such a product, sets `product` and returns ""; else returns the reason in one line.
+/// Analyses a marked loop. If it is a Product, sets `product` and returns ""; else returns the reason in one line.
 std::string find_product(const Tile&, const Loop&, Product& product);
 
-/// The values of a Loop program that matrix instructions with such operands could compute: products that a sum adds up,
-/// each of two factors that are loaded as, or rounded to, these types. Ignores whether the program allows tf32.
+/// Returns the values of a Loop program that matrix instructions with such operands could compute: products that a sum
+/// adds up, where both factors are loaded as, or rounded to, these types. Ignores whether the program allows tf32.
 std::vector<std::string> find_products(const Program&, Operands);
-/// Whether tensor cores may execute such products of the program.
+/// Whether the program has products that tensor cores may execute.
 bool may_multiply(const Program&);
 
 }  // namespace deplo::ir::mma

@@ -33,14 +33,14 @@ const std::string* vector_axis(const Program& program) {
   return found;
 }
 
-/// Does the index step by 1 with the axis in dimension `at`, and depend on it nowhere else?
+/// Does the index step by 1 with the axis in dimension `at`, and depend on the axis in no other dimension?
 bool steps_in(const std::vector<Expr>& index, std::size_t at, const std::string& axis) {
   for (std::size_t d = 0; d < index.size(); ++d)
     if (d != at && depends_on(index[d], axis)) return false;
   return at < index.size() && coefficient(index[at], axis) == 1;
 }
 
-/// Elements of bf16 in rows along the last dimension.
+/// Whether the buffer or Stage of this name has bf16 elements in rows along the last dimension.
 bool has_rows(const Program& program, const std::string& name) {
   if (const Buffer* buffer = program.find(name))
     return buffer->dtype == DType::bf16 && !buffer->strides.empty() && buffer->strides.back() == 1;

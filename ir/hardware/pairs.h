@@ -14,7 +14,8 @@ inline constexpr int depth = 2, lanes = 16;
 /// Whether the rows of a slab run along the rows of its source. If so, two rows are copied at once, in vectors;
 /// otherwise the elements of a pair are adjacent in the source.
 bool along_rows(const Stage&, const Buffer& source);
-/// "" if such a Stage can store its elements in pairs, else the reason. It does not depend on the Stage's lanes.
+/// Returns "" if the Stage can store its elements in pairs, else the reason. The result does not depend on the Stage's
+/// lanes.
 std::string fault(const Stage&, const Buffer& source);
 
 /// The product of a marked loop: acc <- add(acc, multiply(a, b)). A pair of `a` is the same for all lanes, and adjacent
@@ -26,8 +27,8 @@ struct Product {
 /// Analyses a loop of the program's Tile. If it has the form of such a product, sets `product` and returns ""; else
 /// returns the reason.
 std::string find_product(const Program&, const Loop&, Product& product);
-/// "" if the operands are in memory as the instruction takes them: `b` in a Stage in pairs, `a` as bf16 in rows; else
-/// the reason.
+/// Returns "" if the operands are in memory as the instruction takes them: `b` in a Stage in pairs, `a` as bf16 in
+/// rows; else the reason.
 std::string fault(const Program&, const Product&);
 
 }  // namespace deplo::ir::pairs

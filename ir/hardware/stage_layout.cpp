@@ -13,8 +13,8 @@
 namespace deplo::ir {
 namespace {
 
-// Chunk c of 16 bytes in row r of the panel lies where chunk c ^ (r / (128 / swizzle) % (swizzle / 16)) would: address
-// bits 4 and up are flipped by the bits from 7 on.
+// Chunk c of 16 bytes in row r of the panel lies in the place of chunk c ^ (r / (128 / swizzle) % (swizzle / 16)):
+// address bits 4 and up are flipped by the bits from 7 on.
 Expr swizzled(const Expr& column, const Expr& row, int swizzle, DType dtype) {
   const std::int64_t chunk = 16 / bytes(dtype);
   const Expr flip = row / (128 / swizzle) % (swizzle / 16);

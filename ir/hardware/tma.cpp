@@ -9,7 +9,7 @@ namespace deplo::ir::tma {
 namespace {
 
 constexpr std::size_t max_rank = 5;                         // cuTensorMapEncodeTiled
-constexpr std::int64_t max_stride = std::int64_t{1} << 40;  // bytes; the same
+constexpr std::int64_t max_stride = std::int64_t{1} << 40;  // bytes; cuTensorMapEncodeTiled
 constexpr std::int64_t max_extent = INT32_MAX;              // coordinates are s32 (PTX ISA, "cp.async.bulk.tensor")
 
 std::string stride_fault(const Buffer& source) {

@@ -1,4 +1,4 @@
-// The requirements of the hardware's tensor copies (TMA). All their limits are here.
+// The requirements of the hardware's tensor copies (TMA). All limits of TMA are here.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,14 +15,14 @@ inline constexpr std::int64_t most_extent = 256, granule = 16;
 // a swizzle pattern repeats after this many rows, to which a swizzled box is aligned.
 inline constexpr std::int64_t alignment = 128, pattern_rows = 8;
 
-/// Whether the number of bytes is that of a swizzle pattern (CUDA driver API, CUtensorMapSwizzle). wgmma's descriptors
-/// use the same patterns.
+/// Whether a swizzle pattern of this many bytes exists (CUDA driver API, CUtensorMapSwizzle). wgmma's descriptors use
+/// the same patterns.
 constexpr bool is_pattern(std::int64_t swizzle) { return swizzle == 32 || swizzle == 64 || swizzle == 128; }
 /// Why `d` cannot walk `source` (cuTensorMapEncodeTiled), in one line; "" if it can.
 std::string fault(const TmaDescriptor& d, const Buffer& source);
-/// The address of byte `address` of a copy under the pattern: the bits from 7 on flip the bits from 4 on (the guide,
-/// swizzle modes). Only the sanitizer uses it. stage_layout.h computes the same from rows and columns, so that each
-/// checks the other.
+/// The address to which the pattern moves byte `address` of a copy: the bits from 7 on flip the bits from 4 on (the
+/// guide, swizzle modes). Only the sanitizer uses this function. stage_layout.h computes the same address from rows and
+/// columns, so that each checks the other.
 inline std::int64_t swizzled_address(std::int64_t address, int swizzle) {
   return swizzle == 0 ? address : address ^ (((address / 128) % (swizzle / 16)) * 16);
 }

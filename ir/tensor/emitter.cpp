@@ -10,7 +10,8 @@
 
 namespace deplo::ir::tensor {
 
-// No kernel compiles with a buffer named, say, get_ew: that prefix is OpenCL's.
+// Prefixes a reserved name with `_`. A kernel with a buffer named, say, get_ew does not compile, because OpenCL
+// reserves the prefix `get_`.
 std::string Emitter::unique(std::string name) {
   if (is_reserved(name)) name.insert(0, "_");
   const auto [at, is_new] = names_.emplace(name, 0);
@@ -102,7 +103,8 @@ bool Emitter::is_repeated(int x, std::size_t dim) const {
 
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   std::sort(dims.begin(), dims.end());
-  // One of n equal elements is their maximum and minimum, and n times it is their sum, with one rounding in place of n.
+  // The maximum and minimum of n equal elements is one of them. Their sum is n times one of them, with one rounding
+  // instead of n.
   double equal = 1;
   const auto repeated = std::stable_partition(dims.begin(), dims.end(), [&](std::int64_t dim) {
     return op == Op::multiply || !is_repeated(x, static_cast<std::size_t>(dim));
@@ -127,7 +129,7 @@ int Emitter::scan(Op op, int x, std::int64_t dim, std::string_view suffix) {
   const Shape shape = this->shape(x);
   const auto d = static_cast<std::ptrdiff_t>(dim);
   if (extent(x, dim) == 1) return x;
-  // The dimension comes last, and goes back to its place.
+  // The scanned dimension is moved to the end, and back afterwards.
   Shape lines = shape;
   std::rotate(lines.begin() + d, lines.begin() + d + 1, lines.end());
   Coordinates there = identity(lines), back = identity(shape);
@@ -198,7 +200,8 @@ void unflatten(const Expr& flat, const Shape& shape, Run run, const Ranges& rang
   }
 }
 
-// Extends both runs to the shortest ones, of at least one dimension each, that hold equally many elements.
+// Extends each run by at least one dimension, until both hold the same number of elements. The runs are the shortest
+// possible.
 void next_runs(const Shape& a, Run& x, const Shape& b, Run& y) {
   std::int64_t left = a[x.end++], right = b[y.end++];
   while (left != right) {
@@ -211,7 +214,7 @@ void next_runs(const Shape& a, Run& x, const Shape& b, Run& y) {
 
 }  // namespace
 
-// Runs of dimensions with equally many elements are reshaped on their own, so that most need no division at all.
+// Reshapes runs of dimensions with the same number of elements separately, so that most runs need no division at all.
 int Emitter::reshape(int x, const Shape& to, std::string_view suffix) {
   const Shape& from = shape(x);
   const Ranges ranges = coordinate_ranges(to);
@@ -223,7 +226,7 @@ int Emitter::reshape(int x, const Shape& to, std::string_view suffix) {
     next_runs(from, source, to, result);
     unflatten(flatten(to, result), from, source, ranges, coordinates);
   }
-  for (std::size_t d = source.end; d < from.size(); ++d) coordinates.emplace_back(0);  // extents of 1 at the end
+  for (std::size_t d = source.end; d < from.size(); ++d) coordinates.emplace_back(0);  // trailing extents of 1
   return map(x, to, std::move(coordinates), suffix);
 }
 

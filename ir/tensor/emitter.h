@@ -14,8 +14,8 @@ namespace deplo::ir::tensor {
 using Dims = std::vector<std::int64_t>;
 using Coordinates = std::vector<Expr>;
 
-/// Every function returns the index of a node. Intermediate nodes are named `<call>_<suffix>`.
-/// There is one for each kind of node.
+/// Adds nodes to a graph, with a function for each kind of node. These functions return the index of a node.
+/// Intermediate nodes are named `<call>_<suffix>`.
 class Emitter {
  public:
   explicit Emitter(std::size_t expected) { graph_.nodes.reserve(expected); }
@@ -31,14 +31,14 @@ class Emitter {
 
   /// Reserves the name of a node of the graph being decomposed, so that no intermediate node gets it.
   void reserve(const std::string& name) { names_.emplace(name, 0); }
-  /// The nodes that follow belong to the call of this name.
+  /// Sets the call to which the nodes that follow belong.
   void start(const std::string& call) { call_ = call; }
   void rename(int id, const std::string& name) { graph_.nodes[static_cast<std::size_t>(id)].name = name; }
 
   int add(Node node);
   int scalar(double value, DType, std::string_view suffix);
-  /// Converts to another dtype: a copy, or a Scalar if `x` is one. Returns `x` itself if it has the dtype. Nothing is
-  /// rounded to 16 bits here: tensors are rounded when they are stored.
+  /// Converts to another dtype by a copy, or by a new Scalar if `x` is a Scalar. Returns `x` itself if it has the
+  /// dtype. Does not round to 16 bits: tensors are rounded when they are stored.
   int convert(int x, DType);
   /// Converts integers of any type to indices, which are i32. Integers beyond 32 bits are clamped, which leaves them
   /// outside of every tensor.
@@ -56,23 +56,24 @@ class Emitter {
   /// these elements g1, g2, …
   int whole(const Expr& value, std::vector<int> numbers, std::string_view suffix);
 
-  /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. Along a dimension of
-  /// equal elements one element stands for all (times the extent for a sum), except for a product.
+  /// Reduces the dimensions in ascending order, so the innermost comes last. They keep extent 1. Along a dimension
+  /// whose elements are all equal, one element represents them (times the extent for a sum), except in a product.
   int reduce(Op, int x, Dims dims, std::string_view suffix);
   /// Combines, at each place, all elements along the dimension from the first one to that place.
   int scan(Op, int x, std::int64_t dim, std::string_view suffix);
   /// out[i, j, …] = x[coordinates].
   int map(int x, Shape, Coordinates, std::string_view suffix);
-  /// The same, but the coordinates may name `g1`, the element of `indices`, which has the shape of the result.
+  /// out[i, j, …] = x[coordinates]. The coordinates may name `g1`, the element of `indices` at [i, j, …]. `indices` has
+  /// the shape of the result.
   int gather(int x, int indices, Shape, Coordinates, std::string_view suffix);
-  /// The same with several tensors of indices: g1, g2, …
+  /// A gather with several tensors of indices, whose elements are named g1, g2, …
   int gather(int x, std::vector<int> indices, Shape, Coordinates, std::string_view suffix);
   /// An index map of several arguments.
   int branches(std::vector<int> args, TensorType, IndexMap, std::string_view suffix);
   /// Broadcasts by NumPy's rule. A Scalar is returned unchanged.
   int broadcast(int x, const Shape&);
   int reshape(int x, const Shape&, std::string_view suffix);
-  /// Removes the dimensions, which have extent 1.
+  /// Removes the dimensions, each of which must have extent 1.
   int drop(int x, const Dims& dims, std::string_view suffix);
 
  private:

@@ -1,4 +1,4 @@
-// The meaning of Tensor IR, in double or in another arithmetic.
+// Evaluates Tensor IR, in double or in another arithmetic.
 #include "ir/tensor/evaluate.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t most_elements = std::int64_t{1} << 27;  // 1 GiB of doubles
 constexpr std::size_t gather_slots = 32;                       // slot of g<a> is gather_slots + a
 
-// An index expression in postfix order over numbered slots: a walk without names or pointers for each element.
+// An index expression in postfix order over numbered slots, so that evaluation looks up no names and follows no
+// pointers.
 class Code {
  public:
   explicit Code(const Expr& e) { compile(e); }
@@ -40,7 +41,7 @@ class Code {
   struct Step {
     Expr::Kind kind;
     ExprOp op;
-    std::int64_t value;  // of a constant; slot of a variable
+    std::int64_t value;  // the value of a constant, or the slot of a variable
   };
 
   void compile(const Expr& e) {
@@ -65,7 +66,7 @@ class Code {
   std::vector<std::int64_t> stack_;
 };
 
-// Calls each(element) for the elements in order; slots hold the coordinates.
+// Calls each(element) for the elements in order; `slots` holds the coordinates of the element.
 template <class F>
 void for_each_element(const Shape& shape, std::vector<std::int64_t>& slots, F&& each) {
   const std::int64_t count = element_count(shape);
@@ -129,7 +130,8 @@ class Evaluator {
     if (is_integer(dtype)) return apply_integer(op, args, dtype);
     double result = 0;
     const auto at = [&](std::size_t i) { return i < args.size() ? &args[i] : nullptr; };
-    const Arithmetic& arithmetic = is_float(dtype) ? arithmetic_ : reals();  // comparisons are the same in all
+    // comparisons are the same in every arithmetic
+    const Arithmetic& arithmetic = is_float(dtype) ? arithmetic_ : reals();
     arithmetic.apply(op, 1, &result, at(0), at(1), at(2));
     return result;
   }

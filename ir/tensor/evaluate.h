@@ -1,4 +1,4 @@
-// Tensor IR in other arithmetics than double.
+// Evaluates Tensor IR in an arithmetic other than double.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace deplo::ir::tensor {
 
-/// As evaluate(graph, sources), with floats of this arithmetic in sources and results.
+/// Like evaluate(graph, sources), but floats in sources and results are values of this arithmetic.
 std::vector<std::vector<double>> evaluate(const Graph&, const std::vector<std::vector<double>>& sources,
                                           const Arithmetic&);
 

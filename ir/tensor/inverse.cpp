@@ -9,7 +9,7 @@ namespace deplo::ir::tensor {
 namespace {
 
 /// A dimension of the source, as a part of a dimension of the view: (coordinate / unit) % extent. A dimension that is
-/// walked from its end is no part of another.
+/// walked from its end is always a whole dimension of the view.
 struct Part {
   std::size_t of;
   std::int64_t unit, extent;
@@ -28,7 +28,7 @@ bool is_by_constant(const Expr& e, ExprOp op) {
   return e.kind() == Expr::Kind::binary && e.op() == op && e.rhs().kind() == Expr::Kind::constant;
 }
 
-// d, d / unit, d % extent, (d / unit) % extent or extent - 1 - d.
+// Recognises d, d / unit, d % extent, (d / unit) % extent and extent - 1 - d, where d is a dimension of the view.
 std::optional<Part> part_of(Expr e, std::int64_t extent, std::size_t source, const Shape& view) {
   std::int64_t unit = 1;
   if (e.kind() == Expr::Kind::binary && e.op() == ExprOp::sub && e.lhs().is_constant(extent - 1)) {

@@ -1,4 +1,4 @@
-// Tensor IR to text, and the coordinates that its index maps are written in.
+// Prints Tensor IR, and defines the coordinates in which its index maps are written.
 #include "ir/tensor/tensor.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ Expr coordinate(std::size_t dimension) {
 Ranges coordinate_ranges(const Shape& shape) {
   Ranges ranges;
   ranges.reserve(shape.size());
-  // An empty tensor has no coordinates; 0 keeps the interval one that the simplifier understands.
+  // An empty tensor has no coordinates. An upper bound of 0 keeps the interval valid for the simplifier.
   for (std::size_t d = 0; d < shape.size(); ++d)
     ranges.emplace_back(coordinate(d).name(), Interval{0, std::max<std::int64_t>(shape[d] - 1, 0)});
   return ranges;
@@ -62,7 +62,7 @@ class Printer {
       out_ += fmt::format("{}: {} = {}\n", n.name, print(n.type), number(s->value, n.type.dtype));
   }
 
-  // As Python prints it: a float has a point or an exponent.
+  // Prints a number as Python does: a float has a point or an exponent.
   static std::string number(double value, DType dtype) {
     if (dtype == DType::boolean) return value != 0 ? "True" : "False";
     if (is_integer(dtype)) return fmt::format("{:.0f}", value);
@@ -119,7 +119,7 @@ class Printer {
     return text;
   }
 
-  // g1 is printed as what it stands for: `indices[i, j]`.
+  // g1 is printed as the element that it stands for: `indices[i, j]`.
   Substitution gathers(const Node& n, std::size_t first) const {
     Substitution values;
     for (std::size_t a = first; a < n.args.size(); ++a) {

@@ -34,8 +34,9 @@ struct Elementwise {
   bool operator==(const Elementwise&) const = default;
 };
 
-/// out[i, j, …] = expression of the coordinates, for arange and masks. It is i32, or boolean for a condition. It may
-/// name `g1`, `g2`, …: the value (i32) of args[0], args[1], … at [i, j, …], for integer division.
+/// out[i, j, …] = expression of the coordinates, for arange and masks. The result has integers, or booleans for a
+/// condition. For integer division, the expression may name `g1`, `g2`, …: the value of args[0], args[1], … at [i, j,
+/// …], which is an i64 if the result is i64 and an i32 otherwise.
 struct Coordinate {
   Expr value;
   bool operator==(const Coordinate&) const = default;
@@ -43,14 +44,14 @@ struct Coordinate {
 
 /// Collapses `axis` to extent 1.
 struct Reduction {
-  Op op = Op::add;  // one with a neutral element
+  Op op = Op::add;  // has a neutral element
   int axis = 0;
   bool operator==(const Reduction&) const = default;
 };
 
 /// Along the last dimension: out[…, k] = the elements args[0][…, 0] to args[0][…, k], combined by `op`.
 struct Scan {
-  Op op = Op::add;  // one with a neutral element
+  Op op = Op::add;  // has a neutral element
   bool operator==(const Scan&) const = default;
 };
 
@@ -68,8 +69,8 @@ struct IndexMap {
   bool operator==(const IndexMap&) const = default;
 };
 
-/// An index map of more branches joins many tensors, such as the outputs of a recurrence's steps. What reads it does not
-/// get its branches: the result is in memory.
+/// Most branches of an index map that is composed with the nodes that read it. A map with more branches joins many
+/// tensors, such as the outputs of a recurrence's steps, and its result is stored in memory.
 inline constexpr std::size_t max_composed_branches = 8;
 
 struct Node {
@@ -90,7 +91,7 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// The variable of output coordinate `dimension`: i, j, k, …, z (a matmul of rank 8 has nine inside).
+/// The variable of output coordinate `dimension`: i, j, k, …, z (a matmul of rank 8 uses nine of them internally).
 Expr coordinate(std::size_t dimension);
 /// The ranges of the coordinates of a shape, for simplify and bounds.
 Ranges coordinate_ranges(const Shape&);

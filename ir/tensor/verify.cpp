@@ -1,4 +1,4 @@
-// What Tensor IR permits.
+// Checks the rules of Tensor IR.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -11,7 +11,7 @@
 namespace deplo::ir::tensor {
 namespace {
 
-/// A function for each operation of Tensor IR. The first fault ends it.
+/// Has a function for each operation of Tensor IR. The check ends at the first fault.
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}
@@ -140,7 +140,8 @@ class Verifier {
             "a coordinate from 0 to {}, found {}", extent - 1, print(e));
   }
 
-  // Only coordinates of the result and, where they may stand, the values of arguments: g1 is that of the `first`.
+  // Checks that the expression names only coordinates of the result and, if `gathers`, values of arguments: g1 is the
+  // value of argument `first`.
   bool variables(const Node& n, const Expr& e, bool gathers, std::size_t first = 1) {
     std::vector<std::string> names;
     collect_variables(e, names);
@@ -162,7 +163,7 @@ class Verifier {
     if (error != std::errc() || end != name.data() + name.size() || a < 1) return false;
     a += first - 1;
     if (a >= n.args.size()) return false;
-    // What chooses an element is an i32; whole numbers are calculated of their own type.
+    // Indices that select an element are i32. Integer arithmetic is done in the type of the result.
     const bool wide = n.as<Coordinate>() != nullptr && n.type.dtype == DType::i64;
     const TensorType wanted{wide ? DType::i64 : DType::i32, n.type.shape};
     return require(arg(n, a) == wanted, n, "indices {}, found {}", print(wanted), print(arg(n, a)));

@@ -4,7 +4,7 @@
 
 namespace deplo::ir::tensor {
 
-/// Does the index name several axes? Windows do: a place, and an element of the window.
+/// Does the index name several axes? The index of a window does: it adds a position and an offset in the window.
 bool sums_axes(const Expr& index);
 
 }  // namespace deplo::ir::tensor

@@ -19,10 +19,10 @@
 namespace deplo::search::compare {
 namespace {
 
-// As the published figures; more bags change a score by less than 0.002.
+// As in the published figures. More bags change a score by less than 0.002.
 constexpr std::size_t bags = 20;
 constexpr std::size_t cell_replicates = 200;
-constexpr std::size_t max_failed = 3;  // runs of an entrant; each may take its whole deadline
+constexpr std::size_t max_failed = 3;  // failed runs of an entrant; each may take its whole deadline
 constexpr double run_factor = 1.1;     // searches run for 1.1 T*
 constexpr std::size_t histogram_bins = 50;
 
@@ -39,7 +39,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Calls work(0) … work(count - 1), each once, on some thread. The first exception is thrown again.
+/// Calls work(0) … work(count - 1), each once, on some thread. Rethrows an exception of `work`.
 void in_parallel(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
@@ -188,7 +188,8 @@ class Arena {
   Cell reduce(std::size_t entrant) {
     const std::vector<Steps>& runs = runs_[entrant];
     const PooledRuns pool(runs, limit_);
-    // Not by the entrant's place: adding one more changes nobody's figures.
+    // Seeded by the entrant's label, not by its index, so that adding an entrant does not change the figures of the
+    // others.
     Rng rng(mix(seed_, contest_.entrants[entrant].label));
     const std::vector<double> times = equidistant(start_, budget_, score_times);
     const std::vector<double> short_times = equidistant(start_, short_budget_, score_times);
@@ -213,7 +214,8 @@ class Arena {
     return mean_score(scores(landscape_, ranks, times));
   }
 
-  /// The evaluation with which a run came within so many percent of the optimum.
+  /// The evaluation at which a run first came within `percent` % of the optimum; censored at the run's length if it
+  /// never did.
   Event until(const Steps& run, double percent) const {
     const double limit = landscape_.within(percent);
     const auto& values = landscape_.values();
@@ -227,7 +229,7 @@ class Arena {
   void add_curves(const PooledRuns& pool, const std::vector<Steps>& runs, Rng& rng, Cell& cell) const {
     const std::vector<double> times = equidistant(start_, budget_, curve_times);
     cell.score_curve = scores(landscape_, pool.bagged(bags, times, rng), times);
-    std::vector<std::vector<double>> best(times.size());  // per time: of each run
+    std::vector<std::vector<double>> best(times.size());  // per time: the quality of the best of each run
     for (const Steps& run : runs) {
       const std::vector<double> ranks = ranks_at(run, times);
       for (std::size_t i = 0; i < times.size(); ++i) {

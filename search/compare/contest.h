@@ -22,7 +22,7 @@ struct Entrant {
 };
 
 struct Contest {
-  std::vector<Entrant> entrants;  // the others are tested against the first
+  std::vector<Entrant> entrants;  // the first is the reference of the statistical tests
   std::size_t repeats = 100;
   std::uint64_t seed = 0;
   double cutoff = 0.95, short_cutoff = 0.8;  // p of the budgets T(p)
@@ -31,7 +31,7 @@ struct Contest {
   std::size_t workers = 0;
   std::size_t warm_start = 0;  // number of records of each source, drawn again for each repeat
   std::size_t threads = 1;
-  /// Also measure the regrets after few trials (regret.h), by runs of their own. These begin with the space's default
+  /// Also measure the regrets after few trials (regret.h), in separate runs. These runs begin with the space's default
   /// configuration if it is known, and replay noise.
   bool regret = false;
 };
@@ -50,8 +50,8 @@ struct Cell {
   std::vector<double> score_curve;                              // at curve_times times in [T_0, T]
   std::array<std::vector<double>, 3> best_curve;  // quartiles of Landscape::quality(), at the same times; 0: none yet
   Regrets regrets;                                // empty without Contest::regret
-  std::size_t failed = 0;   // runs that a failing strategy ended early, or that were not begun after three of them
-  std::string fault;        // why the first one was
+  std::size_t failed = 0;   // runs that a failure of the strategy ended early, and runs skipped after three failures
+  std::string fault;        // why the first of these runs failed
   double cpu_per_1000 = 0;  // CPU seconds per 1,000 evaluations: the only figure that is not deterministic
 };
 
@@ -70,13 +70,13 @@ struct SpaceResult {
 };
 
 /// Throws Error if the space cannot rate strategies: no configuration is valid, evaluations cost nothing, random search
-/// solves it at once, or for regrets values have both signs.
+/// solves the space at once, or the values have both signs and regrets are wanted.
 void check_space(const TableSpace&, const Contest&);
 
 /// Called from the worker threads after each run.
 using Tick = std::function<void(std::size_t done, std::size_t of)>;
-/// Runs all entrants on a space. Throws Error for unknown searchers and bad parameters, and as check_space() does.
-/// The number of threads affects only cpu_per_1000. `cancelled` is polled between runs; if it returns
+/// Runs all entrants on a space. Throws Error for unknown searchers and bad parameters, and in the cases of
+/// check_space(). The number of threads affects only cpu_per_1000. `cancelled` is polled between runs; if it returns
 /// true, the result must not be used. Repeat r has the same seed for all entrants. If there are sources, strategies
 /// that can learn from them start warm; all others start cold.
 SpaceResult compete(const TableSpace&, const Contest&, const Tick&, const std::function<bool()>& cancelled,

@@ -15,7 +15,7 @@ struct Block {
   double value() const { return sum / weight; }
 };
 
-// Merges the new last block into those before it while it is lower.
+// Merges the new last block into the blocks before it, as long as its value is not higher than theirs.
 void settle(std::vector<Block>& blocks) {
   while (blocks.size() > 1) {
     const Block last = blocks.back();
@@ -44,7 +44,7 @@ std::vector<double> isotonic(std::span<const double> values, std::span<const dou
   return fitted;
 }
 
-// Runs that ended would leave the mean to those that go on; a hundred points a run hold their place.
+// A run that has ended would no longer count in the mean. A hundred repeated points per run keep its place.
 PooledRuns::PooledRuns(std::span<const Steps> runs, double limit) : runs_(runs.size()) {
   constexpr int held = 100;
   for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -56,7 +56,7 @@ PooledRuns::PooledRuns(std::span<const Steps> runs, double limit) : runs_(runs.s
       points_.push_back({static_cast<float>(static_cast<double>(last.seconds) + rest * i / held), last.rank,
                          static_cast<std::uint32_t>(run)});
   }
-  // By run where times are equal: the order must not depend on the library's sort.
+  // Equal times are ordered by run: the order must not depend on the library's sort.
   std::ranges::stable_sort(points_, {}, &Point::seconds);
 }
 

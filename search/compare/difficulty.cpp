@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {{{"recorde
 
 double square(double x) { return x * x; }
 
-// Sums of pairs, each counted both ways round.
+// Sums over pairs. Each pair is counted in both orders.
 class Correlation {
  public:
   void add(double x, double y) {
@@ -76,7 +76,7 @@ Difficulty difficulty(const TableSpace& space, const Landscape& landscape, std::
            static_cast<double>(values.size());
   };
   return {space.size(), values.size(), within(1), within(5), within(10), landscape.evaluations(0.95),
-          // What searchers are told of another objective lies around 1, or is the value itself.
+          // For other objectives, the values that searchers are told lie around 1, or are the recorded values.
           neighbour_correlation(space, space.records().objective.duration ? landscape.median() : 1, seed)};
 }
 
@@ -95,7 +95,8 @@ std::vector<double> importance(const Records& records) {
   std::vector<double> shares(records.knobs.size(), 0);
   for (std::size_t k = 0; k < shares.size() && squares > 0; ++k) {
     std::vector<std::pair<double, double>> groups(
-        records.knobs[k].values.size());  // count, sum of what is above the mean
+        // Per value of the knob: the number of records, and the sum of their differences from the mean.
+        records.knobs[k].values.size());
     for (std::size_t i = 0; i < logs.size(); ++i) {
       if (!records.records[i].outcome.ok()) continue;
       auto& [members, total] = groups[records.options_of(i)[k]];

@@ -22,9 +22,9 @@ using model::add;
 using model::Labelled;
 using Rows = model::LabelledRows;
 
-constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // a fit and a conditioning take the cube of them
+constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // rows; fitting and conditioning take cubic time
 constexpr int fit_steps = 24;
-constexpr std::size_t folds = 5;  // of rows, where there is one set to learn from
+constexpr std::size_t folds = 5;  // of the rows, if there is only one set to learn from
 
 struct Estimate {
   std::vector<double> mean, scale;
@@ -54,7 +54,7 @@ Estimate by_trees(const Rows& from, const Rows& at, std::uint64_t seed) {
   return {model::left_by_trees(from, at, seed), std::vector<double>(at.size(), 1)};
 }
 
-/// The second half of each point, over the deviations of `from`.
+/// The second half of each point, divided by `deviations`.
 model::Points scaled(const Rows& rows, const std::vector<float>& deviations) {
   model::Points out{rows.dimensions, {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -106,7 +106,8 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
 constexpr std::array learners = {Learner{"analytic", by_analysis}, Learner{"process", by_process},
                                  Learner{"trees", by_trees}};
 
-/// The quantile of |error|/scale, of rows that a model of the others was asked about.
+/// The quantile of |error|/scale over rows that the model predicted without having learned from them
+/// (cross-validation).
 double half_width(const Learner& learner, const Rows& rows, std::uint64_t seed) {
   std::vector<std::size_t> fold = rows.groups;
   std::size_t count = 1 + *std::ranges::max_element(fold);

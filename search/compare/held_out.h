@@ -22,7 +22,7 @@ namespace deplo::search::compare {
 
 /// kernel: learn from all other kernels, on all devices. device: learn from the same kernel on other devices.
 enum class LeaveOut { kernel, device };
-/// Throws Error that lists the names.
+/// Throws Error that lists the names if the name is unknown.
 LeaveOut parse_leave_out(std::string_view);
 
 struct HeldOutOptions {

@@ -43,8 +43,8 @@ class Landscape {
   /// The expected best value of random search after M evaluations:
   /// F_rand(M) = d at min(N - 1, round(M (N + 1) / (M + 1))).
   double random_value(double evaluations) const;
-  /// The same after a time: M = max(1, round(seconds / tau)), with tau = mean cost of a valid configuration + share of
-  /// invalid ones x mean cost of an invalid configuration.
+  /// The expected best value of random search after a time: M = max(1, round(seconds / tau)), with tau = mean cost of a
+  /// valid configuration + share of invalid ones x mean cost of an invalid configuration.
   double random_at(double seconds) const;
 
  private:
