@@ -21,9 +21,9 @@ bool ignored(int signal) {
 
 }  // namespace
 
-// Blocked everywhere and waited for, not handled: where a compiler lives in the process (PoCL's LLVM), it sets handlers
-// of its own that delete the files it works on, and its child processes would die of a Ctrl-C as well. Either way a
-// sound candidate would go into the store as one that does not build.
+// The signals are blocked in all threads and waited for, not handled. A compiler in the process (PoCL's LLVM) installs
+// handlers that delete the files it works on, and Ctrl-C would also kill its child processes. In both cases a correct
+// candidate would be stored as one that does not build.
 void catch_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -50,7 +50,7 @@ Deadline::Deadline(std::function<void()> report)
         try {
           report();
         } catch (const Error&) {
-          // Standard output is gone (a closed terminal): there is nobody left to tell.
+          // Standard output is gone (a closed terminal), so nobody can be told.
         }
         _exit(128 + interrupted());
       }) {}

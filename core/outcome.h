@@ -28,7 +28,7 @@ enum class Status {
   nondeterministic,  // two runs gave different bits
   noop,              // a time that is not a positive number
   implausible,       // faster than the device can be
-  no_energy,         // the device did not say the energy, which is an objective
+  no_energy,         // the device did not report the energy, which is an objective
   worker_lost,
   device_lost,
   out_of_memory,

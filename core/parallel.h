@@ -1,4 +1,4 @@
-// Work that is split among the machine's cores.
+// Splits work among the machine's cores.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace deplo {
 
-/// How many threads some work is worth: one for each `per_thread` of its units, at most one for each core. `per_thread`
-/// shall take some milliseconds, because a thread starts in 0.05.
+/// Returns the number of threads that some work is worth: one for each `per_thread` units of the work, at most one per
+/// core. `per_thread` units should take some milliseconds, because starting a thread takes 0.05 ms.
 inline std::size_t threads_for(double units, double per_thread) {
-  constexpr unsigned most = 32;  // more wait for the memory
+  constexpr unsigned most = 32;  // more threads would wait for the memory
   const double cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
   return static_cast<std::size_t>(std::clamp(units / per_thread, 1.0, cores));
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto status_interval = std::chrono::milliseconds(100);
 constexpr auto news_interval = std::chrono::seconds(1);
-constexpr std::size_t least_name = 8;  // columns: below that a name says nothing, and the details are cut instead
+constexpr std::size_t least_name = 8;  // columns: a shorter name would say nothing, so the details are cut instead
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void Progress::end() {
 void Progress::write_line(std::string_view text) {
   if (quiet_) return;
   clear();
-  constexpr std::size_t indent = 4;  // of what does not fit the window
+  constexpr std::size_t indent = 4;  // of the lines after the first of a wrapped text
   std::fprintf(out_, "%s\n", wrap(printable_lines(text), terminal_width(fileno(out_)), indent).c_str());
   std::fflush(out_);
 }

@@ -21,14 +21,15 @@ class Progress {
   void status(std::string_view name, std::string_view details);
   /// Writes a permanent line, wrapped if the window is too narrow.
   void line(std::string_view text);
-  /// Writes a line only if there is no terminal, where no status would show the same. At most one per second.
+  /// Writes a line only if `out` is not a terminal; on a terminal the status shows the same. At most one line per
+  /// second.
   void news(std::string_view text);
   /// Removes the status from the terminal and shows nothing from now on, because results follow.
   void end();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // The caller of either must hold the lock.
+  // The caller of these functions must hold the lock.
   void clear();
   void write_line(std::string_view text);
 

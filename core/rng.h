@@ -21,7 +21,7 @@ class Rng {
     return z ^ (z >> 31);
   }
 
-  /// Leaves out the next `n` numbers.
+  /// Skips the next `n` numbers.
   void skip(std::uint64_t n) { state_ += n * step; }
 
   /// Uniform in [0, n), n > 0, by rejection: no modulo bias.

@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::array<std::string_view, 2> dialect_names = {"opencl", "cuda"};  // in the order of the enum
 
-/// A number of a target's file, and the range in which it lies.
+/// A number in a target's file, and the range that it must lie in.
 struct Limit {
   std::string_view key;
   std::int64_t Target::*member;
   std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
-  bool optional = false;  // a file without it has what Target says
+  bool optional = false;  // if the file lacks the key, the default in Target applies
 };
 constexpr std::array limits = {
     Limit{"max_threads", &Target::max_threads, 1, 1 << 20},
@@ -42,7 +42,7 @@ constexpr std::array limits = {
     Limit{.key = "unit_blocks", .member = &Target::unit_blocks, .optional = true},
     Limit{.key = "unit_shared_bytes", .member = &Target::unit_shared_bytes, .optional = true},
 };
-/// What a target can do: false unless its file says so.
+/// Capabilities of a target: false unless its file sets them.
 constexpr std::array<std::pair<std::string_view, bool Target::*>, 10> capabilities = {{
     {"cpu", &Target::cpu},
     {"shuffle", &Target::shuffle},

@@ -14,7 +14,8 @@ std::optional<Dialect> parse_dialect(std::string_view);
 /// The properties of a language that rules use, independent of the device.
 struct DialectTraits {
   bool unaligned_vectors = false;  // vectors are loaded and stored at any element, not only at multiples of their size
-  bool register_limit = false;     // a kernel can limit its registers so that a unit holds a number of blocks
+  // a kernel can limit its registers so that a multiprocessor holds a given number of blocks
+  bool register_limit = false;
 };
 DialectTraits traits(Dialect);
 
@@ -27,17 +28,17 @@ struct Target {
   std::int64_t max_threads = 1024;     // per block
   std::int64_t warp = 32;              // 1 on CPUs
   std::int64_t shared_bytes = 49152;   // shared (local) memory per block; on CUDA with the opt-in above 48 KiB
-  std::int64_t register_floats = 128;  // most accumulators of a thread (fm * fn)
+  std::int64_t register_floats = 128;  // maximum number of accumulators of a thread (fm * fn)
   std::int64_t vector_lanes = 4;       // widest vector value (OpenCL) or access (CUDA) in f32 lanes
   std::int64_t units = 1;              // multiprocessors or cores that execute the blocks
-  std::int64_t cluster = 1;            // most blocks of a cluster, which read each other's shared memory; 1: none
-  std::int64_t stream_bytes = 0;       // an output of as many bytes leaves the caches before it is read; 0: not known
+  std::int64_t cluster = 1;  // maximum number of blocks in a cluster, which read each other's shared memory; 1: none
+  std::int64_t stream_bytes = 0;  // an output of this many bytes leaves the caches before it is read; 0: unknown
   // Resources of one unit, for occupancy; 0: unknown, does not limit.
   std::int64_t unit_registers = 0, unit_threads = 0, unit_blocks = 0, unit_shared_bytes = 0;
   // Capabilities. A rule that needs one skips if it is missing.
   bool shuffle = false;     // warp shuffles
   bool atomic_add = false;  // atomic addition of floats in global memory, for += writes
-  bool vector_add = false;  // the same for 2 and 4 aligned floats at once
+  bool vector_add = false;  // atomic addition of 2 or 4 aligned floats at once
   bool async_copy = false;  // cp.async
   bool tma = false;         // cp.async.bulk.tensor and mbarriers
   bool prefetch = false;    // prefetch of cache lines by address

@@ -1,13 +1,13 @@
-// A folder for files of this process alone.
+// A temporary folder for the files of this process.
 #pragma once
 #include <string>
 
 namespace deplo {
 
-/// Made in the system's folder for temporary files; the destructor removes it with all that is in it.
+/// The folder is created in the system's folder for temporary files. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
-  /// Throws Error(environment).
+  /// Throws Error(environment) if the folder cannot be created.
   TemporaryFolder();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

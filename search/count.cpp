@@ -46,7 +46,7 @@ Path heuristic_path(const Space& space) {
 }
 
 Sibling random_sibling(const Space& space, const Path& path, Rng& rng) {
-  std::vector<std::size_t> forks;  // with a choice
+  std::vector<std::size_t> forks;  // forks with at least two options
   for (std::size_t i = 0; i < path.options.size(); ++i)
     if (path.options[i] > 1) forks.push_back(i);
   if (forks.empty()) return {};
@@ -83,7 +83,7 @@ Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen) {
   }
   const double mean = sum / n;
   for (const double w : weights) squares += square(w - mean);
-  // One path says nothing of the spread.
+  // One path does not show the spread.
   const double error = n > 1 ? 1.96 * std::sqrt(squares / (n - 1) / n) : mean;
   const double low = std::max(mean - error, static_cast<double>(seen));
   return {weights.size(), mean, low, std::max(mean + error, low), largest / sum};
@@ -122,7 +122,8 @@ std::vector<Level> Levels::ordered() const {
     const auto blocked = [&](std::size_t n) {
       return std::ranges::any_of(nodes_[n].before, [&](std::size_t b) { return left.contains(b); });
     };
-    // In a circle, where paths disagree, all are blocked: then the earliest of all comes next.
+    // If paths disagree about the order, all remaining levels can be blocked. Then the level with the least mean depth
+    // is next.
     const std::size_t next =
         *std::ranges::min_element(left, {}, [&](std::size_t n) { return std::pair(blocked(n), place(nodes_[n])); });
     levels.push_back(nodes_[next].level);

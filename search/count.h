@@ -21,7 +21,7 @@ struct Path {
 
 /// Takes one option of each fork, all equally likely: a candidate c is drawn with probability 1 / weight(c).
 Path random_path(const Space&, Rng&);
-/// options[0] at every fork.
+/// Takes options[0] at every fork.
 Path heuristic_path(const Space&);
 /// The product of the path's numbers of options. For a random path, it is an unbiased estimate of the number of
 /// candidates.
@@ -61,8 +61,8 @@ struct Level {
 class Levels {
  public:
   void add(const Path&);
-  /// The levels in an order that agrees with every path, if there is one. Levels that no path orders are sorted by
-  /// their mean relative depth.
+  /// The levels in an order that agrees with every path, if such an order exists. Levels that no path orders are sorted
+  /// by their mean relative depth.
   std::vector<Level> ordered() const;
 
  private:

@@ -8,10 +8,11 @@
 
 namespace deplo::search {
 
-/// Passes everything on to another searcher. After a StrategyFailed, it asks for nothing more and fault() says why.
+/// Passes all calls on to another searcher. After a StrategyFailed, it asks for nothing more and fault() gives the
+/// reason.
 class Guarded final : public Searcher {
  public:
-  /// `make` may throw StrategyFailed, too.
+  /// `make` may throw StrategyFailed, which also ends the run.
   explicit Guarded(const std::function<std::unique_ptr<Searcher>()>& make);
 
   std::vector<Candidate> ask(std::size_t n) override;
@@ -20,7 +21,7 @@ class Guarded final : public Searcher {
   bool learns() const override { return searcher_ != nullptr && searcher_->learns(); }
   bool warm_start(std::span<const SourceTask>) override;
 
-  /// "": it has not failed.
+  /// The reason for the failure; "" if the searcher has not failed.
   const std::string& fault() const { return fault_; }
 
  private:

@@ -40,17 +40,17 @@ constexpr Hyperparameter with_default(Hyperparameter parameter, std::string_view
   return parameter;
 }
 
-/// The values of its grid.
+/// The values of the hyperparameter's grid.
 std::vector<std::string> grid(const Hyperparameter&);
 /// "NAME=DEFAULT: DOC (LEGAL)", for example "c=0.5: … (a number between 0 and 1000)".
 std::string print(const Hyperparameter&);
 
-/// What a strategy in another process is told besides the space (docs/protocol.md). Nothing of it is needed to search.
+/// Information about the space for a strategy in another process (docs/protocol.md). A strategy can search without it.
 struct Briefing {
   std::string kernel, text, device;  // the kernel's name and its source; "": not known
   std::int64_t trials = 0;           // of the budget; 0: not limited
   double seconds = 0;                // of the budget; 0: not limited
-  std::string objective = {};        // what a candidate's time stands for; "": its time
+  std::string objective = {};        // the quantity that a candidate's time stands for; "": the time itself
 };
 
 struct SearchOptions {

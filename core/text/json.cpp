@@ -17,7 +17,7 @@ Json::Json(std::nullptr_t) : value_(new Value{nullptr}) {}
 Json::Json(bool flag) : value_(new Value{flag}) {}
 Json::Json(std::int64_t integer) : value_(new Value{integer}) {}
 Json::Json(std::uint64_t integer) : value_(new Value{integer}) {}
-Json::Json(double number) : value_(new Value{number}) {}  // nlohmann prints null where it is not finite
+Json::Json(double number) : value_(new Value{number}) {}  // nlohmann prints null for a number that is not finite
 Json::Json(std::string_view text) : value_(new Value{text}) {}
 
 Json::Json(const Json& other) : value_(new Value(*other.value_)) {}

@@ -33,7 +33,7 @@ class Json {
   Json(std::string_view);
   Json(const std::string& text) : Json(std::string_view(text)) {}
   Json(const char* text) : Json(std::string_view(text)) {}
-  Json(const void*) = delete;  // would be true
+  Json(const void*) = delete;  // a pointer would become true
   template <class... T>
   Json(const std::variant<T...>& value) : Json(std::visit([](const auto& held) { return Json(held); }, value)) {}
   // NOLINTEND(google-explicit-constructor)

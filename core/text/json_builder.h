@@ -1,5 +1,5 @@
-// Builds a document from JSON that nobody vouches for. (nlohmann's parser with a callback looks at all members of a
-// list or an object once more after each object in it, so its time grows with the square of the list.)
+// Builds a document from untrusted JSON. (nlohmann's parser with a callback visits all members of a list or an object
+// again after each object in it, so its time is quadratic in the length of the list.)
 #pragma once
 #include <fmt/format.h>
 
@@ -15,18 +15,19 @@
 namespace deplo {
 
 struct JsonLimits {
-  std::size_t levels;   // copies and prints of a value recurse
-  std::size_t values;   // held at once
-  std::size_t members;  // of an object
+  std::size_t levels;   // nesting depth; copying and printing a value recurse
+  std::size_t values;   // values held at once
+  std::size_t members;  // members of one object
 };
 
-/// Writes what `Json::sax_parse(text, &builder)` reads to `document`, which has all that came before an error, too.
-/// Throws Error `PLACE: expected at most …, found more`, and what Json::parse() throws.
+/// Writes the JSON that `Json::sax_parse(text, &builder)` reads to `document`. After an error, `document` holds
+/// everything that came before it. Throws Error `PLACE: expected at most …, found more`, and the exceptions of
+/// Json::parse().
 template <typename Json>
 class JsonBuilder final : public nlohmann::json_sax<Json> {
  public:
-  /// Takes a value that is a member of the document's member `section`, such as an entry of a cache. False leaves it in
-  /// the document.
+  /// Takes a value that is a member of the document's member `section`, such as an entry of a cache. Returns false to
+  /// leave the value in the document.
   using Take = std::function<bool(const std::string& section, Json& value)>;
 
   JsonBuilder(Json& document, const JsonLimits& limits, std::string place, Take take = nullptr)
@@ -59,8 +60,8 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct Open {
     Json* json;
-    std::string key;          // of the member that comes or is open
-    std::size_t members = 0;  // with that one
+    std::string key;          // of the current or next member
+    std::size_t members = 0;  // including that member
   };
 
   bool add(Json value) {
@@ -122,8 +123,8 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   JsonLimits limits_;
   std::string place_;
   Take take_;
-  std::vector<Open> open_;  // from the document inwards
-  Json member_;             // that take_ is asked about
+  std::vector<Open> open_;  // open lists and objects, from the document inwards
+  Json member_;             // the value that take_ is asked about
   std::size_t values_ = 0, before_member_ = 0;
 };
 

@@ -27,7 +27,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 64) return "";
   const std::string* best = nullptr;
-  // Farther than this is another word; two letters that changed places are a distance of 2.
+  // A candidate at a larger distance is another word. Two swapped letters are a distance of 2.
   std::size_t least = std::min(word.size(), std::max<std::size_t>(2, word.size() / 3) + 1);
   for (const std::string& candidate : candidates)
     if (const std::size_t d = distance(word, candidate); d < least) {

@@ -14,7 +14,7 @@
 namespace deplo {
 namespace {
 
-constexpr std::size_t most_shown = 12;  // names in a message: more do not help to find one
+constexpr std::size_t most_shown = 12;  // names in a message; a longer list does not help to find one
 
 }  // namespace
 
@@ -44,7 +44,7 @@ std::vector<std::size_t> select_names(std::string_view place, std::string_view w
   else
     found = numbers_of([&](const std::string& name) { return name.starts_with(filter); });
   if (found.empty()) {
-    std::vector<std::string> guesses = names;  // and what may stand before sizes
+    std::vector<std::string> guesses = names;  // and each name without the sizes after its first dot
     for (const std::string& name : names) guesses.push_back(name.substr(0, name.find('.')));
     throw Error(fmt::format("{}: expected {} ({}), found '{}'{}", place, what, list_names(names), filter,
                             did_you_mean(filter, guesses)));

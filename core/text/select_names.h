@@ -6,7 +6,8 @@
 
 namespace deplo {
 
-/// "a, b and 2 more": sorted, each name once, at most a dozen. "there is none" if there are no names.
+/// "a, b and 2 more": the sorted names without duplicates, at most a dozen of them. "there is none" if there are no
+/// names.
 std::string list_names(std::vector<std::string> names);
 
 /// The indices of the names that the filter selects: the names that are equal to it. If there are none, the names that

@@ -13,7 +13,7 @@
 namespace deplo {
 namespace {
 
-// DEL and C1 are controls, too; the last two ranges turn the direction of what stands behind them.
+// DEL and C1 are control characters, too. The last two ranges change the direction of the text after them.
 bool is_hidden(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }

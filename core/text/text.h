@@ -19,7 +19,7 @@ std::string significant(double value);
 /// and bytes that are not valid UTF-8, as \x1b or \u009b. The latter form is valid inside JSON, too. Names and messages
 /// need this because they come from files that others wrote.
 std::string printable(std::string_view text);
-/// The same for several lines: keeps newlines and tabs.
+/// Like printable(), but keeps newlines and tabs, for several lines.
 std::string printable_lines(std::string_view text);
 /// "1 kernel", "2 kernels".
 std::string counted(std::int64_t count, std::string_view one);

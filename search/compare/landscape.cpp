@@ -35,7 +35,7 @@ Landscape::Landscape(const TableSpace& space) {
   for (const std::uint32_t row : space.rows()) {
     const Record& record = records.records[row];
     if (!record.outcome.ok()) continue;
-    // clang 14 (`make lint`) does not compile the one of std::ranges.
+    // clang 14 (`make lint`) does not compile std::ranges::equal_range.
     const auto [first, last] = std::equal_range(values_.begin(), values_.end(), records.loss(row), std::greater());
     ranks_[row] = static_cast<float>(first - values_.begin() + last - values_.begin() - 1) / 2;
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t draws = 2000;
 
-/// The 95 % interval of the geometric mean over spaces; per space the values of its repeats.
+/// The 95 % interval of the geometric mean over spaces. `spaces`: for each space, the values of its repeats.
 Interval interval(std::vector<std::vector<double>> spaces, Rng& rng) {
   for (std::vector<double>& values : spaces)
     for (double& value : values) value = std::log(value) / static_cast<double>(values.size());
@@ -31,7 +31,7 @@ double mean_over(std::span<const std::vector<double>> spaces) {
   return geometric_mean(means);
 }
 
-/// The ratio to the optimum, of the best tried or of the one that was chosen; at least 1.
+/// The ratio of the value at a rank (the best tried, or the one that was chosen) to the optimum; at least 1.
 double ratio(const Landscape& landscape, double rank) { return 1 / landscape.quality(landscape.value_at(rank)); }
 
 }  // namespace

@@ -18,14 +18,15 @@ namespace deplo::search::compare {
 
 inline constexpr std::array<std::size_t, 5> regret_trials = {5, 10, 20, 30, 60};
 
-/// The regrets of one entrant on one space. Empty if they were not asked for.
+/// The regrets of one entrant on one space. Empty unless Contest::regret is set.
 struct Regrets {
   std::vector<std::array<double, regret_trials.size()>> runs;  // per repeat: after regret_trials
   std::vector<double> selections;                              // per repeat: after the last of regret_trials
   std::vector<double> curve;                                   // mean over the repeats, after trial 1, 2, …
 };
 
-/// Runs that ended early keep their last regret. Without a valid configuration the regret is that of the worst one.
+/// Runs that ended early keep their last regret. Until a valid configuration is found, the regret is that of the worst
+/// one.
 Regrets regrets(const Landscape&, std::span<const Steps> runs);
 
 /// The means over spaces, with 95 % intervals over repeats: each draw takes the repeats of each space with replacement.

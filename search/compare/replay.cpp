@@ -16,18 +16,19 @@
 namespace deplo::search::compare {
 namespace {
 
-/// The launches that an evaluation may take fewer of. None if the objective is no duration: they do not tell its value.
+/// The launches of which an evaluation may take only a part. Empty if the objective is not a duration, because launches
+/// do not give its value.
 std::span<const double> launches_of(const Records& records, std::uint32_t row) {
   return records.objective.duration ? records.launches_of(records.records[row]) : std::span<const double>();
 }
 
-/// How many an evaluation takes of those that were recorded.
+/// The number of recorded launches that an evaluation with this effort takes.
 std::size_t taken(std::span<const double> launches, double effort) {
   return static_cast<std::size_t>(std::ceil(effort * static_cast<double>(launches.size())));
 }
 
-/// The mean of `count` launches, drawn with replacement or without, in the ratio that the recorded time has to the mean
-/// of all.
+/// The recorded time, scaled by the mean of `count` drawn launches over the mean of all launches. Draws with or without
+/// replacement.
 double resampled(const Records& records, std::uint32_t row, std::size_t count, bool replace, std::uint64_t seed) {
   const Record& record = records.records[row];
   const auto launches = launches_of(records, row);
@@ -89,7 +90,7 @@ class Replayer {
     double at;
     std::size_t item;
     bool built;  // else: run
-    // The earliest on top; at the same time what was asked first.
+    // The earliest event is on top. At equal times, it is the event of the candidate that was asked first.
     bool operator<(const Event& other) const { return std::tie(at, item) > std::tie(other.at, other.item); }
   };
 
@@ -98,7 +99,7 @@ class Replayer {
     return now < replay_.seconds || static_cast<std::int64_t>(steps_.size()) < replay_.evaluations;
   }
 
-  /// Evaluates the first configuration, if there is one, alone. Returns the time when it ended.
+  /// Evaluates the first configuration alone, if there is one. Returns the time at which the evaluation ends.
   double begin() {
     if (!replay_.first) return 0;
     const Candidate first = space_.candidate(*replay_.first);
@@ -107,13 +108,14 @@ class Replayer {
     return end;
   }
 
-  /// What was built for an evaluation with less effort is kept.
+  /// The cost of building; 0 if an earlier evaluation built the configuration, in runs that have evaluations with less
+  /// effort.
   double build_seconds(const Candidate& candidate, std::uint32_t row) {
-    if (candidate.effort == 1 && built_.empty()) return record(row).build_seconds;  // of most searchers, always
+    if (candidate.effort == 1 && built_.empty()) return record(row).build_seconds;  // for most searchers, always
     return built_.insert(row).second ? record(row).build_seconds : 0;
   }
 
-  /// All but the launches that less effort leaves out.
+  /// The cost of running, without the launches that less effort leaves out.
   double run_seconds(const Candidate& candidate, std::uint32_t row) const {
     const Record& recorded = record(row);
     const auto launches = launches_of(space_.records(), row);
@@ -149,7 +151,7 @@ class Replayer {
     if (recorded.ok() && (replay_.noisy || candidate.effort < 1)) {
       const auto launches = launches_of(space_.records(), row);
       const std::size_t count = taken(launches, candidate.effort);
-      // Other launches at other efforts, the same ones throughout a run.
+      // Each effort draws its own launches, and draws the same ones throughout a run.
       us = resampled(space_.records(), row, count, replay_.noisy, seed_ + (launches.size() - count));
       const double left_out = record(row).run_seconds - run_seconds(candidate, row);
       searcher_.tell(candidate, {Status::ok, us, "", recorded.seconds - left_out});
@@ -172,8 +174,8 @@ class Replayer {
   Steps steps_;
   Incumbent best_;
   float rank_ = 0, tried_ = 0;
-  std::unordered_set<std::uint32_t> built_;  // rows, from the first evaluation with less effort on
-  // With workers:
+  std::unordered_set<std::uint32_t> built_;  // rows that were built, from the first evaluation with less effort on
+  // Used only with workers:
   std::priority_queue<Event> events_;
   std::vector<Candidate> items_;  // in the order they were asked
   std::deque<std::size_t> ready_;

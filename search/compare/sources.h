@@ -12,7 +12,7 @@ namespace deplo::search::compare {
 
 /// Records from other devices.
 using Sources = std::vector<std::shared_ptr<const Records>>;
-/// Those of `all` that have the same kernel name, knob names and objective, but another device.
+/// The sources in `all` that have the same kernel name, knob names and objective, but another device.
 Sources sources_of(const Records&, const Sources& all);
 /// Draws `count` of the records (all if there are fewer), in the form that searchers take.
 SourceTask draw(const Records&, std::size_t count, Rng&);

@@ -8,7 +8,7 @@
 namespace deplo::search::compare {
 namespace {
 
-constexpr std::size_t bootstrap_draws = 10000;  // ends of the interval are then stable to a hundredth of its length
+constexpr std::size_t bootstrap_draws = 10000;  // the ends of the interval are then stable to a hundredth of its length
 
 Standing standing(const Contest& contest, std::span<const SpaceResult> spaces, std::size_t entrant) {
   Standing row;
@@ -26,7 +26,7 @@ Standing standing(const Contest& contest, std::span<const SpaceResult> spaces, s
   row.median_score = quantile(scores, 0.5);
   row.short_score = mean(short_scores);
   row.a12 = entrant == 0 ? 0.5 : mean(larger);
-  Rng rng(contest.seed);  // the same draws of spaces for all
+  Rng rng(contest.seed);  // all entrants have the same draws of spaces
   const Bootstrap bootstrap = hierarchical_bootstrap(replicates, bootstrap_draws, rng);
   row.score_interval = bootstrap.mean;
   row.median_interval = bootstrap.median;

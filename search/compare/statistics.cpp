@@ -21,7 +21,7 @@ std::vector<std::size_t> double_ranks(const std::vector<double>& differences) {
   std::ranges::sort(sorted);
   std::vector<std::size_t> ranks;
   for (const double d : differences) {
-    // clang 14 (`make lint`) does not compile the one of std::ranges.
+    // clang 14 (`make lint`) does not compile std::ranges::equal_range.
     const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), std::abs(d));
     ranks.push_back(static_cast<std::size_t>(first - sorted.begin() + (last - sorted.begin()) + 1));
   }
@@ -42,7 +42,8 @@ double exact_p(const std::vector<std::size_t>& ranks, std::size_t positive) {
 }
 
 double normal_p(const std::vector<std::size_t>& ranks, std::size_t positive) {
-  double total = 0, squares = 0;  // the variance of the sum is that of a quarter of the squares, ties or not
+  // the variance of the rank sum is a quarter of the squared ranks' sum, with and without ties
+  double total = 0, squares = 0;
   for (const std::size_t rank : ranks) {
     total += static_cast<double>(rank) / 2;
     squares += static_cast<double>(rank * rank) / 4;
@@ -91,7 +92,7 @@ double a12(std::span<const double> a, std::span<const double> b) {
 }
 
 std::vector<Reached> reached(std::vector<Event> events) {
-  // Who is censored at the time of an event was still under observation.
+  // Events precede censorings of the same time, because a subject that is censored then was still under observation.
   std::ranges::sort(events, {}, [](const Event& e) { return std::pair(e.at, e.censored); });
   std::vector<Reached> steps;
   double surviving = 1;

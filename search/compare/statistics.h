@@ -13,8 +13,8 @@ double mean(std::span<const double> values);
 
 /// The p-value of Wilcoxon's two-sided signed-rank test of paired samples: the probability of differences that are at
 /// least as one-sided if each is equally likely positive or negative. Zeros are dropped (Wilcoxon 1945); equal
-/// magnitudes share ranks. Exact for up to 40 pairs, also with ties. Above, the normal approximation with corrections
-/// for ties and continuity. 1 if there are no pairs.
+/// magnitudes share ranks. Exact for up to 40 pairs, also with ties. For more pairs, uses the normal approximation with
+/// corrections for ties and continuity. 1 if there are no pairs.
 double wilcoxon(std::span<const double> differences);
 
 /// Holm's step-down correction (1979) of p-values that are tested together. The results have the order of `p`.
@@ -23,14 +23,15 @@ std::vector<double> holm(std::span<const double> p);
 /// Vargha and Delaney's A12 (2000): the probability that a draw from `a` is larger than one from `b`; ties count half.
 double a12(std::span<const double> a, std::span<const double> b);
 
-/// The time of an event. If `censored`, the event had not happened until then.
+/// The time of an event. If `censored`, the event had not happened by this time.
 struct Event {
   double at = 0;
   bool censored = false;
 };
 
-/// The share of subjects whose event happened by a time: 1 - the estimate of Kaplan and Meier (1958), which
-/// right-censored subjects do not bias. reached() returns one for each distinct time of an event, ascending.
+/// The share of subjects whose event happened by a time: 1 minus the estimate of Kaplan and Meier (1958), which
+/// right-censored subjects do not bias. reached() returns one entry for each distinct time of an event, in ascending
+/// order.
 struct Reached {
   double at = 0, share = 0;
 };

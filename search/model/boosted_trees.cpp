@@ -15,7 +15,7 @@ void check(int status) {
   if (status != 0) throw Error(fmt::format("XGBoost: {}", XGBGetLastError()), Exit::environment);
 }
 
-/// Rows of points, and their values and weights where there are any.
+/// Rows of points, with their values and weights if set() was called.
 class Matrix {
  public:
   explicit Matrix(const Points& points) {
@@ -63,7 +63,7 @@ void BoostedTrees::fit(const Points& points, std::span<const double> values, std
   check(XGBoosterCreate(cache, 1, &state_->booster));
   state_->set("objective", "reg:squarederror");
   state_->set("tree_method", "exact");  // a few thousand rows: histograms save nothing
-  state_->set("nthread", 1);            // the order of sums is part of the result
+  state_->set("nthread", 1);            // the result depends on the order of additions
   state_->set("verbosity", 0);
   state_->set("max_depth", options.depth);
   state_->set("eta", options.rate);

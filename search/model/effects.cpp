@@ -8,13 +8,13 @@
 namespace deplo::search::model {
 namespace {
 
-constexpr std::size_t least_per_pair = 5;  // records of a pair of values on average: with fewer the share is chance
+constexpr std::size_t least_per_pair = 5;  // records per pair of values on average; with fewer, the share is chance
 
 struct Group {
-  double count = 0, sum = 0;  // of log times less their mean
+  double count = 0, sum = 0;  // of log times minus their mean
 };
 
-/// Log times of the valid records, less their mean.
+/// Log times of the valid records, minus their mean.
 struct Times {
   std::vector<std::size_t> rows;
   std::vector<double> logs;
@@ -38,7 +38,7 @@ Times valid_times(const Records& records) {
   return times;
 }
 
-/// Groups by a number that `key` gives a row.
+/// Groups the times by the number that `key` returns for their row.
 std::map<std::size_t, Group> group(const Times& times, const std::function<std::size_t(std::size_t)>& key) {
   std::map<std::size_t, Group> groups;
   for (std::size_t i = 0; i < times.rows.size(); ++i) {

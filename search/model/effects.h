@@ -31,7 +31,7 @@ std::vector<KnobEffect> knob_effects(const Records&);
 /// What two knobs explain together beyond what each explains alone.
 struct PairEffect {
   std::string first, second;
-  double share = 0;  // epsilon squared of their pairs of values, minus that of each knob
+  double share = 0;  // epsilon squared of their pairs of values, minus epsilon squared of each knob
 };
 
 /// The `most` largest effects above 0. Considers only pairs of knobs with at least five records per pair of values on

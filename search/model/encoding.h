@@ -25,7 +25,7 @@ struct CodesHash {
 ///                      0.7 v2(x)/max v2, with v2 the number of factors of two in x; only if k > 2, some x is even, and
 ///                      not all values are powers of two
 ///   text               one coordinate per value: 1/√2 for the candidate's value, else 0. Two texts have distance 1
-///   optional knob      one more coordinate: 1 if the candidate has the knob, else 0 and the knob's others are 0.5
+///   optional knob      one more coordinate: 1 if the candidate has the knob; else 0, and the knob's other ones are 0.5
 class Encoding {
  public:
   /// Adds a choice to the codes of a candidate. A knob may have at most 32,767 values.

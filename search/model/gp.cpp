@@ -15,7 +15,7 @@ using Vector = Eigen::VectorXd;
 using MatrixF = Eigen::MatrixXf;
 using VectorF = Eigen::VectorXf;
 
-constexpr float jitter = 1e-5F;  // of the weight: what single precision leaves of a squared distance
+constexpr float jitter = 1e-5F;  // relative to the weight: the rounding error of squared distances in single precision
 
 struct Prior {
   double mean, sd;
@@ -23,8 +23,8 @@ struct Prior {
 const Prior length_prior{std::log(0.8), 1}, stretch_prior{std::log(2), 0.5}, weight_prior{0, 2},
     noise_prior{std::log(0.02), 2};
 
-// w of gp.h. It is not fitted: the likeliest share of a few values misleads (docs/strategies.md, "The constants of the
-// model").
+// w of gp.h. It is not fitted, because the most likely share is misleading for a few values (docs/strategies.md, "The
+// constants of the model").
 constexpr float sum_share = 0.8F;
 
 // Rprop, without backtracking: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning,
@@ -32,7 +32,7 @@ constexpr float sum_share = 0.8F;
 // 2013.
 constexpr double rprop_first = 0.2, rprop_up = 1.2, rprop_down = 0.5, rprop_most = 1, rprop_least = 1e-3;
 
-/// Places of the hyperparameters: the lengths come first.
+/// Indices of the hyperparameters in theta: the lengths come first.
 struct Theta {
   explicit Theta(Eigen::Index size) : lengths(size - others) {}
   static constexpr Eigen::Index others = 3;
@@ -43,13 +43,14 @@ struct Theta {
   }
 };
 
-/// What points have along a group of dimensions. A knob has few values, so its kernel is computed for these alone.
+/// The values that points have along a group of dimensions. A knob has few values, so its kernel is computed only for
+/// these.
 struct Along {
-  MatrixF values;                    // dimensions × values that differ
-  std::vector<Eigen::Index> number;  // of each point: the column of its value
+  MatrixF values;                    // dimensions × distinct values
+  std::vector<Eigen::Index> number;  // for each point: the column of its value
 };
 
-/// Points to predict at, over the lengths.
+/// Points at which to predict, divided by the lengths.
 struct Targets {
   MatrixF points;
   std::vector<Along> groups;
@@ -58,15 +59,15 @@ struct Targets {
 }  // namespace
 
 struct GaussianProcess::State {
-  Vector theta;  // logs of what Theta names
-  // Of condition():
-  MatrixF scaled;                                     // dimensions × points, over the lengths
+  Vector theta;  // logs of the hyperparameters, in the places that Theta gives
+  // Set by condition():
+  MatrixF scaled;                                     // dimensions × points, divided by the lengths
   MatrixF lower;                                      // L
   MatrixF alpha;                                      // points × columns
-  float weight = 1, noise = 0, squeeze = 1;           // squeeze: 1/c², of squared distances
+  float weight = 1, noise = 0, squeeze = 1;           // squeeze: 1/c², the factor of squared distances
   VectorF inverse_length;                             // per dimension
-  std::vector<std::vector<Eigen::Index>> dimensions;  // of each group that has any
-  // Of predict():
+  std::vector<std::vector<Eigen::Index>> dimensions;  // of each group that has dimensions
+  // Set by predict():
   MatrixF solved;  // V
   Targets targets;
   MatrixF means;
@@ -113,7 +114,7 @@ Along along(const MatrixF& points, const std::vector<Eigen::Index>& dimensions) 
   return result;
 }
 
-/// Adds f(values of i and j) to (i, j).
+/// Adds f(value of i, value of j) to out(i, j), for all points i and j.
 void spread(const MatrixF& f, const Along& group, MatrixF& out) {
   for (Eigen::Index j = 0; j < out.cols(); ++j) {
     const float* const column = f.col(group.number[static_cast<std::size_t>(j)]).data();
@@ -121,7 +122,8 @@ void spread(const MatrixF& f, const Along& group, MatrixF& out) {
   }
 }
 
-/// The other way, of a symmetric matrix: for each two values the sum over the pairs of points that have them.
+/// The reverse of spread(), for a symmetric matrix: for each two values, the sum over the pairs of points that have
+/// them.
 MatrixF collect(const MatrixF& from, const Along& group) {
   MatrixF sums = MatrixF::Zero(group.values.cols(), group.values.cols());
   for (Eigen::Index j = 0; j < from.cols(); ++j) {
@@ -139,15 +141,15 @@ std::vector<std::vector<Eigen::Index>> dimensions_of(std::span<const std::size_t
   return result;
 }
 
-/// √5 r, of squared distances over the lengths.
+/// √5 r, where `squares` are squared distances between points that are divided by the lengths.
 MatrixF scaled_distances(const MatrixF& squares) { return (5 * squares).cwiseSqrt(); }
 MatrixF matern(const MatrixF& r, float weight) {
   return weight * (1 + r.array() + r.array().square() / 3) * (-r.array()).exp();
 }
-/// f of d k/d(log l) = f d²/l², with d²/l² the part of the squared distance that l is of.
+/// The factor f in d k/d(log l) = f d²/l², where d²/l² is the part of the squared distance along the dimensions of l.
 MatrixF matern_fall(const MatrixF& r, float weight) { return (weight * 5 / 3) * (1 + r.array()) * (-r.array()).exp(); }
 
-/// The weights of one group's kernel and of the kernel of all.
+/// The weights of the kernel of one group and of the kernel over all groups.
 struct Weights {
   float own, all;
 };
@@ -155,17 +157,17 @@ Weights weights(float weight, std::size_t groups) {
   if (groups == 0) return {0, weight};
   return {weight * sum_share / static_cast<float>(groups), weight * (1 - sum_share)};
 }
-/// What squared distances over the lengths are multiplied by for the kernel of all groups.
+/// The factor by which the kernel over all groups scales squared distances.
 float squeezed(double log_stretch) { return static_cast<float>(std::exp(-2 * log_stretch)); }
 
-/// What fit() knows of a group: its number, its points, and the squared distances of its values.
+/// A group as fit() uses it: its number, its points, and the squared distances of its values.
 struct Fitted {
   Eigen::Index number;
   Along points;
   MatrixF squares;
 };
 
-/// Gradient of log p(values | theta) + log p(theta); nothing where the matrix is not positive definite.
+/// Computes the gradient of log p(values | theta) + log p(theta). Returns false if the matrix is not positive definite.
 bool gradient(const std::vector<Fitted>& groups, const VectorF& y, const Vector& theta, Vector& out) {
   const Eigen::Index n = y.size();
   const Theta at(theta.size());
@@ -239,7 +241,7 @@ void GaussianProcess::fit(const Points& points, std::span<const double> values, 
   Vector step = Vector::Constant(s.theta.size(), rprop_first), slope(s.theta.size()),
          before = Vector::Zero(s.theta.size());
   for (int i = 0; i < steps; ++i) {
-    if (!gradient(fitted, y, s.theta, slope)) {  // too smooth for the noise
+    if (!gradient(fitted, y, s.theta, slope)) {  // the kernel is too smooth for the noise
       s.theta.tail(1).array() += 1;
       continue;
     }
@@ -299,7 +301,7 @@ void GaussianProcess::condition(const Points& points, std::span<const std::size_
   s.noise = static_cast<float>(std::exp(s.theta(at.noise)));
   s.scaled = scale(points, s.inverse_length);
   Matrix k = s.kernel(s.scaled, s.targets_of(s.scaled)).cast<double>();
-  // Single precision leaves the distances 1e-7 of the squared norms: the diagonal holds more than that.
+  // In single precision, distances have an error of 1e-7 of the squared norms. The diagonal gets more than that.
   const Eigen::Map<const Matrix> y(values.data(), n, static_cast<Eigen::Index>(columns));
   for (double extra = 1e-5;; extra *= 10) {
     k.diagonal().array() = s.weight + s.noise + extra * s.weight;
@@ -335,7 +337,7 @@ std::span<const float> GaussianProcess::deviations() const {
   return {state_->deviation.data(), static_cast<std::size_t>(state_->deviation.size())};
 }
 
-// One more row of V: (k(x, *) - V(x)ᵀ V(*)) / sqrt(variance(x) + noise).
+// Adds one row to V: (k(x, *) - V(x)ᵀ V(*)) / sqrt(variance(x) + noise).
 void GaussianProcess::expect(std::size_t point) {
   State& s = *state_;
   const auto x = static_cast<Eigen::Index>(point);

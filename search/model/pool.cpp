@@ -11,7 +11,7 @@
 namespace deplo::search::model {
 namespace {
 
-constexpr std::size_t incumbents = 4;  // their neighbours are in the pool
+constexpr std::size_t incumbents = 4;  // number of the fastest candidates whose neighbours are in the pool
 constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
 constexpr std::size_t design_pool = 1000;
 // For each evaluation since the last round a twentieth of the drawn samples is replaced, but at most a quarter, because
@@ -20,7 +20,7 @@ constexpr std::size_t twentieth = 20, most_twentieths = 5;
 // Half of each kind is used up to 200 evaluations, and all from 400 evaluations on. A few evaluations cannot
 // distinguish a thousand candidates, and in a large space only many mutants leave a valley late in a run.
 constexpr double whole_from = 400, least_share = 0.5;
-constexpr std::size_t most_in_vain = 50;  // draws in a row; then hardly any candidate is left
+constexpr std::size_t most_in_vain = 50;  // unsuccessful draws in a row, after which hardly any candidate is left
 
 void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
   std::vector<std::size_t> order(samples.size());

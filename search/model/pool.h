@@ -45,8 +45,8 @@ class Pool {
   SamplePtr sample(const Pick&);
   /// The candidate that the wish leads to (replay(), trails.h).
   SamplePtr sample(const Trail& wish);
-  /// The next of the first evaluations; none: they are over. While the search climbs, an unseen neighbour of the best,
-  /// drawn at random; else a design().
+  /// The next samples of the first evaluations; empty: these evaluations are over. While the search climbs, an unseen
+  /// neighbour of the best, drawn at random; else a design().
   std::vector<SamplePtr> beginning(const std::vector<Trail>& fastest);
   /// True for `climb` evaluations if something was told before the first call, as `tune` tells the untuned schedule.
   bool is_climbing();
@@ -67,10 +67,10 @@ class Pool {
 
  private:
   class Distinct;
-  /// `size`, or a part of it early in the run.
+  /// `size`, or a smaller number early in the run.
   std::size_t grown(std::size_t size) const;
-  /// Drops the samples that were seen, and the worst. Draws unseen ones until there are `size`; stops earlier if hardly
-  /// any are left.
+  /// Drops the samples that were seen, and the worst. Draws unseen samples until there are `size`; stops earlier if
+  /// hardly any are left.
   template <class Draw>
   void renew(std::vector<SamplePtr>&, std::size_t size, Distinct&, Draw&& draw);
   template <class Draw>
@@ -85,7 +85,8 @@ class Pool {
   Encoding& encoding_;
   Rng& rng_;
   std::size_t size_, mutants_, design_, climb_;
-  std::optional<std::size_t> told_first_;  // candidates told before the first evaluation of its own
+  // number of candidates told before the first evaluation that the pool suggests
+  std::optional<std::size_t> told_first_;
   std::unordered_set<Codes, CodesHash> asked_;
   std::vector<SamplePtr> random_, mutated_, kept_;
   std::vector<Parent> parents_;   // the fastest first

@@ -13,12 +13,12 @@ namespace deplo::search::model {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// The hyperparameters hardly move after 128 evaluations, and a fit takes the cube of them; conditioning on more than
-// 256 costs more time than it gains.
+// The hyperparameters hardly move after 128 evaluations, and a fit takes cubic time. Conditioning on more than 256
+// evaluations costs more time than it gains.
 constexpr std::size_t most_fitted = 128, most_conditioned = 256;
 constexpr std::size_t least_fitted = 3;
 constexpr double refit_growth = 1.3;
-constexpr int first_steps = 24, more_steps = 12;  // of the fit; later ones start from the last
+constexpr int first_steps = 24, more_steps = 12;  // of a fit; later fits start from the latest result
 
 }  // namespace
 
@@ -126,7 +126,7 @@ void Surrogate::find_prior(const std::vector<SamplePtr>& samples) {
   for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
 }
 
-// evolve ranks several generations between two rounds.
+// Returns at once if nothing has changed, because the strategy evolve ranks several generations between two rounds.
 void Surrogate::learn() {
   if (learned_ == told_.size() && learned_version_ == encoding_.version()) return;
   const std::vector<double> values = targets();

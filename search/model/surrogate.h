@@ -45,8 +45,8 @@ class Surrogate {
   /// The source of unseen candidates.
   Pool& pool() { return pool_; }
   const Pool& pool() const { return pool_; }
-  /// The next of the first evaluations; none: they are over. After a warm start, that neighbour of the best which ranks
-  /// first.
+  /// The next samples of the first evaluations; empty: these evaluations are over. After a warm start, the neighbour of
+  /// the best that ranks first.
   std::vector<SamplePtr> beginning();
   /// Unseen candidates for the next round.
   std::vector<SamplePtr> candidates() { return pool_.candidates(best(Pool::parents)); }
@@ -89,7 +89,7 @@ class Surrogate {
   Numbers by_time_;  // indices into told_, the fastest first
   std::unordered_set<Codes, CodesHash> known_;
   std::size_t fitted_ = 0, version_ = 0;  // number of evaluations and encoding version, at the latest fit
-  std::size_t learned_ = SIZE_MAX, learned_version_ = 0;  // the same at the latest conditioning
+  std::size_t learned_ = SIZE_MAX, learned_version_ = 0;  // the same numbers at the latest conditioning
   double cost_weight_ = 0;
   std::size_t ranked_ = 0;
 };

@@ -12,13 +12,14 @@
 namespace deplo::search::model {
 namespace {
 
-// most_fitted as in surrogate.cpp. Conditioning is done once: with 256 of all records of the six spaces it scored
-// 0.949, with 512 and 768 0.961 and 0.955 (12 to 16 repeats), and takes the cube of them.
+// most_fitted is as in surrogate.cpp. Conditioning is done once, so it may take more records. Of all records of the six
+// spaces, 256 scored 0.949, 512 scored 0.961 and 768 scored 0.955 (12 to 16 repeats). Its time is cubic in their
+// number.
 constexpr std::size_t most_fitted = 128, most_conditioned = 512;
 constexpr int fit_steps = 24;
 constexpr double source_clip = 0.5;
-constexpr std::size_t most_best = 32;  // of each source
-constexpr double strength = 5;         // evaluations that the belief in all sources alike is worth
+constexpr std::size_t most_best = 32;  // number of candidates taken from each source
+constexpr double strength = 5;         // evaluations that the prior of equal slopes is worth
 
 Points points(const std::vector<Codes>& codes, Encoding& encoding) {
   Points result{encoding.dimensions().size(), {}};
@@ -104,7 +105,7 @@ std::vector<double> Transfer::predictions(const std::vector<Codes>& codes, Encod
   return rows;
 }
 
-// (Fᵀ F + Λ) a = Fᵀ y + Λ/S, F and y less their means, Λ = strength x the sources' variances.
+// Solves (Fᵀ F + Λ) a = Fᵀ y + Λ/S, where F and y are reduced by their means and Λ = strength x the sources' variances.
 void Transfer::match(const std::vector<Codes>& codes, std::span<const double> logs, Encoding& encoding) {
   if (codes.empty()) return;
   const std::vector<double> rows = predictions(codes, encoding);

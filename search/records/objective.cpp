@@ -12,7 +12,7 @@
 namespace deplo::search {
 namespace {
 
-// Parts of names. A rate or a ratio decides before an amount does: "GFLOP/J" has both.
+// Parts of names. Rates and ratios take precedence over amounts, because "GFLOP/J" has both.
 constexpr std::array<std::string_view, 14> higher = {"/s",          "/w",      "/j",       "flops",    "throughput",
                                                      "bandwidth",   "speedup", "speed_up", "fitness",  "efficiency",
                                                      "utilization", "gflop",   "tflop",    "occupancy"};

@@ -19,7 +19,8 @@ struct Objective {
 /// "GFLOP/s, higher is better"; "energy (J), lower is better"; for a duration, its name.
 std::string label(const Objective&);
 
-/// The objective that a user chooses. If it has no direction, the file's is used, else known_direction().
+/// The objective that a user chooses. If it has no direction, the direction in the file is used, else
+/// known_direction().
 struct ObjectiveChoice {
   std::string name;
   std::optional<bool> higher_is_better;

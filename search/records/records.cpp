@@ -14,7 +14,7 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::size_t most_values = std::size_t{1} << 16;  // of a parameter: options are 16 bits
+constexpr std::size_t most_values = std::size_t{1} << 16;  // per parameter: options are 16 bits
 constexpr std::size_t most_bytes = std::size_t{1} << 30;   // 8 million configurations of 14 parameters and 4 launches
 
 }  // namespace
@@ -148,7 +148,8 @@ void RecordsBuilder::drop_repeated() {
 }
 
 void RecordsBuilder::tell_searchers() {
-  double best = std::numeric_limits<double>::infinity(), worst = -best, least = best;  // losses; the least value
+  // best and worst are losses, least is a value
+  double best = std::numeric_limits<double>::infinity(), worst = -best, least = best;
   bool free = true;
   for (Record& record : records_.records) {
     const double value = record.outcome.microseconds;

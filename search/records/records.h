@@ -15,8 +15,8 @@
 
 namespace deplo::search {
 
-inline constexpr std::size_t max_parameters = 1000;  // of a space, far beyond any kernel
-/// Throws Error, prefixed by `place`, for more than max_parameters. Readers whose work grows with the square of the
+inline constexpr std::size_t max_parameters = 1000;  // per space; far more than any kernel has
+/// Throws Error, prefixed by `place`, for more than max_parameters. Readers whose work is quadratic in the number of
 /// parameters call it before they begin.
 void check_parameters(std::size_t count, const std::string& place);
 
@@ -31,8 +31,9 @@ struct Knob {
 
 /// The result of one configuration, and the cost of its evaluation.
 struct Record {
-  /// The message of a failure is the file's. `microseconds` is the value that searchers are told. If the objective is
-  /// not a duration, it is a number above 0 that is smaller for better values: see RecordsBuilder::finish().
+  /// The message of a failure is taken from the file. `microseconds` is the value that searchers are told. If the
+  /// objective is not a duration, it is a number above 0 that is smaller for better values: see
+  /// RecordsBuilder::finish().
   Outcome outcome;
   double build_seconds = 0;  // compiling, which does not need the device
   double run_seconds = 0;    // all the rest: launches, verification, overheads of the framework and the strategy
@@ -41,10 +42,10 @@ struct Record {
   double cost() const { return build_seconds + run_seconds; }
 };
 
-/// A further quantity that was measured of each record, of which less is better.
+/// A further quantity that was measured for each record. Less is better.
 struct FurtherObjective {
   std::string name, unit;      // unit: "" if there is none
-  std::vector<double> values;  // of each record; NaN: not known
+  std::vector<double> values;  // one per record; NaN: not known
 };
 
 /// The records in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
@@ -56,10 +57,10 @@ struct Records {
   std::vector<Knob> knobs;
   std::vector<std::uint16_t> options;  // records × knobs: an index into Knob::values
   std::vector<Record> records;
-  std::vector<double> launches;                // µs; those of all records, concatenated
+  std::vector<double> launches;                // µs; the launches of all records, concatenated
   std::vector<double> measured;                // the objective of each record if it is not a duration; else empty
   std::vector<FurtherObjective> further = {};  // only for writing: what deplo measured besides the objective
-  std::vector<std::string> objectives = {};    // those that a search had, if they are several
+  std::vector<std::string> objectives = {};    // the objectives of the search, if it had several
   std::size_t repeated = 0;  // records that were left out because a later one has the same configuration
   /// The record of the default configuration, with which tuning begins; nullopt: not known.
   std::optional<std::uint32_t> untuned = {};
@@ -86,25 +87,26 @@ struct Records {
   }
 };
 
-/// Collects records of at most 1 GiB. New values get their options in the order in which they come. Throws Error,
-/// prefixed by `place`.
+/// Collects records of at most 1 GiB. New values are numbered in the order in which they appear. Throws Error, prefixed
+/// by `place`.
 class RecordsBuilder {
  public:
   explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
   /// Must be called before the first record. `values`: declared values, which get the first options. Names must be
   /// distinct and not empty.
   void add_knob(const std::string& name, const std::vector<Value>& values = {});
-  /// The same with values as JSON.
+  /// Like add_knob(), with values as JSON.
   void add_json_knob(const std::string& name, const std::vector<std::string>& values);
   std::size_t knobs() const { return records_.knobs.size(); }
   const std::string& knob_name(std::size_t i) const { return records_.knobs[i].name; }
   /// Adds a record with one value per knob, and launches in µs. `microseconds` of a valid record must be the
   /// objective's value. The outcome's `seconds` become Record::cost().
   void add(std::span<const Value> values, Record record, std::span<const double> launches = {});
-  /// The same with values as JSON. Two values that differ as JSON but have the same Value (1 and true) stay distinct:
-  /// the later one's Value becomes its JSON text.
+  /// Like add(), with values as JSON. Two values that differ as JSON but have the same Value (1 and true) stay
+  /// distinct: the later one's Value becomes its JSON text.
   void add_json(std::span<const std::string> values, Record record, std::span<const double> launches = {});
-  /// Of the record that was added last; NaN: not known. Each record must have one of each.
+  /// Adds a further quantity of the record that was added last; NaN: not known. Each record must have all these
+  /// quantities.
   void add_further(const std::string& name, const std::string& unit, double value);
   std::vector<std::string>& objectives() { return records_.objectives; }
   std::string& kernel() { return records_.kernel; }

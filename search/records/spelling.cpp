@@ -48,7 +48,8 @@ std::string json_of_cell(std::string_view cell) {
   if (cell == "False" || cell == "false") return "false";
   if (cell == "null") return "null";
   const Value value = parse_value(cell);
-  const bool digits = cell.find_first_not_of("-0123456789") == std::string_view::npos;  // beyond 64 bits: text
+  // an integer beyond 64 bits stays text
+  const bool digits = cell.find_first_not_of("-0123456789") == std::string_view::npos;
   if (std::holds_alternative<std::string>(value) && !digits)
     if (const auto number = number_in(cell)) return json_of(*number);
   if (const auto text = string_in(cell)) return deplo::Json(*text).print();

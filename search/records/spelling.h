@@ -31,7 +31,8 @@ std::string cell_of_json(std::string_view json);
 /// The status of a failure that another program names: CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig of
 /// Kernel Tuner; compile, runtime, correctness, timeout and constraints of T4; COMPILE_FAIL and wrong_result of tables.
 Status status_of_failure(std::string_view word);
-/// Does a program say by this word that a configuration is valid? Programs that name only failures leave it empty.
+/// Whether the word means that a configuration is valid. The word is empty in files of programs that name only
+/// failures.
 bool is_word_of_success(std::string_view word);
 
 /// True for members of a Kernel Tuner cache's entries that are neither a parameter nor an objective. "status" and

@@ -19,7 +19,7 @@ class TablePosition final : public Position {
     return complete() ? none : space_.forks_[level().fork[node_]];
   }
 
-  // Made when it is first asked for: most positions are only passed through.
+  // Created at the first call, because most positions are only passed through.
   const Trail& trail() const override {
     if (trail_.size() < level_) {
       trail_.reserve(level_);
@@ -88,12 +88,12 @@ void TableSpace::sort_rows() {
       if (left[p] != right[p]) return left[p] < right[p] ? -1 : 1;
     return 0;
   };
-  // Of equal ones the last record comes first, and stays.
+  // Of equal rows, the last record comes first and is kept.
   std::ranges::sort(rows_, [&](std::uint32_t a, std::uint32_t b) {
     const int order = compare(a, b);
     return order != 0 ? order < 0 : a > b;
   });
-  // clang 14 (`make lint`) does not compile the one of std::ranges.
+  // clang 14 (`make lint`) does not compile std::ranges::unique.
   rows_.erase(std::unique(rows_.begin(), rows_.end(), [&](auto a, auto b) { return compare(a, b) == 0; }), rows_.end());
 }
 
@@ -102,7 +102,7 @@ void TableSpace::add_level(std::size_t number) {
   const Knob& knob = records_->knobs[number];
   Level& level = levels_.back();
   Level next;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> forks;  // options that are offered → in forks_
+  std::map<std::vector<std::uint32_t>, std::uint32_t> forks;  // offered options → index into forks_
   std::vector<std::uint32_t> offered;
   for (std::size_t node = 0; node + 1 < level.first_row.size(); ++node) {
     level.first_child.push_back(static_cast<std::uint32_t>(next.first_row.size()));

@@ -24,16 +24,16 @@ using records::Json;
   throw Error(fmt::format("{}: expected {} in a line of Ansor's log", place, what));
 }
 
-/// Numbers behind the kind that say what the step is applied to: a stage, and for most kinds a loop. The rest is
-/// chosen.
+/// The number of elements after the kind that say what the step is applied to: a stage, and for most kinds a loop. The
+/// elements after these are choices.
 std::size_t address_size(const std::string& kind) {
   for (const char* each : {"FU", "RE", "CA", "CI", "CR", "CHR", "CHW"})
     if (kind == each) return 1;
   return 2;
 }
 
-/// "SP 2 0" = [1,8,2] of ["SP", 2, 0, 512, [1, 8, 2], 1]. The extent follows from the workload, the direction from the
-/// sketch. Where the same address comes again, its knob has a number: "SP 2 0 #2".
+/// "SP 2 0" = [1,8,2] for ["SP", 2, 0, 512, [1, 8, 2], 1]. The extent follows from the workload, the direction from the
+/// sketch. If an address occurs again, its knob gets a number: "SP 2 0 #2".
 records::Setting setting_of(const Json& step, std::map<std::string, std::size_t>& seen, const std::string& place) {
   if (!step.is_array() || step.size() < 2 || !step[0].is_string())
     expected_of_ansor(place, "[kind, stage, …] as a step");
@@ -61,7 +61,7 @@ std::vector<records::Setting> settings_of_state(const Json& state, const std::st
   return settings;
 }
 
-/// "matmul 512,512,512" of "[\"matmul\", 512, 512, 512]".
+/// Returns "matmul 512,512,512" for "[\"matmul\", 512, 512, 512]".
 std::string workload_name(const std::string& key) {
   const Json json = records::json_in(key);
   if (!json.is_array() || json.empty() || !json[0].is_string()) return key;
@@ -70,7 +70,7 @@ std::string workload_name(const std::string& key) {
   return name;
 }
 
-/// AutoTVM's version 0.1 has the same members; its task is not a list: {"i": [TARGET, TASK, …], …}.
+/// AutoTVM's version 0.1 has the same members, but its task is not a list: {"i": [TARGET, TASK, …], …}.
 bool is_old_autotvm(std::string_view text) {
   const std::size_t start = text.find("\"i\"");
   if (start == std::string_view::npos) return false;

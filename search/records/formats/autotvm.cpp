@@ -19,7 +19,7 @@ using records::Json;
   throw Error(fmt::format("{}: expected {} in a line of AutoTVM's log", place, what));
 }
 
-/// 1x512:float32 of ["TENSOR", [1, 512], "float32"]; other arguments as they are.
+/// Returns "1x512:float32" for ["TENSOR", [1, 512], "float32"], and other arguments as they are.
 std::string autotvm_argument(const Json& argument) {
   if (!argument.is_array() || argument.size() < 2 || argument[0] != "TENSOR" || !argument[1].is_array())
     return records::compact(argument);

@@ -1,4 +1,4 @@
-// The spaces of a file whose lines belong to several.
+// Collects the spaces of a file whose lines belong to several spaces.
 #pragma once
 #include <map>
 #include <string>
@@ -13,10 +13,11 @@ class BySpace {
  public:
   /// For a format that records times only. Throws Error if another objective is chosen.
   explicit BySpace(const Source&);
-  /// The space with this key, which is made if it is new.
+  /// Returns the space with this key. Creates the space if the key is new.
   SparseRecords& of(const std::string& key, const std::string& kernel, const std::string& device = "",
                     const std::string& problem_size = "");
-  /// In the order in which they came, without those that have no knob. Throws Error if none is left.
+  /// Returns the spaces in order of first appearance, without those that have no knob. Throws Error if no space is
+  /// left.
   std::vector<Records> finish(bool drops_constants = false) const;
 
  private:
@@ -25,9 +26,9 @@ class BySpace {
   std::map<std::string, std::size_t> numbers_;
 };
 
-/// A problem size as JSON from the texts; more than 16 become one.
+/// Returns the texts as a problem size in JSON. More than 16 texts are joined to one.
 std::string problem_size_json(const std::vector<std::string>& texts);
-/// "matmul" of "folder/matmul.autotune.json": the kernel's name, of a file that does not say it.
+/// Returns "matmul" for "folder/matmul.autotune.json": the kernel's name if the file does not contain it.
 std::string stem_of(const std::string& place);
 
 }  // namespace deplo::search::records

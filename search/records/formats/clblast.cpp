@@ -1,4 +1,4 @@
-// Results of CLBlast's tuners and of CLTune, and CLBlast's database, which has those of all kernels and devices.
+// Results of CLBlast's tuners and of CLTune, and CLBlast's database with the results of all kernels and devices.
 //   {"kernel_family": "xgemm_1", "precision": "32", "arg_m": "1024", …, "clblast_device_name": "A GPU",
 //    "results": [{"kernel": "Xgemm", "time": 1.25, "parameters": {"PRECISION": 32, "MWG": 64, …}}, …]}
 //   {"sections": [{…the same members…, "parameter_names": ["MWG", …], "results": [["64,8,32", 1.25], …]}, …]}
@@ -20,7 +20,7 @@ namespace {
 using records::Json;
 using records::text_of;
 
-constexpr double no_time = 1e12;  // ms; a failed configuration may have the largest number
+constexpr double no_time = 1e12;  // ms; a failed configuration may have the largest number as its time
 
 Json result_of(const Json& parameters, const Json& time) {
   const double ms = records::number_of(time).value_or(0);
@@ -32,7 +32,7 @@ Json result_of(const Json& parameters, const Json& time) {
   return own;
 }
 
-/// {"MWG": 64, …} of "64,8,32" and the names.
+/// Returns {"MWG": 64, …} for "64,8,32" and the names.
 Json parameters_of(const std::vector<std::string>& names, const std::string& values, const std::string& place) {
   std::vector<std::string> texts;
   for (std::size_t start = 0; start <= values.size(); start += texts.back().size() + 1)
@@ -48,7 +48,7 @@ Json parameters_of(const std::vector<std::string>& names, const std::string& val
   return parameters;
 }
 
-/// Either form of results as T4's.
+/// Converts the results of either form to T4's.
 Json results_of(const Json& section, const std::string& place) {
   std::vector<std::string> names;
   const Json& listed = records::member_of(section, "parameter_names");
@@ -68,7 +68,7 @@ Json results_of(const Json& section, const std::string& place) {
   return results;
 }
 
-/// arg_m=1024 and others: what was computed.
+/// The arguments of the computation: "m=1024" for the member arg_m, and so on.
 Json problem_size_of(const Json& section) {
   Json size = Json::array();
   for (const auto& [name, value] : section.items())
@@ -86,7 +86,7 @@ Records space_of(const Json& section, const records::Source& source) {
   std::string kernel = text_of(section, "kernel_family");
   if (kernel.empty() && !section["results"].empty()) kernel = text_of(section["results"][0], "kernel");  // CLTune
   t4["results"] = results_of(section, source.place);
-  // The database says the kernel once, and its parameters lack the precision.
+  // The database names the kernel once per section, and its parameters lack the precision.
   if (const std::string own = text_of(section, "kernel"); !own.empty() && own != kernel) kernel += " " + own;
   if (section.contains("parameter_names")) kernel += " " + text_of(section, "precision");
   t4["kernel_name"] = kernel;
@@ -104,7 +104,8 @@ std::vector<Records> records::parse_clblast_database(const Source& source) {
   const Json database = parse_json(source.text, source.place, "CLBlast's database");
   std::vector<Records> spaces;
   for (const Json& section : member_of(database, "sections")) {
-    const bool is_default = text_of(section, "clblast_device_name") == "default";  // made of others' results
+    // computed from other devices' results
+    const bool is_default = text_of(section, "clblast_device_name") == "default";
     if (!is_default && !member_of(section, "results").empty()) spaces.push_back(space_of(section, source));
   }
   if (spaces.empty()) throw Error(fmt::format("{}: expected sections with results, found none", source.place));

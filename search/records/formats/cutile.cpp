@@ -1,7 +1,8 @@
 // Trial logs of the autotuner of cutile-rs: on each line
 //   {"config_id": "BM=64,BN=128", "outcome": {"Measured": {"median_ms": 0.5, "min_ms": 0.4, "reps": 100}}}
 //   {"config_id": "BM=64,BN=256", "outcome": {"Invalid": {"reason": "…"}}}
-// https://github.com/NVlabs/cutile-rs (cutile/src/tune.rs). An id that is no list of parameters is the knob "config".
+// https://github.com/NVlabs/cutile-rs (cutile/src/tune.rs). An id that is not a list of parameters is the value of the
+// knob "config".
 #include <fmt/format.h>
 
 #include "core/error.h"

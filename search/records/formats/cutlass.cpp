@@ -1,8 +1,8 @@
 // Tables of CUTLASS' profiler (cutlass_profiler --output=NAME.csv): a row for each kernel on each problem.
 //   Problem,Provider,OperationKind,Operation,Disposition,Status,gemm_kind,m,n,k,A,…,cta_m,…,Bytes,Flops,…,Runtime,…
 // https://github.com/NVIDIA/cutlass (tools/profiler/src/performance_report.cpp). Columns between Status and Bytes are
-// the arguments; Runtime is in ms. Arguments that tell kernels apart are knobs, as is the kernel's name; the others say
-// the problem, and each problem is a space.
+// the arguments; Runtime is in ms. The kernel's name and the arguments that distinguish kernels are knobs. The other
+// arguments describe the problem, and each problem is a space.
 #include <algorithm>
 
 #include "search/records/formats/by_space.h"
@@ -21,7 +21,7 @@ bool is_knob(std::string_view head) {
          std::ranges::find(names, head) != std::end(names);
 }
 
-/// Which devices a kernel is for.
+/// Whether the column says which devices a kernel is for.
 bool is_capability(std::string_view head) { return head == "min_cc" || head == "max_cc"; }
 
 Record record_of(const records::CsvRows& rows) {

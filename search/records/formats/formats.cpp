@@ -14,7 +14,7 @@ namespace {
 
 using Form = Outline::Form;
 
-/// Scans the first JSON value for the names of members, without building it: a cache may have gigabytes.
+/// Scans the first JSON value for the names of members. Does not build the value, because a cache may have gigabytes.
 class MemberScan {
  public:
   MemberScan(std::string_view text, Outline& outline) : text_(text), outline_(outline) {}
@@ -37,7 +37,7 @@ class MemberScan {
     if (objects_ == 2 && outer_ > 0 && inner_ == 0) inner_ = depth_;
     objects_ = std::min<std::size_t>(objects_, 2);
   }
-  /// Whether the first value is over.
+  /// Leaves a level. Returns whether the first value has ended.
   bool close() {
     if (depth_ == inner_) is_inner_over_ = true;
     return depth_ == 0 || --depth_ == 0;
@@ -57,11 +57,12 @@ class MemberScan {
   std::string_view text_;
   Outline& outline_;
   std::size_t at_ = 0;
-  std::size_t depth_ = 0, objects_ = 0, outer_ = 0, inner_ = 0;  // levels; those of the first object and of one inside
+  // current level; outer_, inner_: levels of the first object and of one inside it
+  std::size_t depth_ = 0, objects_ = 0, outer_ = 0, inner_ = 0;
   bool is_inner_over_ = false;
 };
 
-/// Without blanks, and lines that begin with # before JSON.
+/// The text without blanks at its start and, before JSON, without lines that begin with #.
 std::string_view without_comments(std::string_view text) {
   const auto trimmed = [](std::string_view rest) {
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
@@ -72,7 +73,7 @@ std::string_view without_comments(std::string_view text) {
   return rest.starts_with('{') || rest.starts_with('[') ? rest : trimmed(text);
 }
 
-/// Does an array begin with a number and another array? "[0s] …" is a line of a program's log.
+/// Does the array begin with a number and another array? "[0s] …", a line of a program's log, does not.
 bool is_numbered(std::string_view text) {
   std::string start;
   for (const char c : text.substr(0, 64))
@@ -81,7 +82,7 @@ bool is_numbered(std::string_view text) {
   return end > 1 && std::string_view(start).substr(end).starts_with(",[");
 }
 
-/// The name of the first element, behind declarations and comments.
+/// The name of the first element after declarations and comments.
 std::string first_element(std::string_view text) {
   for (std::size_t at = text.find('<'); at + 1 < text.size(); at = text.find('<', at + 1)) {
     if (text[at + 1] == '?' || text[at + 1] == '!') continue;
@@ -109,13 +110,13 @@ std::string quoted(const std::vector<std::string>& names) {
   return join(texts, ", ") + (names.size() > max_named ? ", …" : "");
 }
 
-/// Options of a kernel, and no time next to them.
+/// Whether the names are options of a kernel, with no time among them.
 bool is_choice_of_triton(const std::vector<std::string>& names) {
   return has_all(names, {"num_warps"}) &&
          std::ranges::none_of(names, [](const std::string& name) { return known_direction(name).has_value(); });
 }
 
-/// ", which resembles T4 (…) but has no 'results'"; "": it resembles none.
+/// Returns ", which resembles T4 (…) but has no 'results'", or "" if the outline resembles no format.
 std::string resemblance(const Outline& outline) {
   const RecordFormat* nearest = nullptr;
   std::size_t most = 0;
@@ -128,7 +129,7 @@ std::string resemblance(const Outline& outline) {
   }
   if (nearest == nullptr) return "";
   const std::size_t required = nearest->members.size() + nearest->inner.size();
-  // One of several names that many files have, such as "input", is no resemblance.
+  // One of several required names is not enough, because many files have names such as "input".
   if (most * 2 < required && count_found(outline.members, nearest->usual) == 0) return "";
   std::vector<std::string> missing;
   for (const std::string_view name : nearest->members)

@@ -12,13 +12,13 @@ namespace deplo::search::records {
 /// A text to read.
 struct Source {
   std::string_view text;
-  const std::string& place;  // the beginning of messages
+  const std::string& place;  // prefix of error messages
   const Reading& reading;
 };
 
-/// The form of a file, by its first bytes.
+/// The form of a file, detected from its first bytes.
 struct Outline {
-  enum class Form { object, numbered, array, xml, table };  // numbered: an array of a number and an array
+  enum class Form { object, numbered, array, xml, table };  // numbered: an array that begins with a number and an array
   Form form = Form::table;
   /// The names in the first object or in the table's header, or the name of the first XML element.
   std::vector<std::string> members;

@@ -25,7 +25,7 @@ namespace {
 
 using records::Json;
 
-/// In JSON or as Python's repr(). nullopt: neither.
+/// Parses a configuration in JSON or in Python's repr(). nullopt: the text is neither.
 std::optional<Json> configuration_in(const std::string& text) {
   Json json = records::json_in(text);
   return json.is_object() ? std::optional(std::move(json)) : records::parse_python_call(text);
@@ -36,7 +36,7 @@ std::vector<records::Setting> settings_of_text(const std::string& text, const st
   throw Error(fmt::format("{}: expected a configuration of Helion, found '{}'", place, text.substr(0, 80)));
 }
 
-/// What is known of a run.
+/// The metadata of a run.
 struct Run {
   std::string kernel, device, shapes;
 };
@@ -52,7 +52,7 @@ Run run_of(const Json& metadata) {
 
 std::string size_of(const Run& run) { return run.shapes.empty() ? "" : records::problem_size_json({run.shapes}); }
 
-/// By run_id, else kernel_id.
+/// The runs by run_id, or by kernel_id if they have no run_id.
 std::map<std::string, Run> runs_of(const std::string& companion) {
   std::map<std::string, Run> runs;
   if (companion.empty()) return runs;
@@ -146,7 +146,7 @@ std::vector<Records> records::parse_helion_configs(const Source& source) {
       if (!config.is_object())
         throw Error(fmt::format("{}: expected a configuration of Helion, found {}", source.place, excerpt(each)));
       const std::optional<double> time = number_of(ms);
-      if (!time) continue;  // tuned, and not timed
+      if (!time) continue;  // tuned, but not timed
       spaces
           .of(kernel + "\n" + compact(shape), kernel, text_of(shape, "hardware_id"),
               problem_size_json({compact(member_of(shape, "specialization_key"))}))

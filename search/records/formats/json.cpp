@@ -26,11 +26,11 @@ using records::value_json;
 
 constexpr double us_per_ms = 1e3, seconds_per_ms = 1e-3;
 constexpr double nobody_waits_us = 1e15;  // older Kernel Tuners wrote 1e20 for a failure
-constexpr double nobody_has = 1e20;       // the same of an objective that is no duration
+constexpr double nobody_has = 1e20;       // the same limit for an objective that is not a duration
 
-// What print_records adds where the format's own words would lose something.
+// Reads the status and message that print_records() adds because the format's own words are less precise.
 std::optional<Outcome> own_failure(const Json& entry) {
-  const std::optional<Status> status = find_status(text_of(entry, "status"));  // other programs have other words
+  const std::optional<Status> status = find_status(text_of(entry, "status"));  // other programs use other words
   if (!status || *status == Status::ok) return std::nullopt;
   return Outcome{*status, 0, text_of(entry, "message")};
 }
@@ -90,18 +90,18 @@ class JsonReader {
       Json::sax_parse(source, &document);
       is_cache_ = records::member_of(header_, "cache").is_object();
     } catch (const Json::parse_error& e) {
-      // The file of a search that still runs, or was killed: each entry that is complete was read.
-      // Whose last word may be the start of a NaN or an Infinity, which is found wrong at its first letter.
+      // The file belongs to a search that still runs or was killed: each complete entry was read. Its last word may be
+      // the start of a NaN or an Infinity, where the parser reports an error at the first letter.
       constexpr std::size_t longest_word = 9;
       is_cache_ = records::member_of(header_, "cache").is_object();
       if (e.byte + longest_word >= source.size() && is_cache_) return;
       throw not_json(e);
-    } catch (const Json::exception& e) {  // a number beyond double
+    } catch (const Json::exception& e) {  // a number that a double cannot hold
       throw not_json(e);
     }
   }
 
-  // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" behind the bracket.
+  // Keeps what follows the bracket in nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …".
   Error not_json(const Json::exception& e) const {
     const std::string_view what = e.what();
     const std::size_t bracket = what.find("] ");
@@ -109,7 +109,7 @@ class JsonReader {
                              what.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
   }
 
-  // An entry of a cache, which does not stay in the document.
+  // Takes an entry of a cache, so that it does not stay in the document.
   bool take_entry(const Json& entry) {
     is_cache_ = true;
     if (builder_.knobs() == 0) declare();
@@ -139,7 +139,7 @@ class JsonReader {
     if (objective.duration) objective.unit.clear();
   }
 
-  // Of "time", ["time", "energy"] or [{"name": "time"}].
+  // Returns the names in "time", ["time", "energy"] or [{"name": "time"}].
   static std::vector<std::string> objective_names(const Json& json) {
     std::vector<std::string> names;
     std::set<std::string> known;
@@ -175,7 +175,8 @@ class JsonReader {
     objective.higher_is_better = *higher;
   }
 
-  // Kernel Tuner's files do not say it. Ours do, as `objective_higher_is_better`, and as an objective's own members.
+  // Kernel Tuner's files lack the direction. deplo's have it, as `objective_higher_is_better` or as members of an
+  // objective.
   std::optional<bool> file_direction(const std::string& name) const {
     const Json metadata = header_.value("metadata", Json::object());
     for (const Json* owner : {&header_, &metadata}) {
@@ -195,7 +196,7 @@ class JsonReader {
     return std::nullopt;
   }
 
-  // Of an objective that no configuration has.
+  // The error for an objective that no configuration has.
   Error no_objective() const {
     std::string others;
     for (const std::string& name : others_) others += fmt::format("{}'{}'", others.empty() ? "" : ", ", name);
@@ -203,7 +204,7 @@ class JsonReader {
                              builder_.objective().name,
                              others.empty() ? "" : fmt::format("; they have {}: choose one by --objective", others)));
   }
-  // The value of the objective in the record's outcome; in µs if it is a duration.
+  // Reads the value of the objective. The result is in µs if the objective is a duration.
   Outcome outcome_of(const Json& value, double to_us) {
     const Objective& objective = builder_.objective();
     const std::optional<double> read = records::number_of(value);
@@ -219,7 +220,7 @@ class JsonReader {
     return {Status::ok, number, ""};
   }
 
-  // The parameters' values of one configuration, in values_.
+  // Sets values_ to the parameters' values of one configuration.
   void take_values(const Json& configuration) {
     values_.clear();
     for (std::size_t p = 0; p < builder_.knobs(); ++p) {
@@ -236,7 +237,7 @@ class JsonReader {
     ++entries_;
   }
 
-  // The launches in launches_, without those that are failures; their sum in µs.
+  // Sets launches_ to the launches that did not fail. Returns their sum in µs.
   double take_launches(const Json& owner, const char* key, double to_us) {
     launches_.clear();
     double sum = 0;
@@ -250,11 +251,11 @@ class JsonReader {
     return sum;
   }
 
-  // ms (or the unit of the file); 0 where there is none.
+  // A cost in ms (or in the unit of the file); 0 if there is none.
   double cost(const Json& owner, const char* key) const {
     const auto found = owner.find(key);
     if (found == owner.end() || found->is_null()) return 0;
-    constexpr double most = 1e30;  // sums stay finite
+    constexpr double most = 1e30;  // keeps sums finite
     const std::optional<double> number = records::number_of(*found);
     if (number && *number >= 0 && *number <= most) return *number;
     throw Error(
@@ -276,7 +277,7 @@ class JsonReader {
     builder_.add_json(values_, std::move(record), launches_);
   }
 
-  // Since 1.4 a failure is the member __error__; before, it stood in place of the objective.
+  // Since version 1.4, a failure is the member __error__. Before, it stood in place of the objective.
   Outcome outcome_of_entry(const Json& entry) {
     const std::string& objective = builder_.objective().name;
     const auto value = entry.find(objective), error = entry.find("__error__");
@@ -300,7 +301,8 @@ class JsonReader {
     return false;
   }
 
-  // Of all configurations, in the order in which they come: those of conditional parameters differ.
+  // The parameters of all configurations, in order of first appearance. Conditional parameters are not in every
+  // configuration.
   static std::vector<std::string> parameters_of(const Json& results) {
     std::vector<std::string> names;
     std::set<std::string> known;
@@ -329,8 +331,8 @@ class JsonReader {
       if (measurement.is_object() && measurement.contains("value")) take(measurement);
   }
 
-  // The results name it; else it is the time, if there is one, or all that was measured. Returns the unit of its
-  // measurements, in µs, if they name one of time.
+  // Chooses the objective that the results name; otherwise the time, if there is one, or all that was measured. Returns
+  // the number of µs in the unit of its measurements, if that is a unit of time.
   std::optional<double> choose_t4_objective(const Json& results) {
     std::vector<std::string> measured;
     std::set<std::string> known;
@@ -361,7 +363,7 @@ class JsonReader {
     return objective.duration ? to_us : std::nullopt;
   }
 
-  // µs in one of it, which all times of the file have.
+  // The number of µs in the metadata's unit, which all times of the file have; nullopt if there is no unit.
   std::optional<double> metadata_unit() const {
     const auto metadata = header_.find("metadata");
     const std::string unit = metadata != header_.end() && metadata->is_object() ? text_of(*metadata, "timeunit") : "";
@@ -402,14 +404,14 @@ class JsonReader {
       if (!value && text_of(measurement, "name") == objective.name) value = mean_of(measurement["value"]);
     });
     if (value) return outcome_of(*value, to_us);
-    // A file need not have measurements, beside the times of launches.
+    // A file may have only the times of launches, without measurements.
     if (objective.name == "time" && objective.duration && !launches_.empty())
       return outcome_of(launched_us / static_cast<double>(launches_.size()), 1);
     ++missing_;
     return {Status::invalid, 0, "no " + objective.name};
   }
 
-  // Of an array the mean of its numbers.
+  // Returns the mean of an array's numbers, and any other value unchanged.
   static Json mean_of(const Json& value) {
     if (!value.is_array()) return value;
     double sum = 0;
@@ -426,7 +428,7 @@ class JsonReader {
     if (ratios_.empty() || !text_of(header_, "timeunit").empty()) return records;
     const auto middle = ratios_.begin() + static_cast<std::ptrdiff_t>(ratios_.size() / 2);
     std::nth_element(ratios_.begin(), middle, ratios_.end());
-    // Benchmarking takes no less than its launches: a thousandth of it is a time in seconds.
+    // Benchmarking takes no less than its launches. If it seems to take a thousandth of that, the costs are in seconds.
     if (*middle > 0.5e-3 && *middle < 0.1)
       for (Record& record : records.records) {
         record.build_seconds *= 1e3;
@@ -441,13 +443,13 @@ class JsonReader {
   RecordsBuilder builder_;
   Json header_ = Json::object();
   Json t4_objectives_ = Json::array();
-  std::vector<std::string> names_;          // of the objectives of the file, which may be none
-  std::vector<std::string> others_;         // of what was measured, of T4 or of the first entry without objective
-  bool is_cache_ = false;                   // of Kernel Tuner
-  std::size_t measured_ = 0, missing_ = 0;  // configurations with a value of the objective; without it
+  std::vector<std::string> names_;   // names of the file's objectives; may be empty
+  std::vector<std::string> others_;  // names of all measured quantities, in T4 or in the first entry without objective
+  bool is_cache_ = false;            // the file is a Kernel Tuner cache
+  std::size_t measured_ = 0, missing_ = 0;  // configurations with a value of the objective, and without one
   std::size_t entries_ = 0;
   std::vector<std::string> values_;        // as JSON
-  std::vector<double> launches_, ratios_;  // benchmark time over the sum of the launches, both as if in ms
+  std::vector<double> launches_, ratios_;  // ratios_: benchmark time over the sum of the launches, both as if in ms
 };
 
 }  // namespace

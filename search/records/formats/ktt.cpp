@@ -1,4 +1,4 @@
-// KTT's results, as JSON and as XML (its own outputs; T4, which it writes too, is in json.cpp).
+// KTT's results, as JSON and as XML. (These are KTT's own outputs; json.cpp reads T4, which KTT also writes.)
 //   {"Metadata": {"Device", "TimeUnit"}, "Results": [{"KernelName", "Status", "TotalDuration", "TotalOverhead",
 //    "Configuration": [{"Name", "IsDouble", "Value"}], "ComputationResults": [{"EnergyConsumption", "PowerUsage",
 //    …}]}]}
@@ -28,7 +28,7 @@ using records::text_of;
 
 constexpr std::string_view results_of_ktt = "results of KTT";
 
-/// CompilationFailed, ComputationFailed, ValidationFailed, DeviceLimitsExceeded as T4's words.
+/// Translates CompilationFailed, ComputationFailed, ValidationFailed and DeviceLimitsExceeded to T4's words.
 std::string invalidity_of(const std::string& status) {
   return status.empty() || status == "Ok"     ? "correct"
          : status.starts_with("Compilation")  ? "compile"
@@ -41,7 +41,7 @@ Json measurement(const char* name, const Json& value, const std::string& unit) {
   return Json::object({{"name", name}, {"value", value}, {"unit", unit}});
 }
 
-/// The sum over the kernel's launches; null if one does not have it.
+/// The sum of the member over the kernel's launches; null if a launch lacks the member.
 Json sum_of(const Json& launches, const char* member) {
   if (!launches.is_array() || launches.empty()) return {};
   double sum = 0;
@@ -73,7 +73,7 @@ Json t4_result_of(const Json& result, const std::string& unit, const std::string
   return own;
 }
 
-/// Each kernel is a space.
+/// Returns a space for each kernel.
 std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
   const Json& metadata = records::member_of(ktt, "Metadata");
   const std::string unit = text_of(metadata, "TimeUnit");
@@ -106,7 +106,7 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
   return spaces;
 }
 
-/// As JSON writes the number; what is no number is a text.
+/// The attribute as a number of JSON, or as text if it is not a number.
 Json number_of(const pugi::xml_attribute& attribute) {
   const Json json = Json::parse(records::json_of_cell(attribute.value()), nullptr, false);
   return json.is_discarded() ? Json(attribute.value()) : json;

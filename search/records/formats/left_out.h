@@ -1,4 +1,4 @@
-// What is left out of an input, and why.
+// Collects the inputs that were left out, and the reasons.
 #pragma once
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@ class LeftOut {
   std::vector<std::string> lines() const;
 
  private:
-  std::vector<std::string> reasons_;                       // in the order in which they came
+  std::vector<std::string> reasons_;                       // in order of first appearance
   std::map<std::string, std::vector<std::string>> names_;  // by reason
 };
 

@@ -2,12 +2,12 @@
 //   {"program_name": "function1", "initial_execution_time": 2.5, "program_annotation": {…}, "schedules_list":
 //    [{"transformations_list": [{"type": "tiling", "loop_levels": [0, 1], "parameters": [32, 32]}, …],
 //      "execution_times": [1.5, 1.25]}, …]}
-// The times may be those of several machines: {"xeon_e5_2695_v2": [1.5, 1.25]}. The data that Tiramisu wrote before has
-// "sched_str": "I({C0},L0,L1)P({C0},L0)" in place of the list, "legality_check", and what is done with each
-// computation. https://huggingface.co/datasets/Mascinissa/LOOPerSet, https://github.com/Tiramisu-Compiler. Times are in
-// ms; a schedule counts with its least, as in the works that made the data. Each program on each machine is a space.
-// Knobs are the transformations, by their place in the schedule; without a list or a text of them those of each
-// computation.
+// The times may also be given for several machines: {"xeon_e5_2695_v2": [1.5, 1.25]}. Older data of Tiramisu has, in
+// place of the list, "sched_str": "I({C0},L0,L1)P({C0},L0)", "legality_check", and a member for each computation.
+// https://huggingface.co/datasets/Mascinissa/LOOPerSet, https://github.com/Tiramisu-Compiler. Times are in ms. The
+// least time of a schedule counts, as in the works that made the data. Each program on each machine is a space. The
+// knobs are the transformations, by their place in the schedule. A schedule without a list or a text of transformations
+// has a knob for each computation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using records::Json;
 
-/// I({C0},L0,L1) and P({C0},L0) of the text; nullopt: it has another form.
+/// Splits "I({C0},L0,L1)P({C0},L0)" into "I({C0},L0,L1)" and "P({C0},L0)"; nullopt if the text has another form.
 std::optional<std::vector<std::string>> transformations(std::string_view text) {
   std::vector<std::string> found;
   int depth = 0;
@@ -38,7 +38,7 @@ std::optional<std::vector<std::string>> transformations(std::string_view text) {
   return found;
 }
 
-/// Of a schedule without a text: what is done with each computation.
+/// The settings of a schedule without a list or a text: what is done with each computation.
 std::vector<records::Setting> settings_of_computations(const Json& schedule) {
   constexpr std::string_view others[] = {"execution_times",    "tree_structure", "sched_str", "legality_check",
                                          "exploration_method", "speedup",        "exec_time"};
@@ -49,7 +49,7 @@ std::vector<records::Setting> settings_of_computations(const Json& schedule) {
   return settings;
 }
 
-/// tiling {"loop_levels":[0,1],"parameters":[32,32]}
+/// Returns, for example, `tiling {"loop_levels":[0,1],"parameters":[32,32]}`.
 std::string transformation_text(const Json& transformation) {
   if (!transformation.is_object()) return records::compact(transformation);
   Json rest = Json::object();
@@ -77,7 +77,7 @@ std::vector<records::Setting> settings_of_schedule(const Json& schedule) {
   return settings;
 }
 
-/// Adds the times above 0 in µs: of a number in ms, also as text, or of a list of them.
+/// Adds the times above 0, converted to µs. `ms` is a number in ms, a text with a number, or a list of them.
 void take_times(const Json& ms, std::vector<double>& launches) {
   if (ms.is_array()) {
     for (const Json& each : ms)
@@ -88,7 +88,7 @@ void take_times(const Json& ms, std::vector<double>& launches) {
   if (number.is_number() && number.get<double>() > 0) launches.push_back(number.get<double>() * 1e3);
 }
 
-/// `machine`: "" where the file does not name one.
+/// `machine`: "" if the file does not name one.
 void add_schedule(const Json& schedule, const std::string& machine, records::SparseRecords& space) {
   const Json& all = records::member_of(schedule, "execution_times");
   std::vector<double> launches;
@@ -103,9 +103,9 @@ void add_schedule(const Json& schedule, const std::string& machine, records::Spa
   space.add(settings_of_schedule(schedule), std::move(record), std::move(launches));
 }
 
-constexpr std::size_t max_machines = 100;  // all schedules of a program are read for each of them
+constexpr std::size_t max_machines = 100;  // limited, because all schedules of a program are read for each machine
 
-/// The machines that any schedule has times of; "" where the file does not name them.
+/// The machines for which any schedule has times; "" if the file does not name machines.
 std::vector<std::string> machines_of(const Json& schedules, const std::string& place) {
   std::vector<std::string> machines;
   for (const Json& schedule : schedules) {

@@ -2,8 +2,8 @@
 //   [WORKLOAD, [[[INSTRUCTION, …], [[NUMBER, DECISION], …]], [SECONDS, …], TARGET, ARGUMENTS]]
 // An instruction is [KIND, INPUTS, ATTRIBUTES, OUTPUTS]; a decision belongs to the instruction with its number.
 // https://tvm.apache.org (src/meta_schedule/database/json_database.cc, database.cc, src/tir/schedule/trace.cc). Each
-// workload on each target is a space. Knobs are the decisions, and the trace without them, which is named by its
-// digest.
+// workload on each target is a space. The knobs are the decisions and the trace without its decisions. The trace's
+// value is its digest.
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -40,14 +40,14 @@ std::vector<records::Setting> settings_of_trace(const Json& trace, const std::st
   return settings;
 }
 
-/// 1x512:float32 of ["TENSOR", "float32", [1, 512]].
+/// Returns "1x512:float32" for ["TENSOR", "float32", [1, 512]].
 std::string meta_schedule_argument(const Json& argument) {
   if (!argument.is_array() || argument.size() != 3 || !argument[1].is_string() || !argument[2].is_array())
     return records::compact(argument);
   return records::tvm_tensor_text(argument[2], argument[1].get<std::string>());
 }
 
-/// Without times the configuration failed: it has none, or 1e10 s.
+/// The times of a configuration. A configuration failed if it has no times, or a time such as 1e10 s.
 struct Times {
   Record record;
   std::vector<double> launches;

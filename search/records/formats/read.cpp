@@ -26,7 +26,7 @@ std::string name_of(const std::filesystem::path& file) {
   return folder.empty() ? stem.string() : folder + "/" + stem.string();
 }
 
-// The parameters in NAME.T1.json beside NAME.csv; none without such a file.
+// The parameters in NAME.T1.json next to NAME.csv; empty if there is no such file.
 std::vector<std::string> t1_parameters(const std::filesystem::path& file, const std::string& name) {
   const std::filesystem::path t1 = file.parent_path() / (name + ".T1.json");
   std::error_code none;
@@ -34,7 +34,7 @@ std::vector<std::string> t1_parameters(const std::filesystem::path& file, const 
   return parse_t1_parameters(records::read_unpacked(t1), t1.string());
 }
 
-// The text of NAME.meta.jsonl beside NAME.csv; "" without such a file.
+// The text of NAME.meta.jsonl next to NAME.csv; "" if there is no such file.
 std::string helion_metadata(const std::filesystem::path& file, const std::string& stem) {
   const std::filesystem::path metadata = file.parent_path() / (stem + ".meta.jsonl");
   std::error_code none;
@@ -42,7 +42,7 @@ std::string helion_metadata(const std::filesystem::path& file, const std::string
   return records::read_unpacked(metadata);
 }
 
-/// Throws NotRecorded with the mistake.
+/// Throws NotRecorded with the syntax error if the text is not valid JSON.
 void refuse_broken_json(std::string_view text, const std::string& place) {
   try {
     records::each_json_line(text, "", "a recorded space", [](const records::JsonLine&) {});

@@ -12,7 +12,7 @@
 
 namespace deplo::search {
 
-/// A file is not a recorded space, as opposed to a damaged one. In a folder such a file is left out.
+/// The error for a file that is not a recorded space, as opposed to a damaged one. In a folder such a file is left out.
 class NotRecorded : public Error {
  public:
   NotRecorded(const std::string& place, const std::string& reason) : Error(place + ": " + reason), reason_(reason) {}
@@ -42,7 +42,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 /// The user's information about a file.
 struct Reading {
   Columns columns = {};  // of a table. If launches and time are not set, guess_columns() adds roles
-  std::optional<ObjectiveChoice> objective = {};  // nullopt: the file's
+  std::optional<ObjectiveChoice> objective = {};  // nullopt: the file's objective
   std::string companion = {};  // the text of NAME.meta.jsonl, which names the kernels of Helion's log NAME.csv
 };
 
@@ -58,7 +58,7 @@ struct Reading {
 /// `place`, also if a table's parameters cannot be distinguished from its results; NotRecorded if the text is in no
 /// format that this reads.
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading = {});
-/// The same for a file with one space. Throws Error if it has several.
+/// parse_spaces() of a file with one space. Throws Error if it has several.
 Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
@@ -73,11 +73,11 @@ std::vector<std::string> parse_t1_parameters(std::string_view text, const std::s
 /// "folder/stem/kernel". If `reading` names no parameters, those of a table NAME.csv are taken from NAME.T1.json in the
 /// same folder, if that file exists; a log of Helion is read together with NAME.meta.jsonl.
 std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading = {});
-/// The same for a file with one space. Throws Error if it has several.
+/// read_spaces() of a file with one space. Throws Error if it has several.
 Records read_records(const std::filesystem::path& file, const Reading& reading = {});
 
 enum class Format { kernel_tuner, t4, table };
-/// parse_records() of the text gives the same records. Results other than the objective are not kept.
+/// Prints the records, so that parse_records() of the text returns them. Results other than the objective are not kept.
 std::string print_records(const Records&, Format);
 
 }  // namespace deplo::search

@@ -10,7 +10,7 @@ namespace deplo::search {
 
 struct SpaceFile {
   std::string path;
-  bool in_folder = false;  // the user named a folder that has it: it need not be a recorded space
+  bool in_folder = false;  // the user named its folder, so the file need not be a recorded space
 };
 
 /// Reads the files that the user names, and those in the folders that the user names.
@@ -24,7 +24,8 @@ class SpaceFiles {
   explicit SpaceFiles(const std::vector<std::string>& paths);
 
   const std::vector<SpaceFile>& files() const& { return files_; }
-  /// read_spaces() of the file. A file of a folder that is not a recorded space has no spaces; left_out() has it.
+  /// read_spaces() of the file. If a file from a folder is not a recorded space, returns nothing and adds it to
+  /// left_out().
   std::vector<Records> read(const SpaceFile&, const Reading& = {});
   /// The files that were left out so far.
   const LeftOut& left_out() const { return left_out_; }

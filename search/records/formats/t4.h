@@ -1,4 +1,4 @@
-// Results in T4 as a document in memory, to which the results of other tuners are converted.
+// Reads T4 from a document in memory. Readers of other tuners' results convert them to such a document.
 #pragma once
 #include <string>
 

@@ -20,18 +20,18 @@
 namespace deplo::search {
 namespace {
 
-/// "ms" of "time (ms)"; "": there is none.
+/// Returns "ms" for "time (ms)", and "" for a head without a unit in brackets.
 std::string_view unit_in_brackets(std::string_view head) {
   for (const std::string_view unit : {"(s)", "(ms)", "(us)", "(µs)", "(ns)"})
     if (head.ends_with(unit)) return unit == "(µs)" ? "us" : unit.substr(1, unit.size() - 2);
   return "";
 }
 
-/// What tools that write no brackets call the time of a configuration, before "_ms" or another unit, the most telling
-/// first: Helion writes perf_ms and timing_ms.
+/// Names of the time of a configuration in tables of tools that write no brackets. They precede "_ms" or another unit:
+/// Helion writes perf_ms and timing_ms. The clearest names come first.
 constexpr std::string_view time_names[] = {"time", "perf", "timing", "runtime", "latency", "duration"};
 
-/// "ms" of "perf_ms" for the name "perf"; "": the head is another.
+/// Returns "ms" for the name "perf" and the head "perf_ms", and "" for another head.
 std::string_view unit_after(std::string_view name, std::string_view head) {
   if (!head.starts_with(name)) return "";
   const std::string_view rest = head.substr(name.size());
@@ -57,12 +57,13 @@ constexpr std::string_view head_start = "objective ", higher_end = " (higher is 
 
 bool is_own_table(const std::vector<std::string>& heads) {
   constexpr std::string_view own[] = {"status", "message", "build (s)", "run (s)"};
-  return std::search(heads.begin(), heads.end(), std::begin(own), std::end(own)) != heads.end();  // clang 14
+  // not std::ranges::search, because of clang 14
+  return std::search(heads.begin(), heads.end(), std::begin(own), std::end(own)) != heads.end();
 }
 
-// Columns that no program writes for a parameter: what KTT and Kernel Tuner add to a configuration, counters of
-// NVIDIA's profiler (dram__sectors_read.sum), and quantities with a unit or per something (GFLOP/s, energy (J), clock
-// [MHz]).
+// Whether no program writes such a head for a parameter: columns that KTT and Kernel Tuner add to a configuration,
+// counters of NVIDIA's profiler (dram__sectors_read.sum), and quantities with a unit or per something (GFLOP/s, energy
+// (J), clock [MHz]).
 bool is_result_head(std::string_view head) {
   constexpr std::string_view names[] = {
       "Kernel name",       "Global size",         "Local size",           "Maximum work-group size",
@@ -73,7 +74,7 @@ bool is_result_head(std::string_view head) {
   if (head.find("__") != std::string_view::npos && head.find('.') != std::string_view::npos) return true;
   if (lower_case(head).ends_with("flops")) return true;
   if (head.ends_with("/s") || head.ends_with("/W") || head.ends_with("/J")) return true;
-  if (!unit_of(head).empty()) return true;  // a time beside the one that counts
+  if (!unit_of(head).empty()) return true;  // a time other than the chosen one
   for (const std::string_view end : {"_ms", "_us", "_time_s", "_time_ns"})
     if (head.ends_with(end)) return true;
   const std::size_t bracket = head.find_last_of("([");
@@ -85,7 +86,7 @@ bool is_result_head(std::string_view head) {
   return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
-/// The first column that has times by its name, whose unit nobody says; "": there is none.
+/// The first column whose name says that it has times, but not in which unit; "" if there is none.
 std::string time_without_unit(const std::vector<std::string>& heads) {
   for (const std::string_view part : {"time", "runtime", "latency", "duration", "elapsed", "us", "ms"})
     for (const std::string& head : heads) {
@@ -106,7 +107,7 @@ NotRecorded no_times(const std::string& place, const std::vector<std::string>& h
                              resembles)};
 }
 
-/// Is it a table of something else? Then a chosen objective is not missing in it.
+/// Does the table have times? If not, it is a table of something else, and a chosen objective is not missing in it.
 bool has_times(const std::vector<std::string>& heads, const Reading& reading) {
   if (reading.columns != Columns{}) return true;  // the user knows the table
   return std::ranges::any_of(heads, [&](const std::string& head) {
@@ -115,7 +116,7 @@ bool has_times(const std::vector<std::string>& heads, const Reading& reading) {
   });
 }
 
-/// True if the next line has this many cells, or there is none.
+/// True if the next line has this many cells, or if there is no next line.
 bool has_cells(records::CsvLines& lines, std::size_t count) {
   std::vector<std::string> cells;
   try {
@@ -177,8 +178,8 @@ class TableReader {
     return i;
   }
 
-  // The column of the objective, if it is not the mean of the launches. A head of ours tells it; else it is the time,
-  // or the column that the user names.
+  // Chooses the column of the objective, if the objective is not the mean of the launches: a column whose head deplo
+  // wrote, else the column that the user names, else the time.
   void choose_objective(const Columns& columns, const std::optional<ObjectiveChoice>& choice) {
     Objective& objective = builder_.objective();
     std::string head = columns.time;
@@ -202,7 +203,7 @@ class TableReader {
     if (!own && head == columns.time) objective_scale_ = scale_;
   }
 
-  // A column that is no objective of ours.
+  // The objective of a column whose head deplo did not write.
   Objective named(const ObjectiveChoice& choice) const {
     const std::string_view unit = unit_of(choice.name);
     const std::optional<bool> higher = choice.higher_is_better ? choice.higher_is_better : known_direction(choice.name);
@@ -226,7 +227,8 @@ class TableReader {
       role = Role::parameter;
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
-      const bool is_parameter = !heads_[i].empty() && !(guessed_ && is_result_head(heads_[i]));  // pandas' row numbers
+      // no head: pandas' row numbers
+      const bool is_parameter = !heads_[i].empty() && !(guessed_ && is_result_head(heads_[i]));
       if (roles_[i] == Role::none && columns.parameters.empty() && is_parameter) roles_[i] = Role::parameter;
       if (roles_[i] != Role::parameter) continue;
       parameters_.push_back(i);
@@ -234,8 +236,8 @@ class TableReader {
     }
   }
 
-  // A column is rather a result than a parameter if the others tell the rows apart without it, and it has numbers that
-  // differ from row to row, or the name of a quantity such as power.
+  // A column looks like a result, not a parameter, if the other columns distinguish the rows without it, and it has
+  // numbers that differ from row to row, or the name of a quantity such as power.
   void ask_about_results(const Records& records) const {
     std::vector<bool> left(records.knobs.size(), true);
     std::vector<std::string> results, others;
@@ -244,7 +246,7 @@ class TableReader {
         if (!left[k] || doubt_about(records, k) != doubt) continue;
         left[k] = false;
         const std::size_t apart = count_apart(records, left), rows = records.records.size();
-        // A configuration may have been measured a few times, with other fractions each time.
+        // A configuration may have been measured several times, with different fractions each time.
         left[k] = doubt == Doubt::fractions ? apart < 2 || apart * 4 < rows : apart < rows;
         if (!left[k]) results.push_back(fmt::format("'{}'", records.knobs[k].name));
       }
@@ -257,7 +259,7 @@ class TableReader {
         place_, beginning_of(results, ", "), beginning_of(others, ",")));
   }
 
-  /// As many names as fit on a few lines. A user takes them for a flag: the end says that some are missing.
+  /// As many names as fit on a few lines. Users copy the names into a flag, so the end says if some are missing.
   static std::string beginning_of(std::vector<std::string> names, std::string_view separator) {
     constexpr std::size_t max_named = 24;
     const std::ptrdiff_t missing = std::ssize(names) - std::min(std::ssize(names), std::ptrdiff_t{max_named});
@@ -267,7 +269,7 @@ class TableReader {
 
   enum class Doubt { none, fractions, integers, name };
 
-  // Small tables may have numbers that differ from row to row in parameters, integers more easily than fractions.
+  // In small tables the numbers of parameters, too, may differ from row to row, integers more easily than fractions.
   static Doubt doubt_about(const Records& records, std::size_t k) {
     constexpr std::size_t least_rows_of_fractions = 3, least_rows_of_integers = 8;
     const auto is_number = [](const std::string& json) { return json[0] == '-' || (json[0] >= '0' && json[0] <= '9'); };
@@ -281,7 +283,7 @@ class TableReader {
     return known_direction(knob.name) ? Doubt::name : Doubt::none;
   }
 
-  // How many different rows of values these knobs have.
+  // The number of distinct rows of values that these knobs have.
   static std::size_t count_apart(const Records& records, const std::vector<bool>& knobs) {
     std::vector<std::vector<std::uint16_t>> rows(records.records.size());
     for (std::size_t row = 0; row < rows.size(); ++row)
@@ -293,7 +295,7 @@ class TableReader {
 
   std::optional<double> number(const std::string& cell, std::size_t column) const {
     const std::optional<double> value = any_number(cell, column, "a time");
-    if (value && !std::isfinite(*value)) return std::nullopt;  // a failure, as nan or inf
+    if (value && !std::isfinite(*value)) return std::nullopt;  // a failure, written as nan or inf
     if (value && (!(*value >= 0) || *value > 1e30)) throw wrong(cell, column, "a time");
     return value;
   }
@@ -335,7 +337,7 @@ class TableReader {
     if (known && *known != Status::ok) return {*known, 0, message};
     const Outcome measured = measurement(cells, mean, message);
     if (known || records::is_word_of_success(word)) return measured;
-    // Another program's word. If the row has no time, it is the name of a failure.
+    // The word is another program's. If the row has no time, it is the name of a failure.
     if (measured.ok())
       throw Error(fmt::format("{}:{}: expected 'ok', 'success' or the name of a failure in column '{}', found '{}'",
                               place_, line_, heads_[*status_], word.substr(0, 40)));
@@ -357,12 +359,12 @@ class TableReader {
 
   const std::string& place_;
   const std::vector<std::string>& heads_;
-  std::vector<Role> roles_;  // of each column
+  std::vector<Role> roles_;  // one per column
   double scale_ = 1, objective_scale_ = 1;
   std::vector<std::size_t> parameters_, launches_;
   std::optional<std::size_t> objective_, status_, message_, build_, run_;
-  std::optional<std::size_t> time_;  // if it is not the objective
-  bool guessed_ = true;              // which columns are parameters
+  std::optional<std::size_t> time_;  // the column of the time, if it is not the objective
+  bool guessed_ = true;              // the parameters were guessed
   RecordsBuilder builder_;
   std::vector<std::string> values_;  // as JSON
   std::vector<double> made_;
@@ -374,7 +376,8 @@ class TableReader {
 std::string objective_head(const Objective& objective) {
   if (objective == Objective{}) return "time (us)";
   if (objective.duration) return fmt::format("{}{}{}", head_start, objective.name, duration_end);
-  const bool unit = !objective.unit.empty() || objective.name.ends_with(']');  // else a reader takes it for a unit
+  // otherwise a reader would take the bracket for a unit
+  const bool unit = !objective.unit.empty() || objective.name.ends_with(']');
   return fmt::format("{}{}{}{}", head_start, objective.name, unit ? fmt::format(" [{}]", objective.unit) : "",
                      objective.higher_is_better ? higher_end : lower_end);
 }

@@ -1,4 +1,5 @@
-// The heads of objective columns in the tables that print_records() writes. A reader finds the objective by them.
+// The heads of objective columns in the tables that print_records() writes. A reader recognises the objective by its
+// head.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace deplo::search {
 
-/// "time (us)", "objective TotalDuration (us)", "objective energy [J] (lower is better)".
+/// Returns "time (us)", "objective TotalDuration (us)" or "objective energy [J] (lower is better)", for example.
 std::string objective_head(const Objective&);
-/// nullopt: not the head of an objective.
+/// The objective of such a head; nullopt: the head is not that of an objective.
 std::optional<Objective> parse_objective_head(std::string_view head);
 
 }  // namespace deplo::search

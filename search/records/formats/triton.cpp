@@ -2,8 +2,8 @@
 //   {"key": ["1024", "torch.float16", …],
 //    "configs_timings": [[{"kwargs": {"BLOCK": 64, …}, "num_warps": 4, "num_stages": 3, …}, [0.5, 0.4, 0.6]], …]}
 // https://github.com/triton-lang/triton (python/triton/runtime/autotuner.py, check_disk_cache). Times are in ms: the
-// median, and the 20th and 80th percentile, or one number. Infinity is a failure. Others write a configuration as text,
-// "BLOCK: 64, num_warps: 4".
+// median, and the 20th and 80th percentile, or one number. Infinity is a failure. Other programs write a configuration
+// as text, "BLOCK: 64, num_warps: 4".
 #include <fmt/format.h>
 
 #include <set>
@@ -36,7 +36,7 @@ std::vector<records::Setting> settings_of_config(const Json& config, const std::
       options.emplace_back(name, records::value_json(value));
       names.insert(name);
     }
-  // An option replaces the argument of its name, as in Triton.
+  // An option replaces the argument with the same name, as in Triton.
   std::erase_if(settings, [&](const records::Setting& known) { return names.contains(known.first); });
   settings.insert(settings.end(), options.begin(), options.end());
   return settings;
@@ -44,7 +44,7 @@ std::vector<records::Setting> settings_of_config(const Json& config, const std::
 
 double milliseconds_of(const Json& timing, const std::string& place) {
   const Json& median = timing.is_array() && !timing.empty() ? timing[0] : timing;
-  if (median.is_null() || median.empty()) return 0;  // Infinity; no time
+  if (median.is_null() || median.empty()) return 0;  // null: Infinity; empty: no time
   if (const std::optional<double> ms = records::number_of(median)) return *ms;
   expected(place, "a time", timing);
 }

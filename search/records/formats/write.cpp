@@ -13,7 +13,7 @@
 namespace deplo::search {
 namespace {
 
-// Objects are put together as text: a value of a parameter is JSON already.
+// Objects are assembled as text, because a parameter's value is already JSON.
 std::string member(std::string_view name, const std::string& json) { return deplo::Json(name).print() + ": " + json; }
 std::string member(std::string_view name, const deplo::Json& json) { return member(name, json.print()); }
 
@@ -26,7 +26,7 @@ std::vector<std::string> configuration(const Records& records, std::size_t row) 
   return members;
 }
 
-// Of a valid record.
+// The objective of a valid record, in ms if it is a duration.
 double objective_value(const Records& records, std::size_t row) {
   return records.objective.duration ? records.objective_of(row) / 1e3 : records.objective_of(row);
 }
@@ -36,12 +36,12 @@ deplo::Json milliseconds(std::span<const double> launches) {
   return deplo::Json::array(launches, [](double us) { return us / 1e3; });
 }
 
-// The formats' own words know fewer failures than we do, and no messages.
+// The formats' own words distinguish fewer failures than deplo does, and have no messages.
 std::vector<std::string> own_failure(const Outcome& outcome) {
   return {member("status", deplo::Json(status_name(outcome.status))), member("message", deplo::Json(outcome.message))};
 }
 
-// T4 has the coarser words of the two.
+// T4's word for a status. Kernel Tuner's words follow from it.
 std::string_view t4_word(Status status) {
   switch (status) {
     case Status::ok:
@@ -73,8 +73,8 @@ std::string_view kernel_tuner_word(Status status) {
   return word == "constraints" ? "InvalidConfig" : "RuntimeFailedConfig";
 }
 
-// A failure has the member __error__ for Kernel Tuner 1.4 and later, and stands in place of the objective for older
-// ones.
+// For Kernel Tuner 1.4 and later, a failure is the member __error__. For older versions, it stands in place of the
+// objective.
 std::string cached(const Records& records, std::size_t row) {
   const Record& record = records.records[row];
   const bool ok = record.outcome.ok();
@@ -100,8 +100,8 @@ std::vector<std::string> declared_values(const Records& records) {
   return members;
 }
 
-// As Kernel Tuner writes it: a line for each configuration, by the text that Python prints of its values; its reader
-// wants `}` and `}` on two lines at the end.
+// Prints a cache as Kernel Tuner does: a line for each configuration. Its key is the text that Python prints of its
+// values. Kernel Tuner's reader requires `}` and `}` on two lines at the end.
 std::string print_kernel_tuner(const Records& records) {
   for (const Knob& knob : records.knobs)
     if (knob.name == records.objective.name || records::is_cache_member(knob.name))

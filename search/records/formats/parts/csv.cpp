@@ -10,8 +10,8 @@
 namespace deplo::search::records {
 namespace {
 
-constexpr std::size_t most_cells = 10'000;          // of a line: 1,000 parameters and their launches
-constexpr std::size_t most_cell_bytes = 1'000'000;  // a compiler's message
+constexpr std::size_t most_cells = 10'000;          // per line: 1,000 parameters and their launches
+constexpr std::size_t most_cell_bytes = 1'000'000;  // enough for a compiler's message
 
 char separator_in(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of("\r\n"), text.size());

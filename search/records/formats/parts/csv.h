@@ -7,25 +7,25 @@
 
 namespace deplo::search::records {
 
-/// The cells of one line after the other; quotes may hold separators, line ends and doubled quotes. Blanks around a
-/// cell are not part of it. The first line tells the separator: a comma if it has one, else a tab or a semicolon. The
-/// text and the place must exist as long as this object.
+/// Reads the cells of one line after the other. Quotes may hold separators, line ends and doubled quotes. Blanks around
+/// a cell are not part of it. The first line determines the separator: a comma if it has one, else a tab or a
+/// semicolon. The text and the place must outlive this object.
 class CsvLines {
  public:
   CsvLines(std::string_view text, const std::string& place);
 
-  /// False: no line is left. Empty lines are passed over. Throws Error for a line that is too long.
+  /// Reads the next line that is not empty. Returns false if no line is left. Throws Error for a line that is too long.
   bool next(std::vector<std::string>& cells);
   /// Is no text left after these cells, not even the end of their line?
   bool is_over() const { return at_ >= text_.size(); }
-  /// Of the cells; lines inside quotes are not counted.
+  /// The number of the line of these cells; lines inside quotes are not counted.
   std::size_t line() const { return line_; }
 
  private:
   std::string cell();
   std::string quoted();
   bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != '\t'); }
-  /// The end of the cell that has this place outside quotes.
+  /// The end of the cell that contains this position, which is outside quotes.
   std::size_t cell_end(std::size_t at) const;
 
   std::string_view text_;

@@ -8,23 +8,24 @@
 
 namespace deplo::search::records {
 
-/// A row's cells by the header's names. The text and the place must exist as long as this object.
+/// Reads rows, and finds their cells by the header's names. The text and the place must outlive this object.
 class CsvRows {
  public:
   CsvRows(std::string_view text, const std::string& place) : lines_(text, place), place_(place) { lines_.next(heads_); }
 
-  /// False: no row is left. A last row that is cut off within its cells is left out. Throws Error if a row has another
-  /// number of cells than the header.
+  /// Reads the next row. Returns false if no row is left. A last row that is cut off within its cells is left out.
+  /// Throws Error if the number of cells differs from the header's.
   bool next();
   const std::vector<std::string>& heads() const { return heads_; }
   const std::vector<std::string>& cells() const { return cells_; }
-  /// "" without such a column.
+  /// The cell in the column with this head; "" if there is no such column.
   std::string cell(std::string_view head) const;
-  /// A time; 0 for an empty cell, and for what is no number. Throws Error if the cell is another text.
+  /// The time in a column; 0 if the cell is empty or not a number (None, nan). Throws Error if the cell has another
+  /// text.
   double number(std::string_view head) const;
   /// Does the text end within the row? The program that wrote it may have been killed.
   bool is_cut_off() const { return lines_.is_over(); }
-  /// "FILE:LINE".
+  /// The row's place, "FILE:LINE".
   std::string at() const;
 
  private:

@@ -53,7 +53,8 @@ Json parse_json(std::string_view text, const std::string& place, std::string_vie
     Json::sax_parse(is_clean ? text : std::string_view(clean), &builder);
     return document;
   } catch (const Json::exception& e) {
-    // nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …" behind the bracket.
+    // Keeps what follows the bracket in nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1:
+    // …".
     const std::string_view message = e.what();
     const std::size_t bracket = message.find("] ");
     throw Error(fmt::format("{}: expected {} in JSON: {}", place, what,

@@ -12,26 +12,27 @@
 
 namespace deplo::search::records {
 
-using Json = nlohmann::ordered_json;  // T4's parameters have no other order than that of the text
+using Json = nlohmann::ordered_json;  // ordered, because T4's parameters have no order but that of the text
 
 inline constexpr JsonLimits limits = {
     .levels = 128,
     .values =
-        std::size_t{1} << 24,  // of 16 to 64 bytes each: a T4 document of 300,000 configurations of 50 values each
-    .members = 2000};          // each is searched for in them all
+        // 16 to 64 bytes each: enough for a T4 document of 300,000 configurations of 50 values each
+    std::size_t{1} << 24,
+    .members = 2000};  // few, because each look-up compares all names
 
-/// The text with null for numbers that are none: NaN, Infinity and -Infinity of Python's json; nan and inf of Python's
-/// repr() and of printf, also with a sign.
+/// Replaces what JSON does not accept as a number by null: NaN, Infinity and -Infinity of Python's json; nan and inf of
+/// Python's repr() and of printf, also with a sign.
 std::string without_nan(std::string_view text);
-/// False only if without_nan() changes nothing.
+/// Returns false only if without_nan() would change nothing.
 bool may_have_nan(std::string_view text);
-/// Parses one value; numbers that are none become null. `what`: "a line of AutoTVM's log". Throws Error `place:
-/// expected WHAT in JSON: …`, also for a value beyond the limits.
+/// Parses one value. NaN and infinities become null. `what` describes the text, such as "a line of AutoTVM's log".
+/// Throws Error `place: expected WHAT in JSON: …`, also for a value beyond the limits.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);
 
 /// The value, as JSON, of a parameter that a configuration does not have.
 inline constexpr std::string_view absent = "\"-\"";
-/// The value of a text inside of a file; null if it is no JSON that parse_json() takes.
+/// The value of a text inside a file; null if parse_json() does not accept the text.
 Json json_in(std::string_view text);
 
 /// The value of a parameter as JSON text. A list or an object counts as its text.
@@ -40,7 +41,7 @@ std::string value_json(const Json&);
 std::string text_of(const Json&, const char* key);
 /// The member; null if there is none, or if this is not an object.
 const Json& member_of(const Json&, const char* key);
-/// A finite number, also one that is written as a text. nullopt: neither.
+/// The finite number in the value, which may be written as a text; nullopt if there is none.
 std::optional<double> number_of(const Json&);
 /// The first 40 bytes of the value's text.
 std::string excerpt(const Json&);
@@ -52,8 +53,9 @@ struct JsonLine {
   Json json;
   std::string place;
 };
-/// Parses each line that is not empty, or the whole text if its first line is no value. A last line that is no JSON is
-/// left out if a line stands before it: the program that wrote the file still ran, or was killed.
+/// Parses each line that is neither empty nor a comment (#), or the whole text if its first line is not a value. A last
+/// line that is not JSON is left out if a line precedes it: the program that wrote the file was still running, or was
+/// killed.
 void each_json_line(std::string_view text, const std::string& place, std::string_view what,
                     const std::function<void(JsonLine)>& take);
 

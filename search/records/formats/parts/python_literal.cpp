@@ -8,8 +8,7 @@ namespace {
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// Each function moves behind what it reads. A false `ok_` ends the reading: there is no other way to say it deep
-/// inside.
+/// Each function moves past the text that it reads. A false `ok_` ends the reading, also from deep inside.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
@@ -96,7 +95,8 @@ class LiteralReader {
     const char quote = text_[at_++];
     std::string text;
     for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;  // configurations have quotes and backslashes only
+      // in configurations, only quotes and backslashes are escaped
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       text += text_[at_];
     }
     return take(quote) ? Json(text) : wrong();

@@ -1,4 +1,4 @@
-// Values as Python's repr() writes them.
+// Reads values that Python's repr() wrote.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace deplo::search::records {
 
-/// An object of "Config(block_sizes=[64, 32], indexing='pointer', maxnreg=None)", whose name may have dots, or of
-/// "{'a': 1}". Tuples become lists; numbers that are none become null. nullopt: the text is neither.
+/// Parses "Config(block_sizes=[64, 32], indexing='pointer', maxnreg=None)", whose name may have dots, or "{'a': 1}"
+/// into an object. Tuples become lists; NaN and infinities become null. nullopt: the text is neither.
 std::optional<Json> parse_python_call(std::string_view text);
 
 }  // namespace deplo::search::records

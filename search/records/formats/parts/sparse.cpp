@@ -33,7 +33,7 @@ void SparseRecords::add(std::vector<Setting> settings, Record record, std::vecto
   rows_.push_back(std::move(row));
 }
 
-/// The knob comes into the order after the last one of the row.
+/// Places the new knob after the last knob of the row.
 void SparseRecords::add_knob(const std::string& name, const Row& row) {
   check_parameters(names_.size() + 1, place_);
   auto place = order_.begin();
@@ -43,7 +43,7 @@ void SparseRecords::add_knob(const std::string& name, const Row& row) {
   last_row_.push_back(0);
 }
 
-/// By number: whether the knob has two values, of which one may be that it is absent.
+/// By number: whether the knob has two values. To be absent counts as a value.
 std::vector<bool> SparseRecords::varying() const {
   std::vector<bool> varies(names_.size(), false);
   std::vector<const std::string*> first(names_.size(), nullptr);

@@ -9,10 +9,10 @@ namespace deplo::search::records {
 namespace {
 
 constexpr std::size_t max_launches = 10'000;
-constexpr double max_seconds = 1e9;  // 1e9 and 1e10 stand for none
+constexpr double max_seconds = 1e9;  // 1e9 and 1e10 mean that there is no time
 
-/// Error numbers of both (python/tvm/autotvm/measure/measure.py and auto_scheduler/measure.py, MeasureErrorNo):
-/// instantiation, compiling for the host and the device, running, a wrong answer, two timeouts, and the unknown.
+/// Error numbers of both tuners (python/tvm/autotvm/measure/measure.py and auto_scheduler/measure.py, MeasureErrorNo):
+/// instantiation, compiling for the host and the device, running, a wrong answer, two timeouts, and unknown errors.
 Status status_of(std::int64_t error) {
   constexpr Status statuses[] = {Status::ok,           Status::invalid,      Status::build_error,   Status::build_error,
                                  Status::launch_error, Status::wrong_result, Status::build_timeout, Status::hang};

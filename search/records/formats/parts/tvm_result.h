@@ -1,4 +1,4 @@
-// What the logs of TVM's tuners share: targets, and the result of a trial of AutoTVM and Ansor,
+// What the logs of TVM's tuners have in common: targets, and the result of a trial of AutoTVM and Ansor,
 // [[SECONDS, …], ERROR, SECONDS OF THE WHOLE TRIAL, TIMESTAMP].
 #pragma once
 #include <optional>
@@ -15,12 +15,13 @@ struct TvmResult {
   std::vector<double> launches;  // µs
 };
 
-/// A result without an error and with a time that is not above 0 is a failure, too. nullopt: it is no such list.
+/// Parses a result. A result with no error but a time that is not above 0 is a failure, too. nullopt: it is not such a
+/// list.
 std::optional<TvmResult> tvm_result_of(const Json&);
 
-/// "cuda sm_90" of a target's members; a target that is a text as it is.
+/// Returns "cuda sm_90" from a target's members, and a target that is a text as it is.
 std::string tvm_target_name(const Json& target);
-/// "1x512:float32" of the extents [1, 512] and the type "float32".
+/// Returns "1x512:float32" for the extents [1, 512] and the type "float32".
 std::string tvm_tensor_text(const Json& extents, std::string_view dtype);
 
 }  // namespace deplo::search::records

@@ -6,7 +6,7 @@
 
 namespace deplo::search::records {
 
-/// Does the name end as the names of recorded files do? In folders and archives, other files are not read.
+/// Does the name have an ending of recorded files? Other files in folders and archives are not read.
 bool has_record_ending(std::string_view name);
 /// ".json, .jsonl, …, .wisdom": those endings.
 std::string record_endings();
