@@ -32,7 +32,7 @@ DType public_type(ir::DType dtype) {
     case ir::DType::boolean:
       return DType::boolean;
     default:
-      break;  // no kernel has it
+      break;  // no kernel has another type
   }
   check_failed("the dtype is known", __FILE__, __LINE__);
 }
@@ -83,7 +83,7 @@ Kernel public_kernel(const engine::Schedule& schedule) {
   return kernel;
 }
 
-/// Of a kernel file.
+/// The kernel of a kernel file.
 Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::KernelCode& code) {
   const measure::Launch& launch = code.launch.value();
   Kernel kernel = public_kernel(code.source);
@@ -132,7 +132,7 @@ class Compiler {
   const Source& source_;
   const CompileOptions& options_;
   engine::Source own_source_;
-  std::shared_ptr<const engine::OpaqueKernel> file_;  // a kernel file
+  std::shared_ptr<const engine::OpaqueKernel> file_;  // set if the source is a kernel file
   ir::Module module_;
   engine::Plan plan_;
   Target target_;
@@ -201,7 +201,7 @@ void Compiler::read_file() {
   plan_ = engine::plan_buffers(module_);
 }
 
-/// An array that is read and written is filled by the caller.
+/// Adds the one launch of a kernel file. An array that is read and written is an input, which the caller fills.
 void Compiler::add_file() {
   engine::OpaqueSchedule schedule;
   if (cache_)
@@ -235,7 +235,7 @@ void Compiler::add_tensors() {
     if (const auto& values = tensor.source.values; values && ir::is_integer(tensor.type.dtype))
       made.integers = std::make_shared<const std::vector<std::int64_t>>(values->as(ir::DType::i64).integers());
     else if (values)
-      made.values = {values, &values->floats()};  // which live as long as the numbers
+      made.values = {values, &values->floats()};  // the floats live as long as `values`
   }
 }
 
@@ -246,7 +246,8 @@ void Compiler::add_kernels() {
   });
   if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
   for (const engine::Schedule& schedule : compiled.kernels) program_.kernels.push_back(public_kernel(schedule));
-  for (std::size_t i = compiled.launches.size(); i-- > 0;)  // the first of equal kernels gives the name
+  // backwards, so that the first of equal kernels gives the name
+  for (std::size_t i = compiled.launches.size(); i-- > 0;)
     program_.kernels[compiled.launches[i].kernel].name =
         module_.kernels.size() == 1 ? source_.name : source_.name + "." + module_.kernels[i].name;
   for (const auto& [kernel, tensors] : compiled.launches) {
@@ -272,7 +273,7 @@ std::vector<Device> devices() {
       try {
         device.target = measure::target_of(info).name;
       } catch (const Error&) {
-        // A GPU older than every target.
+        // The GPU is older than every target.
       }
     }
     return result;

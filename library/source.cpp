@@ -30,7 +30,7 @@ void check(const Source& source) {
       throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));
 }
 
-/// Where the source comes from.
+/// The kind of the source, in the engine's form.
 decltype(engine::Source::from) from_of(const Source& source, const std::string& place) {
   if (!source.space.empty()) return engine::foreign::Files{source.space, source.kernel_file};
   if (!source.tile.empty()) return engine::TileSource{source.tile, source.entry, source.arguments, source.grid};
@@ -47,7 +47,7 @@ engine::SourceOptions options_of(const Source& source) {
                                                          {"allow_tf32", source.allow_tf32 ? "true" : ""},
                                                          {"attention", source.attention},
                                                          {"key_parts", source.key_parts}};
-  // Not `blocks`: the library's kernels are those that Loop IR states.
+  // The option `blocks` is not offered, because the library compiles only kernels that Loop IR can state.
   for (const engine::SourceOption& option : engine::source_options())
     if (const auto text = given.find(option.name); text != given.end() && !text->second.empty())
       option.read(text->second, fmt::format("Source: {}", option.name), options);

@@ -7,8 +7,8 @@
 
 namespace deplo {
 
-/// `place` begins messages about a Loop IR kernel (Source::kernel). Throws Error unless the source sets exactly one of
-/// the five kinds, and only options of that kind.
+/// `place` is the prefix of messages about a Loop IR kernel (Source::kernel). Throws Error unless the source sets
+/// exactly one of the six kinds, and only options of that kind.
 engine::Source source_of(const Source&, const std::string& place);
 
 }  // namespace deplo

@@ -15,7 +15,7 @@
 namespace deplo {
 namespace {
 
-constexpr const char* place = "deplo::tune:1";  // for messages: as of the text that is stored with the run
+constexpr const char* place = "deplo::tune:1";  // in messages: line 1 of the text that is stored with the run
 
 template <class Number>
 void check_range(Number value, const char* kind, Number least, Number most) {

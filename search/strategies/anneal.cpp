@@ -3,7 +3,7 @@
 //   a change of one choice is accepted with probability  min(1, exp(-(log t_new - log t_now) / T)),
 //   T = first · fall^k after k evaluations, restarted from the best when it falls below `last`
 //
-// Times enter as logs: a step to twice the time is the same at any scale. A failure is never accepted.
+// Uses the logs of times: a step to twice the time is the same at any scale. A failure is never accepted.
 // Kirkpatrick, Gelatt and Vecchi, Optimization by simulated annealing, Science 220 (1983).
 #include <array>
 #include <cmath>

@@ -1,8 +1,8 @@
-// Beam: level by level, the `width` most promising beginnings of a trail.
+// Beam: keeps, level by level, the `width` most promising beginnings of a trail.
 //
-//   value of a beginning = the fastest candidate below it that was told; each gets `samples` evaluations: the rest of
-//   the best trail behind it, then random completions. Then the next level is that of the `width` best ones' options.
-//   At the end it starts again with twice the samples.
+//   The value of a beginning is the time of the fastest candidate below it that was told. Each beginning gets `samples`
+//   evaluations: first the completion that follows the best trail, then random completions. The next level has all
+//   options of the `width` best beginnings. At the end the search starts again with twice the samples.
 //
 // Lowerre, The HARPY speech recognition system (1976); for schedules of kernels with a learned value: Adams et al.,
 // Learning to optimize Halide with tree search and random programs, TOG 38 (2019).
@@ -31,7 +31,7 @@ class Beam final : public Proposer {
  private:
   struct Beginning {
     Trail trail;
-    double time;  // of the fastest below
+    double time;  // of the fastest candidate below
   };
 
   std::optional<Trail> wish() override {
@@ -47,7 +47,7 @@ class Beam final : public Proposer {
     if (beam_.size() > width_) beam_.resize(width_);
     std::vector<Beginning> next;
     for (const Beginning& one : beam_) expand(one.trail, next);
-    if (next.empty()) {  // the end, or the start
+    if (next.empty()) {  // at the end of the tree, or at the start
       if (!beam_.empty()) samples_ = std::min<std::size_t>(2 * samples_, 1 << 20);
       expand({}, next);
     }
@@ -56,7 +56,7 @@ class Beam final : public Proposer {
       for (std::size_t i = 0; i < samples_; ++i) wishes_.push_back(complete(one.trail, i + 1 == samples_));
   }
 
-  /// Forks with one option are passed.
+  /// Appends the beginnings that are one choice longer than the trail. Passes over forks with one option.
   void expand(const Trail& trail, std::vector<Beginning>& to) const {
     PositionPtr position = walk(space(), trail);
     while (position->fork() && position->fork()->options.size() == 1) position = position->choose(0);

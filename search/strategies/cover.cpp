@@ -1,7 +1,7 @@
-// Cover: every value of every knob in few candidates. Each fork takes the option that was taken least often so far.
-// Where a candidate brings little new, the next follows the longest way to a value that was offered and never taken.
-// For finding faults, not for speed: most faults that software has show with one value or two (Kuhn, Wallace and Gallo,
-// Software Fault Interactions and Implications for Software Testing, IEEE TSE 30, 2004).
+// Cover: tries every value of every knob in few candidates. Each fork takes the option that was taken least often so
+// far. If a candidate has few new values, the next candidate follows the longest way to a value that was offered but
+// never taken. For finding faults, not for speed: most faults of software show with one value or two (Kuhn, Wallace and
+// Gallo, Software Fault Interactions and Implications for Software Testing, IEEE TSE 30, 2004).
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -34,7 +34,8 @@ class Cover final : public Searcher {
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 
  private:
-  /// To a value that was not taken yet: a deep one is seldom met. Taken off the list, also where no candidate is left.
+  /// Returns the longest way to a value that was not taken yet, because deep values are seldom met. Removes the way
+  /// from the list, even if no candidate is left there.
   Trail longest_way() {
     const auto longest = std::ranges::max_element(ways_, {}, [](const auto& way) { return way.second.size(); });
     if (longest == ways_.end()) return {};
@@ -66,7 +67,7 @@ class Cover final : public Searcher {
 
   std::size_t least_taken(const Node& node) {
     std::size_t least = std::numeric_limits<std::size_t>::max();
-    std::vector<std::size_t> equal;  // options that were taken as seldom
+    std::vector<std::size_t> equal;  // options that were taken `least` times
     for (std::size_t i = 0; i < node.children.size(); ++i) {
       if (node.children[i].finished) continue;
       const std::size_t times = taken_[text_of({node.fork().knob, node.fork().options[i]})];
@@ -83,7 +84,7 @@ class Cover final : public Searcher {
   Rng rng_;
   int fresh_ = 0;                             // values that the last candidate was the first to take
   std::map<std::string, std::size_t> taken_;  // by "knob=value"
-  std::map<std::string, Trail> ways_;         // to what was not
+  std::map<std::string, Trail> ways_;         // by "knob=value": the way to a value that was offered but not taken
 };
 
 }  // namespace

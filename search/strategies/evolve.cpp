@@ -1,12 +1,14 @@
 // Evolve: evolutionary search guided by a cost model, as in Ansor.
 //
-//   population   the fastest told and random unseen ones, `population` together
-//   generation   as many children again: a change of one choice of a member or the crossover of two, members drawn by
-//                2^(-rank/8) of the model's bound (surrogate.h); the best `population` of parents and children stay
-//   round        after `generations`, the best unseen of the last population, some of them random
+//   population   the `population` best-ranked of the unseen candidates (model/pool.h)
+//   generation   `population` children are added. A child is a member with one choice changed, or the crossover of a
+//   member
+//                with one of the four fastest told. Members are drawn by
+//                2^(-rank/8) of the model's bound (surrogate.h). The best `population` of parents and children stay
+//   round        after `generations`, the best unseen candidates of the last population, some of them random
 //
-// Nothing is measured within a round: the model stands for the device. Zheng et al., Ansor: generating high-performance
-// tensor programs for deep learning, OSDI 2020, section 5.1.
+// Nothing is measured within a round: the model takes the place of the device. Zheng et al., Ansor: generating
+// high-performance tensor programs for deep learning, OSDI 2020, section 5.1.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +26,7 @@ constexpr std::array evolve_parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
-    with_default(pool_parameter, "300"),  // where it begins: the generations do the rest
+    with_default(pool_parameter, "300"),  // only for the start of a round, because the generations do the rest
     with_default(mutants_parameter, "200"),
     design_parameter,
     climb_parameter,
@@ -68,7 +70,8 @@ class Evolve final : public ModelSearcher {
 
   void breed(std::vector<model::SamplePtr>& members) {
     const std::vector<Trail> fastest = surrogate().best(4);
-    std::vector<std::optional<Moves>> parents(members.size());  // the first few have most of the children
+    // made when first drawn; the first few have most of the children
+    std::vector<std::optional<Moves>> parents(members.size());
     Rng& rng = surrogate().rng();
     for (std::size_t i = 0; i < size_; ++i) {
       const std::size_t drawn = parent(parents.size());

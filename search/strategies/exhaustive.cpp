@@ -1,4 +1,4 @@
-// Exhaustive: every candidate, depth first in option order; finds the optimum of spaces small enough to wait for.
+// Exhaustive: tries every candidate, depth first in option order. Finds the optimum of spaces that are small enough.
 #include <algorithm>
 #include <iterator>
 

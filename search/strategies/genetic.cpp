@@ -1,8 +1,8 @@
 // Genetic: a steady-state genetic algorithm on trails.
 //
-//   first `population` random candidates; then each child is the crossover of two parents (knob by knob from either,
-//   made legal by replay), each the fastest of `tournament` drawn, with one choice changed with probability `mutation`;
-//   a child that is faster than the slowest takes its place
+//   The first `population` candidates are random. Then each child is the crossover of two parents (each knob from
+//   either parent, made legal by replay). Each parent is the fastest of `tournament` drawn members. With probability
+//   `mutation`, one choice of the child changes. A child that is faster than the slowest member replaces it.
 //
 // Holland, Adaptation in Natural and Artificial Systems (1975); steady state: Whitley, The GENITOR algorithm, ICGA
 // 1989, which needs no generations and so no waiting for outstanding evaluations.
@@ -37,7 +37,7 @@ class Genetic final : public Proposer {
   };
 
   std::optional<Trail> wish() override {
-    if (population_.size() < size_ && drawn_ < 2 * size_) {  // failures do not join: no more than twice as many
+    if (population_.size() < size_ && drawn_ < 2 * size_) {  // failures do not join, so at most twice as many are drawn
       ++drawn_;
       return random_candidate(space(), rng())->trail();
     }

@@ -3,11 +3,11 @@
 //   s_max     ⌊log_eta R⌋
 //   bracket   s = s_max, s_max − 1, …, 0, then again from s_max: n = ⌈(s_max + 1)/(s + 1) eta^s⌉ candidates, uniform
 //             without repetition, are evaluated with effort eta^−s
-//   rung      the fastest ⌊n eta^−i⌋ of them go on with effort eta^(i−s), i = 1, …, s: the last ones with 1
+//   rung      the fastest ⌊n eta^−i⌋ of them go on with effort eta^(i−s), i = 1, …, s; the last rung has effort 1
 //
 // Jamieson and Talwalkar, Non-stochastic best arm identification, AISTATS 2016; Li et al., Hyperband, JMLR 18 (2018),
-// algorithm 1. Where a rung waits for tells the next bracket begins. When all was drawn, what did not fail is evaluated
-// in full, fastest first.
+// algorithm 1. While a rung waits for tells, the next bracket begins. When all candidates were drawn, those that did
+// not fail are evaluated with full effort, the fastest first.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,19 +28,19 @@ constexpr std::array hyperband_parameters = {
 
 struct Entry {
   PositionPtr position;
-  double asked = 0, told = 0;  // the most effort so far; 0: never
-  double speed = 0;            // of the told; 0: it failed
+  double asked = 0, told = 0;  // the largest effort so far; 0: never
+  double speed = 0;            // measured with effort `told`; 0: the candidate failed
   bool failed() const { return told > 0 && speed == 0; }
   bool done() const { return asked == 1 || failed(); }
   Candidate raise(double effort) { return {position, asked = effort}; }
 };
 
 struct Bracket {
-  int rungs = 0;            // above the present one
-  std::size_t size = 0;     // of the present one, if so many are left
-  std::size_t to_draw = 0;  // for the first
+  int rungs = 0;            // number of rungs above the current one
+  std::size_t size = 0;     // of the current rung, if that many candidates are left
+  std::size_t to_draw = 0;  // candidates still to draw for the first rung
   std::vector<Entry*> members = {};
-  std::size_t asked = 0;  // of the members
+  std::size_t asked = 0;  // number of members that were asked
   bool finished() const { return to_draw == 0 && members.empty(); }
 };
 
@@ -81,7 +81,7 @@ class Hyperband final : public Searcher {
     }
   }
 
-  /// None: it is finished, or waits for tells.
+  /// The next candidate of the bracket; nullptr: the bracket is finished, or waits for tells.
   Candidate next_of(Bracket& bracket) {
     while (!bracket.finished()) {
       const double effort = std::pow(eta_, -bracket.rungs);
@@ -110,7 +110,7 @@ class Hyperband final : public Searcher {
     --bracket.rungs;
   }
 
-  /// One that was drawn and is not evaluated in full.
+  /// A candidate that was drawn, but not yet evaluated with full effort.
   Candidate next_left() {
     if (left_.empty()) {
       for (Entry& entry : entries_)
@@ -131,9 +131,9 @@ class Hyperband final : public Searcher {
   Tree tree_;
   Rng rng_;
   std::int64_t eta_;
-  int most_rungs_ = 0, next_rungs_ = 0;  // of the next bracket
+  int most_rungs_ = 0, next_rungs_ = 0;  // next_rungs_: of the next bracket
   std::deque<Bracket> open_;
-  std::deque<Entry> entries_;  // as they were drawn or told
+  std::deque<Entry> entries_;  // in the order in which they were drawn or told
   std::unordered_map<std::string, Entry*> by_trail_;
   std::deque<Entry*> left_;
 };

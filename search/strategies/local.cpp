@@ -4,9 +4,9 @@
 //   climb   its Hamming-1 neighbours in random order; the first that is faster becomes the centre (first improvement)
 //   stop    when no neighbour is faster: a local optimum; start again
 //
-// With `perturbation` > 0 the next start is the best optimum with so many choices changed instead: iterated local
-// search (ils). Neighbours are asked ahead of their tells, so batches need no waiting; a faster one counts from when it
-// is told.
+// With `perturbation` > 0 the next start is instead the best optimum with `perturbation` choices changed: iterated
+// local search (ils). Neighbours are asked before earlier ones are told, so batches need no waiting. A faster neighbour
+// becomes the centre when it is told.
 //
 // Hoos and Stützle, Stochastic Local Search (2004); Lourenço, Martin and Stützle, Iterated Local Search (2003). First
 // improvement in random order is what the published comparisons of kernel tuners found best of the simple ones

@@ -1,21 +1,21 @@
 // MCTS: single-player Monte Carlo tree search that measures few of its playouts.
 //
-// Playouts are cheap beside measurements. So each ask makes many, and measures the one with the highest upper bound:
+// Playouts are cheap compared with measurements. So each ask makes many playouts, and measures the one with the highest
+// upper bound:
 //
 //   design     the first evaluations: the candidate nearest to the middle, then those farthest from all before
-//   climb      in its place where the untuned candidate is known: 20 random neighbours of the fastest until then
+//   climb      replaces the design if the untuned candidate is known: 20 random neighbours of the fastest until then
 //   frontier   unmeasured playouts (model/pool.h): the siblings along the paths of the four fastest candidates;
-//   playouts
-//              that follow a path of the eight fastest but for two to four choices; playouts with random choices. The
-//              best stay in the frontier from ask to ask
+//              playouts that follow a path of the eight fastest except for two to four choices; playouts with random
+//              choices. The best stay in the frontier from ask to ask
 //   random     one of twenty evaluations is a random one of the frontier
 //   bound      Q + c/√N, of statistics that all branches share by similarity, with ranks as rewards
 //              (shared_statistics.h)
 //
-// Following the best path with few changes: Cazenave, Nested Monte-Carlo Search, IJCAI 2009. Since a bound belongs to
-// a whole trail and is backed up as the largest below a node, the descent from the root that takes the child with the
-// highest bound ends at the best of the frontier: it is taken at once. Nothing is learned but the sums: `puct` is the
-// search with a model. docs/strategies.md has what was tried, and what it gave.
+// Following the best path with few changes: Cazenave, Nested Monte-Carlo Search, IJCAI 2009. A bound belongs to a whole
+// trail, and is backed up as the largest bound below a node. So the descent from the root that takes the child with the
+// highest bound ends at the best of the frontier, which is therefore taken directly. Only the sums are learned: `puct`
+// is the search with a model. docs/strategies.md describes what was tried, and the results.
 //
 // With share=0 each node has statistics of its own (Kocsis and Szepesvári, Bandit based Monte-Carlo planning, ECML
 // 2006), and each ask is one descent:
@@ -25,8 +25,8 @@
 //   backup=mean   Q(child) = X, the mean of the rewards x told below, in place of the largest
 //   D > 0         adds sqrt((Σ(x/Q(root))² - n (X/Q(root))² + D) / n), n of them told: the third term of SP-MCTS
 //   widen    while fewer than widen * sqrt(N(node)) children are visited, visit a new one instead
-//   new one, and every level below it (the rollout): the best candidate's value of the same knob (probability follow),
-//   options[0] (follow/4), else uniform among the unvisited
+//   rollout  a new child and every level below it: the best candidate's value of the same knob (probability follow),
+//            options[0] (follow/4), else uniform among the unvisited
 //
 // share=0, c=0.5, backup=mean, D=0.1, widen=1000, follow=0 is SP-MCTS: Schadd et al., Single-Player Monte-Carlo Tree
 // Search, CG 2008; but no candidate is measured twice. Progressive widening: Chaslot et al., Progressive Strategies for
@@ -43,7 +43,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr double heuristic_share = 0.25;  // of follow
+constexpr double heuristic_share = 0.25;  // relative to `follow`
 
 constexpr std::array mcts_parameters = {
     number("c", "0.1", 0, 1000, "0.05 0.1 0.2 0.5", "exploration constant of the upper bound"),
@@ -63,7 +63,7 @@ constexpr std::array mcts_parameters = {
     number("follow", "0.6", 0, 0.8, "0 0.4 0.6 0.8", "share=0: probability that a new branch follows the best"),
 };
 
-/// Each node has statistics of its own.
+/// The search with share=0: each node has statistics of its own.
 class Separate final : public Searcher {
  public:
   Separate(const Space& space, const Settings& settings)
@@ -102,7 +102,7 @@ class Separate final : public Searcher {
     return !fresh_.empty() && (visited_open == 0 || widen) ? visit_new(node) : select(node);
   }
 
-  /// One of the unvisited children, listed in fresh_.
+  /// Returns one of the unvisited children, which fresh_ lists.
   std::size_t visit_new(const Node& node) {
     const double draw = rng_.uniform();
     std::optional<std::size_t> wanted;
@@ -153,7 +153,7 @@ class Separate final : public Searcher {
   std::vector<std::size_t> fresh_;
 };
 
-/// All branches share their statistics.
+/// The search with share > 0: all branches share their statistics.
 class Shared final : public Searcher {
  public:
   Shared(const Space& space, const Settings& settings)
@@ -190,7 +190,8 @@ class Shared final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    const auto seen = [this](const model::SamplePtr& sample) { return pool_.seen(*sample); };  // told by others
+    // told without being asked
+    const auto seen = [this](const model::SamplePtr& sample) { return pool_.seen(*sample); };
     std::erase_if(round_, seen);
     if (round_.empty()) round_ = pool_.beginning(trails());
     if (round_.empty()) round_ = fastest_.empty() ? pool_.design(1) : playouts();
@@ -236,7 +237,7 @@ class Shared final : public Searcher {
   model::Pool pool_;
   SharedStatistics statistics_;
   double batch_, random_;
-  std::vector<model::SamplePtr> round_;  // what is asked next
+  std::vector<model::SamplePtr> round_;  // samples to ask next
   std::vector<Fast> fastest_;            // the fastest first
 };
 

@@ -2,10 +2,10 @@
 //
 //   mean - kappa σ + cost sd(log seconds) z        the least is asked first
 //
-// Design first: the candidate nearest to the middle, then those farthest from all chosen. Where the untuned candidate
-// is known, a climb from it takes the design's place (pool.h, beginning()). Then, in rounds of clamp(batch n, 1, 64)
-// evaluations, the best of a pool (pool.h): random unseen candidates, the neighbours of the fastest and mutants of
-// them. A space without anything unseen in its pool is asked to the end in random order.
+// The design comes first: the candidate nearest to the middle, then those farthest from all chosen. If the untuned
+// candidate is known, a climb from it replaces the design (pool.h, beginning()). Then come rounds of clamp(batch n, 1,
+// 64) evaluations of the best in a pool (pool.h): random unseen candidates, the neighbours of the fastest and mutants
+// of them. If the pool has nothing unseen, the rest of the space is asked in random order.
 //
 // Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, J. Glob. Opt. 13 (1998);
 // Srinivas et al., Gaussian process optimization in the bandit setting, ICML 2010. The constants come from recorded

@@ -35,7 +35,7 @@ Candidate ModelSearcher::next() {
   while (!queue_.empty()) {
     const model::SamplePtr sample = std::move(queue_.front());
     queue_.pop_front();
-    if (surrogate_.pool().seen(*sample)) continue;  // told by others meanwhile
+    if (surrogate_.pool().seen(*sample)) continue;  // told in the meantime without being asked
     Candidate candidate = follow(space_, *sample);
     tree_.tell(candidate, 0);
     return candidate;
@@ -43,7 +43,7 @@ Candidate ModelSearcher::next() {
   return tree_.descend([this](const Node& node) { return random_unfinished(node, surrogate_.rng()); });
 }
 
-// Whether the design is complete, and there is too little to learn from.
+// Whether the design is complete, but too few results are known to learn from.
 bool ModelSearcher::needs_results() const { return !surrogate_.ready() && surrogate_.pool().count_asked() >= design_; }
 
 void ModelSearcher::fill(std::size_t wanted) {

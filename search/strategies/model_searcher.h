@@ -1,6 +1,6 @@
 // The base of searchers with a learned model. It evaluates a design first, then rounds of `batch` evaluations. It asks
-// no candidate twice, and asks until the space is exhausted. An ask gives fewer candidates than wanted where only the
-// results of the earlier ones can tell what to try next.
+// no candidate twice, and asks until the space is exhausted. An ask returns fewer candidates than wanted if the next
+// ones depend on results that are not told yet.
 #pragma once
 #include <deque>
 

@@ -1,10 +1,11 @@
 // Portfolio: several strategies share the evaluations, in proportion to what they yield.
 //
-//   next    the strategy of largest  AUC + C √(2 ln N / n),  n of the last N evaluations being its own
+//   next    the strategy of largest  AUC + C √(2 ln N / n);  n of the last N evaluations are its own
 //   AUC     over its own of the last `window` evaluations, oldest first:  Σ i [the i-th was a new best] / (n (n + 1)/2)
 //
-// All are told everything, so each builds on what the others find. Fialho, Da Costa, Schoenauer and Sebag, Analyzing
-// bandit-based adaptive operator selection mechanisms, 2010; for autotuning: Ansel et al., OpenTuner, PACT 2014.
+// Every strategy is told all outcomes, so each builds on what the others find. Fialho, Da Costa, Schoenauer and Sebag,
+// Analyzing bandit-based adaptive operator selection mechanisms, 2010; for autotuning: Ansel et al., OpenTuner, PACT
+// 2014.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +43,8 @@ class Portfolio final : public Searcher {
         empty[member] = true;
         continue;
       }
-      if (!seen_.insert(deplo::print(one[0]->trail())).second) continue;  // another's, not told yet
+      // another strategy asked it, and it is not told yet
+      if (!seen_.insert(deplo::print(one[0]->trail())).second) continue;
       history_.push_back({member, false, deplo::print(one[0]->trail())});
       if (history_.size() > window_) history_.pop_front();
       candidates.push_back(one[0]);
@@ -75,7 +77,7 @@ class Portfolio final : public Searcher {
  private:
   struct Use {
     std::size_t member;
-    bool yielded;  // a new best
+    bool yielded;  // it was a new best
     std::string trail;
   };
 

@@ -7,7 +7,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr int most_known = 100;  // wishes in a row: the searcher stands still
+constexpr int most_known = 100;  // wishes in a row for known candidates, after which the searcher makes no progress
 
 }  // namespace
 

@@ -14,8 +14,8 @@
 namespace deplo::search::strategies {
 
 /// The derived searcher makes wishes, which replay makes legal, and learns times. If a wish leads to a candidate with a
-/// known time, the searcher learns it again at once, without a measurement. After many such wishes in a row, a random
-/// unseen candidate is asked.
+/// known time, the searcher learns this time again at once, without a measurement. After many such wishes in a row, a
+/// random unseen candidate is asked.
 class Proposer : public Searcher {
  public:
   Proposer(const Space& space, std::uint64_t seed) : space_(space), tree_(space), rng_(seed) {}

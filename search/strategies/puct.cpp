@@ -1,11 +1,12 @@
 // PUCT: Monte Carlo tree search with the learned model as its prior, in selection and in rollouts.
 //
 //   select   argmax over children of  Q(child)/Q(root) + c P(child) √N(node) / (1 + N(child)),  Q the largest 1/time
-//   prior    P(child) = softmax(-bound/temperature) over children, the bound being the least one (surrogate.h) of the
-//            pool's candidates below the child; where the pool has none, the best trail's choice
-//   rollout  below a new node the child of largest P
+//   prior    P(child) = softmax(-bound/temperature) over children. The bound is the least one (surrogate.h) of the
+//   pool's
+//            candidates below the child. If the pool has none there, the prior prefers the best trail's choice
+//   rollout  below a new node, takes the child of largest P
 //
-// The pool is ranked anew in every round of `batch` evaluations. Rosin, Multi-armed bandits with episode context
+// The pool is ranked again in every round of `batch` evaluations. Rosin, Multi-armed bandits with episode context
 // (2011); Silver et al., Mastering the game of Go without human knowledge, Nature 550 (2017).
 #include <algorithm>
 #include <array>
@@ -18,8 +19,9 @@
 namespace deplo::search::strategies {
 namespace {
 
-// c: Q is the ratio of two of the best times, near 1 for most children of a good node, so that at 0.5 the first good
-// subtree keeps the search (0.51 on dedispersion and GEMM in place of 0.89: docs/strategies.md, "Tuning the tuners").
+// c: Q is the ratio of two of the best times, and near 1 for most children of a good node. With c = 0.5, the search
+// stays in the first good subtree (0.51 on dedispersion and GEMM instead of 0.89: docs/strategies.md, "Tuning the
+// tuners").
 constexpr std::array puct_parameters = {
     kappa_parameter,
     cost_parameter,
@@ -103,7 +105,7 @@ class Puct final : public Searcher {
 
   std::size_t choose(const Node& node) {
     std::size_t chosen = node.children.size();
-    if (level_ < wish_.options.size()) {  // the design's, as far as it is open
+    if (level_ < wish_.options.size()) {  // the choice of the design or the climb, unless it is finished
       if (!node.children[wish_.options[level_]].finished) chosen = wish_.options[level_];
     }
     if (chosen == node.children.size()) chosen = select(node, priors(node));
@@ -112,7 +114,7 @@ class Puct final : public Searcher {
     return chosen;
   }
 
-  /// One for each child; they sum to 1.
+  /// Returns one prior for each child. They sum to 1.
   std::vector<double> priors(const Node& node) const {
     std::vector<double> bound(node.children.size(), std::numeric_limits<double>::infinity());
     for (const std::size_t i : below_) {
@@ -150,7 +152,7 @@ class Puct final : public Searcher {
   std::size_t left_ = 0, level_ = 0;
   std::vector<model::SamplePtr> designed_, pool_;
   std::vector<double> bounds_;
-  std::vector<std::size_t> below_;  // of the pool, on the way of this descent
+  std::vector<std::size_t> below_;  // indices of the pool's samples below the current node of the descent
   model::Sample wish_;
   Trail best_;
 };

@@ -1,6 +1,6 @@
-// Random: each descent takes an option that still leads to unseen candidates, in proportion to how many of them where
-// the space knows that, P(o) = unseen(o) / sum: uniform over candidates without repetition. Elsewhere uniform over
-// choices, P(o) = 1/#open. The baseline of every comparison: Bergstra and Bengio, Random Search for Hyper-Parameter
+// Random: each descent takes an option that still leads to unseen candidates. If the space knows their numbers, P(o) =
+// unseen(o) / sum, which is uniform over candidates without repetition. Otherwise the draw is uniform over choices,
+// P(o) = 1/#open. This is the baseline of every comparison: Bergstra and Bengio, Random Search for Hyper-Parameter
 // Optimization, JMLR 13 (2012).
 #include "core/rng.h"
 #include "search/strategies/tree.h"

@@ -13,9 +13,9 @@ namespace deplo::search::strategies {
 namespace {
 
 constexpr double visits_before = 0.1;  // N₀
-constexpr double clip = 0.5;           // the last q
+constexpr double clip = 0.5;           // q for 32 or more results
 constexpr std::size_t most_results = 2048, kept_results = 1024;
-constexpr std::size_t rounds_kept = 32;  // similarities that so many rounds did not need are dropped
+constexpr std::size_t rounds_kept = 32;  // similarities are dropped if this many rounds did not need them
 
 Eigen::Map<const Eigen::ArrayXf> array(const std::vector<float>& values) {
   return {values.data(), static_cast<Eigen::Index>(values.size())};
@@ -63,7 +63,7 @@ void SharedStatistics::forget_some() {
   similar_.clear();
 }
 
-/// Points change when the encoding meets a new value.
+/// Computes all points again if the encoding has met a new value, and adds the points of new results.
 void SharedStatistics::refresh() {
   const std::size_t dimensions = encoding_.dimensions().size();
   if (version_ != encoding_.version()) {

@@ -3,7 +3,7 @@
 //
 //   similarity   s(a, b) = exp(-|a - b|² / 2 radius²), with a and b the points of candidates (model/encoding.h)
 //   reward       max(0, 1 - r/(q n)) for rank r among n results (0: the fastest); 0 for a failure. q is 1 for up to 4
-//                results and falls to 0.5 at 32: what is slower than the median counts as equally slow
+//                results and falls to 0.5 at 32: results slower than the median count as equally slow
 //   visits       N(x) = Σ s(x, result),   value Q(x) = (Σ s(x, result) reward + N₀ mean reward) / (N(x) + N₀)
 //   upper bound  Q(x) + c / √(N(x) + N₀)
 //
@@ -73,7 +73,7 @@ class SharedStatistics {
   // For the samples of the latest bounds():
   model::Points samples_;
   std::vector<double> sums_, visits_;  // Σ s reward, N
-  double mean_ = 0;                    // reward
+  double mean_ = 0;                    // mean reward
 };
 
 }  // namespace deplo::search::strategies

@@ -6,7 +6,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-// A node without a position enters it; its children stay untouched.
+// Gives a node its position, and one unvisited child per option.
 void open(Node& node, PositionPtr position) {
   node.position = std::move(position);
   if (!node.position->fork()) return;
@@ -68,7 +68,8 @@ void Tree::tell(const Candidate& candidate, double reward) {
   if (!path.back()->finished) finish(path);
 }
 
-// The last node of the path is a candidate that was just asked; ancestors end with their last open child.
+// Counts a visit of each node on the path, which ends at a candidate that was just asked. A node is finished when all
+// its children are.
 void Tree::finish(const std::vector<Node*>& path) {
   for (Node* node : path) ++node->visits;
   for (std::size_t i = path.size(); i-- > 0;) {
@@ -81,7 +82,7 @@ void Tree::finish(const std::vector<Node*>& path) {
 }
 
 std::size_t random_unfinished(const Node& node, Rng& rng) {
-  // A space that does not know says 1, however many were seen.
+  // A space that does not know the number of candidates returns 1, however many were seen.
   const auto unseen = [&](std::size_t i) {
     const Node& child = node.children[i];
     return child.finished ? 0.0 : std::max(1.0, node.position->leaves(i) - child.visits);
@@ -93,7 +94,7 @@ std::size_t random_unfinished(const Node& node, Rng& rng) {
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const double here = unseen(i);
     if (here == 0) continue;
-    chosen = i;  // the last open one, should rounding leave some of the draw
+    chosen = i;  // the last open child is chosen if rounding leaves a rest of the draw
     if (draw < here) break;
     draw -= here;
   }

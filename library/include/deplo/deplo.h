@@ -41,8 +41,10 @@ struct Source {
   std::string kernel_file;  // with `space`: the file of the kernel; "": the one that `space` names
   std::string dtype;        // the type of floats for which the source names none: "f32", "f16", "bf16"; "": f32
   bool allow_tf32 = false;  // tensor cores may round f32 factors of a sum to tf32, like PyTorch's flag of that name
-  std::string attention;    // "fused": one kernel if that is correct; "split": several; "": as tuned, else if it pays
-  std::string key_parts;  // the number of parts for the keys of a one-kernel attention: "4"; "": as tuned, else chosen
+  // "fused": one kernel if that is correct; "split": several; "": as tuned, else fused if it pays
+  std::string attention;
+  // the number of parts for the keys of a one-kernel attention: "4"; "": as tuned, else the heuristic's
+  std::string key_parts;
   std::string name = "graph";  // the kernel's name if there is only one; with several: NAME.WHAT_IT_COMPUTES
 };
 
@@ -107,11 +109,11 @@ struct Tuned {
 };
 
 /// Tunes every kernel of the source: measures the heuristic's schedule, then searches, then times the fastest few
-/// against each other. Of a graph it also tunes other kernels that it may become, and stores which are the fastest
-/// together; compile() with the store follows that. Each trial is stored, then `on_trial` is called in this thread. If
-/// `on_trial` returns false or throws, tuning ends at once, without confirmation. Candidates run in a separate process
-/// (PREFIX/bin/deplo), so that the caller survives a candidate that crashes or hangs. Their results are checked against
-/// a reference in double precision.
+/// against each other. For a graph, it also tunes other kernels that the graph may become, and stores which of them are
+/// the fastest together; compile() with the store then uses these. Each trial is stored, then `on_trial` is called in
+/// this thread. If `on_trial` returns false or throws, tuning ends at once, without confirmation. Candidates run in a
+/// separate process (PREFIX/bin/deplo), so that the caller survives a candidate that crashes or hangs. Their results
+/// are checked against a reference in double precision.
 DEPLO_API std::vector<Tuned> tune(const Source&, const TuneOptions& = {},
                                   const std::function<bool(const Trial&)>& on_trial = {});
 

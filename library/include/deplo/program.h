@@ -25,7 +25,7 @@ struct Tensor {
   /// memory for it. Other computed tensors share a slot if they are never needed at the same time.
   std::size_t slot = 0;
   /// The byte of the slot at which the tensor begins, a multiple of 128. It is not 0 only in a tensor that is a part of
-  /// another one of the same slot: a slice of a sequence, or the step of a recurrence.
+  /// another tensor of the same slot: a slice of a sequence, or the step of a recurrence.
   std::int64_t offset = 0;
   /// Set for a parameter whose dimensions are stored in another order than the graph's: dimension d of this tensor is
   /// dimension permutation[d] of the graph's parameter `of`. Both empty: the graph's order.
@@ -82,7 +82,7 @@ struct Kernel {
   /// MAX_DYNAMIC_SHARED_SIZE_BYTES first. 0 in OpenCL, where the source declares its local memory.
   std::int64_t dynamic_shared_bytes = 0;
   /// Parameters (by position) whose whole tensor must be filled with zero bytes before each launch, because the blocks
-  /// add to it, or because loaded indices select the elements that are written. Of a kernel file: positions among the
+  /// add to it, or because loaded indices select the elements that are written. For a kernel file: positions among the
   /// tensors of the launch.
   std::vector<std::size_t> zeroed;
   /// Tensors of a launch of a kernel file (by position) that the kernel reads and writes. They are inputs and outputs.

@@ -48,7 +48,7 @@ struct Ends {
   int take(std::size_t end) { return std::exchange(ends.at(end), -1); }
 };
 
-/// Ours, where Python finds deplo_search behind the user's own modules.
+/// The environment of this process, with the folder of deplo_search after the user's own modules in PYTHONPATH.
 std::vector<std::string> environment() {
   constexpr std::string_view name = "PYTHONPATH=";
   std::vector<std::string> all;
@@ -90,7 +90,7 @@ std::string describe_end(int status) {
 
 Child::Child(std::string command) : command_(std::move(command)) {
   Ends input, output, errors;
-  // A socket for its input: writing to a pipe that nobody reads would end this process.
+  // The input is a socket, because writing to a pipe that nobody reads would end this process.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.ends.data()) != 0) throw_system_error("socket");
   if (pipe2(output.ends.data(), O_CLOEXEC) != 0 || pipe2(errors.ends.data(), O_CLOEXEC) != 0)
     throw_system_error("pipe");
@@ -102,7 +102,7 @@ Child::Child(std::string command) : command_(std::move(command)) {
   process_ = fork();
   if (process_ < 0) throw_system_error("fork");
   if (process_ == 0) become(command_.c_str(), pointers.data(), input.ends[1], output.ends[1], errors.ends[1], parent);
-  setpgid(process_, process_);  // here too: whoever is first
+  setpgid(process_, process_);  // both processes do this, because either may be first
   input_ = input.take(0);
   output_ = output.take(0);
   errors_ = errors.take(0);
@@ -112,7 +112,7 @@ Child::Child(std::string command) : command_(std::move(command)) {
 Child::~Child() {
   write_input();
   close(input_);
-  // It may write its last words, but it has to end.
+  // The process may still write something, but it has to end.
   const auto give_up = Clock::now() + std::chrono::milliseconds(failed_ ? 0 : end_milliseconds);
   siginfo_t info{};
   const auto has_ended = [&] {
@@ -125,7 +125,7 @@ Child::~Child() {
     read_errors();
     usleep(500);
   }
-  kill(-process_, SIGKILL);  // of the group, while its number is still ours
+  kill(-process_, SIGKILL);  // kills the group; its number cannot be reused before waitpid()
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
   read_errors();

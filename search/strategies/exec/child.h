@@ -7,13 +7,13 @@
 
 namespace deplo::search::exec {
 
-/// The process has its own process group, so that it does not receive Ctrl-C. Its standard error is passed on to ours,
-/// and its last line becomes part of a failure's message. Not thread-safe. The system kills the process if the thread
-/// that created this object ends.
+/// The process has its own process group, so that it does not receive Ctrl-C. Its standard error is passed on to
+/// deplo's, and its last line becomes part of a failure's message. Not thread-safe. The system kills the process if the
+/// thread that created this object ends.
 class Child {
  public:
-  /// Runs `command` by /bin/sh, with the folder of deplo_search.py at the end of PYTHONPATH. Throws
-  /// StrategyFailed if no process can be started.
+  /// Runs `command` by /bin/sh, with the folder of deplo_search.py at the end of PYTHONPATH. Throws StrategyFailed if
+  /// no process can be started.
   explicit Child(std::string command);
   /// Closes the process's standard input, and kills its process group if it has not ended within a second. After a
   /// failure, kills it at once.
@@ -30,7 +30,7 @@ class Child {
   std::string line(double seconds);
   /// Throws StrategyFailed if the process has written anything that line() did not return.
   void expect_silence();
-  /// Throws StrategyFailed: the command, what it did, and its last line on standard error.
+  /// Throws StrategyFailed with the command, `what` it did, and its last line on standard error.
   [[noreturn]] void fail(std::string_view what);
 
  private:
@@ -45,14 +45,14 @@ class Child {
   pid_t process_ = -1;
   int input_ = -1, output_ = -1, errors_ = -1;
   bool failed_ = false;
-  bool ended_ = false;    // it closed its standard output
-  std::string outgoing_;  // lines that it has not taken yet
+  bool ended_ = false;    // the process closed its standard output
+  std::string outgoing_;  // lines that the process has not taken yet
   std::string incoming_;
   std::size_t searched_ = 0;  // bytes of incoming_ that have no newline
   std::string error_tail_;
 };
 
-/// Thrown while waiting after a signal (core/interrupt.h).
+/// Thrown if a signal arrives while waiting (core/interrupt.h).
 struct Interrupted {};
 
 }  // namespace deplo::search::exec

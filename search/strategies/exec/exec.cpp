@@ -39,7 +39,7 @@ Message json_of(const Value& value) {
   return std::visit([](const auto& held) { return Message(held); }, value);
 }
 
-/// Hyperparameters are words in YAML and flags; a program gets those that are JSON as such.
+/// Hyperparameters are words in YAML and flags. A word that is JSON is sent to the program as a JSON value.
 Message json_of_word(const std::string& word) {
   Message parsed = Message::parse(word, nullptr, false);
   return parsed.is_discarded() ? Message(word) : parsed;
@@ -86,7 +86,7 @@ class Exec final : public Searcher {
         if (!fresh.empty()) return fresh;
       }
     } catch (const Interrupted&) {
-      finished_ = true;  // the loop finds the signal
+      finished_ = true;  // the search loop notices the signal
     }
     return {};
   }
@@ -153,7 +153,7 @@ class Exec final : public Searcher {
     const Briefing& about = options.about;
     return {{"type", "hello"},
             {"protocol", protocol_version},
-            {"seed", options.seed & 0xffffffff},  // what NumPy takes as a seed, too
+            {"seed", options.seed & 0xffffffff},  // the range of NumPy's seeds
             {"parameters", std::move(given)},
             {"budget",
              {{"trials", about.trials > 0 ? Message(about.trials) : Message()},
@@ -192,7 +192,7 @@ class Exec final : public Searcher {
     }
   }
 
-  /// What the candidates of a reply became, which the program is told, and those that are new.
+  /// Tells the program what the candidates of its reply became. Returns those that are new.
   std::vector<Candidate> take(const Message& asked, std::size_t n) {
     if (!asked.is_array() || asked.empty() || asked.size() > n)
       nonsense(fmt::format("a list of {}", n == 1 ? "one candidate" : fmt::format("1 to {} candidates", n)), asked);
@@ -222,7 +222,7 @@ class Exec final : public Searcher {
     return fresh;
   }
 
-  /// nullptr: a random candidate is wanted, and none is left.
+  /// The candidate that the program asks for; nullptr: it asks for a random candidate, and none is left.
   Candidate candidate_of(const Message& asked) {
     if (!asked.is_object()) nonsense("a candidate with \"id\", \"wish\" or \"random\"", asked);
     const double effort = asked.contains("effort") ? number_of(asked["effort"], "an effort in (0, 1]") : 1;
@@ -290,7 +290,7 @@ class Exec final : public Searcher {
                                 did_you_mean(knob, names)));
       }
       if (!value.is_primitive() || value.is_null()) nonsense("a value of the knob " + knob, value);
-      if (found->second && value.is_number_float())  // a strategy that computes; the nearest option is taken
+      if (found->second && value.is_number_float())  // from a strategy that computes; the nearest option is taken
         wish.push_back({knob, std::llround(std::clamp(value.get<double>(), -0x1p62, 0x1p62))});
       else
         wish.push_back(
@@ -308,7 +308,7 @@ class Exec final : public Searcher {
     const auto [found, fresh] = ids_.try_emplace(deplo::print(trail), known_.size());
     if (fresh) {
       known_.push_back({.trail = trail});
-      for (const Choice& choice : trail)  // one that the description of a large tree lacks
+      for (const Choice& choice : trail)  // knobs that the description of a large tree lacks
         integers_.try_emplace(choice.knob, std::holds_alternative<std::int64_t>(choice.value));
     }
     return found->second;
@@ -325,7 +325,7 @@ class Exec final : public Searcher {
 
   void send(const Message& message) { child_.send(message.dump(-1, ' ', false, Message::error_handler_t::replace)); }
 
-  /// The program's next message. Its time counts from `start`.
+  /// Receives the program's next message. The deadline counts from `start`.
   Message receive(Clock::time_point start) {
     const std::chrono::duration<double> spent = Clock::now() - start;
     if (spent.count() >= deadline_) child_.fail(fmt::format("did not answer within {:g} s", deadline_));
@@ -361,11 +361,11 @@ class Exec final : public Searcher {
   }
 
   const Space& space_;
-  strategies::Tree tree_;  // of what was asked or told
+  strategies::Tree tree_;  // of the candidates that were asked or told
   Rng rng_;
   const double deadline_;
   const std::vector<KnobInfo> knobs_;
-  std::map<std::string, bool, std::less<>> integers_;  // the knobs; whether their values are integers
+  std::map<std::string, bool, std::less<>> integers_;  // by knob: whether its values are integers
   std::vector<Known> known_;                           // by id
   std::map<std::string, std::size_t> ids_;             // by printed trail
   bool learns_ = false;

@@ -18,12 +18,12 @@
 namespace deplo::search::records {
 namespace {
 
-// A cache of a million configurations; and what a small hostile file may unpack to.
+// Enough for a cache of a million configurations; a limit for what a small hostile file may unpack to.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr std::array<std::string_view, 7> endings = {".json", ".jsonl", ".log", ".csv", ".tsv", ".xml", ".wisdom"};
 constexpr std::size_t piece = std::size_t{1} << 18;
 
-/// All that `read` gives, piece by piece, until it gives none.
+/// Returns all bytes that `read` gives, piece by piece, until it gives none.
 template <class Read>
 std::string read_pieces(const std::string& place, Read read) {
   std::string bytes, next(piece, '\0');
@@ -40,7 +40,7 @@ struct Close {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-// zlib hands through what is not compressed.
+// zlib passes on unchanged what is not compressed.
 std::string read_gz(const std::string& place) {
   const std::unique_ptr<gzFile_s, Close> file(gzopen(place.c_str(), "rb"));
   if (!file) throw Error(fmt::format("{}: expected a readable file: {}", place, std::strerror(errno)));
@@ -50,13 +50,13 @@ std::string read_gz(const std::string& place) {
   int error = Z_OK;
   std::string message = gzerror(file.get(), &error);
   if (message.starts_with(place + ": ")) message.erase(0, place.size() + 2);
-  if (error != Z_OK && error != Z_STREAM_END)  // a cut-off file too: its end was not reached
+  if (error != Z_OK && error != Z_STREAM_END)  // also for a cut-off file, whose end was not reached
     throw Error(
         fmt::format("{}: expected a whole gzip file: {}", place, error == Z_ERRNO ? "reading failed" : message));
   return bytes;
 }
 
-// Not the folders of macOS, which hold a second file for each.
+// Excludes the `._` files that macOS adds to an archive for each file.
 bool wanted(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? name : name.substr(slash + 1);
