@@ -28,8 +28,8 @@ class Config {
   bool has(std::string_view key) const { return find(key).has_value(); }
   std::optional<Config> find(std::string_view key) const;
   Config at(std::string_view key) const;                        // the key must exist
-  std::vector<std::pair<std::string, Config>> entries() const;  // of a map, in file order
-  std::vector<Config> items() const;                            // of a list
+  std::vector<std::pair<std::string, Config>> entries() const;  // the entries of a map, in file order
+  std::vector<Config> items() const;                            // the elements of a list
 
   bool is_map() const;
   bool is_list() const;

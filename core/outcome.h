@@ -33,7 +33,7 @@ enum class Status {
   device_lost,
   out_of_memory,
   cancelled,
-  timeout,  // in older stores: cancelled
+  timeout,  // older stores use it for cancelled
 };
 std::string_view status_name(Status);
 /// nullopt: the name is unknown.

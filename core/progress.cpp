@@ -56,7 +56,7 @@ void Progress::end() {
 void Progress::write_line(std::string_view text) {
   if (quiet_) return;
   clear();
-  constexpr std::size_t indent = 4;  // of the lines after the first of a wrapped text
+  constexpr std::size_t indent = 4;  // indentation of continuation lines
   std::fprintf(out_, "%s\n", wrap(printable_lines(text), terminal_width(fileno(out_)), indent).c_str());
   std::fflush(out_);
 }

@@ -5,11 +5,11 @@
 
 namespace deplo::ir {
 
-/// free, reduce and scan are bindings of loops, the others of a Tile's axes. The iterations of a scan run in order: the
-/// accumulators that its body updates keep their values from one iteration to the next, and may be read after the
-/// update. All values of a reg or vector axis belong to the same thread: a statement that depends on the axis is
-/// replicated over it (reg) or becomes a vector value (vector). The blocks along a cluster axis run at the same time
-/// and read each other's shared memory.
+/// free, reduce and scan are bindings of loops. The other bindings belong to a Tile's axes. The iterations of a scan
+/// run in order: the accumulators that its body updates keep their values from one iteration to the next, and may be
+/// read after the update. All values of a reg or vector axis belong to the same thread: a statement that depends on the
+/// axis is replicated over it (reg) or becomes a vector value (vector). The blocks along a cluster axis run at the same
+/// time and read each other's shared memory.
 enum class Bind : std::uint8_t { free, reduce, scan, block, cluster, thread, reg, vector };
 
 struct Axis {

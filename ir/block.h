@@ -122,7 +122,7 @@ struct StoreAt {
 
 /// A read-modify-write of the element at the address, which no other access interrupts. dst = the element before the
 /// operation. With a `mode`, the element becomes mode(element, args[0]). Without a mode (compare and swap), it becomes
-/// args[1] if its bits are those of args[0].
+/// args[1] if its bits equal the bits of args[0].
 struct Atomic {
   std::string dst;
   DType dtype = DType::i32;

@@ -52,8 +52,8 @@ struct TreeHalve {
   bool operator==(const TreeHalve&) const = default;
 };
 
-/// dst = op over the values of `length` neighbouring threads, whose numbers differ only in the low bits. All of them
-/// get the result. `length` is a power of two, at most the warp.
+/// dst = op over the values of `length` neighbouring threads, whose numbers differ only in the low bits. All of these
+/// threads get the result. `length` is a power of two, at most the number of threads in a warp.
 struct WarpShuffle {
   std::string dst;
   Type type;

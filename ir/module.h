@@ -15,7 +15,7 @@ struct Tensor {
   Kind kind = Kind::computed;
   std::string name;    // also the name of the buffers of the kernels that read and write it
   TensorType type;     // row-major; inputs and outputs have the graph's type, but a buffer's dimensions may differ
-  ValueSource source;  // of an input or a parameter
+  ValueSource source;  // set for inputs and parameters
   /// For a parameter that is stored permuted: dimension d of this tensor is dimension permutation[d] of parameter `of`,
   /// which need not be in `tensors`. Empty: the parameter is stored as given.
   std::string of;

@@ -13,13 +13,13 @@ enum class Op : std::uint8_t {
   // one argument
   copy, negative, reciprocal, exp, log, sqrt, rsqrt, tanh, sigmoid, relu, erf, absolute, sin, cos, logical_not,
   add, subtract, multiply, divide, maximum, minimum, power, logical_and, logical_or,  // two arguments
-  less, less_equal, equal, not_equal,  // two arguments of one type → bool
+  less, less_equal, equal, not_equal,                                                 // two of the same type → bool
   fma, select,                                             // a * b + c; a truth value ? b : c
   lanes_add, lanes_multiply, lanes_maximum, lanes_minimum, // vector value → scalar
   round_f16, round_bf16,                                   // an f32 to the nearest f16 or bf16
   round_tf32,                                              // an f32 to the nearest tf32, ties away from zero
   exp2,                                                    // 2^a; a result below the normal f32 may be 0
-  bit_and, bit_or, bit_xor, shift_left, shift_right  // on integers; a shift is by 0 to bits - 1
+  bit_and, bit_or, bit_xor, shift_left, shift_right        // on integers; a shift is by 0 to bits - 1
 };
 // clang-format on
 

@@ -50,7 +50,7 @@ class PartlyWritten {
   }
 
   const Program& program_;
-  std::vector<bool> found_;  // by the buffer's number
+  std::vector<bool> found_;  // index: the buffer's number
 };
 
 }  // namespace

@@ -138,7 +138,7 @@ class Compiler {
   Target target_;
   std::optional<engine::TunedCache> cache_;
   std::optional<engine::Adoption> adoption_;
-  std::map<std::string, std::size_t, std::less<>> tensors_;  // by name
+  std::map<std::string, std::size_t, std::less<>> tensors_;  // by the tensor's name
   Program program_;
 };
 

@@ -48,8 +48,8 @@ std::string print(const Hyperparameter&);
 /// Information about the space for a strategy in another process (docs/protocol.md). A strategy can search without it.
 struct Briefing {
   std::string kernel, text, device;  // the kernel's name and its source; "": not known
-  std::int64_t trials = 0;           // of the budget; 0: not limited
-  double seconds = 0;                // of the budget; 0: not limited
+  std::int64_t trials = 0;           // trials in the budget; 0: not limited
+  double seconds = 0;                // seconds in the budget; 0: not limited
   std::string objective = {};        // the quantity that a candidate's time stands for; "": the time itself
 };
 

@@ -68,7 +68,7 @@ double reward(const Outcome&);
 
 /// A strategy. Each searcher's file defines one, and gives the reasons for the defaults of its parameters.
 struct SearcherKind {
-  std::string_view name;                       // as in --search
+  std::string_view name;                       // the name that --search takes
   std::string_view summary;                    // one line, shown by `deplo strategies`
   std::span<const Hyperparameter> parameters;  // all parameters that the searcher reads
   std::unique_ptr<Searcher> (*make)(const Space&, const Settings&);

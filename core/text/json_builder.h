@@ -60,7 +60,7 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct Open {
     Json* json;
-    std::string key;          // of the current or next member
+    std::string key;          // name of the current or next member
     std::size_t members = 0;  // including that member
   };
 

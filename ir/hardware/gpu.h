@@ -7,10 +7,10 @@
 namespace deplo::ir::gpu {
 
 inline constexpr std::int64_t warp = 32;               // threads
-inline constexpr std::int64_t warps_of_group = 4;      // of a warpgroup
+inline constexpr std::int64_t warps_of_group = 4;      // in a warpgroup
 inline constexpr std::int64_t schedulers = 4;          // each issues one warp's instruction per cycle
-inline constexpr std::int64_t banks = 32;              // of shared memory, 4 bytes wide each
-inline constexpr std::int64_t thread_registers = 255;  // most registers of a thread, 32 bits each
+inline constexpr std::int64_t banks = 32;              // banks of shared memory, each 4 bytes wide
+inline constexpr std::int64_t thread_registers = 255;  // maximum number per thread, 32 bits each
 inline constexpr std::int64_t static_shared_bytes = std::int64_t{48} * 1024;  // limit on a block's __shared__ arrays
 
 }  // namespace deplo::ir::gpu

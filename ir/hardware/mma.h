@@ -38,7 +38,7 @@ struct Atom {
 
   bool of_warpgroup() const { return warps > 1; }                                // if so, operand b is in shared memory
   std::int64_t packed() const { return operands == Operands::float16 ? 2 : 1; }  // elements per register
-  std::int64_t depth() const { return 4 * packed(); }                            // of a matrix, in elements along k
+  std::int64_t depth() const { return 4 * packed(); }                            // elements of a matrix along k
   std::int64_t a_matrices() const { return m / warps / 8 * (k / depth()); }      // per warp
   std::int64_t b_matrices() const { return n / 8 * (k / depth()); }
   bool takes(DType dtype) const { return mma::takes(operands, dtype); }

@@ -103,8 +103,8 @@ bool Emitter::is_repeated(int x, std::size_t dim) const {
 
 int Emitter::reduce(Op op, int x, Dims dims, std::string_view suffix) {
   std::sort(dims.begin(), dims.end());
-  // The maximum and minimum of n equal elements is one of them. Their sum is n times one of them, with one rounding
-  // instead of n.
+  // The maximum and the minimum of n equal elements are that element. Their sum is n times that element, with one
+  // rounding instead of n.
   double equal = 1;
   const auto repeated = std::stable_partition(dims.begin(), dims.end(), [&](std::int64_t dim) {
     return op == Op::multiply || !is_repeated(x, static_cast<std::size_t>(dim));

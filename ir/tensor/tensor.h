@@ -69,8 +69,8 @@ struct IndexMap {
   bool operator==(const IndexMap&) const = default;
 };
 
-/// Most branches of an index map that is composed with the nodes that read it. A map with more branches joins many
-/// tensors, such as the outputs of a recurrence's steps, and its result is stored in memory.
+/// The maximum number of branches of an index map that is composed with the nodes that read it. A map with more
+/// branches joins many tensors, such as the outputs of a recurrence's steps, and its result is stored in memory.
 inline constexpr std::size_t max_composed_branches = 8;
 
 struct Node {

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t bags = 20;
 constexpr std::size_t cell_replicates = 200;
 constexpr std::size_t max_failed = 3;  // failed runs of an entrant; each may take its whole deadline
-constexpr double run_factor = 1.1;     // searches run for 1.1 T*
+constexpr double run_factor = 1.1;     // searches run for 1.1 times the budget
 constexpr std::size_t histogram_bins = 50;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Rng(a ^ Rng(b).next()).next(); }

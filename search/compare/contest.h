@@ -16,8 +16,8 @@
 namespace deplo::search::compare {
 
 struct Entrant {
-  std::string label;  // in the table; unique
-  std::string name;   // of the searcher
+  std::string label;  // the entrant's name in the table; unique
+  std::string name;   // the searcher's name
   SearchOptions options;
 };
 

@@ -24,7 +24,7 @@ using Rows = model::LabelledRows;
 
 constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // rows; fitting and conditioning take cubic time
 constexpr int fit_steps = 24;
-constexpr std::size_t folds = 5;  // of the rows, if there is only one set to learn from
+constexpr std::size_t folds = 5;  // number of parts of the rows, if there is only one set to learn from
 
 struct Estimate {
   std::vector<double> mean, scale;

@@ -25,8 +25,8 @@ struct Regrets {
   std::vector<double> curve;                                   // mean over the repeats, after trial 1, 2, …
 };
 
-/// Runs that ended early keep their last regret. Until a valid configuration is found, the regret is that of the worst
-/// one.
+/// Runs that ended early keep their last regret. A run that has found no valid configuration has the regret of the
+/// worst configuration.
 Regrets regrets(const Landscape&, std::span<const Steps> runs);
 
 /// The means over spaces, with 95 % intervals over repeats: each draw takes the repeats of each space with replacement.

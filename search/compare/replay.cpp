@@ -89,7 +89,7 @@ class Replayer {
   struct Event {
     double at;
     std::size_t item;
-    bool built;  // else: run
+    bool built;  // true: the build ended; false: the run ended
     // The earliest event is on top. At equal times, it is the event of the candidate that was asked first.
     bool operator<(const Event& other) const { return std::tie(at, item) > std::tie(other.at, other.item); }
   };
@@ -111,7 +111,8 @@ class Replayer {
   /// The cost of building; 0 if an earlier evaluation built the configuration, in runs that have evaluations with less
   /// effort.
   double build_seconds(const Candidate& candidate, std::uint32_t row) {
-    if (candidate.effort == 1 && built_.empty()) return record(row).build_seconds;  // for most searchers, always
+    // always the case for most searchers
+    if (candidate.effort == 1 && built_.empty()) return record(row).build_seconds;
     return built_.insert(row).second ? record(row).build_seconds : 0;
   }
 

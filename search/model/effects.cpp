@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t least_per_pair = 5;  // records per pair of values on average; with fewer, the share is chance
 
 struct Group {
-  double count = 0, sum = 0;  // of log times minus their mean
+  double count = 0, sum = 0;  // number and sum of log times minus their mean
 };
 
 /// Log times of the valid records, minus their mean.

@@ -12,7 +12,7 @@ namespace deplo::search::model {
 struct ValueEffect {
   Value value;
   std::size_t count = 0;
-  double factor = 1;  // the geometric mean of their times, divided by that of all valid records
+  double factor = 1;  // the geometric mean of their times, divided by the geometric mean of all valid records' times
 };
 
 struct KnobEffect {

@@ -11,7 +11,7 @@
 namespace deplo::search::model {
 namespace {
 
-constexpr float v2_weight = 0.7F;  // methodology: factors of two raised the score from 0.86 to 0.90
+constexpr float v2_weight = 0.7F;  // with factors of two, the score rose from 0.86 to 0.90
 
 using Rows = std::vector<std::vector<float>>;
 

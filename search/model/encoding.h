@@ -48,7 +48,7 @@ class Encoding {
     std::vector<Value> values;
     std::map<Value, std::int16_t> code_of;
     bool optional = false;
-    std::vector<std::vector<float>> coordinates;  // of each value, then of a candidate without the knob
+    std::vector<std::vector<float>> coordinates;  // for each value, then for a candidate without the knob
   };
   std::size_t find(const std::string& name);
   void refresh();

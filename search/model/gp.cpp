@@ -66,7 +66,7 @@ struct GaussianProcess::State {
   MatrixF alpha;                                      // points × columns
   float weight = 1, noise = 0, squeeze = 1;           // squeeze: 1/c², the factor of squared distances
   VectorF inverse_length;                             // per dimension
-  std::vector<std::vector<Eigen::Index>> dimensions;  // of each group that has dimensions
+  std::vector<std::vector<Eigen::Index>> dimensions;  // for each group that has dimensions
   // Set by predict():
   MatrixF solved;  // V
   Targets targets;

@@ -18,13 +18,13 @@ namespace deplo::search::model {
 struct Labelled {
   std::string kernel, device, name;
   Points points;                 // the same dimensions in all sets that learn from each other
-  std::vector<double> logs;      // of the times
+  std::vector<double> logs;      // logs of the times
   std::vector<double> analytic;  // logs; empty: no analytic model
 };
 
 /// Candidates of one or more sets. All sets have the same total weight.
 struct LabelledRows {
-  std::size_t dimensions = 0;       // of Labelled::points; `points` have twice as many
+  std::size_t dimensions = 0;       // dimensions of Labelled::points; `points` have twice as many
   Points points;                    // each: the original point, then the point minus the set's median
   std::vector<double> y, weights;   // y: log time minus analytic_baseline(), both relative to their median
   std::vector<std::size_t> groups;  // the set of each row

@@ -52,8 +52,9 @@ class Pool {
   bool is_climbing();
   /// The unseen candidates that differ from the trail in one choice.
   std::vector<SamplePtr> neighbours(const Trail&);
-  /// Up to `count` unseen candidates. If nothing was asked yet, the first is the one nearest to the mean of the drawn
-  /// candidates. Each of the others is the one farthest from all before it and from all that were asked (maximin).
+  /// Up to `count` unseen candidates. If nothing was asked yet, the first is the candidate nearest to the mean of the
+  /// drawn candidates. Each further candidate is the farthest from all candidates before it and from all that were
+  /// asked (maximin).
   std::vector<SamplePtr> design(std::size_t count);
   /// Adds the wish's candidate to every round until it is asked.
   void keep(const Trail& wish) { kept_.push_back(sample(wish)); }

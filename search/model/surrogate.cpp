@@ -18,7 +18,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_fitted = 128, most_conditioned = 256;
 constexpr std::size_t least_fitted = 3;
 constexpr double refit_growth = 1.3;
-constexpr int first_steps = 24, more_steps = 12;  // of a fit; later fits start from the latest result
+// steps of the first fit and of later fits, which start from the latest result
+constexpr int first_steps = 24, more_steps = 12;
 
 }  // namespace
 

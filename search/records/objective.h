@@ -9,7 +9,7 @@ namespace deplo::search {
 /// The quantity that a search optimises.
 struct Objective {
   std::string name = "time";
-  std::string unit;               // of the values, only for display; "": the file gives none, or `duration`
+  std::string unit;               // unit of the values, only for display; "": the file gives none, or `duration`
   bool higher_is_better = false;  // always false for a duration
   bool duration = true;           // values are times, in µs
 

@@ -50,7 +50,7 @@ struct FurtherObjective {
 
 /// The records in the order of the file. 241,600 records of 14 parameters and 4 launches take 32 MB.
 struct Records {
-  std::string name;  // of the file, shown in tables
+  std::string name;  // name of the file, shown in tables
   std::string kernel, device;
   Objective objective;
   std::string problem_size;  // JSON, as Kernel Tuner writes it: [1024, 1] or 1024; "": not known

@@ -28,8 +28,9 @@ std::string python_of_json(std::string_view json);
 /// json_of_cell(cell_of_json(json)) == json.
 std::string cell_of_json(std::string_view json);
 
-/// The status of a failure that another program names: CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig of
-/// Kernel Tuner; compile, runtime, correctness, timeout and constraints of T4; COMPILE_FAIL and wrong_result of tables.
+/// The status of a failure that another program names: CompilationFailedConfig, RuntimeFailedConfig and InvalidConfig
+/// of Kernel Tuner; compile, runtime, correctness, timeout and constraints of T4; COMPILE_FAIL and wrong_result of
+/// tables.
 Status status_of_failure(std::string_view word);
 /// Whether the word means that a configuration is valid. The word is empty in files of programs that name only
 /// failures.

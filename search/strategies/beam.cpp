@@ -31,7 +31,7 @@ class Beam final : public Proposer {
  private:
   struct Beginning {
     Trail trail;
-    double time;  // of the fastest candidate below
+    double time;  // time of the fastest candidate below
   };
 
   std::optional<Trail> wish() override {

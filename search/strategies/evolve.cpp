@@ -2,9 +2,8 @@
 //
 //   population   the `population` best-ranked of the unseen candidates (model/pool.h)
 //   generation   `population` children are added. A child is a member with one choice changed, or the crossover of a
-//   member
-//                with one of the four fastest told. Members are drawn by
-//                2^(-rank/8) of the model's bound (surrogate.h). The best `population` of parents and children stay
+//                member with one of the four fastest told. Members are drawn by 2^(-rank/8) of the model's bound
+//                (surrogate.h). The best `population` of parents and children stay
 //   round        after `generations`, the best unseen candidates of the last population, some of them random
 //
 // Nothing is measured within a round: the model takes the place of the device. Zheng et al., Ansor: generating

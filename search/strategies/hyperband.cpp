@@ -37,7 +37,7 @@ struct Entry {
 
 struct Bracket {
   int rungs = 0;            // number of rungs above the current one
-  std::size_t size = 0;     // of the current rung, if that many candidates are left
+  std::size_t size = 0;     // members of the current rung, if that many candidates are left
   std::size_t to_draw = 0;  // candidates still to draw for the first rung
   std::vector<Entry*> members = {};
   std::size_t asked = 0;  // number of members that were asked

@@ -149,7 +149,7 @@ class Separate final : public Searcher {
   Rng rng_;
   double exploration_, variance_, widening_, follow_;
   bool mean_;
-  Trail best_;  // of the fastest candidate told
+  Trail best_;  // trail of the fastest candidate told
   std::vector<std::size_t> fresh_;
 };
 

@@ -36,8 +36,9 @@ class SharedStatistics {
   void tell(const model::Codes&, double time);
   /// The upper bound of each sample.
   std::vector<double> bounds(const std::vector<model::SamplePtr>&);
-  /// Indices of up to `count` samples of the latest bounds(). The first has the highest bound. Each further one has the
-  /// highest bound after the samples before it were visited. Each is drawn at random instead with probability `random`.
+  /// Indices of up to `count` samples of the latest bounds(). The first has the highest bound. Each further sample has
+  /// the highest bound after the samples before it were visited. With probability `random`, a sample is drawn at random
+  /// instead.
   std::vector<std::size_t> pick(std::size_t count, double random);
 
  private:
@@ -70,7 +71,7 @@ class SharedStatistics {
   model::Points points_;       // points of the results, divided by the radius
   std::unordered_map<const model::Sample*, Similar> similar_;
   std::size_t version_ = 0, round_ = 0;
-  // For the samples of the latest bounds():
+  // State for the samples of the latest bounds():
   model::Points samples_;
   std::vector<double> sums_, visits_;  // Σ s reward, N
   double mean_ = 0;                    // mean reward

@@ -15,7 +15,7 @@ namespace deplo::search::strategies {
 /// takes 80 bytes; a finished one keeps only its statistics.
 struct Node {
   double best = 0;              // highest reward told below
-  double sum = 0, squares = 0;  // of the rewards told below
+  double sum = 0, squares = 0;  // sums of the rewards told below, and of their squares
   std::uint32_t told = 0;
   std::uint32_t visits = 0;  // candidates below that were asked or told; outstanding ones count (virtual loss)
   bool finished = false;     // no candidate below is left to ask

@@ -78,7 +78,7 @@ DEPLO_API Program compile(const Source&, const CompileOptions& = {});
 
 struct TuneOptions {
   std::string device = "opencl";
-  std::string store;                 // receives all measurements, and earlier ones are reused; "": the user's own
+  std::string store;  // receives all measurements, and its earlier ones are reused; "": the user's own store
   std::string strategy = "default";  // one of those that `deplo strategies` lists
   std::int64_t seed = 0;             // at least 0; the same seed proposes the same schedules
   double seconds = 300;              // for all kernels together; each kernel's heuristic schedule is always measured

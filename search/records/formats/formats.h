@@ -30,7 +30,7 @@ Outline outline_of(std::string_view text);
 
 /// A format is one line of all_formats(), and a reader in a file of its own.
 struct RecordFormat {
-  std::string_view name, about;  // for people
+  std::string_view name, about;  // shown to users
   Outline::Form form = Outline::Form::object;
   std::vector<std::string_view> members;     // every file of this format has all of them
   std::vector<std::string_view> inner = {};  // every file has these one level deeper

@@ -27,7 +27,7 @@ class NotRecorded : public Error {
 struct Columns {
   std::vector<std::string> launches = {};    // the time of one launch each; an empty cell: no such launch
   std::string time = {};                     // the configuration's time; "": the mean of the launches
-  std::string unit = "ms";                   // of these times: s, ms, us or ns
+  std::string unit = "ms";                   // unit of these times: s, ms, us or ns
   std::string status = {}, message = {};     // a Status by name; the message of a failure
   std::string build = {}, run = {};          // seconds; both "": the sum of the launches
   std::vector<std::string> parameters = {};  // other columns without a role are then results; empty: not known
@@ -41,7 +41,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
 
 /// The user's information about a file.
 struct Reading {
-  Columns columns = {};  // of a table. If launches and time are not set, guess_columns() adds roles
+  Columns columns = {};  // columns of a table. If launches and time are not set, guess_columns() adds roles
   std::optional<ObjectiveChoice> objective = {};  // nullopt: the file's objective
   std::string companion = {};  // the text of NAME.meta.jsonl, which names the kernels of Helion's log NAME.csv
 };

@@ -16,8 +16,8 @@ struct SpaceFile {
 /// Reads the files that the user names, and those in the folders that the user names.
 class SpaceFiles {
  public:
-  /// A folder stands for the files in it, and in the folders inside, that have a record's ending (parts/unpack.h),
-  /// packed (.gz) or not, or end in .zip. They come in the order of their paths; a file that is named twice comes once.
+  /// A folder stands for the files in it and in its subfolders that have a record's ending (parts/unpack.h), packed
+  /// (.gz) or not, or end in .zip. The files are in the order of their paths; a file that is named twice appears once.
   /// Four kinds are not among files(): hidden files; NAME.T1.json and NAME.meta.jsonl next to NAME.csv, which are read
   /// with it; NAME_T4 next to NAME, which is the same space; and files with other endings, which left_out() names.
   /// Throws Error if a folder cannot be read or has no such file.

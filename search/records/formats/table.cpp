@@ -269,7 +269,8 @@ class TableReader {
 
   enum class Doubt { none, fractions, integers, name };
 
-  // In small tables the numbers of parameters, too, may differ from row to row, integers more easily than fractions.
+  // In small tables, the numbers of a parameter may differ from row to row, too. Integers do so more often than
+  // fractions.
   static Doubt doubt_about(const Records& records, std::size_t k) {
     constexpr std::size_t least_rows_of_fractions = 3, least_rows_of_integers = 8;
     const auto is_number = [](const std::string& json) { return json[0] == '-' || (json[0] >= '0' && json[0] <= '9'); };

@@ -136,7 +136,7 @@ class Exec final : public Searcher {
     Trail trail;
     double asked = 0;  // the largest effort; 0: never asked
     bool told = false;
-    double effort = 0;  // of the outcome
+    double effort = 0;  // effort of the outcome
     Outcome outcome = {};
   };
 
@@ -290,7 +290,7 @@ class Exec final : public Searcher {
                                 did_you_mean(knob, names)));
       }
       if (!value.is_primitive() || value.is_null()) nonsense("a value of the knob " + knob, value);
-      if (found->second && value.is_number_float())  // from a strategy that computes; the nearest option is taken
+      if (found->second && value.is_number_float())  // computed by the strategy; the nearest option is taken
         wish.push_back({knob, std::llround(std::clamp(value.get<double>(), -0x1p62, 0x1p62))});
       else
         wish.push_back(
@@ -361,13 +361,13 @@ class Exec final : public Searcher {
   }
 
   const Space& space_;
-  strategies::Tree tree_;  // of the candidates that were asked or told
+  strategies::Tree tree_;  // the candidates that were asked or told
   Rng rng_;
   const double deadline_;
   const std::vector<KnobInfo> knobs_;
   std::map<std::string, bool, std::less<>> integers_;  // by knob: whether its values are integers
   std::vector<Known> known_;                           // by id
-  std::map<std::string, std::size_t> ids_;             // by printed trail
+  std::map<std::string, std::size_t> ids_;             // ids by printed trail
   bool learns_ = false;
   bool finished_ = false;  // the program is done, or was interrupted
   bool partial_ = false;   // some candidate was asked with less effort, and may be asked again

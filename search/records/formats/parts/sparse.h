@@ -39,7 +39,7 @@ class SparseRecords {
   std::vector<bool> varying() const;
   std::string place_;
   std::vector<std::size_t> order_;     // the knobs' numbers, in order
-  std::vector<std::string> names_;     // of the knobs, by number
+  std::vector<std::string> names_;     // names of the knobs, by number
   std::vector<std::size_t> last_row_;  // by number: 1 + the last row that has the knob; 0: none yet
   std::map<std::string, std::size_t> numbers_;
   std::vector<Row> rows_;
