@@ -1,4 +1,4 @@
-// Ctrl-C, SIGTERM and a closed terminal as a flag that long work polls.
+// Turns Ctrl-C, SIGTERM and a closed terminal into a flag that long work polls.
 #pragma once
 #include <functional>
 #include <mutex>

@@ -8,7 +8,7 @@
 namespace deplo {
 namespace {
 
-// In the order of the enumerators.
+// Names in the order of the enumerators of Status.
 constexpr std::array<std::string_view, 22> names = {
     "ok",         "slow",         "invalid",        "build_error", "build_timeout", "build_crash",   "resource",
     "load_error", "launch_error", "illegal_access", "hang",        "wrong_result",  "guard_hit",     "nondeterministic",

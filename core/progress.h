@@ -21,7 +21,8 @@ class Progress {
   void status(std::string_view name, std::string_view details);
   /// Writes a permanent line, wrapped if the window is too narrow.
   void line(std::string_view text);
-  /// Writes a line only if `out` is not a terminal; on a terminal the status shows the same. At most one line per
+  /// Writes a line only if `out` is not a terminal, where the status would show the same information. At most one line
+  /// per second.
   /// second.
   void news(std::string_view text);
   /// Removes the status from the terminal and shows nothing from now on, because results follow.

@@ -35,7 +35,7 @@ struct Target {
   std::int64_t stream_bytes = 0;  // an output of this many bytes leaves the caches before it is read; 0: unknown
   // Resources of one unit, for occupancy; 0: unknown, does not limit.
   std::int64_t unit_registers = 0, unit_threads = 0, unit_blocks = 0, unit_shared_bytes = 0;
-  // Capabilities. A rule that needs one skips if it is missing.
+  // Capabilities. A rule skips if a capability that it needs is missing.
   bool shuffle = false;     // warp shuffles
   bool atomic_add = false;  // atomic addition of floats in global memory, for += writes
   bool vector_add = false;  // atomic addition of 2 or 4 aligned floats at once

@@ -1,4 +1,4 @@
-// Where the implicit accumulators of Loop and Tile IR start (docs/ir.md, accumulator scopes).
+// Finds where the implicit accumulators of Loop and Tile IR start (docs/ir.md, accumulator scopes).
 #pragma once
 #include <cstddef>
 #include <string>

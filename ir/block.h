@@ -40,8 +40,8 @@ struct Compute {
   bool operator==(const Compute&) const = default;
 };
 
-/// Where the elements of a Local are: in each thread's own registers or stack; in the block's shared memory; in the
-/// block's part of the global buffer `scratch_buffer`, for what shared memory does not hold.
+/// The place of a Local's elements: each thread's own registers or stack; the block's shared memory; or the block's
+/// part of the global buffer `scratch_buffer`, for elements that shared memory does not hold.
 enum class Space : std::uint8_t { thread, shared, scratch };
 inline constexpr const char* scratch_buffer = "scratch_memory";
 

@@ -31,7 +31,8 @@ class Expr {
   ExprOp op() const;                // binary only, like lhs and rhs
   const Expr& lhs() const;
   const Expr& rhs() const;
-  bool same(const Expr& other) const { return node_ == other.node_; }  // the same handle: implies ==
+  // whether the handles are the same, which implies ==
+  bool same(const Expr& other) const { return node_ == other.node_; }
   bool is_constant(std::int64_t v) const { return kind() == Kind::constant && value() == v; }
   bool operator==(const Expr& other) const;
 

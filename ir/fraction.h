@@ -1,4 +1,4 @@
-// How often a condition holds.
+// Computes how often a condition holds.
 #pragma once
 #include "ir/expr.h"
 #include "ir/loop.h"

@@ -22,7 +22,7 @@ Body* inner_body(Stmt&);
 /// Calls f(stmt) for every statement, outer before inner, in order.
 template <class F>
 void for_each(const Body& body, F&& f);
-/// Calls f(stmt) in the same order; f may change the statement.
+/// Calls f(stmt) for every statement, outer before inner, in order; f may change the statement.
 template <class F>
 void for_each(Body& body, F&& f);
 
@@ -79,7 +79,7 @@ const Stage* find_stage(const Body& body, std::string_view buffer);
 bool reads_apart(const Load& load);
 /// Whether the lanes of a Write need not be consecutive elements: its index names the variable `lane`.
 bool writes_apart(const Write& write);
-/// The index with the variable `lane` replaced by this number.
+/// The index for one lane: replaces the variable `lane` by this number.
 std::vector<Expr> in_lane(const std::vector<Expr>& index, int lane);
 
 /// The flat element offset of an index: sum of index * stride.

@@ -25,12 +25,12 @@ class Position {
 };
 using PositionPtr = std::shared_ptr<const Position>;
 
-/// A knob as a strategy in another process learns about it (docs/protocol.md).
+/// The description of a knob that a strategy in another process receives (docs/protocol.md).
 struct KnobInfo {
   std::string name;
   std::vector<Value> options;  // without duplicates
   std::string kind;            // "integer", "text" or "on_off"
-  std::string meaning;         // one line for people; "": not known
+  std::string meaning;         // one line for users; "": unknown
   bool operator==(const KnobInfo&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Characters of ASCII, in any locale, and blanks around words.
+// ASCII characters in any locale, and blanks around words.
 #pragma once
 #include <string_view>
 

@@ -21,9 +21,9 @@ std::string significant(double value);
 std::string printable(std::string_view text);
 /// Like printable(), but keeps newlines and tabs, for several lines.
 std::string printable_lines(std::string_view text);
-/// "1 kernel", "2 kernels".
+/// The count with its noun: "1 kernel", "2 kernels".
 std::string counted(std::int64_t count, std::string_view one);
-/// "a, b, c" for the separator ", ".
+/// Joins the texts, for example to "a, b, c" with the separator ", ".
 std::string join(std::span<const std::string> texts, std::string_view separator);
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator);
 /// The text with the letters A to Z in lower case.

@@ -181,7 +181,7 @@ std::int64_t multiply_adds_per_cycle(std::string_view architecture) {
 double tensor_cycles(const Atom& atom, std::string_view architecture) {
   // NVIDIA A100 Tensor Core GPU Architecture, table 1: tf32 has half the rate. Luo et al., Benchmarking and Dissecting
   // the Nvidia Hopper GPU Architecture via Microbenchmarking (arXiv 2402.13499): mma.sync reaches 0.63 of the peak on
-  // 9.0. The same is assumed for 10.0, whose peak also belongs to another instruction.
+  // 9.0. The same is assumed for 10.0, because its peak also belongs to another instruction than mma.sync.
   constexpr double schedulers = 4, tf32 = 0.5, reached_by_warps = 0.63;
   const int capability = compute_capability(architecture);
   double rate = static_cast<double>(multiply_adds_per_cycle(architecture)) / schedulers;

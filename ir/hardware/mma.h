@@ -17,7 +17,7 @@ namespace deplo::ir::mma {
 
 /// The types of the operands: float16 is f16 or bf16, the same for both operands; tf32 is f32, rounded to tf32.
 enum class Operands : std::uint8_t { float16, tf32 };
-/// Whether elements of this type in memory can be such operands.
+/// Whether elements of this type in memory can be operands of this kind.
 constexpr bool takes(Operands operands, DType dtype) {
   return operands == Operands::float16 ? is_float16(dtype) : dtype == DType::f32;
 }
@@ -95,8 +95,9 @@ std::optional<Factors> find_factors(const Tile&, const Body&, const std::string&
 /// Analyses a marked loop. If it is a Product, sets `product` and returns ""; else returns the reason in one line.
 std::string find_product(const Tile&, const Loop&, Product& product);
 
-/// Returns the values of a Loop program that matrix instructions with such operands could compute: products that a sum
-/// adds up, where both factors are loaded as, or rounded to, these types. Ignores whether the program allows tf32.
+/// Returns the values of a Loop program that matrix instructions with operands of this kind could compute: products
+/// that a sum adds up, if both factors are loaded as, or rounded to, a type of this kind. Ignores whether the program
+/// allows tf32.
 std::vector<std::string> find_products(const Program&, Operands);
 /// Whether the program has products that tensor cores may execute.
 bool may_multiply(const Program&);

@@ -24,8 +24,8 @@ struct Product {
   const Load *a = nullptr, *b = nullptr;
   std::string acc;
 };
-/// Analyses a loop of the program's Tile. If it has the form of such a product, sets `product` and returns ""; else
-/// returns the reason.
+/// Analyses a loop of the program's Tile. If it has the form of a Product, sets `product` and returns ""; else returns
+/// the reason.
 std::string find_product(const Program&, const Loop&, Product& product);
 /// Returns "" if the operands are in memory as the instruction takes them: `b` in a Stage in pairs, `a` as bf16 in
 /// rows; else the reason.

@@ -60,7 +60,7 @@ class Pool {
   void keep(const Trail& wish) { kept_.push_back(sample(wish)); }
 
   static constexpr std::size_t parents = 8;
-  /// Unseen candidates for the next round. `fastest`: the up to `parents` fastest trails, the best first.
+  /// Unseen candidates for the next round. `fastest`: at most `parents` trails, the fastest first.
   std::vector<SamplePtr> candidates(const std::vector<Trail>& fastest);
   /// `bounds`: the acquisition of each of the latest candidates(), in their order; the least is the best. The next
   /// round replaces the worst.

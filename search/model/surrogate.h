@@ -83,7 +83,7 @@ class Surrogate {
   Pool pool_;
   GaussianProcess process_;
   Transfer transfer_;
-  double limit_ = std::numeric_limits<double>::infinity();  // the log time of the latest clip
+  double limit_ = std::numeric_limits<double>::infinity();  // the log time at which times were last clipped
   std::vector<double> prior_;                               // prior means of the latest rank(), in units of the target
   std::vector<Told> told_;
   Numbers by_time_;  // indices into told_, the fastest first

@@ -49,7 +49,7 @@ std::optional<bool> known_direction(std::string_view name) {
 std::optional<double> microseconds_in(std::string_view unit) {
   const std::string word = lower_case(unit);
   if (word == "s" || word == "sec" || word == "second" || word == "seconds") return 1e6;
-  // "miliseconds" is what the writer of the Benchmark Hub's T4 files writes.
+  // The T4 files of the Benchmark Hub have the spelling "miliseconds".
   if (word == "ms" || word.starts_with("millisec") || word.starts_with("milisec")) return 1e3;
   if (word == "us" || word == "µs" || word == "μs" || word.starts_with("microsec")) return 1;
   if (word == "ns" || word.starts_with("nanosec")) return 1e-3;

@@ -92,8 +92,8 @@ struct Records {
 class RecordsBuilder {
  public:
   explicit RecordsBuilder(std::string place) : place_(std::move(place)) {}
-  /// Must be called before the first record. `values`: declared values, which get the first options. Names must be
-  /// distinct and not empty.
+  /// Must be called before the first record. `values`: declared values, which get the first option numbers. Names must
+  /// be distinct and not empty.
   void add_knob(const std::string& name, const std::vector<Value>& values = {});
   /// Like add_knob(), with values as JSON.
   void add_json_knob(const std::string& name, const std::vector<std::string>& values);

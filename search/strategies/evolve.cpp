@@ -25,7 +25,8 @@ constexpr std::array evolve_parameters = {
     kappa_parameter,
     cost_parameter,
     clip_parameter,
-    with_default(pool_parameter, "300"),  // only for the start of a round, because the generations do the rest
+    // smaller, because the pool only starts a round and the generations add candidates
+    with_default(pool_parameter, "300"),
     with_default(mutants_parameter, "200"),
     design_parameter,
     climb_parameter,

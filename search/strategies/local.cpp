@@ -37,7 +37,7 @@ class Local final : public Proposer {
   void list_neighbours() {
     wishes_ = Moves(space(), *centre_).neighbours();
     shuffle(wishes_, rng());
-    climbed_ = true;  // until a faster one is told
+    climbed_ = true;  // until a faster neighbour is told
   }
 
   Trail restart() {

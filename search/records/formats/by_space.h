@@ -11,7 +11,7 @@ namespace deplo::search::records {
 
 class BySpace {
  public:
-  /// For a format that records times only. Throws Error if another objective is chosen.
+  /// The source's format records only times. Throws Error if another objective is chosen.
   explicit BySpace(const Source&);
   /// Returns the space with this key. Creates the space if the key is new.
   SparseRecords& of(const std::string& key, const std::string& kernel, const std::string& device = "",

@@ -115,7 +115,7 @@ Json number_of(const pugi::xml_attribute& attribute) {
 Json pair_of(const pugi::xml_node& pair) {
   Json json = Json::object({{"Name", pair.attribute("Name").value()}});
   const pugi::xml_attribute value = pair.attribute("Value");
-  // pugixml prints 1.0 as 1.
+  // pugixml, which writes KTT's XML, prints 1.0 as 1.
   if (pair.attribute("IsDouble").as_bool() && number_of(value).is_number())
     json["Value"] = number_of(value).get<double>();
   else

@@ -63,7 +63,7 @@ Records parse_records(std::string_view text, const std::string& place, const Rea
 Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
 Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
 
-/// The formats that parse_spaces() reads, one on each line, for people.
+/// The formats that parse_spaces() reads, one per line, as text for users.
 std::string recorded_formats();
 
 /// The names of the parameters in a space's T1 definition. Throws Error, prefixed by `place`.

@@ -86,7 +86,7 @@ bool is_result_head(std::string_view head) {
   return unit.find("/s") != std::string_view::npos || std::ranges::find(units, unit) != std::end(units);
 }
 
-/// The first column whose name says that it has times, but not in which unit; "" if there is none.
+/// The first column with a name of times, but without a unit in its name; "" if there is none.
 std::string time_without_unit(const std::vector<std::string>& heads) {
   for (const std::string_view part : {"time", "runtime", "latency", "duration", "elapsed", "us", "ms"})
     for (const std::string& head : heads) {
@@ -259,7 +259,7 @@ class TableReader {
         place_, beginning_of(results, ", "), beginning_of(others, ",")));
   }
 
-  /// As many names as fit on a few lines. Users copy the names into a flag, so the end says if some are missing.
+  /// As many names as fit on a few lines. Users copy the names into a flag, so the end shows if some are missing.
   static std::string beginning_of(std::vector<std::string> names, std::string_view separator) {
     constexpr std::size_t max_named = 24;
     const std::ptrdiff_t missing = std::ssize(names) - std::min(std::ssize(names), std::ptrdiff_t{max_named});

@@ -90,7 +90,7 @@ std::string describe_end(int status) {
 
 Child::Child(std::string command) : command_(std::move(command)) {
   Ends input, output, errors;
-  // The input is a socket, because writing to a pipe that nobody reads would end this process.
+  // The input is a socket, because writing to a pipe without a reader would end this process.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.ends.data()) != 0) throw_system_error("socket");
   if (pipe2(output.ends.data(), O_CLOEXEC) != 0 || pipe2(errors.ends.data(), O_CLOEXEC) != 0)
     throw_system_error("pipe");

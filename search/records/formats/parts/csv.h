@@ -16,7 +16,7 @@ class CsvLines {
 
   /// Reads the next line that is not empty. Returns false if no line is left. Throws Error for a line that is too long.
   bool next(std::vector<std::string>& cells);
-  /// Is no text left after these cells, not even the end of their line?
+  /// Whether no text is left after these cells, not even the end of their line.
   bool is_over() const { return at_ >= text_.size(); }
   /// The number of the line of these cells; lines inside quotes are not counted.
   std::size_t line() const { return line_; }

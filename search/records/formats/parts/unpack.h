@@ -8,7 +8,7 @@ namespace deplo::search::records {
 
 /// Does the name have an ending of recorded files? Other files in folders and archives are not read.
 bool has_record_ending(std::string_view name);
-/// ".json, .jsonl, …, .wisdom": those endings.
+/// The endings of recorded files, for messages: ".json, .jsonl, …, .wisdom".
 std::string record_endings();
 
 /// The bytes of the file; of a .gz file the uncompressed bytes; of a .zip file its only entry with a record's ending.
